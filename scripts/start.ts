@@ -1,0 +1,149 @@
+/**
+ * `npm start`: the whole service on this machine, on the code and configuration that a deploy takes. Builds, migrates the
+ * local D1, serves, seeds a demo once, runs cron every minute, and stops all of it on Ctrl-C.
+ *
+ * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (else one is made and kept in .dev.vars),
+ * SEED=none (no demo), CI or no terminal (plain output).
+ */
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseEnv, promisify, styleText } from 'node:util'
+import { seedDemo } from './seed.ts'
+
+// wrangler reads these when it is imported.
+process.env.WRANGLER_SEND_METRICS ??= 'false'
+process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
+process.env.WRANGLER_LOG ??= 'warn'
+const { unstable_startWorker: startWorker } = await import('wrangler')
+
+const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
+const CRON_INTERVAL_MS = 60_000
+const STOP_PATIENCE_MS = 5_000
+
+const port = portFrom(process.env.PORT)
+const stateDirectory = resolve(process.env.STATE_DIR || resolve(PROJECT, '.wrangler/state'))
+let isStopping = false
+const isPlain = Boolean(process.env.CI) || !process.stdout.isTTY
+process.chdir(PROJECT)
+
+await requireFreePort(port)
+const adminToken = process.env.ADMIN_TOKEN || (await ownAdminToken())
+
+step('Migrating the local database')
+await migrate()
+
+step('Starting the Worker')
+const worker = await startWorker({
+  config: 'wrangler.toml',
+  bindings: { ADMIN_TOKEN: { type: 'plain_text', value: adminToken } },
+  dev: {
+    remote: false,
+    server: { hostname: 'localhost', port },
+    inspector: false,
+    persist: stateDirectory,
+    logLevel: 'warn',
+    watch: false,
+  },
+})
+stopOnSignals()
+await worker.ready
+const url = `http://localhost:${port}`
+
+if (process.env.SEED === 'none') {
+  print(url)
+} else {
+  step('Preparing the demo')
+  print(url, await seedDemo({ url, adminToken, stateDirectory }))
+}
+runCron()
+
+/** Cron never fires by itself outside Cloudflare. */
+function runCron(): void {
+  setInterval(async () => {
+    try {
+      const response = await fetch(`${url}/cdn-cgi/handler/scheduled`)
+      if (!response.ok) throw new Error(`the handler answered ${response.status}`)
+    } catch (error) {
+      if (!isStopping) console.error('Cron failed:', error)
+    }
+  }, CRON_INTERVAL_MS).unref()
+}
+
+function print(url: string, demoKey?: string): void {
+  const bold = (text: string) => (isPlain ? text : styleText('bold', text))
+  console.log(`\nCountersign is running at ${bold(url)}`)
+  console.log(`Admin token: ${process.env.ADMIN_TOKEN ? 'ADMIN_TOKEN of the environment' : 'in .dev.vars'}`)
+  if (demoKey) {
+    const trace = { trace_id: 'trace_hello', name: 'hello', timestamp: new Date().toISOString(), status: 'running' }
+    console.log(`Demo key: ${bold(demoKey)} (organization demo, project support)`)
+    console.log('\nPost a trace:')
+    console.log(
+      `curl -X POST ${url}/api/v1/traces -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '${JSON.stringify(trace)}'`,
+    )
+    console.log('\nRead it back:')
+    console.log(`curl '${url}/api/traces?projectSlug=support&limit=1' -H 'x-api-key: ${demoKey}'`)
+  }
+  console.log('\nCtrl-C stops it.')
+}
+
+function step(text: string): void {
+  console.log(isPlain ? `${text} ...` : styleText('dim', `${text} ...`))
+}
+
+function portFrom(text = '8787'): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port
+  fail(`PORT must be a number from 1 to 65535, not ${text}`)
+}
+
+function fail(message: string): never {
+  console.error(message)
+  process.exit(1)
+}
+
+/** Says in plain words what a stack trace from deep inside the server would not. */
+async function requireFreePort(port: number): Promise<void> {
+  const server = createServer()
+  const isFree = await new Promise<boolean>(settle => {
+    server.once('error', () => settle(false))
+    server.listen(port, 'localhost', () => server.close(() => settle(true)))
+  })
+  if (!isFree) fail(`Port ${port} is taken. Stop what listens there, or choose another one: PORT=8788 npm start`)
+}
+
+/** The token kept in .dev.vars, made there on the first start. */
+async function ownAdminToken(): Promise<string> {
+  const file = resolve(PROJECT, '.dev.vars')
+  const kept = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')).ADMIN_TOKEN : undefined
+  if (kept) return kept
+  const token = randomBytes(24).toString('base64url')
+  await appendFile(file, `ADMIN_TOKEN=${token}\n`, { mode: 0o600 })
+  return token
+}
+
+async function migrate(): Promise<void> {
+  const wrangler = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
+  const args = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDirectory]
+  await promisify(execFile)(process.execPath, [wrangler, ...args], { env: { ...process.env, CI: 'true' } }).catch(
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => fail(`The migration failed:\n${stdout}${stderr}`),
+  )
+}
+
+/** Ctrl-C, a kill, a closed terminal, or the death of the npm that started this: all stop the server with it. */
+function stopOnSignals(): void {
+  const stop = async () => {
+    if (isStopping) return
+    isStopping = true
+    setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref()
+    await worker.dispose()
+    process.exit(0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && stop(), 500).unref()
+}

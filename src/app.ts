@@ -1,0 +1,100 @@
+import { Router } from 'itty-router/Router'
+import type { Env } from './env.ts'
+import type { Endpoint, Runtime } from './http/endpoint.ts'
+import { errorResponse, jsonResponse, methodNotAllowed, notFound } from './http/errors.ts'
+import { openApiDocument } from './http/openapi.ts'
+import { createFeedback } from './ingest/feedback.ts'
+import { createObservation } from './ingest/observations.ts'
+import { searchTraces } from './ingest/search.ts'
+import { postTrace } from './ingest/traces.ts'
+import { createApiKey, listApiKeys } from './manage/api-keys.ts'
+import { createOrganization, recoverApiKey } from './manage/orgs.ts'
+import { createProject, listProjects } from './manage/projects.ts'
+import { deleteTrace, getTrace, listTraces } from './read/traces.ts'
+
+/** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
+export const endpoints: readonly Endpoint[] = [
+  postTrace,
+  createObservation,
+  createFeedback,
+  searchTraces,
+  listTraces,
+  getTrace,
+  deleteTrace,
+  createOrganization,
+  recoverApiKey,
+  listProjects,
+  createProject,
+  listApiKeys,
+  createApiKey,
+]
+
+const router = Router<RoutedRequest, [Runtime], Promise<Response>>()
+for (const { contract, serve } of endpoints) {
+  const register = router[lowerCase(contract.method)]
+  register(routePath(contract.path), (request, runtime) => serve(request, request.params, runtime))
+}
+router.get('/openapi.json', async () => jsonResponse(200, openApiDocument(endpoints)))
+
+type RoutedRequest = Request & { params: Record<string, string> }
+
+/**
+ * Answers any request: an endpoint's response, or 405 with the methods that the path has, or 404. A browser's navigation
+ * to a path that is no endpoint's gets the app, which has pages of its own.
+ */
+export async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+  const requestId = crypto.randomUUID()
+  const runtime: Runtime = { env, requestId, waitUntil: promise => context.waitUntil(promise) }
+  const response = await dispatch(request, runtime).catch(error => errorResponse(error, requestId))
+  response.headers.set('x-request-id', requestId)
+  response.headers.set('access-control-allow-origin', '*')
+  response.headers.set('access-control-expose-headers', EXPOSED_HEADERS)
+  return response
+}
+
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow'
+const ALLOWED_HEADERS = 'authorization, content-type, x-api-key, x-org-slug, x-project-slug'
+
+async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
+  const methods = methodsOf(new URL(request.url).pathname)
+  if (methods.length === 0) return unknownPath(request, runtime.env)
+  if (request.method === 'OPTIONS') return preflight(methods)
+  const isHead = request.method === 'HEAD' && methods.includes('GET')
+  const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
+  if (!response) throw methodNotAllowed(methods)
+  return isHead ? new Response(null, response) : response
+}
+
+async function unknownPath(request: Request, { ASSETS }: Env): Promise<Response> {
+  const isNavigation = request.method === 'GET' && request.headers.get('sec-fetch-mode') === 'navigate'
+  if (!isNavigation || !ASSETS) throw notFound()
+  const page = await ASSETS.fetch(new URL('/', request.url))
+  return new Response(page.body, page)
+}
+
+/** The methods that some route has for a path; none where there is no such path. */
+function methodsOf(path: string): string[] {
+  const methods = router.routes.filter(([, pattern]) => pattern.test(path)).map(([method]) => method)
+  return methods.includes('GET') ? [...methods, 'HEAD', 'OPTIONS'] : methods.length > 0 ? [...methods, 'OPTIONS'] : []
+}
+
+/** Any origin may call: keys travel in headers that a page must set itself, never in cookies. */
+const preflight = (methods: readonly string[]): Response =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      allow: methods.join(', '),
+      'access-control-allow-methods': methods.join(', '),
+      'access-control-allow-headers': ALLOWED_HEADERS,
+      'access-control-max-age': '86400',
+    },
+  })
+
+/** `/traces/{id}`, as OpenAPI writes it, is `/traces/:id` to the router. */
+function routePath(path: string): string {
+  return path.replace(/{(\w+)}/g, ':$1')
+}
+
+function lowerCase<Method extends string>(method: Method) {
+  return method.toLowerCase() as Lowercase<Method>
+}

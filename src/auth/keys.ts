@@ -1,0 +1,38 @@
+import { sha256Hex } from '../domain/hash.ts'
+
+/** What a key may do. The endpoint list says which of them each call needs. */
+export const SCOPES = ['ingest', 'read', 'review', 'manage'] as const
+export type Scope = (typeof SCOPES)[number]
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 24
+const PREFIX_LENGTH = 8
+
+export interface NewKey {
+  /** Shown once, stored nowhere. */
+  secret: string
+  /** The first characters, by which people tell keys apart. */
+  prefix: string
+  hash: string
+}
+
+/** A fresh API key, `cs_<24 base62>`: 142 bits of randomness, so that a plain SHA-256 of it is safe to store. */
+export async function makeKey(): Promise<NewKey> {
+  const secret = `cs_${randomBase62(SECRET_LENGTH)}`
+  return { secret, prefix: secret.slice(0, PREFIX_LENGTH), hash: await hashKey(secret) }
+}
+
+/** The hash by which a key is stored and found: SHA-256 in hex. */
+export const hashKey = (secret: string): Promise<string> => sha256Hex(secret)
+
+/** Bytes past the largest multiple of 62 are thrown away: the remainder alone would favour the first characters. */
+function randomBase62(length: number): string {
+  const unbiased = 256 - (256 % ALPHABET.length)
+  let text = ''
+  while (text.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
+      if (byte < unbiased && text.length < length) text += ALPHABET[byte % ALPHABET.length]
+    }
+  }
+  return text
+}

@@ -1,0 +1,40 @@
+const encoder = new TextEncoder()
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether a text is a UUID of any version, in either case. */
+export const isUuid = (text: string): boolean => UUID.test(text)
+
+/** A new id for what the service itself names. */
+export const newId = (): string => crypto.randomUUID()
+
+/** A token that no other write has: what a guarded write compares to know that nobody came between. */
+export const newRevision = (): string => crypto.randomUUID().slice(24)
+
+/** The read interface's id of the trace that a client named `traceId` in a project. */
+export const traceUuid = (projectId: string, traceId: string) => uuidV5(projectId, `trace:${traceId}`)
+
+/** The id of a trace's root span. */
+export const rootSpanUuid = (projectId: string, traceId: string) => uuidV5(projectId, `root:${traceId}`)
+
+/** The read interface's id of the feedback that a client named `feedbackId` in a project. */
+export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(projectId, `feedback:${feedbackId}`)
+
+/** A user's id within an organization: one e-mail is one user, however often and wherever it is first seen. */
+export const userUuid = (organizationId: string, email: string) => uuidV5(organizationId, `user:${email.toLowerCase()}`)
+
+/** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
+export async function uuidV5(namespace: string, name: string): Promise<string> {
+  const prefix = Uint8Array.from(namespace.replaceAll('-', '').match(/../g) ?? [], pair => Number.parseInt(pair, 16))
+  const suffix = encoder.encode(name)
+  const input = new Uint8Array(prefix.byteLength + suffix.byteLength)
+  input.set(prefix)
+  input.set(suffix, prefix.byteLength)
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', input)).subarray(0, 16)
+  const hex = Array.from(digest, (byte, index) => {
+    if (index === 6) return ((byte & 0x0f) | 0x50).toString(16).padStart(2, '0')
+    if (index === 8) return ((byte & 0x3f) | 0x80).toString(16).padStart(2, '0')
+    return byte.toString(16).padStart(2, '0')
+  }).join('')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

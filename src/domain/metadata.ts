@@ -1,0 +1,52 @@
+import { MAX_FIELD_PATH_BYTES, MAX_FIELD_VALUE_BYTES, MAX_SEARCHABLE_FIELDS } from '../limits.ts'
+import { sha256Hex, utf8Length } from './hash.ts'
+import type { Json, JsonObject } from './json.ts'
+
+/** A metadata leaf as the search compares it. */
+export interface SearchableField {
+  path: string
+  value: string
+}
+
+export interface SearchableFields {
+  fields: SearchableField[]
+  /** Why some leaves are not searchable; empty where all are. */
+  warnings: string[]
+}
+
+/**
+ * The searchable leaves of metadata: scalars by their dotted path and as text (`42`, `true`), scalars in an array by the
+ * array's path. The first 64 in document order count, of those with paths of at most 256 bytes.
+ */
+export async function searchableFields(metadata: JsonObject): Promise<SearchableFields> {
+  const leaves = [...leavesOf(metadata, [])]
+  const short = leaves.filter(({ path }) => utf8Length(path) <= MAX_FIELD_PATH_BYTES)
+  const kept = short.slice(0, MAX_SEARCHABLE_FIELDS)
+  const fields = await Promise.all(kept.map(async ({ path, value }) => ({ path, value: await comparable(value) })))
+  const distinct = new Map(fields.map(field => [JSON.stringify([field.path, field.value]), field]))
+  const warnings: string[] = []
+  if (short.length > kept.length) {
+    warnings.push(`metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${short.length} values are searchable`)
+  }
+  if (leaves.length > short.length) {
+    warnings.push(`metadata: values with a path over ${MAX_FIELD_PATH_BYTES} bytes are not searchable`)
+  }
+  return { fields: [...distinct.values()], warnings }
+}
+
+/** What a search for `value` compares. Long values are hashed, so that an index row stays small. */
+export async function comparable(value: string): Promise<string> {
+  // D1 would turn each half of a broken surrogate pair into three replacement characters.
+  const text = value.toWellFormed()
+  return utf8Length(text) > MAX_FIELD_VALUE_BYTES ? `sha256:${await sha256Hex(text)}` : text
+}
+
+function* leavesOf(value: Json, path: readonly string[]): Generator<SearchableField> {
+  if (typeof value !== 'object' || value === null) {
+    yield { path: path.join('.').toWellFormed(), value: String(value) }
+  } else if (Array.isArray(value)) {
+    for (const item of value) yield* leavesOf(item, path)
+  } else {
+    for (const [field, child] of Object.entries(value)) yield* leavesOf(child, [...path, field])
+  }
+}

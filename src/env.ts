@@ -1,0 +1,19 @@
+import type { RateLimiter } from './rate-limit/limiter.ts'
+
+/** What the queue carries: a hint that names its subject. The truth about what is to be done lies in D1. */
+export type Job = { kind: 'purge_trace'; organizationKey: number; traceKey: number }
+
+/** Every binding and variable of the Worker, as wrangler.toml declares them. */
+export interface Env {
+  DB: D1Database
+  PAYLOADS: R2Bucket
+  /** The reviewer's app. Files that exist are served before the Worker is asked. */
+  ASSETS?: Fetcher
+  RATE_LIMITER: DurableObjectNamespace<RateLimiter>
+  /** Absent on a deployment without queues; cron then does the work. */
+  JOBS?: Queue<Job>
+  /** Secret. Creates organizations and recovers a lost key; with none set, those endpoints answer 404. */
+  ADMIN_TOKEN?: string
+  /** Requests per minute of a key that has no limit of its own; DEFAULT_RATE_LIMIT_PER_MINUTE where unset. */
+  RATE_LIMIT_PER_MINUTE?: string
+}

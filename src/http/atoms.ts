@@ -1,0 +1,90 @@
+import * as v from 'valibot'
+import { isUuid } from '../domain/ids.ts'
+import { findJsonFault, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+
+/*
+ * The shapes that wire schemas of both families are built from. Their messages finish the sentence that the field's path
+ * begins: "timestamp: must be ...".
+ */
+
+/** What is code to valibot, with the JSON Schema that the OpenAPI document shows for it. */
+const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({ ...item, jsonSchema })
+
+/** A text of `min` to `max` characters (code points, as JSON Schema counts them), every one of them well formed. */
+export const text = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    v.check(value => value.isWellFormed(), 'holds half of a surrogate pair, which no encoding can carry'),
+    characters(min, max),
+  )
+
+function characters(min: number, max: number) {
+  const message = min === 0 ? `must have at most ${max} characters` : `must have ${min} to ${max} characters`
+  const check = v.check<string, string>(value => hasLength(value, min, max), message)
+  return documented(check, { minLength: min, maxLength: max })
+}
+
+function hasLength(value: string, min: number, max: number): boolean {
+  if (value.length < min || value.length > 2 * max) return false
+  const length = value.length <= max ? value.length : [...value].length
+  return length <= max
+}
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** A time on the wire, `YYYY-MM-DDTHH:mm:ss.sssZ` and a real date; milliseconds since 1970 within. */
+export const Timestamp = v.pipe(
+  v.string(),
+  v.check(isTimestamp, 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'),
+  v.transform(value => Date.parse(value)),
+  v.metadata({ description: 'UTC, with milliseconds', examples: ['2026-11-21T09:30:00.000Z'] }),
+)
+
+/** `Date` rolls 30 February over into March; what it prints is compared to what was sent. */
+function isTimestamp(value: string): boolean {
+  const time = Date.parse(value)
+  return TIMESTAMP.test(value) && !Number.isNaN(time) && new Date(time).toISOString() === value
+}
+
+/** A UUID in either case; lower case within, so that equal ids are equal texts. */
+export const Uuid = v.pipe(
+  v.string(),
+  v.check(isUuid, 'must be a UUID'),
+  v.transform(value => value.toLowerCase()),
+  v.metadata({ examples: ['7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11'] }),
+)
+
+/** Any JSON value that can be given back as it was sent. */
+export const JsonValue = v.pipe(
+  v.custom<Json>(() => true),
+  whole<Json>(),
+)
+
+/** A JSON object of any fields. */
+export const JsonObjectValue = v.pipe(
+  documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), { type: 'object' }),
+  whole<JsonObject>(),
+)
+
+function whole<T extends Json>() {
+  return v.rawCheck<T>(({ dataset, addIssue }) => {
+    const fault = dataset.typed ? findJsonFault(dataset.value) : undefined
+    if (fault) addIssue({ message: fault.path === '' ? fault.message : `${fault.message} (at ${fault.path})` })
+  })
+}
+
+/** A name that is part of URLs. */
+export const Slug = v.pipe(
+  v.string(),
+  v.regex(
+    /^[a-z0-9][a-z0-9-]{0,62}$/,
+    'must be 1 to 63 lower-case letters, digits or hyphens, and not begin with a hyphen',
+  ),
+)
+
+/** A whole number of at least `min`, small enough to be exact. */
+export const wholeNumber = (min: number) =>
+  v.pipe(v.number(), v.safeInteger('must be a whole number'), v.minValue(min, `must be at least ${min}`))
+
+/** A time as responses show it. */
+export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

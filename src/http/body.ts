@@ -1,0 +1,83 @@
+import { ENVELOPE_DEPTH, MAX_JSON_DEPTH } from '../limits.ts'
+import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
+
+/**
+ * Reads a request's JSON body and never holds more than `maxBytes` of it, whatever `content-length` says.
+ * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
+ */
+export async function readJson(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<unknown> {
+  const bytes = await readBytes(request, maxBytes, tooLargeMessage)
+  if (!isJson(request.headers.get('content-type'))) throw unsupportedMediaType()
+  if (bytes.byteLength === 0) throw badRequest('The body is empty; a JSON object is required')
+  const text = decodeUtf8(bytes)
+  refuseDeepNesting(text)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`Malformed JSON${position(error)}`)
+  }
+}
+
+async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(tooLargeMessage)
+  if (request.body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw tooLarge(tooLargeMessage)
+    chunks.push(chunk)
+  }
+  const [only] = chunks
+  if (only && chunks.length === 1) return only
+  const bytes = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
+}
+
+function isJson(contentType: string | null): boolean {
+  if (contentType === null) return true
+  const [type = ''] = contentType.split(';')
+  return /^application\/(json|[\w.+-]+\+json)$/i.test(type.trim())
+}
+
+/** `request.json()` would replace bytes that are no UTF-8 in silence. */
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    throw badRequest('The body is not valid UTF-8')
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** One pass over the text, before `JSON.parse` builds what a recursive reader could not walk. */
+function refuseDeepNesting(text: string): void {
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (inString) {
+      if (unit === BACKSLASH) index++
+      else if (unit === QUOTE) inString = false
+    } else if (unit === QUOTE) {
+      inString = true
+    } else if (unit === 0x7b || unit === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH + ENVELOPE_DEPTH) throw badRequest(`The body nests deeper than ${MAX_JSON_DEPTH}`)
+    } else if (unit === 0x7d || unit === 0x5d) {
+      depth--
+    }
+  }
+}
+
+/** Where parsing stopped. The engine's own message would quote the body. */
+function position(error: unknown): string {
+  const found = error instanceof Error ? /position (\d+)/.exec(error.message) : null
+  return found ? ` at character ${found[1]}` : ''
+}

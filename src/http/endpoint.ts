@@ -1,0 +1,183 @@
+import * as v from 'valibot'
+import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
+import type { Scope } from '../auth/keys.ts'
+import type { Env, Job } from '../env.ts'
+import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
+import { takeToken } from '../rate-limit/token.ts'
+import type { Patience } from '../store/patience.ts'
+import { type Organization, openRegistry, openStore, type Registry, type Store } from '../store/store.ts'
+import { readJson } from './body.ts'
+import { errorResponse, forbidden, invalidRequest, jsonResponse, logFault, notFound } from './errors.ts'
+import { validationDetails } from './validation.ts'
+
+type Fields = v.ObjectEntries
+
+/**
+ * An endpoint's contract: all that the router, the OpenAPI document and the auth and tenancy suites need to know of it.
+ * Paths under `/api/v1/` are the ingestion interface: rate limited, and a bad path parameter is a 400 there, a 404 elsewhere.
+ */
+export interface Contract {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With parameters in braces, as OpenAPI writes them. */
+  readonly path: `/${string}`
+  readonly summary: string
+  /** The scope that a key needs (any one of several); `admin` needs ADMIN_TOKEN; `public` needs nothing. */
+  readonly scope: Scope | readonly Scope[] | 'admin' | 'public'
+  readonly params?: v.ObjectSchema<Fields, undefined>
+  readonly query?: v.GenericSchema<unknown, unknown>
+  readonly body?: v.GenericSchema<unknown, unknown>
+  /** How much of a body is read; MAX_BODY_BYTES where absent. */
+  readonly maxBytes?: number
+  /** Messages of the errors that this endpoint's own rules add, by status. */
+  readonly errors?: Readonly<Partial<Record<400 | 403 | 404 | 409 | 413 | 422, string>>>
+  readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
+}
+
+type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : undefined
+
+/** A status and the body that its schema allows. */
+export type Reply<C extends Contract> = {
+  [S in keyof C['responses'] & number]: { status: S; body: v.InferOutput<C['responses'][S]> }
+}[keyof C['responses'] & number]
+
+/** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */
+export type Context<C extends Contract> = {
+  params: Parsed<C['params']>
+  query: Parsed<C['query']>
+  body: Parsed<C['body']>
+  headers: Headers
+  /** Milliseconds since 1970, one for the whole request. */
+  now: number
+  registry: Registry
+  searchParams: URLSearchParams
+  /** Sends a hint to the queue after the response; a queue that refuses is no fault of the request. */
+  enqueue: (job: Job) => void
+} & (C['scope'] extends 'admin' | 'public'
+  ? { openStore: (organization: Organization) => Store }
+  : { caller: Caller; store: Store })
+
+/** A contract with its handler, as the router, the document and the suites take it. */
+export interface Endpoint {
+  readonly contract: Contract
+  readonly serve: (request: Request, params: Record<string, string>, runtime: Runtime) => Promise<Response>
+}
+
+/** What a request runs in. */
+export interface Runtime {
+  env: Env
+  waitUntil: (promise: Promise<unknown>) => void
+  requestId: string
+}
+
+/**
+ * Declares an endpoint: `endpoint(contract).handle(handler)`. Two steps, because in one object literal TypeScript widens
+ * the statuses and literals that the handler's result is checked against.
+ */
+export function endpoint<const C extends Contract>(contract: C) {
+  return {
+    handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint {
+      return { contract, serve: (request, params, runtime) => serve(contract, handler, request, params, runtime) }
+    },
+  }
+}
+
+export const isIngestion = (contract: Contract): boolean => contract.path.startsWith('/api/v1/')
+
+/**
+ * The one request order: who is calling, may they, have they tokens left, is the body small enough, is it JSON, is it
+ * valid, and only then the handler. Whatever is thrown on the way becomes the answer; once the limiter spoke, every
+ * answer carries its headers.
+ */
+async function serve<C extends Contract>(
+  contract: C,
+  handler: (context: Context<C>) => Promise<Reply<C>>,
+  request: Request,
+  params: Record<string, string>,
+  runtime: Runtime,
+): Promise<Response> {
+  const { env, requestId } = runtime
+  const headers: Record<string, string> = {}
+  const now = Date.now()
+  const patience = { remainingMs: STORE_PATIENCE_MS }
+  try {
+    const access = await admit(contract, request, env, patience, now)
+    if (isIngestion(contract) && 'caller' in access) {
+      Object.assign(headers, await takeToken(env, access.caller, now, requestId))
+    }
+    const json = contract.body && (await readJson(request, contract.maxBytes ?? MAX_BODY_BYTES, contract.errors?.[413]))
+    const { searchParams } = new URL(request.url)
+    const context = {
+      ...access,
+      params: parseParams(contract, params),
+      query: contract.query && parse(contract.query, singleValues(searchParams)),
+      body: contract.body && parse(contract.body, json),
+      searchParams,
+      headers: request.headers,
+      now,
+      registry: openRegistry(env, patience),
+      enqueue: (job: Job) => enqueue(job, runtime),
+    }
+    // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
+    const reply = await handler(context as Context<C>)
+    return jsonResponse(reply.status, reply.body, headers)
+  } catch (error) {
+    return withHeaders(errorResponse(error, requestId), headers)
+  }
+}
+
+/** Lets a request in, with what its handler may work on. 401, 403 for a key without the scope, 404 without ADMIN_TOKEN. */
+async function admit({ scope }: Contract, request: Request, env: Env, patience: Patience, now: number) {
+  if (scope === 'public' || scope === 'admin') {
+    if (scope === 'admin') await checkAdmin(request, env)
+    return { openStore: (organization: Organization) => openStore(env, organization, patience) }
+  }
+  const caller = await authenticate(request, env, patience, now)
+  const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
+  if (!accepted.some(each => caller.scopes.includes(each))) {
+    throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)
+  }
+  return { caller, store: openStore(env, caller.organization, patience) }
+}
+
+/** Sends a hint after the response. A queue that refuses, or none, is no fault: cron does what lies too long. */
+function enqueue(job: Job, { env, requestId, waitUntil }: Runtime): void {
+  if (env.JOBS) waitUntil(env.JOBS.send(job).catch(error => logFault('queue_refused', requestId, error)))
+}
+
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}
+
+function parse(schema: v.GenericSchema<unknown, unknown>, input: unknown): unknown {
+  const result = v.safeParse(schema, input, { abortPipeEarly: true })
+  if (result.success) return result.output
+  throw invalidRequest(validationDetails(result.issues))
+}
+
+function parseParams(contract: Contract, raw: Record<string, string>): unknown {
+  if (!contract.params) return undefined
+  const decoded = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, decode(value)]))
+  const result = v.safeParse(contract.params, decoded)
+  if (result.success) return result.output
+  throw isIngestion(contract) ? invalidRequest(validationDetails(result.issues)) : notFound()
+}
+
+/** The router leaves path parameters as they came. A broken escape stays, and fails its schema. */
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+/** The query's parameters; one given twice is an error, because no reader could say which one counts. */
+function singleValues(searchParams: URLSearchParams): Record<string, string> {
+  const query: Record<string, string> = Object.create(null)
+  for (const [name, value] of searchParams) {
+    if (name in query) throw invalidRequest([{ path: name, message: 'is given more than once' }])
+    query[name] = value
+  }
+  return query
+}

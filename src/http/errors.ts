@@ -1,0 +1,107 @@
+/** One thing that is wrong with a request: where (a dotted path, '' for the whole) and what to mend. */
+export interface ErrorDetail {
+  path: string
+  message: string
+}
+
+/** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly details: readonly ErrorDetail[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { details = [], headers = {} }: { details?: readonly ErrorDetail[]; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = code
+    this.details = details
+    this.headers = headers
+  }
+}
+
+/** 400 with the field at fault. `path` '' speaks of the request as a whole. */
+export const badRequest = (message: string, path = '') =>
+  invalidRequest([{ path, message }], path === '' ? message : undefined)
+
+/** 400 with every field at fault; the first one makes the message. */
+export function invalidRequest(details: readonly ErrorDetail[], message?: string): ApiError {
+  const [first] = details
+  const summary = message ?? (first ? `${first.path}: ${first.message}`.replace(/^: /, '') : 'Invalid request')
+  return new ApiError(400, 'invalid_request', summary, { details })
+}
+
+export const notAuthenticated = () => new ApiError(401, 'not_authenticated', 'Not authenticated')
+/** 403; `reason` says which right is missing, where that is the caller's own business. */
+export const forbidden = (reason?: string) =>
+  new ApiError(403, 'forbidden', 'Forbidden', reason ? { details: [{ path: '', message: reason }] } : {})
+export const notFound = (message = 'Not found') => new ApiError(404, 'not_found', message)
+export const conflict = (message: string, path: string) =>
+  new ApiError(409, 'conflict', message, { details: [{ path, message }] })
+export const unprocessable = (message: string, path: string) =>
+  new ApiError(422, 'unprocessable', message, { details: [{ path, message }] })
+export const tooLarge = (message = 'Request body too large') => new ApiError(413, 'too_large', message)
+export const unsupportedMediaType = () =>
+  new ApiError(415, 'unsupported_media_type', 'The body must be JSON, sent with content-type: application/json')
+
+export const methodNotAllowed = (allowed: readonly string[]) =>
+  new ApiError(405, 'method_not_allowed', 'Method not allowed', { headers: { allow: allowed.join(', ') } })
+
+export const rateLimited = (retryAfterSeconds: number, headers: Record<string, string>) =>
+  new ApiError(429, 'rate_limited', 'Rate limit exceeded', {
+    headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
+  })
+
+/** 503: a part of the platform did not answer. The same request, sent again, has one effect. */
+export const unavailable = (retryAfterSeconds: number) =>
+  new ApiError(503, 'unavailable', 'Temporarily unavailable, please retry', {
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  })
+
+const internal = () => new ApiError(500, 'internal', 'Internal error')
+
+/** The `ApiError` that an error is or was caused by: drizzle wraps what its driver throws. */
+function findApiError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error
+  return error instanceof Error && error.cause !== undefined ? findApiError(error.cause) : undefined
+}
+
+/** The innermost cause. Only it is logged: drizzle's own message holds the SQL's parameters, which are payloads. */
+function rootCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error
+}
+
+/** A log line: JSON, with the request's id, no payload, no secret. */
+export function logFault(event: string, requestId: string, error: unknown): void {
+  const cause = rootCause(error)
+  const fault = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+  console.error(JSON.stringify({ event, requestId, fault }))
+}
+
+/** The only way from a thrown error to a response. What is no `ApiError` is logged and answers a 500 that says nothing. */
+export function errorResponse(error: unknown, requestId: string): Response {
+  const known = findApiError(error)
+  if (!known) logFault('request_failed', requestId, error)
+  const { status, code, message, details, headers } = known ?? internal()
+  const body = { error: message, code, ...(details.length > 0 && { details }), requestId }
+  return jsonResponse(status, body, headers)
+}
+
+/** A JSON response that no cache keeps and no browser takes for anything else. */
+export function jsonResponse(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    },
+  })
+}

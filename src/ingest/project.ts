@@ -1,0 +1,27 @@
+import type { Caller } from '../auth/authenticate.ts'
+import { badRequest, forbidden, notFound } from '../http/errors.ts'
+import { findProject, type Project } from '../store/projects.ts'
+import type { Store } from '../store/store.ts'
+
+/** The project that an ingestion call is about: the key's own, or the one that `x-project-slug` names. */
+export async function ingestProject({
+  caller,
+  store,
+  headers,
+}: {
+  caller: Caller
+  store: Store
+  headers: Headers
+}): Promise<Project> {
+  const slug = headers.get('x-project-slug')
+  if (caller.project) {
+    if (slug !== null && slug !== caller.project.slug) throw forbidden('This key is for another project')
+    return caller.project
+  }
+  if (slug === null) {
+    throw badRequest('is required with a key that serves all projects of its organization', 'x-project-slug')
+  }
+  const project = await findProject(store, { slug })
+  if (!project) throw notFound('Project not found')
+  return project
+}

@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { utf8Length } from '../domain/hash.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { JsonObjectValue, text } from '../http/atoms.ts'
+import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_TRACE_ID_LENGTH } from '../limits.ts'
+
+/** The client's id of a trace. */
+export const TraceId = v.pipe(
+  v.string(),
+  v.regex(
+    new RegExp(`^trace_[A-Za-z0-9_-]{1,${MAX_TRACE_ID_LENGTH - 'trace_'.length}}$`),
+    `must be trace_ and 1 to ${MAX_TRACE_ID_LENGTH - 'trace_'.length} letters, digits, _ or -`,
+  ),
+  v.metadata({ examples: ['trace_0123456789abcdef012345'] }),
+)
+
+export const TraceName = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['support-answer'] }))
+
+export const Status = v.picklist(['running', 'completed'])
+
+/** Whether metadata fits its row. Asked again of what several calls merged into. */
+export const fitsMetadata = (metadata: JsonObject): boolean =>
+  utf8Length(JSON.stringify(metadata)) <= MAX_METADATA_BYTES
+
+export const METADATA_TOO_LARGE = `must have at most ${MAX_METADATA_BYTES} bytes as JSON`
+
+export const Metadata = v.pipe(
+  JsonObjectValue,
+  v.check(fitsMetadata, METADATA_TOO_LARGE),
+  v.metadata({ description: 'Searchable by the dotted paths of its values', examples: [{ group_id: 'session-1' }] }),
+)

@@ -1,0 +1,77 @@
+/** Every size and count limit, one constant a line with its reason. Sizes are bytes of UTF-8 unless the name says otherwise. */
+
+/** One observation's `data` as JSON. D1 rows end at 2 MB, but large values live in R2; this bounds an isolate's memory. */
+export const MAX_OBSERVATION_BYTES = 5 * 1024 * 1024
+/** What may surround `data` in an observation's body: ids, key, timestamp. */
+export const ENVELOPE_BYTES = 64 * 1024
+/** A body that has no larger limit of its own. */
+export const MAX_BODY_BYTES = 256 * 1024
+/** A trace's metadata as JSON: it lies in the trace's row, which lists read whole. */
+export const MAX_METADATA_BYTES = 64 * 1024
+/** Nesting of a value. SQLite and structuredClone fail far above it, a recursive client far below those. */
+export const MAX_JSON_DEPTH = 128
+/** What a body wraps around its deepest value (a batch's events, an event, its body). */
+export const ENVELOPE_DEPTH = 4
+
+/** A value whose JSON is larger goes to R2: a D1 row costs less than an R2 put, and D1's 10 GB are the scarcer space. */
+export const INLINE_BYTES = 8 * 1024
+/** What a row keeps of a value in R2, to show without fetching it. */
+export const PREVIEW_BYTES = 256
+/** R2 reads under way at once: a Worker has 6 connections. */
+export const MAX_PARALLEL_READS = 6
+
+/** Metadata leaves that are searchable: each is a row written. */
+export const MAX_SEARCHABLE_FIELDS = 64
+/** A searchable leaf's dotted path. */
+export const MAX_FIELD_PATH_BYTES = 256
+/** A longer searchable value is compared by its SHA-256, so that index rows stay small. */
+export const MAX_FIELD_VALUE_BYTES = 256
+
+/** A `trace_id`'s length in characters, `trace_` included. */
+export const MAX_TRACE_ID_LENGTH = 128
+/** A trace's name in characters; it is the root span's step id. */
+export const MAX_NAME_LENGTH = 256
+/** A state observation's key in characters. */
+export const MAX_STATE_KEY_LENGTH = 256
+/** A `feedback_id` in characters. */
+export const MAX_FEEDBACK_ID_LENGTH = 128
+/** A comment in characters. */
+export const MAX_COMMENT_LENGTH = 16 * 1024
+/** An e-mail in characters (RFC 5321: 64 + 1 + 255). */
+export const MAX_EMAIL_LENGTH = 320
+
+export const SEARCH_DEFAULT_LIMIT = 10
+export const SEARCH_MAX_LIMIT = 100
+/** Each filter is one more index look-up per hit. */
+export const MAX_SEARCH_FILTERS = 10
+export const PAGE_DEFAULT_LIMIT = 50
+export const PAGE_MAX_LIMIT = 200
+
+export const DEFAULT_RATE_LIMIT_PER_MINUTE = 6000
+/** How long a request waits for the limiter before it goes through uncounted. */
+export const LIMITER_PATIENCE_MS = 250
+
+/** How long a request waits for D1 and R2 in all: clients give up at 5 s. */
+export const STORE_PATIENCE_MS = 4300
+/** One attempt at one D1 or R2 call, so that a second one fits. */
+export const STORE_ATTEMPT_MS = 1800
+/** A key known to this isolate waits no longer for its refresh: the stale answer serves as well. */
+export const REFRESH_PATIENCE_MS = 500
+/** How long a job waits for D1 and R2 in one step: no client is waiting. */
+export const JOB_PATIENCE_MS = 25_000
+
+/** A key is looked up again after this: it bounds how long a revoked key lives on. */
+export const KEY_FRESH_MS = 30_000
+/** While D1 is silent, a known key goes on this long. */
+export const KEY_STALE_MS = 10 * 60_000
+/** Entries of an isolate's memory of keys and of projects. */
+export const ISOLATE_CACHE_ENTRIES = 5000
+
+/** Rows that a purge deletes in one statement: far inside D1's 30 s. */
+export const PURGE_ROWS = 5000
+/** Statements of one purge before it is handed on: the free plan has 50 queries an invocation. */
+export const PURGE_STEPS = 30
+/** A deletion untouched for this long is sent to the queue again. */
+export const RESEND_AFTER_MS = 60_000
+/** Deletions that one cron run picks up. */
+export const RESEND_BATCH = 100

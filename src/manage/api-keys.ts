@@ -1,0 +1,94 @@
+import * as v from 'valibot'
+import { makeKey, SCOPES } from '../auth/keys.ts'
+import { newId } from '../domain/ids.ts'
+import { Slug, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
+import { decodeCursor, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
+import { type ApiKeyDraft, addApiKey, listApiKeys as readApiKeys } from '../store/api-keys.ts'
+import { findProject } from '../store/projects.ts'
+import type { Store } from '../store/store.ts'
+import { userExists } from '../store/users.ts'
+import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
+
+const NewApiKey = v.strictObject({
+  name: Name,
+  projectSlug: v.optional(v.pipe(Slug, v.metadata({ description: 'Absent: the key serves every project' }))),
+  scopes: v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1, 'must name at least one scope')),
+  userId: v.optional(v.pipe(Uuid, v.metadata({ description: 'The user that the key acts for' }))),
+  expiresAt: v.optional(Timestamp),
+  rateLimitPerMinute: v.optional(wholeNumber(1)),
+})
+
+const Position = v.strictTuple([v.number()])
+
+export const listApiKeys = endpoint({
+  method: 'GET',
+  path: '/api/api-keys',
+  summary: "List the organization's API keys, oldest first, without their secrets",
+  scope: 'manage',
+  query: v.strictObject(pageParameters),
+  responses: { 200: v.object({ apiKeys: v.array(ApiKey), nextCursor: NextCursor }) },
+}).handle(async ({ query, caller, store }) => {
+  const list = ['api-keys', store.organization.id]
+  const [after = 0] = (await decodeCursor(list, Position, query.cursor)) ?? []
+  const { items, nextCursor } = await pageOf(
+    list,
+    query.limit,
+    limit => readApiKeys(store, caller.project, { limit, after }),
+    ({ key }) => [key],
+  )
+  return { status: 200, body: { apiKeys: items.map(toApiKey), nextCursor } }
+})
+
+export const createApiKey = endpoint({
+  method: 'POST',
+  path: '/api/api-keys',
+  summary: 'Create an API key with no right that the calling key lacks',
+  scope: 'manage',
+  body: NewApiKey,
+  errors: { 404: 'Not found', 422: 'The user does not exist in this organization' },
+  responses: { 201: ApiKeyWithSecret },
+}).handle(async ({ body, caller, store, now }) => {
+  const lacking = body.scopes.find(scope => !caller.scopes.includes(scope))
+  if (lacking) throw forbidden(`This key cannot give the scope ${lacking}, which it lacks`)
+  if (body.expiresAt !== undefined && body.expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
+  const project = body.projectSlug === undefined ? null : await findProject(store, { slug: body.projectSlug })
+  if (project === undefined) throw notFound()
+  if (caller.project && caller.project.key !== project?.key) {
+    throw forbidden('This key can only create keys of its own project')
+  }
+  if (body.userId !== undefined && !(await userExists(store, body.userId))) {
+    throw unprocessable('The user does not exist in this organization', 'userId')
+  }
+  const apiKey = await issueApiKey(store, {
+    id: newId(),
+    name: body.name,
+    project,
+    userId: body.userId ?? null,
+    scopes: SCOPES.filter(scope => body.scopes.includes(scope)),
+    rateLimitPerMinute: body.rateLimitPerMinute ?? null,
+    expiresAt: body.expiresAt ?? null,
+    createdAt: now,
+  })
+  return { status: 201, body: apiKey }
+})
+
+/** Makes a key that may do everything in its organization: what a new or locked-out organization gets. */
+export const issueOwnerKey = (store: Store, now: number) =>
+  issueApiKey(store, {
+    id: newId(),
+    name: 'Owner',
+    project: null,
+    userId: null,
+    scopes: SCOPES,
+    rateLimitPerMinute: null,
+    expiresAt: null,
+    createdAt: now,
+  })
+
+async function issueApiKey(store: Store, draft: ApiKeyDraft): Promise<v.InferOutput<typeof ApiKeyWithSecret>> {
+  const newKey = await makeKey()
+  const stored = await addApiKey(store, draft, newKey)
+  return { ...toApiKey(stored), key: newKey.secret }
+}

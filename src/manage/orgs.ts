@@ -1,0 +1,41 @@
+import * as v from 'valibot'
+import { newId } from '../domain/ids.ts'
+import { isoTime, Slug, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { conflict, notFound } from '../http/errors.ts'
+import { addOrganization, findOrganization } from '../store/organizations.ts'
+import { issueOwnerKey } from './api-keys.ts'
+import { ApiKeyWithSecret, Name } from './wire.ts'
+
+const TAKEN = 'An organization with this slug exists'
+
+export const createOrganization = endpoint({
+  method: 'POST',
+  path: '/api/orgs',
+  summary: 'Create an organization and a key with all scopes',
+  scope: 'admin',
+  body: v.strictObject({ slug: Slug, name: Name }),
+  errors: { 409: TAKEN },
+  responses: {
+    201: v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: v.string(), apiKey: ApiKeyWithSecret }),
+  },
+}).handle(async ({ body: { slug, name }, registry, openStore, now }) => {
+  const organization = await addOrganization(registry, { id: newId(), slug, name, createdAt: now })
+  if (!organization) throw conflict(TAKEN, 'slug')
+  const apiKey = await issueOwnerKey(openStore(organization), now)
+  return { status: 201, body: { id: organization.id, slug, name, createdAt: isoTime(now), apiKey } }
+})
+
+export const recoverApiKey = endpoint({
+  method: 'POST',
+  path: '/api/orgs/{slug}/api-keys',
+  summary: 'Give an organization a new key with all scopes, so that a lost one locks nobody out',
+  scope: 'admin',
+  params: v.object({ slug: v.string() }),
+  errors: { 404: 'Not found' },
+  responses: { 201: ApiKeyWithSecret },
+}).handle(async ({ params: { slug }, registry, openStore, now }) => {
+  const organization = await findOrganization(registry, slug)
+  if (!organization) throw notFound()
+  return { status: 201, body: await issueOwnerKey(openStore(organization), now) }
+})

@@ -1,0 +1,46 @@
+import * as v from 'valibot'
+import { newId } from '../domain/ids.ts'
+import { Slug } from '../http/atoms.ts'
+import { decodeCursor, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { conflict, forbidden } from '../http/errors.ts'
+import { addProject, listProjects as readProjects } from '../store/projects.ts'
+import { Name, Project, toProject } from './wire.ts'
+
+const TAKEN = 'A project with this slug exists'
+const Position = v.strictTuple([v.number()])
+
+export const listProjects = endpoint({
+  method: 'GET',
+  path: '/api/projects',
+  summary: "List the organization's projects, oldest first; with a project's key, that one",
+  scope: 'manage',
+  query: v.strictObject(pageParameters),
+  responses: { 200: v.object({ projects: v.array(Project), nextCursor: NextCursor }) },
+}).handle(async ({ query, caller, store }) => {
+  if (caller.project) return { status: 200, body: { projects: [toProject(caller.project)], nextCursor: null } }
+  const list = ['projects', store.organization.id]
+  const [after = 0] = (await decodeCursor(list, Position, query.cursor)) ?? []
+  const { items, nextCursor } = await pageOf(
+    list,
+    query.limit,
+    limit => readProjects(store, { limit, after }),
+    ({ key }) => [key],
+  )
+  return { status: 200, body: { projects: items.map(toProject), nextCursor } }
+})
+
+export const createProject = endpoint({
+  method: 'POST',
+  path: '/api/projects',
+  summary: 'Create a project',
+  scope: 'manage',
+  body: v.strictObject({ slug: Slug, name: Name }),
+  errors: { 409: TAKEN },
+  responses: { 201: Project },
+}).handle(async ({ body: { slug, name }, caller, store, now }) => {
+  if (caller.project) throw forbidden('This key is for one project only')
+  const project = await addProject(store, { id: newId(), slug, name, createdAt: now })
+  if (!project) throw conflict(TAKEN, 'slug')
+  return { status: 201, body: toProject(project) }
+})

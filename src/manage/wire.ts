@@ -1,0 +1,52 @@
+import * as v from 'valibot'
+import { SCOPES } from '../auth/keys.ts'
+import { isoTime, Slug, text, Uuid } from '../http/atoms.ts'
+import { MAX_NAME_LENGTH } from '../limits.ts'
+import type { ApiKey as StoredKey } from '../store/api-keys.ts'
+import type { Project as StoredProject } from '../store/projects.ts'
+
+export const Name = text(1, MAX_NAME_LENGTH)
+const Time = v.pipe(v.string(), v.isoTimestamp())
+
+export const Project = v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: Time })
+
+export const ApiKey = v.object({
+  id: Uuid,
+  name: v.string(),
+  prefix: v.pipe(v.string(), v.metadata({ description: "The key's first 8 characters" })),
+  projectId: v.nullable(Uuid),
+  userId: v.nullable(Uuid),
+  scopes: v.array(v.picklist(SCOPES)),
+  rateLimitPerMinute: v.nullable(v.number()),
+  expiresAt: v.nullable(Time),
+  revokedAt: v.nullable(Time),
+  createdAt: Time,
+})
+
+/** A key at its creation, the only time that its secret is shown. */
+export const ApiKeyWithSecret = v.object({
+  ...ApiKey.entries,
+  key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown this once' })),
+})
+
+export const toProject = ({ id, slug, name, createdAt }: StoredProject): v.InferOutput<typeof Project> => ({
+  id,
+  slug,
+  name,
+  createdAt: isoTime(createdAt),
+})
+
+const isoTimeOrNull = (milliseconds: number | null) => (milliseconds === null ? null : isoTime(milliseconds))
+
+export const toApiKey = (apiKey: StoredKey): v.InferOutput<typeof ApiKey> => ({
+  id: apiKey.id,
+  name: apiKey.name,
+  prefix: apiKey.prefix,
+  projectId: apiKey.projectId,
+  userId: apiKey.userId,
+  scopes: [...apiKey.scopes],
+  rateLimitPerMinute: apiKey.rateLimitPerMinute,
+  expiresAt: isoTimeOrNull(apiKey.expiresAt),
+  revokedAt: isoTimeOrNull(apiKey.revokedAt),
+  createdAt: isoTime(apiKey.createdAt),
+})

@@ -1,0 +1,75 @@
+import { drizzle } from 'drizzle-orm/d1'
+import { type Patience, patiently } from './patience.ts'
+
+export type Database = ReturnType<typeof openDatabase>
+
+/** D1 behind drizzle, each round trip bounded in time and tried again as `patiently` says. */
+export const openDatabase = (database: D1Database, patience: Patience) =>
+  drizzle(new PatientDatabase(database, patience))
+
+class PatientDatabase implements D1Database {
+  readonly #database: D1Database
+  readonly #patience: Patience
+
+  constructor(database: D1Database, patience: Patience) {
+    this.#database = database
+    this.#patience = patience
+  }
+
+  prepare(query: string): D1PreparedStatement {
+    return new PatientStatement(this.#database.prepare(query), this.#patience)
+  }
+
+  batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+    const bare = statements.map(statement => (statement instanceof PatientStatement ? statement.bare : statement))
+    return patiently(this.#patience, () => this.#database.batch<T>(bare))
+  }
+
+  exec(query: string): Promise<D1ExecResult> {
+    return patiently(this.#patience, () => this.#database.exec(query))
+  }
+
+  withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
+    return this.#database.withSession(constraint)
+  }
+
+  dump(): Promise<ArrayBuffer> {
+    return this.#database.dump()
+  }
+}
+
+class PatientStatement implements D1PreparedStatement {
+  readonly bare: D1PreparedStatement
+  readonly #patience: Patience
+
+  constructor(bare: D1PreparedStatement, patience: Patience) {
+    this.bare = bare
+    this.#patience = patience
+  }
+
+  bind(...values: unknown[]): D1PreparedStatement {
+    return new PatientStatement(this.bare.bind(...values), this.#patience)
+  }
+
+  run<T = Record<string, unknown>>(): Promise<D1Result<T>> {
+    return patiently(this.#patience, () => this.bare.run<T>())
+  }
+
+  all<T = Record<string, unknown>>(): Promise<D1Result<T>> {
+    return patiently(this.#patience, () => this.bare.all<T>())
+  }
+
+  first<T = unknown>(column: string): Promise<T | null>
+  first<T = Record<string, unknown>>(): Promise<T | null>
+  first<T>(column?: string): Promise<T | null> {
+    return patiently(this.#patience, () => (column === undefined ? this.bare.first<T>() : this.bare.first<T>(column)))
+  }
+
+  raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>
+  raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>
+  raw<T>(options?: { columnNames?: boolean }): Promise<T[]> | Promise<[string[], ...T[]]> {
+    return options?.columnNames
+      ? patiently(this.#patience, () => this.bare.raw<T>({ columnNames: true }))
+      : patiently(this.#patience, () => this.bare.raw<T>())
+  }
+}

@@ -1,0 +1,60 @@
+/** What to do about a fault of the platform. */
+export interface Fault {
+  /** Whether a second attempt inside the same request may succeed. */
+  retry: boolean
+  /** Seconds that the client should wait before it sends the request again. */
+  retryAfterSeconds: number
+}
+
+const TRANSIENT: Fault = { retry: true, retryAfterSeconds: 2 }
+const STALLED: Fault = { retry: false, retryAfterSeconds: 5 }
+const OVERLOADED: Fault = { retry: false, retryAfterSeconds: 5 }
+const NOT_MIGRATED: Fault = { retry: false, retryAfterSeconds: 5 }
+const UNKNOWN: Fault = { retry: false, retryAfterSeconds: 2 }
+
+/** No answer in time: the call may have taken effect, so the second attempt must be the same write with the same ids. */
+export const UNKNOWN_OUTCOME: Fault = { retry: true, retryAfterSeconds: 2 }
+
+/** What D1 and R2 say when they fail, and what follows from it (Cloudflare docs, "Debug D1" and R2's "Error codes"). */
+const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
+  ['Network connection lost', TRANSIENT],
+  ['reset because its code was updated', TRANSIENT],
+  ['exceeded timeout which caused object to be reset', STALLED],
+  ['storage caused object to be reset', TRANSIENT],
+  ['Cannot resolve D1 DB due to transient issue', TRANSIENT],
+  ['D1 DB is overloaded', OVERLOADED],
+  ['Currently processing a long-running export', OVERLOADED],
+  ['no such table', NOT_MIGRATED],
+  ['no such column', NOT_MIGRATED],
+  ['(10001)', TRANSIENT], // R2: internal error
+  ['(10043)', TRANSIENT], // R2: service unavailable
+  ['(10058)', OVERLOADED], // R2: too many writes of one object
+]
+
+/** What D1 says of a statement that is wrong in itself. No retry mends it, so it must be seen, as a 500. */
+const MISTAKES: readonly string[] = [
+  'constraint failed',
+  'D1_TYPE_ERROR',
+  'syntax error',
+  'too many SQL variables',
+  'statement too long',
+  'SQLITE_TOOBIG',
+  'string or blob too big',
+  'LIKE or GLOB pattern too complex',
+  'too many terms in compound SELECT',
+  'Expression tree is too large',
+  'malformed JSON',
+  'memory limit',
+  'CPU time limit',
+]
+
+/**
+ * The fault behind an error that a D1 or R2 binding threw, by the words of its message: neither gives a code.
+ * Undefined for a mistake of ours; a message that is in neither table is taken for a fault, since clients retry a 503.
+ */
+export function classifyFault(error: unknown): Fault | undefined {
+  const message = error instanceof Error ? error.message : String(error)
+  const known = FAULTS.find(([words]) => message.includes(words))
+  if (known) return known[1]
+  return MISTAKES.some(words => message.includes(words)) ? undefined : UNKNOWN
+}

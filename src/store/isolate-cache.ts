@@ -1,0 +1,32 @@
+/**
+ * What this isolate remembers between requests: a bounded map that forgets the entry unused for longest. Keys must name
+ * their organization, unless they are secrets themselves.
+ */
+export class IsolateCache<Value> {
+  readonly #entries = new Map<string, Value>()
+  readonly #maxEntries: number
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
+  }
+
+  get(key: string): Value | undefined {
+    const value = this.#entries.get(key)
+    if (value === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    return value
+  }
+
+  set(key: string, value: Value): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size <= this.#maxEntries) return
+    const { value: oldest } = this.#entries.keys().next()
+    if (oldest !== undefined) this.#entries.delete(oldest)
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key)
+  }
+}

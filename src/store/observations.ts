@@ -1,0 +1,100 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { ObservationType } from '../domain/fold.ts'
+import { discardValue, inlineValue, needsObject, putValues, type StoredValue } from './payloads.ts'
+import { observations, spans, traces } from './schema.ts'
+import type { Store } from './store.ts'
+import { inOrganization, liveTraceKey } from './traces.ts'
+
+/** An observation to be stored. */
+export interface ObservationDraft {
+  id: string
+  traceUuid: string
+  /** Null: the root span. */
+  spanId: string | null
+  type: ObservationType
+  stateKey: string | null
+  /** The value as JSON. */
+  json: string
+  timestamp: number
+  receivedAt: number
+}
+
+/**
+ * Stores an observation, under its trace or not at all; sent again with the same id, the first one stays. A small one is
+ * one round trip and one row, two rows for the first output of a span. Returns false where there is no such trace.
+ */
+export async function addObservation(store: Store, draft: ObservationDraft): Promise<boolean> {
+  if (!needsObject(draft.json)) {
+    return (await insertObservation(store, draft, inlineValue(draft.json))) !== undefined
+  }
+  // What lies in R2 is bound to one creation of the trace: if the trace is deleted and created anew in between, the
+  // object would be purged with the old one, so it is put again for the new one.
+  for (;;) {
+    const [trace] = await liveTraceKey(store, draft.traceUuid)
+    if (!trace) return false
+    const [value] = await putValues(store, trace.key, [draft.json])
+    if (!value) return false
+    const stored = await insertObservation(store, draft, value, trace.key)
+    if (stored?.dataRef === value.ref) return true
+    await discardValue(store, trace.key, value)
+    if (stored) return true
+  }
+}
+
+/** The row that now has this id, ours or an earlier one; undefined where the trace is not there. */
+async function insertObservation(
+  store: Store,
+  draft: ObservationDraft,
+  value: StoredValue,
+  traceKey?: number,
+): Promise<{ dataRef: string | null } | undefined> {
+  const { database } = store
+  const insert = database
+    .insert(observations)
+    .select(
+      database
+        .select({
+          traceKey: traces.key,
+          id: sql<string>`${draft.id}`.as('id'),
+          spanId: sql<string | null>`${draft.spanId}`.as('span_id'),
+          type: sql<ObservationType>`${draft.type}`.as('type'),
+          stateKey: sql<string | null>`${draft.stateKey}`.as('state_key'),
+          data: sql<string>`${value.text}`.as('data'),
+          dataRef: sql<string | null>`${value.ref}`.as('data_ref'),
+          timestamp: sql<number>`${draft.timestamp}`.as('timestamp'),
+          receivedAt: sql<number>`${draft.receivedAt}`.as('received_at'),
+        })
+        .from(traces)
+        .where(
+          inOrganization(
+            store,
+            eq(traces.id, draft.traceUuid),
+            ...(traceKey === undefined ? [] : [eq(traces.key, traceKey)]),
+          ),
+        ),
+    )
+    // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
+    .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: draft.id } })
+    .returning({ dataRef: observations.dataRef })
+  if (draft.type !== 'output' || draft.json === 'null') {
+    const [row] = await insert
+    return row
+  }
+  const [[row]] = await database.batch([insert, markReviewable(store, draft)])
+  return row
+}
+
+/** A span with an output is one to review. */
+function markReviewable(store: Store, { traceUuid, spanId }: ObservationDraft) {
+  const trace = inOrganization(store, eq(traces.id, traceUuid))
+  return store.database
+    .update(spans)
+    .set({ hasOutput: true })
+    .where(
+      and(
+        eq(spans.id, sql`coalesce(${spanId}, (select ${traces.rootSpanId} from ${traces} where ${trace}))`),
+        eq(spans.traceKey, sql`(${liveTraceKey(store, traceUuid)})`),
+        eq(spans.hasOutput, false),
+      ),
+    )
+}

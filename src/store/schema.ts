@@ -1,0 +1,186 @@
+import { isNotNull, isNull, sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { JsonObject } from '../domain/json.ts'
+
+/** Who gave feedback, as the client named them. */
+export interface Labeller {
+  name?: string | undefined
+  email?: string | undefined
+}
+
+/*
+ * `id` is public (a UUID); `key` is internal (an integer, short in every index). Times are milliseconds since 1970.
+ * JSON columns hold text that SQL never looks into: SQLite fails a statement on JSON nested over 1,000 levels.
+ * There are no foreign keys: children are inserted by statements guarded by their parent, and D1 bills each check.
+ * Tables with a composite primary key are WITHOUT ROWID (one billed row a write instead of two); drizzle-kit cannot say
+ * so, it is added to the migration by hand, and a test reads it back.
+ */
+
+export const organizations = sqliteTable('organizations', {
+  key: integer('key').primaryKey(),
+  id: text('id').notNull().unique(),
+  slug: text('slug').notNull().unique(),
+  name: text('name').notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const projects = sqliteTable(
+  'projects',
+  {
+    key: integer('key').primaryKey(),
+    id: text('id').notNull().unique(),
+    organizationKey: integer('organization_key').notNull(),
+    slug: text('slug').notNull(),
+    name: text('name').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  table => [uniqueIndex('projects_by_slug').on(table.organizationKey, table.slug)],
+)
+
+/** `id` is derived from the e-mail, so that it also keeps e-mails unique. */
+export const users = sqliteTable(
+  'users',
+  {
+    organizationKey: integer('organization_key').notNull(),
+    id: text('id').notNull(),
+    email: text('email').notNull(),
+    name: text('name').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  table => [primaryKey({ columns: [table.organizationKey, table.id] })],
+)
+
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    key: integer('key').primaryKey(),
+    id: text('id').notNull().unique(),
+    /** SHA-256 of the secret in hex; the secret itself is nowhere. */
+    hash: text('hash').notNull().unique(),
+    prefix: text('prefix').notNull(),
+    name: text('name').notNull(),
+    organizationKey: integer('organization_key').notNull(),
+    /** Null: every project of the organization. */
+    projectKey: integer('project_key'),
+    /** The user that the key acts for, or null. */
+    userId: text('user_id'),
+    /** Scopes, separated by spaces. */
+    scopes: text('scopes').notNull(),
+    rateLimitPerMinute: integer('rate_limit_per_minute'),
+    expiresAt: integer('expires_at'),
+    revokedAt: integer('revoked_at'),
+    createdAt: integer('created_at').notNull(),
+  },
+  table => [index('api_keys_by_organization').on(table.organizationKey)],
+)
+
+/**
+ * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged, so
+ * that its key cannot be given out again while rows hang on it; the same `trace_id` may have a live row beside it.
+ */
+export const traces = sqliteTable(
+  'traces',
+  {
+    key: integer('key').primaryKey(),
+    /** UUIDv5 of `trace:<trace_id>` in the project. */
+    id: text('id').notNull(),
+    organizationKey: integer('organization_key').notNull(),
+    projectKey: integer('project_key').notNull(),
+    /** The client's `trace_id`. */
+    traceId: text('trace_id').notNull(),
+    /** Here, so that a reader who has the trace's id reaches the root span in the same round trip. */
+    rootSpanId: text('root_span_id').notNull(),
+    name: text('name').notNull(),
+    status: text('status', { enum: ['running', 'completed'] }).notNull(),
+    /** The client's timestamp. */
+    timestamp: integer('timestamp').notNull(),
+    durationMs: integer('duration_ms'),
+    metadata: text('metadata', { mode: 'json' }).$type<JsonObject>().notNull(),
+    /** The metadata fields that completing calls gave: running calls do not overwrite them. */
+    completedFields: text('completed_fields', { mode: 'json' }).$type<readonly string[]>().notNull(),
+    /** Changes with every write of this row: what a write that was computed from an earlier read compares. */
+    revision: text('revision').notNull(),
+    receivedAt: integer('received_at').notNull(),
+    updatedAt: integer('updated_at').notNull(),
+    deletedAt: integer('deleted_at'),
+  },
+  table => [
+    uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
+    index('traces_by_time').on(table.projectKey, table.timestamp, table.id).where(isNull(table.deletedAt)),
+    index('traces_deleted').on(table.deletedAt).where(isNotNull(table.deletedAt)),
+  ],
+)
+
+/** One row per searchable metadata leaf of a trace: a seek per filter, newest first for free. */
+export const traceFields = sqliteTable(
+  'trace_fields',
+  {
+    projectKey: integer('project_key').notNull(),
+    path: text('path').notNull(),
+    value: text('value').notNull(),
+    timestamp: integer('timestamp').notNull(),
+    traceKey: integer('trace_key').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.path, table.value, table.timestamp, table.traceKey] })],
+)
+
+/** The root span is found by its id, which the trace's row holds; only the others need the index by trace. */
+export const spans = sqliteTable(
+  'spans',
+  {
+    id: text('id').notNull(),
+    traceKey: integer('trace_key').notNull(),
+    isRoot: integer('is_root', { mode: 'boolean' }).notNull(),
+    parentId: text('parent_id'),
+    stepId: text('step_id').notNull(),
+    timestamp: integer('timestamp').notNull(),
+    promptVersionId: text('prompt_version_id'),
+    metadata: text('metadata', { mode: 'json' }).$type<JsonObject>().notNull(),
+    /** Whether an output arrived: such spans are what there is to review. */
+    hasOutput: integer('has_output', { mode: 'boolean' }).notNull().default(false),
+  },
+  table => [
+    primaryKey({ columns: [table.id, table.traceKey] }),
+    index('spans_by_trace').on(table.traceKey).where(sql`${table.isRoot} = 0`),
+  ],
+)
+
+export const observations = sqliteTable(
+  'observations',
+  {
+    traceKey: integer('trace_key').notNull(),
+    id: text('id').notNull(),
+    /** Null: the root span. */
+    spanId: text('span_id'),
+    type: text('type', { enum: ['input', 'output', 'state'] }).notNull(),
+    stateKey: text('state_key'),
+    /** JSON, or its first bytes where `dataRef` says that the whole lies in R2. */
+    data: text('data').notNull(),
+    dataRef: text('data_ref'),
+    timestamp: integer('timestamp').notNull(),
+    receivedAt: integer('received_at').notNull(),
+  },
+  table => [primaryKey({ columns: [table.traceKey, table.id] })],
+)
+
+export const feedback = sqliteTable(
+  'feedback',
+  {
+    /** UUIDv5 of `feedback:<feedback_id>` in the project. */
+    id: text('id').notNull(),
+    traceKey: integer('trace_key').notNull(),
+    /** Null: the root span. */
+    spanId: text('span_id'),
+    userId: text('user_id').notNull(),
+    /** A number is one from 0 to 1. */
+    rating: text('rating', { mode: 'json' }).$type<'positive' | 'negative' | number>(),
+    comment: text('comment'),
+    correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
+    labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
+    timestamp: integer('timestamp').notNull(),
+    receivedAt: integer('received_at').notNull(),
+    /** Null until it is sent a second time. */
+    updatedAt: integer('updated_at'),
+  },
+  table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
+)

@@ -1,0 +1,37 @@
+import type { Env } from '../env.ts'
+import { type Database, openDatabase } from './database.ts'
+import type { Patience } from './patience.ts'
+
+/** An organization as the rows know it (`key`) and as the world does (`id`, `slug`). */
+export interface Organization {
+  key: number
+  id: string
+  slug: string
+}
+
+/** D1 and R2, bound to one organization: the first argument of every query on tenants' data. */
+export interface Store {
+  readonly organization: Organization
+  readonly database: Database
+  readonly payloads: R2Bucket
+  readonly patience: Patience
+}
+
+/**
+ * D1 before any organization is known: keys by their hash, the creation of organizations, jobs, and `ownership.ts`.
+ * A query that takes a registry is one to look at twice.
+ */
+export interface Registry {
+  readonly scope: 'deployment'
+  readonly database: Database
+}
+
+/** Opens the store of one organization, for one request or one step of a job. */
+export function openStore(env: Env, organization: Organization, patience: Patience): Store {
+  return { organization, database: openDatabase(env.DB, patience), payloads: env.PAYLOADS, patience }
+}
+
+/** Opens what is not bound to an organization. */
+export function openRegistry(env: Env, patience: Patience): Registry {
+  return { scope: 'deployment', database: openDatabase(env.DB, patience) }
+}

@@ -1,0 +1,37 @@
+let count = 0
+
+/** A `trace_id` as the reference client builds one, never used before. */
+export const aTraceId = (): string =>
+  `trace_${(count++).toString(16).padStart(6, '0')}${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`
+
+export const TIME = '2026-11-20T10:00:00.000Z'
+
+/** A time some milliseconds after TIME. */
+export const timeAfter = (milliseconds: number): string => new Date(Date.parse(TIME) + milliseconds).toISOString()
+
+/** A valid body of `POST /api/v1/traces`, with some fields changed. */
+export const aTrace = (fields: object = {}) => ({
+  trace_id: aTraceId(),
+  name: 'support-answer',
+  timestamp: TIME,
+  status: 'running',
+  metadata: { group_id: 'session-1', customer: { tier: 'gold' } },
+  ...fields,
+})
+
+/** A valid body of `POST /api/v1/observations`. */
+export const anObservation = (fields: object = {}) => ({
+  trace_id: aTraceId(),
+  type: 'output',
+  data: { answer: 'Yes' },
+  timestamp: TIME,
+  ...fields,
+})
+
+/** A valid body of `POST /api/v1/feedback`. */
+export const aFeedback = (fields: object = {}) => ({
+  trace_id: aTraceId(),
+  rating: 'negative',
+  comment: 'Wrong',
+  ...fields,
+})

@@ -1,0 +1,100 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import * as v from 'valibot'
+import { answer, endpoints } from '../../src/app.ts'
+import type { Env } from '../../src/env.ts'
+import type { Contract } from '../../src/http/endpoint.ts'
+import { ErrorBody, errorStatuses } from '../../src/http/openapi.ts'
+
+export const ADMIN_TOKEN = 'admin-token-of-the-tests'
+
+/** A response with its body read; bodies are checked against the endpoint's contract on the way. */
+export interface Answer {
+  status: number
+  headers: Headers
+  // Tests look into bodies that the contract has just checked.
+  // biome-ignore lint/suspicious/noExplicitAny: a typed body here would repeat every schema
+  body: any
+}
+
+/** Sends one request through the Worker, on the tests' bindings or wrapped ones. */
+export async function send(request: Request, bindings: Env = env): Promise<Answer> {
+  const context = createExecutionContext()
+  const response = await answer(request, bindings, context)
+  await waitOnExecutionContext(context)
+  const text = await response.text()
+  const body = text === '' ? undefined : JSON.parse(text)
+  checkAgainstContract(request, response.status, body)
+  return { status: response.status, headers: response.headers, body }
+}
+
+export type Client = ReturnType<typeof client>
+
+/** Calls with a key, as one kind of client would. */
+export function client(headers: Record<string, string>, bindings: Env = env) {
+  const call =
+    (method: string) =>
+    (path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
+      send(
+        new Request(`https://countersign.test${path}`, {
+          method,
+          headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...more },
+          ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        }),
+        bindings,
+      )
+  return { get: call('GET'), post: call('POST'), put: call('PUT'), patch: call('PATCH'), delete: call('DELETE') }
+}
+
+export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${ADMIN_TOKEN}` }, bindings)
+
+/** A fresh tenant: an organization with a project, a key with all rights and one for the project. */
+export async function newOrg() {
+  const slug = `org-${crypto.randomUUID()}`
+  const created = await admin().post('/api/orgs', { slug, name: 'Test' })
+  const ownerKey: string = created.body.apiKey.key
+  const owner = client({ 'x-api-key': ownerKey })
+  const project = (await owner.post('/api/projects', { slug: 'support', name: 'Support' })).body
+  const keyFor = async (fields: object): Promise<string> => {
+    const draft = { name: 'Test', projectSlug: 'support', scopes: ['ingest', 'read', 'review', 'manage'], ...fields }
+    return (await owner.post('/api/api-keys', draft)).body.key
+  }
+  const projectKey = await keyFor({})
+  const bearer = (bindings: Env = env) => client({ authorization: `Bearer ${projectKey}` }, bindings)
+  return {
+    id: created.body.id,
+    slug,
+    project,
+    ownerKey,
+    owner,
+    projectKey,
+    keyFor,
+    bearer,
+    ingest: bearer(),
+    read: owner,
+  }
+}
+
+export type Org = Awaited<ReturnType<typeof newOrg>>
+
+/** Every test's every response is one that the contract promises: a status it names, a body of its schema. */
+function checkAgainstContract(request: Request, status: number, body: unknown): void {
+  if (request.method === 'HEAD' || request.method === 'OPTIONS') return
+  if (status >= 400) v.assert(ErrorBody, body)
+  const contract = findContract(request)
+  if (!contract) return
+  const schema = contract.responses[status]
+  if (schema) v.assert(schema, body)
+  else if (!(status in errorStatuses(contract))) {
+    throw new Error(`${contract.method} ${contract.path} answered ${status}, which its contract does not name`)
+  }
+}
+
+function findContract(request: Request): Contract | undefined {
+  const { pathname } = new URL(request.url)
+  return endpoints
+    .map(({ contract }) => contract)
+    .find(({ method, path }) => method === request.method && pattern(path).test(pathname))
+}
+
+const pattern = (path: string) => new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`)
