@@ -1,0 +1,114 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, it } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { SCOPES } from '../../src/auth/keys.ts'
+import type { Contract } from '../../src/http/endpoint.ts'
+import { admin, client, newOrg, type Org } from '../support/org.ts'
+import { newWorld, samples, type World } from '../support/samples.ts'
+
+const contracts = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
+const withKey = contracts.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
+const withAdminToken = contracts.filter(([, { scope }]) => scope === 'admin')
+
+let org: Org
+let world: World
+beforeAll(async () => {
+  org = await newOrg()
+  world = await newWorld(org)
+})
+
+/** Sends an endpoint's sample with the given headers. */
+function sendSample(name: string, contract: Contract, headers: Record<string, string>, bindings = env) {
+  const sample = samples[name]
+  if (!sample) throw new Error(`test/support/samples.ts has no sample for ${name}`)
+  const method = contract.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'
+  return client(headers, bindings)[method](sample.path(world), sample.body?.(world))
+}
+
+describe.for(withKey)('%s', ([name, contract]) => {
+  const accepted = typeof contract.scope === 'string' ? [contract.scope] : contract.scope
+
+  it.for([
+    ['no credentials', {}],
+    ['an unknown key', { 'x-api-key': 'cs_000000000000000000000000' }],
+    ['an unknown bearer key', { authorization: 'Bearer cs_000000000000000000000000' }],
+    ['another scheme', { authorization: 'Basic Y3M6Y3M=' }],
+    ['the ADMIN_TOKEN', { authorization: `Bearer ${env.ADMIN_TOKEN}` }],
+  ] as const)('401s with %s', async ([, headers], { expect }) => {
+    const answer = await sendSample(name, contract, headers)
+    expect(answer.status).toBe(401)
+    expect(answer.body.error).toBe('Not authenticated')
+  })
+
+  it('401s where x-org-slug is not the organization of the key', async ({ expect }) => {
+    const answer = await sendSample(name, contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
+    expect(answer.status).toBe(401)
+  })
+
+  it('403s for a key without the scope', async ({ expect }) => {
+    const others = SCOPES.filter(scope => !accepted.includes(scope))
+    const answer = await sendSample(name, contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
+    expect(answer.status).toBe(403)
+    expect(answer.body.error).toBe('Forbidden')
+  })
+
+  it('takes either credential form, with each scope that it accepts', async ({ expect }) => {
+    for (const scope of accepted) {
+      const key = await org.keyFor({ scopes: [scope], projectSlug: undefined })
+      world = await newWorld(org)
+      for (const headers of [{ 'x-api-key': key }, { authorization: `bearer ${key}` }]) {
+        const answer = await sendSample(name, contract, {
+          ...headers,
+          'x-org-slug': org.slug,
+          'x-project-slug': 'support',
+        })
+        // A key that lacks `read` cannot give it; the sample of key creation asks for it.
+        const mayLackScope = contract.path === '/api/api-keys' && contract.method === 'POST'
+        expect([...Object.keys(contract.responses).map(Number), 404, mayLackScope ? 403 : 0]).toContain(answer.status)
+        expect(answer.status).not.toBe(401)
+      }
+    }
+  })
+})
+
+describe.for(withAdminToken)('%s', ([name, contract]) => {
+  it.for([
+    ['no token', {}],
+    ['another token', { authorization: 'Bearer wrong' }],
+    ['a token that is no bearer token', { 'x-api-key': String(env.ADMIN_TOKEN) }],
+  ] as const)('401s with %s', async ([, headers], { expect }) => {
+    expect((await sendSample(name, contract, headers)).status).toBe(401)
+  })
+
+  it('401s with an API key', async ({ expect }) => {
+    expect((await sendSample(name, contract, { authorization: `Bearer ${org.ownerKey}` })).status).toBe(401)
+  })
+
+  it('404s where the deployment has no ADMIN_TOKEN', async ({ expect }) => {
+    const { ADMIN_TOKEN, ...bindings } = env
+    expect((await sendSample(name, contract, { authorization: `Bearer ${ADMIN_TOKEN}` }, bindings)).status).toBe(404)
+  })
+
+  it('succeeds with the ADMIN_TOKEN', async ({ expect }) => {
+    const answer = await sendSample(name, contract, { authorization: `Bearer ${env.ADMIN_TOKEN}` })
+    expect(Object.keys(contract.responses)).toContain(String(answer.status))
+  })
+})
+
+describe('a key', () => {
+  it('is refused from the moment that it expires', async ({ expect }) => {
+    const expiresAt = new Date(Date.now() + 700).toISOString()
+    const key = client({ 'x-api-key': await org.keyFor({ expiresAt }) })
+    expect((await key.get('/api/traces?projectSlug=support')).status).toBe(200)
+    await scheduler.wait(800)
+    expect((await key.get('/api/traces?projectSlug=support')).status).toBe(401)
+  })
+
+  it('gives a recovered organization all rights', async ({ expect }) => {
+    const recovered = await admin().post(`/api/orgs/${org.slug}/api-keys`)
+    expect(recovered.body.scopes).toEqual(SCOPES)
+    const owner = client({ 'x-api-key': recovered.body.key })
+    const { projects } = (await owner.get('/api/projects')).body
+    expect(projects[0]).toMatchObject({ id: org.project.id, slug: 'support' })
+  })
+})

@@ -1,0 +1,138 @@
+import { beforeAll, describe, it } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { MAX_BODY_BYTES, MAX_JSON_DEPTH } from '../../src/limits.ts'
+import { admin, client, newOrg, type Org, send } from '../support/org.ts'
+import { newWorld, samples, type World } from '../support/samples.ts'
+
+const named = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
+const withBody = named.filter(([, { body }]) => body !== undefined)
+
+let org: Org
+let world: World
+beforeAll(async () => {
+  org = await newOrg()
+  world = await newWorld(org)
+})
+
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
+describe.for(withBody)('%s', ([name, contract]) => {
+  const callerFor = () => (contract.scope === 'admin' ? admin() : contract.path.startsWith('/api/v1') ? org.ingest : org.owner)
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    callerFor().post(samples[name]?.path(world) ?? '', body, headers)
+
+  it.for([
+    ['malformed JSON', '{"a": }', 'Malformed JSON'],
+    ['an empty body', ' ', 'Malformed JSON'],
+    ['a body that is no object', '[]', 'is required'],
+    ['null', 'null', 'must be an object'],
+    ['a number', '7', 'must be an object'],
+    ['deep nesting', `{"metadata":${nested(1100)}}`, `nests deeper than ${MAX_JSON_DEPTH}`],
+  ] as const)('400s for %s', async ([, body, message], { expect }) => {
+    const answer = await post(body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.error).toContain(message)
+    expect(answer.body.code).toBe('invalid_request')
+  })
+
+  it('400s for bytes that are no UTF-8', async ({ expect }) => {
+    const headers = { authorization: contract.scope === 'admin' ? 'Bearer admin-token-of-the-tests' : `Bearer ${org.projectKey}` }
+    const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
+    const url = `https://countersign.test${samples[name]?.path(world)}`
+    const answer = await send(new Request(url, { method: contract.method, headers, body }))
+    expect(answer.status).toBe(400)
+    expect(answer.body.error).toBe('The body is not valid UTF-8')
+  })
+
+  it('415s for a content type that is not JSON, and reads none as JSON', async ({ expect }) => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp']) {
+      expect((await post('{}', { 'content-type': type })).status).toBe(415)
+    }
+    for (const type of ['application/json; charset=utf-8', 'application/problem+json', 'APPLICATION/JSON']) {
+      expect((await post('{}', { 'content-type': type })).status).toBe(400)
+    }
+  })
+
+  it.for(['with content-length', 'chunked', 'chunked, with a lying content-length'])('413s past its limit, %s', async (how, { expect }) => {
+    const limit = contract.maxBytes ?? MAX_BODY_BYTES
+    const bytes = new TextEncoder().encode(`{"x":"${'x'.repeat(limit)}"}`)
+    const headers: Record<string, string> = {
+      authorization: contract.scope === 'admin' ? 'Bearer admin-token-of-the-tests' : `Bearer ${org.projectKey}`,
+      ...(how.includes('lying') && { 'content-length': '10' }),
+    }
+    const body = how === 'with content-length' ? bytes : new Blob([bytes]).stream()
+    const url = `https://countersign.test${samples[name]?.path(world)}`
+    const answer = await send(new Request(url, { method: contract.method, headers, body }))
+    expect(answer.status).toBe(413)
+    expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
+  })
+
+  it('asks who is calling before it reads the body', async ({ expect }) => {
+    const nobody = client({})
+    expect((await nobody.post(samples[name]?.path(world) ?? '', '{')).status).toBe(401)
+  })
+
+  it('treats an unknown field as its interface does', async ({ expect }) => {
+    const body = { ...samples[name]?.body?.(world), surprise: 1 }
+    const answer = await callerFor().post(samples[name]?.path(world) ?? '', body)
+    if (contract.path.startsWith('/api/v1/')) {
+      expect(Object.keys(contract.responses)).toContain(String(answer.status))
+    } else {
+      expect(answer.status).toBe(400)
+      expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not known here' }])
+    }
+  })
+})
+
+describe('any request', () => {
+  it.for([
+    ['GET', '/nope'],
+    ['POST', '/api/v2/traces'],
+    ['GET', '/api'],
+    ['GET', '//api/traces'],
+    ['OPTIONS', '/nope'],
+  ] as const)('404s as JSON for %s %s', async ([method, path], { expect }) => {
+    const answer = await send(new Request(`https://countersign.test${path}`, { method }))
+    expect(answer.status).toBe(404)
+    expect(answer.body).toMatchObject({ error: 'Not found', code: 'not_found' })
+    expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
+  })
+
+  it('405s with the methods that the path has, before it asks who is calling', async ({ expect }) => {
+    const answer = await client({}).put('/api/v1/observations', {})
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe('POST, OPTIONS')
+    expect((await client({}).post('/api/traces', {})).headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+  })
+
+  it('answers HEAD as GET without a body', async ({ expect }) => {
+    const url = 'https://countersign.test/api/traces?projectSlug=support'
+    const answer = await send(new Request(url, { method: 'HEAD', headers: { 'x-api-key': org.ownerKey } }))
+    expect(answer.status).toBe(200)
+    expect(answer.body).toBeUndefined()
+  })
+
+  it('may come from any origin, with a key', async ({ expect }) => {
+    const preflight = await send(new Request('https://countersign.test/api/v1/traces', { method: 'OPTIONS' }))
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('x-project-slug')
+    expect(preflight.headers.has('access-control-allow-credentials')).toBe(false)
+  })
+
+  it.for([
+    ['a repeated parameter', '/api/traces?projectSlug=a&projectSlug=b', 'projectSlug'],
+    ['an unknown parameter', '/api/traces?projectSlug=support&page=2', 'page'],
+    ['a parameter named __proto__', '/api/traces?projectSlug=support&__proto__=1', '__proto__'],
+    ['a parameter named constructor', '/api/traces?projectSlug=support&constructor=1', 'constructor'],
+    ['a limit of 0', '/api/traces?projectSlug=support&limit=0', 'limit'],
+    ['a limit over 200', '/api/traces?projectSlug=support&limit=201', 'limit'],
+    ['a limit that is no number', '/api/traces?projectSlug=support&limit=10abc', 'limit'],
+    ['a cursor that is none', '/api/traces?projectSlug=support&cursor=abc', 'cursor'],
+    ['two project selectors', '/api/traces?projectSlug=support&projectId=1', 'projectId'],
+  ] as const)('400s for %s', async ([, path, field], { expect }) => {
+    const answer = await org.read.get(path)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(field)
+  })
+})

@@ -1,0 +1,95 @@
+import { beforeAll, describe, it } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import type { Contract } from '../../src/http/endpoint.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+import { newWorld, samples, type World } from '../support/samples.ts'
+
+const contracts = endpoints
+  .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
+  .filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
+
+/** What the contract says of a foreign id. */
+const expectedStatus = ({ method, path }: Contract) =>
+  path.startsWith('/api/v1/') || method === 'DELETE' ? 404 : 403
+
+let mine: World
+let theirs: World
+let stranger: Org
+beforeAll(async () => {
+  mine = await newWorld(await newOrg())
+  stranger = await newOrg()
+  theirs = await newWorld(stranger)
+})
+
+const everythingIn = async ({ org, id }: World) => ({
+  list: (await org.read.get('/api/traces?projectSlug=support')).body,
+  detail: (await org.read.get(`/api/traces/${id}`)).body,
+  keys: (await org.owner.get('/api/api-keys')).body,
+  projects: (await org.owner.get('/api/projects')).body,
+})
+
+describe.for(contracts)('%s', ([name, contract]) => {
+  const sample = samples[name]
+  const method = contract.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+  it('has a sample', ({ expect }) => {
+    expect(sample).toBeDefined()
+  })
+
+  it('has its ids in the sample, if it takes any', ({ expect }) => {
+    const takesIds = contract.path.includes('{') || JSON.stringify(sample?.body?.(mine) ?? {}).includes(mine.traceId)
+    expect(sample?.names !== undefined).toBe(takesIds || contract.path === '/api/traces')
+  })
+
+  it("neither shows nor changes another organization's data", async ({ expect }) => {
+    const before = await everythingIn(mine)
+    const keys = [stranger.ownerKey, stranger.projectKey]
+    for (const key of keys) {
+      const headers = { 'x-api-key': key, ...(key === stranger.ownerKey && { 'x-project-slug': 'support' }) }
+      const answer = await client(headers)[method](sample?.path(mine) ?? '', sample?.body?.(mine))
+      if (sample?.names) expect(answer.status).toBe(expectedStatus(contract))
+      const shown = JSON.stringify(answer.body)
+      for (const secret of [mine.org.project.id, mine.org.id]) expect(shown).not.toContain(secret)
+      if (!shown.includes('"id"')) expect(shown).not.toContain(mine.id)
+    }
+    expect(await everythingIn(mine)).toEqual(before)
+  })
+
+  it("403s for a project's key on another project", async ({ expect }) => {
+    if (!sample?.names) return
+    const slug = `other-${crypto.randomUUID()}`
+    await mine.org.owner.post('/api/projects', { slug, name: 'Other' })
+    const key = await mine.org.keyFor({ projectSlug: slug })
+    const answer = await client({ 'x-api-key': key })[method](sample.path(mine), sample.body?.(mine))
+    // A trace_id is unique in its project alone: on ingestion, another project's simply is not there.
+    expect(answer.status).toBe(contract.path.startsWith('/api/v1/') ? 404 : 403)
+  })
+})
+
+describe('the same ids in two organizations', () => {
+  it('never cross', async ({ expect }) => {
+    const body = { trace_id: 'trace_shared', name: 'shared', timestamp: '2026-11-20T10:00:00.000Z', status: 'running' }
+    const ids = []
+    for (const { org } of [mine, theirs]) {
+      const created = await org.ingest.post('/api/v1/traces', { ...body, metadata: { owner: org.slug } })
+      ids.push(created.body.id)
+      await org.ingest.post('/api/v1/feedback', { trace_id: 'trace_shared', feedback_id: 'one', comment: org.slug })
+    }
+    expect(new Set(ids).size).toBe(2)
+    for (const [index, { org }] of [mine, theirs].entries()) {
+      const read = await org.read.get(`/api/traces/${ids[index]}`)
+      expect(read.body.metadata).toEqual({ owner: org.slug })
+      expect(read.body.feedback).toMatchObject([{ content: org.slug }])
+      const found = await org.ingest.get('/api/v1/traces/search?name=shared')
+      expect(found.body.count).toBe(1)
+    }
+  })
+
+  it('refuse the cursor of another organization', async ({ expect }) => {
+    await mine.org.ingest.post('/api/v1/traces', { trace_id: 'trace_c1', name: 'c', timestamp: '2026-11-20T10:00:00.000Z', status: 'running' })
+    const page = await mine.org.read.get('/api/traces?projectSlug=support&limit=1')
+    const answer = await theirs.org.read.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details).toEqual([{ path: 'cursor', message: 'is not a cursor of this list' }])
+  })
+})

@@ -1,0 +1,177 @@
+import { describe, it } from 'vitest'
+import { INLINE_BYTES, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../../src/limits.ts'
+import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+
+/** A tenant with an empty trace, and how its root span reads. */
+async function newTrace(org?: Org) {
+  const tenant = org ?? (await newOrg())
+  const trace = aTrace()
+  const { id } = (await tenant.ingest.post('/api/v1/traces', trace)).body
+  const observe = (fields: object) => tenant.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, ...fields }))
+  const span = async () => (await tenant.read.get(`/api/traces/${id}`)).body.spans[0]
+  return { org: tenant, trace_id: trace.trace_id, id, observe, span }
+}
+
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+
+describe('an observation', () => {
+  it.for([
+    ['missing data', { data: undefined }, 'data', 'is required'],
+    ['a missing type', { type: undefined }, 'type', 'is required'],
+    ['an unknown type', { type: 'metric' }, 'type', 'must be "state" or "input" or "output"'],
+    ['a state with no key', { type: 'state' }, 'key', 'is required'],
+    ['a state with an empty key', { type: 'state', key: '' }, 'key', `must have 1 to ${MAX_STATE_KEY_LENGTH} characters`],
+    ['a state with a key that is no string', { type: 'state', key: 5 }, 'key', 'must be a string'],
+    ['a missing trace_id', { trace_id: undefined }, 'trace_id', 'is required'],
+    ['a trace_id without its prefix', { trace_id: 'abc' }, 'trace_id', 'must be trace_ and 1 to 122 letters, digits, _ or -'],
+    ['a missing timestamp', { timestamp: undefined }, 'timestamp', 'is required'],
+    ['a time without milliseconds', { timestamp: '2026-11-20T10:00:00Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
+    ['a time with an offset', { timestamp: '2026-11-20T10:00:00.000+01:00' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
+    ['30 February', { timestamp: '2026-02-30T10:00:00.000Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
+    ['24:00', { timestamp: '2026-02-20T24:00:00.000Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
+    ['a leap second', { timestamp: '2026-06-30T23:59:60.000Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
+    ['an observation_id that is no UUID', { observation_id: 'x' }, 'observation_id', 'must be a UUID'],
+    ['a span_id that is no UUID', { span_id: 'x' }, 'span_id', 'must be a UUID'],
+    ['nesting past the limit', { data: nested(MAX_JSON_DEPTH + 1) }, 'data', `nests deeper than ${MAX_JSON_DEPTH}`],
+  ] as const)('400s for %s', async ([, fields, path, message], { expect }) => {
+    const { observe } = await newTrace()
+    const answer = await observe(fields)
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({ error: `${path}: ${message}`, code: 'invalid_request', details: [{ path, message }] })
+  })
+
+  it('400s for a number that overflows, and says where', async ({ expect }) => {
+    const { org, trace_id } = await newTrace()
+    const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":{"a":[1,1e400]}}`
+    const answer = await org.ingest.post('/api/v1/observations', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details).toEqual([{ path: 'data', message: 'is a number out of range (at a.1)' }])
+  })
+
+  it('404s for a trace that is not there', async ({ expect }) => {
+    const org = await newOrg()
+    for (const data of ['small', 'x'.repeat(INLINE_BYTES + 1)]) {
+      const answer = await org.ingest.post('/api/v1/observations', anObservation({ data }))
+      expect(answer.status).toBe(404)
+      expect(answer.body.error).toBe('Trace not found')
+    }
+  })
+
+  it.for([
+    ['null', null],
+    ['false', false],
+    ['zero', 0],
+    ['an empty string', ''],
+    ['an empty array', []],
+    ['half a surrogate pair', 'a\ud800b'],
+    ['a NUL', 'a\u0000b'],
+    ['the largest exact integer', Number.MAX_SAFE_INTEGER],
+    ['nesting at the limit', nested(MAX_JSON_DEPTH)],
+    ['emoji and right-to-left text', '👩‍👩‍👧 שלום'],
+  ] as const)('gives %s back as it was', async ([, data], { expect }) => {
+    const { observe, span } = await newTrace()
+    expect((await observe({ type: 'output', data })).status).toBe(201)
+    expect((await span()).output).toEqual(data)
+  })
+
+  it('keeps fields that are named like prototypes', async ({ expect }) => {
+    const { org, trace_id, span, observe } = await newTrace()
+    const data = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
+    const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":${data}}`
+    await org.ingest.post('/api/v1/observations', body)
+    await observe({ type: 'input', data: { more: 1 }, timestamp: timeAfter(1) })
+    expect(JSON.stringify((await span()).input)).toBe(`${data.slice(0, -1)},"more":1}`)
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  })
+
+  it.for([
+    ['ASCII', 'x'],
+    ['4-byte UTF-8', '😀'],
+  ] as const)('is bounded in bytes of JSON, in %s', async ([, character], { expect }) => {
+    const { observe, span } = await newTrace()
+    const bytes = new TextEncoder().encode(character).byteLength
+    const ofBytes = (size: number) => character.repeat((size - 2) >> (bytes === 4 ? 2 : 0)) + 'x'.repeat((size - 2) % bytes)
+    for (const size of [MAX_OBSERVATION_BYTES - 1, MAX_OBSERVATION_BYTES]) {
+      expect((await observe({ data: ofBytes(size) })).status).toBe(201)
+    }
+    expect((await span()).output.length).toBe(ofBytes(MAX_OBSERVATION_BYTES).length)
+    const answer = await observe({ data: ofBytes(MAX_OBSERVATION_BYTES + 1) })
+    expect(answer.status).toBe(413)
+    expect(answer.body.error).toBe('Observation data too large')
+  })
+
+  it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])('reads the same wherever it lies, at %i bytes', async (size, { expect }) => {
+    const { observe, span } = await newTrace()
+    const data = { text: 'é'.repeat((size - 11) >> 1) + 'x'.repeat((size - 11) % 2) }
+    expect(new TextEncoder().encode(JSON.stringify(data)).byteLength).toBe(size)
+    await observe({ type: 'state', key: 'documents', data })
+    expect((await span()).state).toEqual({ documents: data })
+  })
+
+  it.for(['small', 'x'.repeat(INLINE_BYTES * 2)])('is one however often it is sent, and its first body stays', async (data, { expect }) => {
+    const { observe, span } = await newTrace()
+    const observation_id = crypto.randomUUID()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => observe({ type: 'input', observation_id: observation_id.toUpperCase(), data })),
+    )
+    for (const answer of answers) {
+      expect(answer.status).toBe(201)
+      expect(answer.body).toEqual({ status: 'created', observation_id })
+    }
+    expect((await observe({ type: 'input', observation_id, data: 'another' })).status).toBe(201)
+    expect((await span()).input).toBe(data)
+  })
+
+  it('ignores a key that is no state’s', async ({ expect }) => {
+    const { observe } = await newTrace()
+    expect((await observe({ type: 'input', key: 5 })).status).toBe(201)
+  })
+
+  it('is for the project that the header names, where the key serves all', async ({ expect }) => {
+    const { org, trace_id } = await newTrace()
+    const post = (headers: Record<string, string>) => org.owner.post('/api/v1/observations', anObservation({ trace_id }), headers)
+    expect((await post({})).status).toBe(400)
+    expect((await post({})).body.details[0].path).toBe('x-project-slug')
+    expect((await post({ 'x-project-slug': 'support' })).status).toBe(201)
+    expect((await post({ 'x-project-slug': 'nope' })).status).toBe(404)
+    const other = await org.ingest.post('/api/v1/observations', anObservation({ trace_id }), { 'x-project-slug': 'nope' })
+    expect(other.status).toBe(403)
+  })
+})
+
+describe('observations fold into their span', () => {
+  it.for([
+    ['objects merge', [{ a: 1, b: 1 }, { b: 2 }], { a: 1, b: 2 }],
+    ['a single value stands', ['question'], 'question'],
+    ['mixed values become a list', [{ a: 1 }, 'text', null], [{ a: 1 }, 'text', null]],
+  ] as const)('inputs: %s', async ([, inputs, expected], { expect }) => {
+    const { observe, span } = await newTrace()
+    for (const [index, data] of inputs.entries()) await observe({ type: 'input', data, timestamp: timeAfter(index) })
+    expect((await span()).input).toEqual(expected)
+  })
+
+  it('the last by its time counts, whatever order they arrive in', async ({ expect }) => {
+    const { observe, span } = await newTrace()
+    await observe({ type: 'output', data: 'late', timestamp: timeAfter(10) })
+    await observe({ type: 'output', data: 'early', timestamp: timeAfter(1) })
+    await observe({ type: 'state', key: 'config', data: 2, timestamp: timeAfter(10) })
+    await observe({ type: 'state', key: 'config', data: 1, timestamp: timeAfter(1) })
+    await observe({ type: 'state', key: '__proto__', data: 3 })
+    const { output, state } = await span()
+    expect(output).toBe('late')
+    expect(JSON.stringify(state)).toBe('{"__proto__":3,"config":2}')
+  })
+
+  it('have neither input nor output where there is none', async ({ expect }) => {
+    const { span } = await newTrace()
+    expect(await span()).toMatchObject({ input: null, output: null, approvedOutput: null, state: {} })
+  })
+
+  it('put many values back in order', async ({ expect }) => {
+    const { observe, span } = await newTrace()
+    const inputs = Array.from({ length: 60 }, (_, index) => String(index).padEnd(index % 5 === 0 ? INLINE_BYTES * 2 : 5, '.'))
+    for (const [index, data] of inputs.entries()) await observe({ type: 'input', data, timestamp: timeAfter(index) })
+    expect((await span()).input).toEqual(inputs)
+  })
+})

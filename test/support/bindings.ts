@@ -1,0 +1,87 @@
+import { env } from 'cloudflare:workers'
+import type { Env } from '../../src/env.ts'
+
+/** Calls of the bindings that a request made, and what they wrote. */
+export interface Counts {
+  d1RoundTrips: number
+  rowsWritten: number
+  r2Calls: number
+  limiterCalls: number
+  queueSends: number
+}
+
+/** What a wrapper may do at each call of a binding: let it pass by returning its result, or not. */
+export type Intercept = <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>) => Promise<T>
+
+/** The bindings, with every call handed to `intercept`; D1 results are shown to `onResult`. */
+export function wrapBindings(intercept: Intercept, onResult: (result: D1Result) => void = () => {}): Env {
+  const see = async <T>(results: Promise<D1Result<T>[]>) => {
+    for (const result of await results) onResult(result)
+    return results
+  }
+  const runOne = async <T>(statement: D1PreparedStatement): Promise<D1Result<T>> => {
+    const result = await intercept('DB', () => statement.run<T>())
+    onResult(result)
+    return result
+  }
+  const bare = new WeakMap<D1PreparedStatement, D1PreparedStatement>()
+  const wrapStatement = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
+    const wrapped = {
+      bind: (...values: unknown[]) => wrapStatement(statement.bind(...values), sql),
+      run: () => runOne(statement),
+      all: () => runOne(statement),
+      // raw() hides what a statement wrote, so a write's rows are taken from run().
+      raw: async () =>
+        /^\s*select/i.test(sql)
+          ? intercept('DB', () => statement.raw())
+          : (await runOne<Record<string, unknown>>(statement)).results.map(row => Object.values(row)),
+    } as unknown as D1PreparedStatement
+    bare.set(wrapped, statement)
+    return wrapped
+  }
+  const database = {
+    prepare: (sql: string) => wrapStatement(env.DB.prepare(sql), sql),
+    batch: (statements: D1PreparedStatement[]) =>
+      intercept('DB', () => see(env.DB.batch(statements.map(statement => bare.get(statement) ?? statement)))),
+  } as unknown as D1Database
+  const intercepted = <T extends object>(binding: 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', target: T, methods: string[]): T =>
+    new Proxy(target, {
+      get: (object, property) => {
+        const value: unknown = Reflect.get(object, property)
+        if (typeof value !== 'function') return value
+        if (!methods.includes(String(property))) return value.bind(object)
+        return (...values: unknown[]) => intercept(binding, async () => Reflect.apply(value, object, values))
+      },
+    })
+  return {
+    ...env,
+    DB: database,
+    PAYLOADS: intercepted('PAYLOADS', env.PAYLOADS, ['put', 'get', 'delete', 'list', 'head']),
+    RATE_LIMITER: new Proxy(env.RATE_LIMITER, {
+      get: (namespace, property) =>
+        property === 'get'
+          ? (id: DurableObjectId) => ({
+              take: (limit: number, now: number) =>
+                intercept('RATE_LIMITER', async () => namespace.get(id).take(limit, now)),
+            })
+          : Reflect.get(namespace, property).bind(namespace),
+    }),
+    ...(env.JOBS && { JOBS: intercepted('JOBS', env.JOBS, ['send', 'sendBatch']) }),
+  }
+}
+
+/** Bindings that count, and the counts. */
+export function countingBindings(): { bindings: Env; counts: Counts } {
+  const counts: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
+  const counters = { DB: 'd1RoundTrips', PAYLOADS: 'r2Calls', RATE_LIMITER: 'limiterCalls', JOBS: 'queueSends' } as const
+  const bindings = wrapBindings(
+    (binding, call) => {
+      counts[counters[binding]]++
+      return call()
+    },
+    result => {
+      counts.rowsWritten += result.meta.rows_written
+    },
+  )
+  return { bindings, counts }
+}
