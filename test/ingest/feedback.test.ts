@@ -1,0 +1,127 @@
+import { describe, it } from 'vitest'
+import { userUuid } from '../../src/domain/ids.ts'
+import { MAX_COMMENT_LENGTH, MAX_FEEDBACK_ID_LENGTH } from '../../src/limits.ts'
+import { aFeedback, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { client, newOrg } from '../support/org.ts'
+
+async function newTrace() {
+  const org = await newOrg()
+  const trace = aTrace()
+  const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+  const give = (fields: object) => org.ingest.post('/api/v1/feedback', { trace_id: trace.trace_id, ...fields })
+  const read = async () => (await org.read.get(`/api/traces/${id}`)).body
+  return { org, trace_id: trace.trace_id, id, give, read }
+}
+
+describe('feedback', () => {
+  it.for([
+    ['no trace_id', { trace_id: undefined }, 'trace_id'],
+    ['a rating that is another word', { rating: 'good' }, 'rating'],
+    ['a rating over 1', { rating: 1.01 }, 'rating'],
+    ['a rating under 0', { rating: -0.01 }, 'rating'],
+    ['a rating that is null', { rating: null }, 'rating'],
+    ['a comment that is no string', { comment: 5 }, 'comment'],
+    ['a comment that is too long', { comment: 'x'.repeat(MAX_COMMENT_LENGTH + 1) }, 'comment'],
+    ['a correction that is no object', { correction: 'text' }, 'correction'],
+    ['a labeller that is no object', { labeller: 'Ada' }, 'labeller'],
+    ['a labeller with a name that is no string', { labeller: { name: 5 } }, 'labeller.name'],
+    ['an empty feedback_id', { feedback_id: '' }, 'feedback_id'],
+    ['a feedback_id that is too long', { feedback_id: 'x'.repeat(MAX_FEEDBACK_ID_LENGTH + 1) }, 'feedback_id'],
+    ['a timestamp that is none', { timestamp: 'today' }, 'timestamp'],
+  ] as const)('400s for %s', async ([, fields, path], { expect }) => {
+    const { give, read } = await newTrace()
+    const answer = await give(fields)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(path)
+    expect((await read()).feedback).toEqual([])
+  })
+
+  it('404s for a trace that is not there, and makes no user of its labeller', async ({ expect }) => {
+    const org = await newOrg()
+    const labeller = { email: 'ada@example.com' }
+    const answer = await org.ingest.post('/api/v1/feedback', aFeedback({ labeller }))
+    expect(answer.status).toBe(404)
+    expect(answer.body.error).toBe('Trace not found')
+    const userId = await userUuid(org.id, labeller.email)
+    const key = await org.owner.post('/api/api-keys', { name: 'Ada', scopes: ['review'], userId })
+    expect(key.status).toBe(422)
+  })
+
+  it('is a new record each time without a feedback_id', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    const ids = [(await give({ comment: 'a' })).body.feedback_id, (await give({ comment: 'a' })).body.feedback_id]
+    expect(new Set(ids).size).toBe(2)
+    expect((await read()).feedback).toHaveLength(2)
+  })
+
+  it('is updated in the fields that are sent, with a feedback_id', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    const feedback_id = 'mine/1 ✓'
+    const first = await give({ feedback_id, rating: 0, comment: 'first', correction: { answer: 'x' }, timestamp: TIME })
+    expect(first).toMatchObject({ status: 201, body: { status: 'success', feedback_id } })
+    const second = await give({ feedback_id, rating: 'positive', timestamp: timeAfter(5) })
+    expect(second).toMatchObject({ status: 200, body: { status: 'success', feedback_id } })
+    expect((await read()).feedback).toMatchObject([
+      { rating: 'positive', content: 'first', correction: { answer: 'x' }, createdAt: timeAfter(5), source: 'api' },
+    ])
+  })
+
+  it('can be updated with an id that the service made', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    const { feedback_id } = (await give({ comment: 'a' })).body
+    expect((await give({ feedback_id, comment: 'b' })).status).toBe(200)
+    expect((await read()).feedback).toMatchObject([{ content: 'b' }])
+  })
+
+  it('is one, however parallel it is sent', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => give({ feedback_id: 'one', rating: 1 })))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(19)
+    expect((await read()).feedback).toHaveLength(1)
+  })
+
+  it('409s with the feedback_id of another trace, until that is deleted', async ({ expect }) => {
+    const { org, id, give } = await newTrace()
+    await give({ feedback_id: 'one' })
+    const other = aTrace()
+    await org.ingest.post('/api/v1/traces', other)
+    const moved = { trace_id: other.trace_id, feedback_id: 'one', comment: 'moved' }
+    const refused = await org.ingest.post('/api/v1/feedback', moved)
+    expect(refused.status).toBe(409)
+    expect(refused.body.details[0].path).toBe('feedback_id')
+    await org.owner.delete(`/api/traces/${id}`)
+    expect((await org.ingest.post('/api/v1/feedback', moved)).status).toBe(201)
+  })
+
+  it('belongs to the labeller’s user, else to the key’s user, else to the key', async ({ expect }) => {
+    const { org, trace_id, give, read } = await newTrace()
+    await give({ timestamp: TIME, labeller: { name: 'Ada', email: 'Ada@Example.com' } })
+    const adaId = await userUuid(org.id, 'ada@example.com')
+    const adasKey = client({ 'x-api-key': await org.keyFor({ userId: adaId }) })
+    await adasKey.post('/api/v1/feedback', { trace_id, timestamp: timeAfter(1) })
+    await give({ timestamp: timeAfter(2), labeller: { name: 'no e-mail' } })
+    const keys = (await org.owner.get('/api/api-keys')).body.apiKeys
+    const keyId = keys.find(({ projectId }: { projectId: string | null }) => projectId !== null).id
+    const { feedback } = await read()
+    expect(feedback.map(({ userId }: { userId: string }) => userId)).toEqual([adaId, adaId, keyId])
+    expect(feedback[2].labeller).toEqual({ name: 'no e-mail' })
+  })
+
+  it('names its span, or the root; an update may name it later', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    const spanId = crypto.randomUUID()
+    await give({ feedback_id: 'a', timestamp: TIME, span_id: spanId })
+    await give({ feedback_id: 'b', timestamp: timeAfter(1) })
+    const { feedback, spans } = await read()
+    expect(feedback.map((each: { spanId: string }) => each.spanId)).toEqual([spanId, spans[0].id])
+  })
+
+  it('moves the updatedAt of its trace', async ({ expect }) => {
+    const { give, read } = await newTrace()
+    const before = (await read()).updatedAt
+    await scheduler.wait(5)
+    await give({ rating: 'positive' })
+    expect((await read()).updatedAt > before).toBe(true)
+  })
+})

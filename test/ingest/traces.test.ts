@@ -1,0 +1,174 @@
+import { describe, it } from 'vitest'
+import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS } from '../../src/limits.ts'
+import { rootSpanUuid, traceUuid } from '../../src/domain/ids.ts'
+import { aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+
+const read = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body
+
+/** Posts calls on one trace in order, and reads what they add up to. */
+async function afterCalls(calls: readonly object[]) {
+  const org = await newOrg()
+  const { trace_id } = aTrace()
+  let id = ''
+  for (const call of calls) {
+    const answer = await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: {}, ...call }))
+    if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${answer.body.error}`)
+    id = answer.body.id
+  }
+  return read(org, id)
+}
+
+describe('a trace', () => {
+  it.for([
+    ['no trace_id', { trace_id: undefined }, 'trace_id'],
+    ['a trace_id with another character', { trace_id: 'trace_a/b' }, 'trace_id'],
+    ['a trace_id that is too long', { trace_id: `trace_${'x'.repeat(123)}` }, 'trace_id'],
+    ['no name', { name: undefined }, 'name'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name that is no string', { name: 5 }, 'name'],
+    ['a name with half a surrogate pair', { name: '\ud800' }, 'name'],
+    ['a name that is too long', { name: 'x'.repeat(MAX_NAME_LENGTH + 1) }, 'name'],
+    ['a name that is too long in 4-byte characters', { name: '😀'.repeat(MAX_NAME_LENGTH + 1) }, 'name'],
+    ['no timestamp', { timestamp: undefined }, 'timestamp'],
+    ['no status', { status: undefined }, 'status'],
+    ['an unknown status', { status: 'failed' }, 'status'],
+    ['metadata that is no object', { metadata: ['a'] }, 'metadata'],
+    ['metadata that is null', { metadata: null }, 'metadata'],
+    ['metadata that is too large', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 7) } }, 'metadata'],
+    ['a negative duration', { duration_ms: -1 }, 'duration_ms'],
+    ['a duration that is not whole', { duration_ms: 1.5 }, 'duration_ms'],
+    ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
+  ] as const)('400s for %s', async ([, fields, path], { expect }) => {
+    const org = await newOrg()
+    const answer = await org.ingest.post('/api/v1/traces', aTrace(fields))
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(path)
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toEqual([])
+  })
+
+  it.for([
+    ['the longest trace_id', { trace_id: `trace_${'x'.repeat(122)}` }],
+    ['the longest name', { name: 'x'.repeat(MAX_NAME_LENGTH) }],
+    ['the longest name in 4-byte characters', { name: '😀'.repeat(MAX_NAME_LENGTH) }],
+    ['the largest metadata', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 8) } }],
+    ['no metadata', { metadata: undefined }],
+    ['the last moment', { timestamp: '9999-12-31T23:59:59.999Z' }],
+    ['a moment before 1970', { timestamp: '1969-12-31T23:59:59.999Z' }],
+  ] as const)('may have %s', async ([, fields], { expect }) => {
+    const org = await newOrg()
+    const trace = aTrace(fields)
+    const answer = await org.ingest.post('/api/v1/traces', trace)
+    expect(answer.status).toBe(202)
+    expect(await read(org, answer.body.id)).toMatchObject({
+      traceId: trace.trace_id,
+      name: trace.name,
+      metadata: trace.metadata ?? {},
+      createdAt: trace.timestamp,
+    })
+  })
+
+  it('has ids that a client can compute', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    expect(id).toBe(await traceUuid(org.project.id, trace.trace_id))
+    const [root] = (await read(org, id)).spans
+    expect(root).toMatchObject({ id: await rootSpanUuid(org.project.id, trace.trace_id), parentSpanId: null })
+  })
+
+  it('is one, however often and however parallel it is sent', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/traces', trace)))
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1)
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
+  })
+
+  it('keeps all fields of parallel calls', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace({ metadata: {} })
+    const names = Array.from({ length: 20 }, (_, index) => `field${index}`)
+    const answers = await Promise.all(
+      names.map(name => org.ingest.post('/api/v1/traces', { ...trace, metadata: { [name]: 1 } })),
+    )
+    expect(Object.keys((await read(org, answers[0]?.body.id)).metadata).sort()).toEqual(names.sort())
+    for (const name of names) {
+      expect((await org.ingest.get(`/api/v1/traces/search?${name}=1`)).body.count).toBe(1)
+    }
+  })
+
+  it('says which metadata is not searchable', async ({ expect }) => {
+    const org = await newOrg()
+    const metadata = Object.fromEntries(Array.from({ length: MAX_SEARCHABLE_FIELDS + 1 }, (_, index) => [`f${index}`, 1]))
+    const answer = await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
+    expect(answer.body.warnings).toEqual([
+      `metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${MAX_SEARCHABLE_FIELDS + 1} values are searchable`,
+    ])
+    expect((await org.ingest.get('/api/v1/traces/search?f63=1')).body.count).toBe(1)
+    expect((await org.ingest.get('/api/v1/traces/search?f64=1')).body.count).toBe(0)
+    const long = await org.ingest.post('/api/v1/traces', aTrace({ metadata: { ['x'.repeat(257)]: 1 } }))
+    expect(long.body.warnings).toEqual(['metadata: values with a path over 256 bytes are not searchable'])
+  })
+})
+
+describe('calls on one trace add up:', () => {
+  const running = { status: 'running' }
+  const completed = { status: 'completed' }
+
+  it.for([
+    ['completed wins', [running, completed, running], { status: 'completed' }],
+    ['completed may come first', [completed, running], { status: 'completed' }],
+    ['a running call has no duration', [{ ...running, duration_ms: 5 }], { durationMs: null }],
+    ['the first duration stays', [{ ...completed, duration_ms: 5 }, { ...completed, duration_ms: 9 }], { durationMs: 5 }],
+    ['the first name stays', [{ name: 'a' }, { name: 'b', ...completed }], { name: 'a' }],
+    ['the first timestamp stays', [{}, { timestamp: timeAfter(9), ...completed }], { createdAt: TIME }],
+    ['metadata merges', [{ metadata: { a: 1 } }, { metadata: { b: 2 } }], { metadata: { a: 1, b: 2 } }],
+    ['later running fields win', [{ metadata: { a: 1 } }, { metadata: { a: 2 } }], { metadata: { a: 2 } }],
+    ['at the top level', [{ metadata: { a: { b: 1 } } }, { metadata: { a: { c: 1 } } }], { metadata: { a: { c: 1 } } }],
+    [
+      'completing fields win over later running ones',
+      [{ metadata: { a: 0, b: 0 } }, { ...completed, metadata: { a: 1 } }, { metadata: { a: 2, b: 2 } }],
+      { metadata: { a: 1, b: 2 } },
+    ],
+    [
+      'later completing fields win over earlier ones',
+      [{ ...completed, metadata: { a: 1 } }, { ...completed, metadata: { a: 2 } }, { metadata: { a: 3 } }],
+      { metadata: { a: 2 } },
+    ],
+  ] as const)('%s', async ([, calls, expected], { expect }) => {
+    expect(await afterCalls(calls)).toMatchObject(expected)
+  })
+
+  it('what was overwritten is no longer found', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace({ metadata: { stage: 'draft', kept: 'yes' } })
+    await org.ingest.post('/api/v1/traces', trace)
+    await org.ingest.post('/api/v1/traces', { ...trace, status: 'completed', metadata: { stage: 'final' } })
+    const count = async (query: string) => (await org.ingest.get(`/api/v1/traces/search?${query}`)).body.count
+    expect(await count('stage=draft')).toBe(0)
+    expect(await count('stage=final&kept=yes')).toBe(1)
+  })
+
+  it('metadata that becomes too large is refused, and changes nothing', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace({ metadata: { a: 'x'.repeat(40_000) } })
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const answer = await org.ingest.post('/api/v1/traces', { ...trace, metadata: { b: 'x'.repeat(40_000) } })
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe('metadata')
+    expect((await read(org, id)).metadata).toEqual(trace.metadata)
+  })
+
+  it('updatedAt moves with a call that changes something', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const first = (await read(org, id)).updatedAt
+    await scheduler.wait(5)
+    await org.ingest.post('/api/v1/traces', trace)
+    expect((await read(org, id)).updatedAt).toBe(first)
+    await org.ingest.post('/api/v1/traces', { ...trace, status: 'completed' })
+    expect((await read(org, id)).updatedAt > first).toBe(true)
+  })
+})
