@@ -4,6 +4,13 @@ export interface ErrorDetail {
   message: string
 }
 
+interface ApiErrorOptions {
+  details?: readonly ErrorDetail[]
+  headers?: Record<string, string>
+  /** What went wrong behind it: logged, never shown. */
+  cause?: unknown
+}
+
 /** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
 export class ApiError extends Error {
   readonly status: number
@@ -15,9 +22,9 @@ export class ApiError extends Error {
     status: number,
     code: string,
     message: string,
-    { details = [], headers = {} }: { details?: readonly ErrorDetail[]; headers?: Record<string, string> } = {},
+    { details = [], headers = {}, cause }: ApiErrorOptions = {},
   ) {
-    super(message)
+    super(message, { cause })
     this.name = 'ApiError'
     this.status = status
     this.code = code
@@ -59,9 +66,10 @@ export const rateLimited = (retryAfterSeconds: number, headers: Record<string, s
   })
 
 /** 503: a part of the platform did not answer. The same request, sent again, has one effect. */
-export const unavailable = (retryAfterSeconds: number) =>
+export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
   new ApiError(503, 'unavailable', 'Temporarily unavailable, please retry', {
     headers: { 'retry-after': String(retryAfterSeconds) },
+    cause,
   })
 
 const internal = () => new ApiError(500, 'internal', 'Internal error')
@@ -84,11 +92,10 @@ export function logFault(event: string, requestId: string, error: unknown): void
   console.error(JSON.stringify({ event, requestId, fault }))
 }
 
-/** The only way from a thrown error to a response. What is no `ApiError` is logged and answers a 500 that says nothing. */
+/** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every 5xx is logged. */
 export function errorResponse(error: unknown, requestId: string): Response {
-  const known = findApiError(error)
-  if (!known) logFault('request_failed', requestId, error)
-  const { status, code, message, details, headers } = known ?? internal()
+  const { status, code, message, details, headers } = findApiError(error) ?? internal()
+  if (status >= 500) logFault('request_failed', requestId, error)
   const body = { error: message, code, ...(details.length > 0 && { details }), requestId }
   return jsonResponse(status, body, headers)
 }

@@ -1,6 +1,6 @@
 import { unavailable } from '../http/errors.ts'
 import { STORE_ATTEMPT_MS } from '../limits.ts'
-import { classifyFault, type Fault, UNKNOWN_OUTCOME } from './faults.ts'
+import { classifyFault, UNKNOWN_OUTCOME } from './faults.ts'
 
 /** How long a request, or a job's step, may still wait for the platform. Spent by waiting, not by the client's upload. */
 export interface Patience {
@@ -34,22 +34,23 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
  * Faults of the platform come out as 503, anything else as it is.
  */
 export async function patiently<T>(patience: Patience, operation: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  let cause: unknown
+  for (let attemptsLeft = 2; patience.remainingMs >= MIN_ATTEMPT_MS; ) {
     const startedAt = Date.now()
-    let fault: Fault | undefined
     try {
-      return await within(Math.max(0, Math.min(STORE_ATTEMPT_MS, patience.remainingMs)), operation)
+      return await within(Math.min(STORE_ATTEMPT_MS, patience.remainingMs), operation)
     } catch (error) {
-      fault = error instanceof TimedOut ? UNKNOWN_OUTCOME : classifyFault(error)
+      const fault = error instanceof TimedOut ? UNKNOWN_OUTCOME : classifyFault(error)
       if (!fault) throw error
+      if (!fault.retry || --attemptsLeft === 0) throw unavailable(fault.retryAfterSeconds, error)
+      cause = error
     } finally {
       patience.remainingMs -= Date.now() - startedAt
     }
-    if (!fault.retry || attempt === 2 || patience.remainingMs < MIN_ATTEMPT_MS)
-      throw unavailable(fault.retryAfterSeconds)
     await scheduler.wait(100 + Math.random() * 100)
   }
+  throw unavailable(UNKNOWN_OUTCOME.retryAfterSeconds, cause ?? new Error('no patience left for another call'))
 }
 
-/** A second attempt shorter than this would only add load. */
+/** An attempt shorter than this would only add load. */
 const MIN_ATTEMPT_MS = 200

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
-import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { type Counts, countingBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }

@@ -17,7 +17,8 @@ beforeAll(async () => {
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 describe.for(withBody)('%s', ([name, contract]) => {
-  const callerFor = () => (contract.scope === 'admin' ? admin() : contract.path.startsWith('/api/v1') ? org.ingest : org.owner)
+  const callerFor = () =>
+    contract.scope === 'admin' ? admin() : contract.path.startsWith('/api/v1') ? org.ingest : org.owner
   const post = (body: string, headers: Record<string, string> = {}) =>
     callerFor().post(samples[name]?.path(world) ?? '', body, headers)
 
@@ -36,7 +37,9 @@ describe.for(withBody)('%s', ([name, contract]) => {
   })
 
   it('400s for bytes that are no UTF-8', async ({ expect }) => {
-    const headers = { authorization: contract.scope === 'admin' ? 'Bearer admin-token-of-the-tests' : `Bearer ${org.projectKey}` }
+    const headers = {
+      authorization: contract.scope === 'admin' ? 'Bearer admin-token-of-the-tests' : `Bearer ${org.projectKey}`,
+    }
     const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
     const url = `https://countersign.test${samples[name]?.path(world)}`
     const answer = await send(new Request(url, { method: contract.method, headers, body }))
@@ -53,19 +56,22 @@ describe.for(withBody)('%s', ([name, contract]) => {
     }
   })
 
-  it.for(['with content-length', 'chunked', 'chunked, with a lying content-length'])('413s past its limit, %s', async (how, { expect }) => {
-    const limit = contract.maxBytes ?? MAX_BODY_BYTES
-    const bytes = new TextEncoder().encode(`{"x":"${'x'.repeat(limit)}"}`)
-    const headers: Record<string, string> = {
-      authorization: contract.scope === 'admin' ? 'Bearer admin-token-of-the-tests' : `Bearer ${org.projectKey}`,
-      ...(how.includes('lying') && { 'content-length': '10' }),
-    }
-    const body = how === 'with content-length' ? bytes : new Blob([bytes]).stream()
-    const url = `https://countersign.test${samples[name]?.path(world)}`
-    const answer = await send(new Request(url, { method: contract.method, headers, body }))
-    expect(answer.status).toBe(413)
-    expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
-  })
+  it.for(['with content-length', 'chunked', 'chunked, with a lying content-length'])(
+    '413s past its limit, %s',
+    async (how, { expect }) => {
+      const limit = contract.maxBytes ?? MAX_BODY_BYTES
+      const bytes = new TextEncoder().encode(`{"x":"${'x'.repeat(limit)}"}`)
+      const headers: Record<string, string> = {
+        authorization: contract.scope === 'admin' ? 'Bearer admin-token-of-the-tests' : `Bearer ${org.projectKey}`,
+        ...(how.includes('lying') && { 'content-length': '10' }),
+      }
+      const body = how === 'with content-length' ? bytes : new Blob([bytes]).stream()
+      const url = `https://countersign.test${samples[name]?.path(world)}`
+      const answer = await send(new Request(url, { method: contract.method, headers, body }))
+      expect(answer.status).toBe(413)
+      expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
+    },
+  )
 
   it('asks who is calling before it reads the body', async ({ expect }) => {
     const nobody = client({})

@@ -9,8 +9,7 @@ const contracts = endpoints
   .filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
 
 /** What the contract says of a foreign id. */
-const expectedStatus = ({ method, path }: Contract) =>
-  path.startsWith('/api/v1/') || method === 'DELETE' ? 404 : 403
+const expectedStatus = ({ method, path }: Contract) => (path.startsWith('/api/v1/') || method === 'DELETE' ? 404 : 403)
 
 let mine: World
 let theirs: World
@@ -86,7 +85,12 @@ describe('the same ids in two organizations', () => {
   })
 
   it('refuse the cursor of another organization', async ({ expect }) => {
-    await mine.org.ingest.post('/api/v1/traces', { trace_id: 'trace_c1', name: 'c', timestamp: '2026-11-20T10:00:00.000Z', status: 'running' })
+    await mine.org.ingest.post('/api/v1/traces', {
+      trace_id: 'trace_c1',
+      name: 'c',
+      timestamp: '2026-11-20T10:00:00.000Z',
+      status: 'running',
+    })
     const page = await mine.org.read.get('/api/traces?projectSlug=support&limit=1')
     const answer = await theirs.org.read.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
     expect(answer.status).toBe(400)

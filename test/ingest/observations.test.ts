@@ -8,7 +8,8 @@ async function newTrace(org?: Org) {
   const tenant = org ?? (await newOrg())
   const trace = aTrace()
   const { id } = (await tenant.ingest.post('/api/v1/traces', trace)).body
-  const observe = (fields: object) => tenant.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, ...fields }))
+  const observe = (fields: object) =>
+    tenant.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, ...fields }))
   const span = async () => (await tenant.read.get(`/api/traces/${id}`)).body.spans[0]
   return { org: tenant, trace_id: trace.trace_id, id, observe, span }
 }
@@ -21,16 +22,51 @@ describe('an observation', () => {
     ['a missing type', { type: undefined }, 'type', 'is required'],
     ['an unknown type', { type: 'metric' }, 'type', 'must be "state" or "input" or "output"'],
     ['a state with no key', { type: 'state' }, 'key', 'is required'],
-    ['a state with an empty key', { type: 'state', key: '' }, 'key', `must have 1 to ${MAX_STATE_KEY_LENGTH} characters`],
+    [
+      'a state with an empty key',
+      { type: 'state', key: '' },
+      'key',
+      `must have 1 to ${MAX_STATE_KEY_LENGTH} characters`,
+    ],
     ['a state with a key that is no string', { type: 'state', key: 5 }, 'key', 'must be a string'],
     ['a missing trace_id', { trace_id: undefined }, 'trace_id', 'is required'],
-    ['a trace_id without its prefix', { trace_id: 'abc' }, 'trace_id', 'must be trace_ and 1 to 122 letters, digits, _ or -'],
+    [
+      'a trace_id without its prefix',
+      { trace_id: 'abc' },
+      'trace_id',
+      'must be trace_ and 1 to 122 letters, digits, _ or -',
+    ],
     ['a missing timestamp', { timestamp: undefined }, 'timestamp', 'is required'],
-    ['a time without milliseconds', { timestamp: '2026-11-20T10:00:00Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
-    ['a time with an offset', { timestamp: '2026-11-20T10:00:00.000+01:00' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
-    ['30 February', { timestamp: '2026-02-30T10:00:00.000Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
-    ['24:00', { timestamp: '2026-02-20T24:00:00.000Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
-    ['a leap second', { timestamp: '2026-06-30T23:59:60.000Z' }, 'timestamp', 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'],
+    [
+      'a time without milliseconds',
+      { timestamp: '2026-11-20T10:00:00Z' },
+      'timestamp',
+      'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ',
+    ],
+    [
+      'a time with an offset',
+      { timestamp: '2026-11-20T10:00:00.000+01:00' },
+      'timestamp',
+      'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ',
+    ],
+    [
+      '30 February',
+      { timestamp: '2026-02-30T10:00:00.000Z' },
+      'timestamp',
+      'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ',
+    ],
+    [
+      '24:00',
+      { timestamp: '2026-02-20T24:00:00.000Z' },
+      'timestamp',
+      'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ',
+    ],
+    [
+      'a leap second',
+      { timestamp: '2026-06-30T23:59:60.000Z' },
+      'timestamp',
+      'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ',
+    ],
     ['an observation_id that is no UUID', { observation_id: 'x' }, 'observation_id', 'must be a UUID'],
     ['a span_id that is no UUID', { span_id: 'x' }, 'span_id', 'must be a UUID'],
     ['nesting past the limit', { data: nested(MAX_JSON_DEPTH + 1) }, 'data', `nests deeper than ${MAX_JSON_DEPTH}`],
@@ -38,7 +74,11 @@ describe('an observation', () => {
     const { observe } = await newTrace()
     const answer = await observe(fields)
     expect(answer.status).toBe(400)
-    expect(answer.body).toMatchObject({ error: `${path}: ${message}`, code: 'invalid_request', details: [{ path, message }] })
+    expect(answer.body).toMatchObject({
+      error: `${path}: ${message}`,
+      code: 'invalid_request',
+      details: [{ path, message }],
+    })
   })
 
   it('400s for a number that overflows, and says where', async ({ expect }) => {
@@ -91,7 +131,8 @@ describe('an observation', () => {
   ] as const)('is bounded in bytes of JSON, in %s', async ([, character], { expect }) => {
     const { observe, span } = await newTrace()
     const bytes = new TextEncoder().encode(character).byteLength
-    const ofBytes = (size: number) => character.repeat((size - 2) >> (bytes === 4 ? 2 : 0)) + 'x'.repeat((size - 2) % bytes)
+    const ofBytes = (size: number) =>
+      character.repeat((size - 2) >> (bytes === 4 ? 2 : 0)) + 'x'.repeat((size - 2) % bytes)
     for (const size of [MAX_OBSERVATION_BYTES - 1, MAX_OBSERVATION_BYTES]) {
       expect((await observe({ data: ofBytes(size) })).status).toBe(201)
     }
@@ -101,27 +142,35 @@ describe('an observation', () => {
     expect(answer.body.error).toBe('Observation data too large')
   })
 
-  it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])('reads the same wherever it lies, at %i bytes', async (size, { expect }) => {
-    const { observe, span } = await newTrace()
-    const data = { text: 'é'.repeat((size - 11) >> 1) + 'x'.repeat((size - 11) % 2) }
-    expect(new TextEncoder().encode(JSON.stringify(data)).byteLength).toBe(size)
-    await observe({ type: 'state', key: 'documents', data })
-    expect((await span()).state).toEqual({ documents: data })
-  })
+  it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])(
+    'reads the same wherever it lies, at %i bytes',
+    async (size, { expect }) => {
+      const { observe, span } = await newTrace()
+      const data = { text: 'é'.repeat((size - 11) >> 1) + 'x'.repeat((size - 11) % 2) }
+      expect(new TextEncoder().encode(JSON.stringify(data)).byteLength).toBe(size)
+      await observe({ type: 'state', key: 'documents', data })
+      expect((await span()).state).toEqual({ documents: data })
+    },
+  )
 
-  it.for(['small', 'x'.repeat(INLINE_BYTES * 2)])('is one however often it is sent, and its first body stays', async (data, { expect }) => {
-    const { observe, span } = await newTrace()
-    const observation_id = crypto.randomUUID()
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => observe({ type: 'input', observation_id: observation_id.toUpperCase(), data })),
-    )
-    for (const answer of answers) {
-      expect(answer.status).toBe(201)
-      expect(answer.body).toEqual({ status: 'created', observation_id })
-    }
-    expect((await observe({ type: 'input', observation_id, data: 'another' })).status).toBe(201)
-    expect((await span()).input).toBe(data)
-  })
+  it.for(['small', 'x'.repeat(INLINE_BYTES * 2)])(
+    'is one however often it is sent, and its first body stays',
+    async (data, { expect }) => {
+      const { observe, span } = await newTrace()
+      const observation_id = crypto.randomUUID()
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () =>
+          observe({ type: 'input', observation_id: observation_id.toUpperCase(), data }),
+        ),
+      )
+      for (const answer of answers) {
+        expect(answer.status).toBe(201)
+        expect(answer.body).toEqual({ status: 'created', observation_id })
+      }
+      expect((await observe({ type: 'input', observation_id, data: 'another' })).status).toBe(201)
+      expect((await span()).input).toBe(data)
+    },
+  )
 
   it('ignores a key that is no state’s', async ({ expect }) => {
     const { observe } = await newTrace()
@@ -130,12 +179,15 @@ describe('an observation', () => {
 
   it('is for the project that the header names, where the key serves all', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
-    const post = (headers: Record<string, string>) => org.owner.post('/api/v1/observations', anObservation({ trace_id }), headers)
+    const post = (headers: Record<string, string>) =>
+      org.owner.post('/api/v1/observations', anObservation({ trace_id }), headers)
     expect((await post({})).status).toBe(400)
     expect((await post({})).body.details[0].path).toBe('x-project-slug')
     expect((await post({ 'x-project-slug': 'support' })).status).toBe(201)
     expect((await post({ 'x-project-slug': 'nope' })).status).toBe(404)
-    const other = await org.ingest.post('/api/v1/observations', anObservation({ trace_id }), { 'x-project-slug': 'nope' })
+    const other = await org.ingest.post('/api/v1/observations', anObservation({ trace_id }), {
+      'x-project-slug': 'nope',
+    })
     expect(other.status).toBe(403)
   })
 })
@@ -170,7 +222,9 @@ describe('observations fold into their span', () => {
 
   it('put many values back in order', async ({ expect }) => {
     const { observe, span } = await newTrace()
-    const inputs = Array.from({ length: 60 }, (_, index) => String(index).padEnd(index % 5 === 0 ? INLINE_BYTES * 2 : 5, '.'))
+    const inputs = Array.from({ length: 60 }, (_, index) =>
+      String(index).padEnd(index % 5 === 0 ? INLINE_BYTES * 2 : 5, '.'),
+    )
     for (const [index, data] of inputs.entries()) await observe({ type: 'input', data, timestamp: timeAfter(index) })
     expect((await span()).input).toEqual(inputs)
   })

@@ -37,7 +37,10 @@ describe('the search', () => {
 
   it('finds a key named __proto__', async ({ expect }) => {
     const org = await newOrg()
-    const body = JSON.stringify(aTrace({ metadata: {} })).replace('"metadata":{}', '"metadata":{"__proto__":{"a":1},"b":2}')
+    const body = JSON.stringify(aTrace({ metadata: {} })).replace(
+      '"metadata":{}',
+      '"metadata":{"__proto__":{"a":1},"b":2}',
+    )
     expect((await org.ingest.post('/api/v1/traces', body)).status).toBe(202)
     expect((await search(org, '__proto__.a=1&b=2')).count).toBe(1)
   })
@@ -46,7 +49,9 @@ describe('the search', () => {
     const org = await newOrg()
     const traces = Array.from({ length: 12 }, (_, index) => aTrace({ timestamp: timeAfter(index) }))
     for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)
-    const newestFirst = traces.toReversed().map(({ trace_id, name, metadata, timestamp }) => ({ trace_id, name, status: 'running', metadata, timestamp }))
+    const newestFirst = traces
+      .toReversed()
+      .map(({ trace_id, name, metadata, timestamp }) => ({ trace_id, name, status: 'running', metadata, timestamp }))
     expect(await search(org, 'group_id=session-1')).toEqual({ traces: newestFirst.slice(0, 10), count: 10 })
     expect(await search(org, 'name=support-answer&limit=3')).toEqual({ traces: newestFirst.slice(0, 3), count: 3 })
     expect((await search(org, 'status=running&limit=1000')).count).toBe(12)
@@ -68,7 +73,9 @@ describe('the search', () => {
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await org.owner.post('/api/v1/traces', aTrace(), { 'x-project-slug': 'other' })
     expect((await search(org, 'group_id=session-1')).count).toBe(0)
-    const found = await org.owner.get('/api/v1/traces/search?group_id=session-1', undefined, { 'x-project-slug': 'other' })
+    const found = await org.owner.get('/api/v1/traces/search?group_id=session-1', undefined, {
+      'x-project-slug': 'other',
+    })
     expect(found.body.count).toBe(1)
   })
 

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
-import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS } from '../../src/limits.ts'
 import { rootSpanUuid, traceUuid } from '../../src/domain/ids.ts'
+import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS } from '../../src/limits.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 
@@ -100,7 +100,9 @@ describe('a trace', () => {
 
   it('says which metadata is not searchable', async ({ expect }) => {
     const org = await newOrg()
-    const metadata = Object.fromEntries(Array.from({ length: MAX_SEARCHABLE_FIELDS + 1 }, (_, index) => [`f${index}`, 1]))
+    const metadata = Object.fromEntries(
+      Array.from({ length: MAX_SEARCHABLE_FIELDS + 1 }, (_, index) => [`f${index}`, 1]),
+    )
     const answer = await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
     expect(answer.body.warnings).toEqual([
       `metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${MAX_SEARCHABLE_FIELDS + 1} values are searchable`,
@@ -120,7 +122,14 @@ describe('calls on one trace add up:', () => {
     ['completed wins', [running, completed, running], { status: 'completed' }],
     ['completed may come first', [completed, running], { status: 'completed' }],
     ['a running call has no duration', [{ ...running, duration_ms: 5 }], { durationMs: null }],
-    ['the first duration stays', [{ ...completed, duration_ms: 5 }, { ...completed, duration_ms: 9 }], { durationMs: 5 }],
+    [
+      'the first duration stays',
+      [
+        { ...completed, duration_ms: 5 },
+        { ...completed, duration_ms: 9 },
+      ],
+      { durationMs: 5 },
+    ],
     ['the first name stays', [{ name: 'a' }, { name: 'b', ...completed }], { name: 'a' }],
     ['the first timestamp stays', [{}, { timestamp: timeAfter(9), ...completed }], { createdAt: TIME }],
     ['metadata merges', [{ metadata: { a: 1 } }, { metadata: { b: 2 } }], { metadata: { a: 1, b: 2 } }],

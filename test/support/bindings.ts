@@ -44,7 +44,11 @@ export function wrapBindings(intercept: Intercept, onResult: (result: D1Result) 
     batch: (statements: D1PreparedStatement[]) =>
       intercept('DB', () => see(env.DB.batch(statements.map(statement => bare.get(statement) ?? statement)))),
   } as unknown as D1Database
-  const intercepted = <T extends object>(binding: 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', target: T, methods: string[]): T =>
+  const intercepted = <T extends object>(
+    binding: 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS',
+    target: T,
+    methods: string[],
+  ): T =>
     new Proxy(target, {
       get: (object, property) => {
         const value: unknown = Reflect.get(object, property)
@@ -73,7 +77,12 @@ export function wrapBindings(intercept: Intercept, onResult: (result: D1Result) 
 /** Bindings that count, and the counts. */
 export function countingBindings(): { bindings: Env; counts: Counts } {
   const counts: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
-  const counters = { DB: 'd1RoundTrips', PAYLOADS: 'r2Calls', RATE_LIMITER: 'limiterCalls', JOBS: 'queueSends' } as const
+  const counters = {
+    DB: 'd1RoundTrips',
+    PAYLOADS: 'r2Calls',
+    RATE_LIMITER: 'limiterCalls',
+    JOBS: 'queueSends',
+  } as const
   const bindings = wrapBindings(
     (binding, call) => {
       counts[counters[binding]]++

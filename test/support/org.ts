@@ -60,7 +60,8 @@ export async function newOrg() {
     return (await owner.post('/api/api-keys', draft)).body.key
   }
   const projectKey = await keyFor({})
-  const bearer = (bindings: Env = env) => client({ authorization: `Bearer ${projectKey}` }, bindings)
+  const clientOf = (key: string, bindings: Env = env) => client({ authorization: `Bearer ${key}` }, bindings)
+  const bearer = (bindings: Env = env) => clientOf(projectKey, bindings)
   return {
     id: created.body.id,
     slug,
@@ -69,6 +70,7 @@ export async function newOrg() {
     owner,
     projectKey,
     keyFor,
+    clientOf,
     bearer,
     ingest: bearer(),
     read: owner,

@@ -1,0 +1,43 @@
+import { describe, it } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { send } from '../support/org.ts'
+
+describe('the OpenAPI document', () => {
+  it('has every endpoint, its credentials, its fields and each status that it can answer', async ({ expect }) => {
+    const { status, body } = await send(new Request('https://countersign.test/openapi.json'))
+    expect(status).toBe(200)
+    expect(body.openapi).toBe('3.1.0')
+    const operations = Object.entries<Record<string, object>>(body.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
+    )
+    expect(operations.sort()).toEqual(endpoints.map(({ contract }) => `${contract.method} ${contract.path}`).sort())
+    for (const { contract } of endpoints) {
+      const operation = body.paths[contract.path][contract.method.toLowerCase()]
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(Object.keys(contract.responses)))
+      expect(Object.keys(operation.responses)).toContain('503')
+      if (contract.body) expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '413', '415']))
+      expect(operation.requestBody !== undefined).toBe(contract.body !== undefined)
+    }
+    const ids = Object.values<Record<string, { operationId: string }>>(body.paths).flatMap(methods =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    )
+    expect(new Set(ids).size).toBe(endpoints.length)
+  })
+
+  it('says what the code enforces', async ({ expect }) => {
+    const { body } = await send(new Request('https://countersign.test/openapi.json'))
+    const feedback = body.paths['/api/v1/feedback'].post.requestBody.content['application/json'].schema
+    expect(feedback.required).toEqual(['trace_id'])
+    expect(feedback.properties.feedback_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 128 })
+    expect(feedback.properties.correction).toMatchObject({ type: 'object' })
+    const search = body.paths['/api/v1/traces/search'].get.parameters
+    expect(search.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(['group_id', 'name', 'status', 'limit', 'x-org-slug', 'x-project-slug']),
+    )
+    expect(body.paths['/api/traces/{traceId}'].get.parameters[0]).toMatchObject({
+      name: 'traceId',
+      in: 'path',
+      required: true,
+    })
+  })
+})

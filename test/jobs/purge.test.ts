@@ -1,0 +1,159 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, it, vi } from 'vitest'
+import type { Env, Job } from '../../src/env.ts'
+import { consume, runJob } from '../../src/jobs/consumer.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { RESEND_AFTER_MS } from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { newOrg } from '../support/org.ts'
+
+/** A deployment whose queue takes no message: only what the test runs happens. */
+const withoutQueue = (): Env => {
+  const { JOBS, ...bindings } = env
+  return bindings
+}
+
+/** A deleted trace with rows in every table and objects in R2, and the job that its deletion sent. */
+async function deletedTrace() {
+  const org = await newOrg()
+  const trace = aTrace()
+  const { trace_id } = trace
+  const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+  for (const data of ['small', 'x'.repeat(20_000), 'y'.repeat(20_000)]) {
+    await org.ingest.post('/api/v1/observations', anObservation({ trace_id, data }))
+  }
+  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
+  const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
+  const job: Job = { kind: 'purge_trace', organizationKey: Number(row?.organization_key), traceKey: Number(row?.key) }
+  const answer = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
+  return { org, trace, id, job }
+}
+
+async function leftOf({ job, org }: { job: Job; org: { id: string } }) {
+  const count = async (table: string, column = 'trace_key') =>
+    (await env.DB.prepare(`select count(*) as n from ${table} where ${column} = ?`).bind(job.traceKey).first())?.n
+  return {
+    traces: await count('traces', 'key'),
+    fields: await count('trace_fields'),
+    spans: await count('spans'),
+    observations: await count('observations'),
+    feedback: await count('feedback'),
+    objects: (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length,
+  }
+}
+
+const EVERYTHING = { traces: 1, fields: 2, spans: 1, observations: 3, feedback: 1, objects: 2 }
+const NOTHING = { traces: 0, fields: 0, spans: 0, observations: 0, feedback: 0, objects: 0 }
+
+describe('the purge of a deleted trace', () => {
+  it('removes every row and every object', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    expect(await leftOf(deleted)).toEqual(EVERYTHING)
+    await runJob(deleted.job, env)
+    expect(await leftOf(deleted)).toEqual(NOTHING)
+  })
+
+  it('is sent by the deletion and run by the queue’s consumer', async ({ expect }) => {
+    const { org, id, job } = await deletedTrace()
+    const again = aTrace()
+    const created = (await org.ingest.post('/api/v1/traces', again)).body
+    const sent: Job[] = []
+    const bindings: Env = {
+      ...env,
+      JOBS: { ...env.JOBS, send: async (message: Job) => sent.push(message) } as unknown as Queue<Job>,
+    }
+    await org.bearer(bindings).delete(`/api/traces/${created.id}`)
+    expect(created.id).not.toBe(id)
+    expect(sent).toEqual([{ ...job, traceKey: expect.any(Number) }])
+    const batch = createMessageBatch<Job>('countersign-jobs', [
+      { id: 'one', timestamp: new Date(), attempts: 1, body: job },
+      { id: 'twice', timestamp: new Date(), attempts: 1, body: job },
+    ])
+    await consume(batch, env)
+    expect((await getQueueResult(batch, createExecutionContext())).explicitAcks).toEqual(['one', 'twice'])
+    expect(await leftOf({ org, job })).toEqual(NOTHING)
+  })
+
+  it('leaves a live trace alone, also one with the trace_id of the deleted', async ({ expect }) => {
+    const { org, trace, id, job } = await deletedTrace()
+    await org.ingest.post('/api/v1/traces', trace)
+    await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'z'.repeat(20_000) }))
+    await runJob(job, env)
+    await runJob(job, env)
+    const read = (await org.read.get(`/api/traces/${id}`)).body
+    expect(read.spans[0].output).toBe('z'.repeat(20_000))
+    expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(1)
+    const live = await env.DB.prepare('select key, organization_key from traces where id = ? and deleted_at is null')
+      .bind(id)
+      .first()
+    await runJob(
+      { kind: 'purge_trace', organizationKey: Number(live?.organization_key), traceKey: Number(live?.key) },
+      env,
+    )
+    expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
+  })
+
+  it('of another organization does nothing', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    await runJob({ ...deleted.job, organizationKey: deleted.job.organizationKey + 1 }, env)
+    expect(await leftOf(deleted)).toEqual(EVERYTHING)
+  })
+
+  it('is tried again after a fault, with a growing delay', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    const broken = wrapBindings(async () => {
+      throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')
+    })
+    for (const [attempts, delaySeconds] of [
+      [1, 2],
+      [4, 16],
+      [20, 3600],
+    ] as const) {
+      const message = { id: 'one', timestamp: new Date(), attempts, body: deleted.job, ack: vi.fn(), retry: vi.fn() }
+      const metadata = { metrics: { backlogCount: 1, backlogBytes: 1 } }
+      await consume({ queue: 'countersign-jobs', messages: [message], ackAll() {}, retryAll() {}, metadata }, broken)
+      expect(message.ack).not.toHaveBeenCalled()
+      expect(message.retry).toHaveBeenCalledExactlyOnceWith({ delaySeconds })
+    }
+    expect(await leftOf(deleted)).toEqual(EVERYTHING)
+  })
+
+  it('that failed for good is taken from the dead-letter queue, and cron finds its trace again', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    const batch = createMessageBatch<Job>('countersign-jobs-dead', [
+      { id: 'dead', timestamp: new Date(), attempts: 1, body: deleted.job },
+    ])
+    await consume(batch, env)
+    expect((await getQueueResult(batch, createExecutionContext())).explicitAcks).toEqual(['dead'])
+    expect(await leftOf(deleted)).toEqual(EVERYTHING)
+    await sweep(withoutQueue(), Date.now())
+    expect(await leftOf(deleted)).toEqual(EVERYTHING)
+    await sweep(withoutQueue(), Date.now() + RESEND_AFTER_MS + 1)
+    expect(await leftOf(deleted)).toEqual(NOTHING)
+  })
+
+  it('is done in bounded parts, each of which hands on the rest', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    const rows = 151_000
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
+       insert into observations select ?, 'o' || i, null, 'input', null, '1', null, 0, 0 from n`,
+    )
+      .bind(rows, deleted.job.traceKey)
+      .run()
+    const sent: Job[] = []
+    const bindings: Env = {
+      ...env,
+      JOBS: { ...env.JOBS, send: async (message: Job) => sent.push(message) } as unknown as Queue<Job>,
+    }
+    await runJob(deleted.job, bindings)
+    expect(sent).toEqual([deleted.job])
+    expect((await leftOf(deleted)).observations).toBeLessThan(rows)
+    await runJob(deleted.job, bindings)
+    expect(sent).toHaveLength(1)
+    expect(await leftOf(deleted)).toEqual(NOTHING)
+  })
+})

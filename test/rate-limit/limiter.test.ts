@@ -1,0 +1,76 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { wrapBindings } from '../support/bindings.ts'
+import { aTrace } from '../support/builders.ts'
+import { client, newOrg } from '../support/org.ts'
+
+describe('the rate limit', () => {
+  it('admits exactly the limit of a key, and tells when to come back', async ({ expect }) => {
+    const org = await newOrg()
+    const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 5 }) })
+    const answers = await Promise.all(Array.from({ length: 12 }, () => key.post('/api/v1/traces', aTrace())))
+    const admitted = answers.filter(({ status }) => status === 202)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect([admitted.length, refused.length]).toEqual([5, 7])
+    for (const { headers, body } of refused) {
+      expect(body).toMatchObject({ error: 'Rate limit exceeded', code: 'rate_limited' })
+      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      expect(headers.get('ratelimit-policy')).toBe('"default";q=5;w=60')
+      expect(headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/)
+    }
+    const left = admitted.map(({ headers }) => /r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])
+    expect(left.sort()).toEqual(['0', '1', '2', '3', '4'])
+  })
+
+  it('governs ingestion alone', async ({ expect }) => {
+    const org = await newOrg()
+    const key = client({ 'x-api-key': await org.keyFor({ rateLimitPerMinute: 1 }) })
+    await key.post('/api/v1/traces', aTrace())
+    expect((await key.get('/api/v1/traces/search?name=a')).status).toBe(429)
+    for (let index = 0; index < 3; index++) {
+      const answer = await key.get('/api/traces?projectSlug=support')
+      expect(answer.status).toBe(200)
+      expect(answer.headers.has('ratelimit')).toBe(false)
+    }
+  })
+
+  it('is the deployment’s where the key has none', async ({ expect }) => {
+    const org = await newOrg()
+    expect((await org.ingest.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=6000')
+    const configured = org.bearer({ ...env, RATE_LIMIT_PER_MINUTE: '77' })
+    expect((await configured.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=77')
+  })
+
+  it('counts before it reads the body, and tells so on a 400', async ({ expect }) => {
+    const org = await newOrg()
+    const answer = await org.ingest.post('/api/v1/traces', '{')
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('ratelimit')).toContain('r=5999')
+  })
+
+  it('survives the eviction of its object', async ({ expect }) => {
+    const org = await newOrg()
+    const created = await org.owner.post('/api/api-keys', {
+      name: 'x',
+      projectSlug: 'support',
+      scopes: ['ingest'],
+      rateLimitPerMinute: 1,
+    })
+    const key = client({ 'x-api-key': created.body.key })
+    expect((await key.post('/api/v1/traces', aTrace())).status).toBe(202)
+    await evictDurableObject(env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(created.body.id)))
+    expect((await key.post('/api/v1/traces', aTrace())).status).toBe(429)
+  })
+
+  it.for([
+    ['fails', () => Promise.reject(new Error('Durable Object is overloaded.'))],
+    ['hangs', () => new Promise<never>(() => {})],
+  ] as const)('lets requests through while its object %s', async ([, fault], { expect }) => {
+    const org = await newOrg()
+    const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? fault() : call()))
+    const answer = await org.bearer(bindings).post('/api/v1/traces', aTrace())
+    expect(answer.status).toBe(202)
+    expect(answer.headers.has('ratelimit')).toBe(false)
+  })
+})

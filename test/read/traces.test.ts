@@ -1,0 +1,140 @@
+import { describe, it } from 'vitest'
+import { aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+
+/** All pages of a list, each of `limit` items, by their cursors. */
+async function pagesOf(org: Org, limit: number): Promise<string[][]> {
+  const pages: string[][] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const page: { body: { traces: { id: string }[]; nextCursor: string | null } } = await org.read.get(
+      `/api/traces?projectSlug=support&limit=${limit}${cursor && `&cursor=${cursor}`}`,
+    )
+    pages.push(page.body.traces.map(({ id }) => id))
+    cursor = page.body.nextCursor
+  }
+  return pages
+}
+
+describe('the trace list', () => {
+  it('needs exactly one project selector', async ({ expect }) => {
+    const org = await newOrg()
+    const answer = await org.read.get('/api/traces')
+    expect(answer.status).toBe(400)
+    expect(answer.body.error).toBe('projectSlug or projectId is required')
+    expect((await org.read.get(`/api/traces?projectSlug=support&projectId=${org.project.id}`)).status).toBe(400)
+    expect((await org.read.get(`/api/traces?projectId=${org.project.id.toUpperCase()}`)).status).toBe(200)
+    expect((await org.read.get('/api/traces?projectSlug=nope')).status).toBe(404)
+    expect((await org.read.get('/api/traces?projectSlug=')).status).toBe(404)
+    expect((await org.read.get(`/api/traces?projectId=${crypto.randomUUID()}`)).status).toBe(404)
+  })
+
+  it('is newest first, by the client’s time and then by id, without a gap or a double at any page size', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const ids: [time: string, id: string][] = []
+    for (let index = 0; index < 11; index++) {
+      // Several share a time.
+      const timestamp = timeAfter(index >> 2)
+      const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ timestamp }))).body
+      ids.push([timestamp, id])
+    }
+    const newestFirst = ids.sort((a, b) => (a.join() < b.join() ? 1 : -1)).map(([, id]) => id)
+    for (const limit of [1, 3, 11, 200]) expect((await pagesOf(org, limit)).flat()).toEqual(newestFirst)
+    expect(await pagesOf(org, 11)).toHaveLength(1)
+  })
+
+  it('does not move a cursor when newer traces come in', async ({ expect }) => {
+    const org = await newOrg()
+    for (let index = 0; index < 4; index++)
+      await org.ingest.post('/api/v1/traces', aTrace({ timestamp: timeAfter(index) }))
+    const all = (await pagesOf(org, 200)).flat()
+    const first = await org.read.get('/api/traces?projectSlug=support&limit=2')
+    await org.ingest.post('/api/v1/traces', aTrace({ timestamp: timeAfter(99) }))
+    const second = await org.read.get(`/api/traces?projectSlug=support&limit=2&cursor=${first.body.nextCursor}`)
+    expect(second.body.traces.map(({ id }: { id: string }) => id)).toEqual(all.slice(2))
+  })
+
+  it('shows the summary of each trace', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace({ status: 'completed', duration_ms: 42 })
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const { traces, nextCursor } = (await org.read.get('/api/traces?projectSlug=support')).body
+    expect(nextCursor).toBeNull()
+    expect(traces).toEqual([
+      {
+        id,
+        traceId: trace.trace_id,
+        name: trace.name,
+        status: 'completed',
+        metadata: trace.metadata,
+        durationMs: 42,
+        createdAt: TIME,
+        updatedAt: expect.stringMatching(/Z$/),
+        spanCount: 1,
+        feedbackCount: 0,
+      },
+    ])
+  })
+})
+
+describe('a trace', () => {
+  it.for(['nope', '1', '%2F', '00000000-0000-0000-0000-00000000000g'])(
+    '404s for the id %s, which is no UUID',
+    async (id, { expect }) => {
+      const org = await newOrg()
+      const answer = await org.read.get(`/api/traces/${id}`)
+      expect(answer.status).toBe(404)
+      expect(answer.body.error).toBe('Not found')
+    },
+  )
+
+  it('is found by its id in either case', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
+    expect((await org.read.get(`/api/traces/${id.toUpperCase()}`)).body.id).toBe(id)
+  })
+
+  it('is gone from every read at once when deleted, and its trace_id starts empty when used again', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const observe = (data: string) =>
+      org.ingest.post('/api/v1/observations', { trace_id: trace.trace_id, type: 'output', data, timestamp: TIME })
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    await observe('first life')
+    await org.ingest.post('/api/v1/feedback', { trace_id: trace.trace_id, feedback_id: 'one', comment: 'first life' })
+
+    expect(await org.owner.delete(`/api/traces/${id}`)).toMatchObject({ status: 200, body: { id } })
+    expect((await org.owner.delete(`/api/traces/${id}`)).status).toBe(404)
+    expect((await org.read.get(`/api/traces/${id}`)).status).toBe(404)
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toEqual([])
+    expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(0)
+    expect((await observe('between')).status).toBe(404)
+    expect((await org.ingest.post('/api/v1/feedback', { trace_id: trace.trace_id })).status).toBe(404)
+
+    expect((await org.ingest.post('/api/v1/traces', trace)).body.id).toBe(id)
+    expect((await org.read.get(`/api/traces/${id}`)).body).toMatchObject({
+      feedback: [],
+      spans: [{ input: null, output: null }],
+    })
+    await observe('second life')
+    const again = await org.ingest.post('/api/v1/feedback', { trace_id: trace.trace_id, feedback_id: 'one', rating: 1 })
+    expect(again.status).toBe(201)
+    const read = (await org.read.get(`/api/traces/${id}`)).body
+    expect(read.spans[0].output).toBe('second life')
+    expect(read.feedback).toMatchObject([{ content: '', rating: 1 }])
+    expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(1)
+  })
+
+  it('can be deleted by a key of its project only, with the scope manage', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
+    const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
+    expect((await reader.delete(`/api/traces/${id}`)).status).toBe(403)
+    expect((await reader.get(`/api/traces/${id}`)).status).toBe(200)
+    expect((await org.ingest.delete(`/api/traces/${id}`)).status).toBe(200)
+  })
+})

@@ -1,0 +1,162 @@
+import { afterEach, describe, it, vi } from 'vitest'
+import { KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
+import { classifyFault } from '../../src/store/faults.ts'
+import { type Intercept, wrapBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { newOrg } from '../support/org.ts'
+
+const LOST = 'D1_ERROR: Network connection lost.'
+const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
+
+/** Fails the first `times` calls of a binding, before or after they took effect. */
+function failing(binding: string, message: string, times: number, when: 'before' | 'after' = 'before'): Intercept {
+  let left = times
+  return async (called, call) => {
+    if (called !== binding || left-- <= 0) return call()
+    if (when === 'after') await call()
+    throw new Error(message)
+  }
+}
+
+describe('a fault of D1', () => {
+  it.for([
+    ['Network connection lost', { retry: true, retryAfterSeconds: 2 }],
+    ['D1 DB reset because its code was updated', { retry: true, retryAfterSeconds: 2 }],
+    ['Internal error in D1 DB storage caused object to be reset.', { retry: true, retryAfterSeconds: 2 }],
+    ['Cannot resolve D1 DB due to transient issue on remote node.', { retry: true, retryAfterSeconds: 2 }],
+    [
+      'D1 DB storage operation exceeded timeout which caused object to be reset.',
+      { retry: false, retryAfterSeconds: 5 },
+    ],
+    ['D1 DB is overloaded. Too many requests queued.', { retry: false, retryAfterSeconds: 5 }],
+    ['no such table: traces: SQLITE_ERROR', { retry: false, retryAfterSeconds: 5 }],
+    ['something that nobody has seen yet', { retry: false, retryAfterSeconds: 2 }],
+    ['UNIQUE constraint failed: spans.id', undefined],
+    ['too many SQL variables at offset 200: SQLITE_ERROR', undefined],
+    ['D1 DB exceeded its CPU time limit and was reset.', undefined],
+  ] as const)('%s', ([message, expected], { expect }) => {
+    expect(classifyFault(new Error(`D1_ERROR: ${message}`))).toEqual(expected)
+  })
+
+  it('that passes is not seen, and has one effect, whether it struck before or after the commit', async ({
+    expect,
+  }) => {
+    for (const when of ['before', 'after'] as const) {
+      const org = await newOrg()
+      const flaky = () => org.bearer(wrapBindings(failing('DB', LOST, 1, when)))
+      const trace = aTrace()
+      const created = await flaky().post('/api/v1/traces', trace)
+      expect(created.status).toBe(202)
+      expect(
+        (await flaky().post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, type: 'input' }))).status,
+      ).toBe(201)
+      expect((await flaky().post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))).status).toBeLessThan(300)
+      const changed = { ...trace, status: 'completed', metadata: { group_id: 'session-2' } }
+      expect((await flaky().post('/api/v1/traces', changed)).status).toBe(202)
+      expect((await org.owner.post('/api/projects', { slug: `p-${when}`, name: 'P' })).status).toBe(201)
+      const read = (await org.read.get(`/api/traces/${created.body.id}`)).body
+      expect(read).toMatchObject({ status: 'completed', metadata: { group_id: 'session-2' }, feedbackCount: 1 })
+      expect(read.spans[0].input).toEqual({ answer: 'Yes' })
+      expect((await org.ingest.get('/api/v1/traces/search?group_id=session-2')).body.count).toBe(1)
+      expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(0)
+    }
+  })
+
+  it('that stays is a 503 with Retry-After, never a 500, a 401 or a 404', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const { trace_id } = trace
+    for (const message of [LOST, OVERLOADED]) {
+      const down = org.bearer(wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
+      const answers = [
+        await down.post('/api/v1/traces', trace),
+        await down.post('/api/v1/observations', anObservation({ trace_id })),
+        await down.post('/api/v1/feedback', aFeedback({ trace_id })),
+        await down.get('/api/v1/traces/search?name=a'),
+        await down.get('/api/traces?projectSlug=support'),
+        await down.get(`/api/traces/${id}`),
+        await down.delete(`/api/traces/${id}`),
+        await down.get('/api/api-keys'),
+      ]
+      for (const { status, headers, body } of answers) {
+        expect(status).toBe(503)
+        expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+        expect(JSON.stringify(body)).not.toContain('D1')
+      }
+    }
+  })
+
+  it('that never answers is a 503 within the client’s patience', async ({ expect }) => {
+    const org = await newOrg()
+    const hanging = org.bearer(wrapBindings((binding, call) => (binding === 'DB' ? new Promise(() => {}) : call())))
+    const answer = await Promise.race([hanging.post('/api/v1/traces', aTrace()), scheduler.wait(5000)])
+    expect(answer?.status).toBe(503)
+  })
+})
+
+describe('a key while D1 is silent', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('goes on for 10 minutes if it was seen, else waits with a 503', async ({ expect }) => {
+    const org = await newOrg()
+    await org.bearer().get('/api/traces?projectSlug=support')
+    const unseen = await org.keyFor({})
+    let isDown = false
+    // Only the look-up of the key fails: it is the first call of a request.
+    const bindings = wrapBindings(async (binding, call) => {
+      if (isDown && binding === 'DB') {
+        isDown = false
+        throw new Error(OVERLOADED)
+      }
+      return call()
+    })
+    const list = (key: string) => {
+      isDown = true
+      return org.clientOf(key, bindings).get('/api/traces?projectSlug=support')
+    }
+    expect((await list(unseen)).status).toBe(503)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    expect((await list(org.projectKey)).status).toBe(200)
+    vi.setSystemTime(Date.now() + KEY_STALE_MS)
+    expect((await list(org.projectKey)).status).toBe(503)
+  })
+})
+
+describe('a fault of R2', () => {
+  const large = 'x'.repeat(20_000)
+
+  it('that passes is not seen', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const flaky = () => org.bearer(wrapBindings(failing('PAYLOADS', 'internal error (10001)', 1)))
+    const posted = await flaky().post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
+    expect(posted.status).toBe(201)
+    expect((await flaky().get(`/api/traces/${id}`)).body.spans[0].output).toBe(large)
+  })
+
+  it('that stays is a 503, and leaves no row that points nowhere', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const down = org.bearer(wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY)))
+    const observation = anObservation({ trace_id: trace.trace_id, data: large })
+    expect((await down.post('/api/v1/observations', observation)).status).toBe(503)
+    expect((await org.read.get(`/api/traces/${id}`)).body.spans[0].output).toBeNull()
+    await org.ingest.post('/api/v1/observations', observation)
+    expect((await down.get(`/api/traces/${id}`)).status).toBe(503)
+  })
+})
+
+describe('a fault of the queue', () => {
+  it('does not keep a trace from being deleted', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
+    const down = org.bearer(wrapBindings(failing('JOBS', 'Queue is overloaded. Please back off.', 9)))
+    expect((await down.delete(`/api/traces/${id}`)).status).toBe(200)
+    expect((await org.read.get(`/api/traces/${id}`)).status).toBe(404)
+  })
+})
