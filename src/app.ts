@@ -1,7 +1,8 @@
 import { Router } from 'itty-router/Router'
+import * as v from 'valibot'
 import type { Env } from './env.ts'
-import type { Endpoint, Runtime } from './http/endpoint.ts'
-import { errorResponse, jsonResponse, methodNotAllowed, notFound } from './http/errors.ts'
+import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
+import { errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { createFeedback } from './ingest/feedback.ts'
 import { createObservation } from './ingest/observations.ts'
@@ -11,6 +12,14 @@ import { createApiKey, listApiKeys } from './manage/api-keys.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { createProject, listProjects } from './manage/projects.ts'
 import { deleteTrace, getTrace, listTraces } from './read/traces.ts'
+
+const describeApi = endpoint({
+  method: 'GET',
+  path: '/openapi.json',
+  summary: 'Read this document',
+  scope: 'public',
+  responses: { 200: v.looseObject({ openapi: v.string() }) },
+}).handle(async () => ({ status: 200, body: openApiDocument(endpoints) }))
 
 /** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
 export const endpoints: readonly Endpoint[] = [
@@ -27,6 +36,7 @@ export const endpoints: readonly Endpoint[] = [
   createProject,
   listApiKeys,
   createApiKey,
+  describeApi,
 ]
 
 const router = Router<RoutedRequest, [Runtime], Promise<Response>>()
@@ -34,7 +44,6 @@ for (const { contract, serve } of endpoints) {
   const register = router[lowerCase(contract.method)]
   register(routePath(contract.path), (request, runtime) => serve(request, request.params, runtime))
 }
-router.get('/openapi.json', async () => jsonResponse(200, openApiDocument(endpoints)))
 
 type RoutedRequest = Request & { params: Record<string, string> }
 

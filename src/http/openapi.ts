@@ -5,7 +5,7 @@ import { type Contract, type Endpoint, isIngestion } from './endpoint.ts'
 type JsonSchema = Record<string, unknown>
 
 /** The OpenAPI 3.1 document of a list of endpoints. Nothing in it is written by hand but what contracts say. */
-export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema {
+export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema & { openapi: string } {
   const paths: Record<string, JsonSchema> = {}
   for (const { contract } of endpoints) {
     paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract) }

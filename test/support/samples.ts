@@ -48,5 +48,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   'GET /api/projects': { path: () => '/api/projects' },
   'POST /api/projects': { path: () => '/api/projects', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
   'GET /api/api-keys': { path: () => '/api/api-keys' },
+  'GET /openapi.json': { path: () => '/openapi.json' },
   'POST /api/api-keys': { path: () => '/api/api-keys', body: () => ({ name: 'Sample', scopes: ['read'] }) },
 }
