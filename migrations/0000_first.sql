@@ -28,7 +28,7 @@ CREATE TABLE `feedback` (
 	`labeller` text,
 	`timestamp` integer NOT NULL,
 	`received_at` integer NOT NULL,
-	`updated_at` integer,
+	`created_by` text NOT NULL,
 	PRIMARY KEY(`id`, `trace_key`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -67,6 +67,7 @@ CREATE TABLE `projects` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `projects_id_unique` ON `projects` (`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `projects_by_slug` ON `projects` (`organization_key`,`slug`);--> statement-breakpoint
+CREATE INDEX `projects_by_organization` ON `projects` (`organization_key`);--> statement-breakpoint
 CREATE TABLE `spans` (
 	`id` text NOT NULL,
 	`trace_key` integer NOT NULL,
@@ -106,12 +107,13 @@ CREATE TABLE `traces` (
 	`revision` text NOT NULL,
 	`received_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
-	`deleted_at` integer
+	`deleted_at` integer,
+	`purge_due_at` integer
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `traces_by_id` ON `traces` (`id`) WHERE "traces"."deleted_at" is null;--> statement-breakpoint
 CREATE INDEX `traces_by_time` ON `traces` (`project_key`,`timestamp`,`id`) WHERE "traces"."deleted_at" is null;--> statement-breakpoint
-CREATE INDEX `traces_deleted` ON `traces` (`deleted_at`) WHERE "traces"."deleted_at" is not null;--> statement-breakpoint
+CREATE INDEX `traces_to_purge` ON `traces` (`purge_due_at`) WHERE "traces"."purge_due_at" is not null;--> statement-breakpoint
 CREATE TABLE `users` (
 	`organization_key` integer NOT NULL,
 	`id` text NOT NULL,

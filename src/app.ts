@@ -11,7 +11,8 @@ import { postTrace } from './ingest/traces.ts'
 import { createApiKey, listApiKeys } from './manage/api-keys.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { createProject, listProjects } from './manage/projects.ts'
-import { deleteTrace, getTrace, listTraces } from './read/traces.ts'
+import { deleteTrace } from './manage/traces.ts'
+import { getTrace, listTraces } from './read/traces.ts'
 
 const describeApi = endpoint({
   method: 'GET',
@@ -84,7 +85,8 @@ async function unknownPath(request: Request, { ASSETS }: Env): Promise<Response>
 /** The methods that some route has for a path; none where there is no such path. */
 function methodsOf(path: string): string[] {
   const methods = router.routes.filter(([, pattern]) => pattern.test(path)).map(([method]) => method)
-  return methods.includes('GET') ? [...methods, 'HEAD', 'OPTIONS'] : methods.length > 0 ? [...methods, 'OPTIONS'] : []
+  if (methods.length === 0) return []
+  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
 }
 
 /** Any origin may call: keys travel in headers that a page must set itself, never in cookies. */

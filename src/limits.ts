@@ -1,4 +1,4 @@
-/** Every size and count limit, one constant a line with its reason. Sizes are bytes of UTF-8 unless the name says otherwise. */
+/** Every limit of size, count and time, one constant a line with its reason. `BYTES` are of UTF-8, `LENGTH` is characters. */
 
 /** One observation's `data` as JSON. D1 rows end at 2 MB, but large values live in R2; this bounds an isolate's memory. */
 export const MAX_OBSERVATION_BYTES = 5 * 1024 * 1024
@@ -27,17 +27,17 @@ export const MAX_FIELD_PATH_BYTES = 256
 /** A longer searchable value is compared by its SHA-256, so that index rows stay small. */
 export const MAX_FIELD_VALUE_BYTES = 256
 
-/** A `trace_id`'s length in characters, `trace_` included. */
+/** A `trace_id`, `trace_` included. */
 export const MAX_TRACE_ID_LENGTH = 128
-/** A trace's name in characters; it is the root span's step id. */
+/** A name of a trace, organization, project, key or person. A trace's is its root span's step id. */
 export const MAX_NAME_LENGTH = 256
-/** A state observation's key in characters. */
+/** A state observation's key. */
 export const MAX_STATE_KEY_LENGTH = 256
-/** A `feedback_id` in characters. */
+/** A `feedback_id`. */
 export const MAX_FEEDBACK_ID_LENGTH = 128
-/** A comment in characters. */
+/** A comment. */
 export const MAX_COMMENT_LENGTH = 16 * 1024
-/** An e-mail in characters (RFC 5321: 64 + 1 + 255). */
+/** An e-mail (RFC 5321: 64 + 1 + 255). */
 export const MAX_EMAIL_LENGTH = 320
 
 export const SEARCH_DEFAULT_LIMIT = 10
@@ -48,17 +48,25 @@ export const PAGE_DEFAULT_LIMIT = 50
 export const PAGE_MAX_LIMIT = 200
 
 export const DEFAULT_RATE_LIMIT_PER_MINUTE = 6000
+/** Far above what one D1 takes, and far below where a header's integers end (15 digits). */
+export const MAX_RATE_LIMIT_PER_MINUTE = 1_000_000
 /** How long a request waits for the limiter before it goes through uncounted. */
 export const LIMITER_PATIENCE_MS = 250
 
 /** How long a request waits for D1 and R2 in all: clients give up at 5 s. */
-export const STORE_PATIENCE_MS = 4300
+export const STORE_PATIENCE_MS = 4000
 /** One attempt at one D1 or R2 call, so that a second one fits. */
 export const STORE_ATTEMPT_MS = 1800
 /** A key known to this isolate waits no longer for its refresh: the stale answer serves as well. */
 export const REFRESH_PATIENCE_MS = 500
-/** How long a job waits for D1 and R2 in one step: no client is waiting. */
-export const JOB_PATIENCE_MS = 25_000
+/** A shorter attempt would only add load. */
+export const MIN_STORE_ATTEMPT_MS = 200
+/** How long a request waits for the removal of an object that it put in vain. */
+export const DISCARD_PATIENCE_MS = 250
+/** How long a job waits for D1 and R2 in all: no client is waiting, but a delivery ends after 15 minutes. */
+export const JOB_PATIENCE_MS = 5 * 60_000
+/** One attempt of a job at one D1 or R2 call: D1 ends a statement after 30 s. */
+export const JOB_ATTEMPT_MS = 30_000
 
 /** A key is looked up again after this: it bounds how long a revoked key lives on. */
 export const KEY_FRESH_MS = 30_000
@@ -69,9 +77,11 @@ export const ISOLATE_CACHE_ENTRIES = 5000
 
 /** Rows that a purge deletes in one statement: far inside D1's 30 s. */
 export const PURGE_ROWS = 5000
-/** Statements of one purge before it is handed on: the free plan has 50 queries an invocation. */
+/** Parts of one purge before it is handed on: with its fixed statements it stays under the free plan's 50 an invocation. */
 export const PURGE_STEPS = 30
-/** A deletion untouched for this long is sent to the queue again. */
+/** A deletion that no job has worked on for this long is sent to the queue again. */
 export const RESEND_AFTER_MS = 60_000
-/** Deletions that one cron run picks up. */
+/** Deletions that one cron run sends again; it does only one itself where there is no queue, for the same 50 queries. */
 export const RESEND_BATCH = 100
+/** The longest delay before a job that failed is tried again. */
+export const MAX_RETRY_DELAY_SECONDS = 3600

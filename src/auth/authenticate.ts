@@ -7,10 +7,11 @@ import {
   KEY_FRESH_MS,
   KEY_STALE_MS,
   REFRESH_PATIENCE_MS,
+  STORE_PATIENCE_MS,
 } from '../limits.ts'
 import { type Credential, findCredential } from '../store/api-keys.ts'
 import { IsolateCache } from '../store/isolate-cache.ts'
-import type { Patience } from '../store/patience.ts'
+import { Patience, within } from '../store/patience.ts'
 import { openRegistry } from '../store/store.ts'
 import { hashKey } from './keys.ts'
 
@@ -30,15 +31,21 @@ const remembered = new IsolateCache<Remembered>(ISOLATE_CACHE_ENTRIES)
  * The caller that a request's key stands for. 401 where the key is missing, unknown, revoked, expired or not of the
  * organization that `x-org-slug` names; 503 where D1 is silent and this isolate has not seen the key before.
  */
-export async function authenticate(request: Request, env: Env, patience: Patience, now: number): Promise<Caller> {
-  const secret = request.headers.get('x-api-key') ?? bearerToken(request)
+export async function authenticate(
+  request: Request,
+  { env, waitUntil }: { env: Env; waitUntil: (promise: Promise<unknown>) => void },
+  patience: Patience,
+  now: number,
+): Promise<Caller> {
+  const secret = request.headers.get('x-api-key') || bearerToken(request)
   if (!secret) throw notAuthenticated()
-  const credential = await lookUp(await hashKey(secret), env, patience, now)
+  const hash = await hashKey(secret)
+  const known = remembered.get(hash)
+  const credential = known ? await refreshed(known, hash, env, now, waitUntil) : await lookUp(hash, env, patience, now)
   if (!credential || !isValid(credential, now)) throw notAuthenticated()
   const organizationSlug = request.headers.get('x-org-slug')
   if (organizationSlug !== null && organizationSlug !== credential.organization.slug) throw notAuthenticated()
-  const deploymentLimit = Number(env.RATE_LIMIT_PER_MINUTE ?? DEFAULT_RATE_LIMIT_PER_MINUTE)
-  return { ...credential, rateLimitPerMinute: credential.rateLimitPerMinute ?? deploymentLimit }
+  return { ...credential, rateLimitPerMinute: credential.rateLimitPerMinute ?? deploymentLimit(env) }
 }
 
 /** Lets an ADMIN_TOKEN request pass. 401 with another token; 404 where the deployment has none. */
@@ -48,6 +55,12 @@ export async function checkAdmin(request: Request, env: Env): Promise<void> {
   if (!token || !(await equalInConstantTime(token, env.ADMIN_TOKEN))) throw notAuthenticated()
 }
 
+/** A variable that is no positive number must not close the service to everybody. */
+function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
+  const configured = Number(RATE_LIMIT_PER_MINUTE)
+  return configured >= 1 ? Math.floor(configured) : DEFAULT_RATE_LIMIT_PER_MINUTE
+}
+
 const bearerToken = (request: Request): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
 
@@ -55,22 +68,32 @@ const isValid = ({ revokedAt, expiresAt }: Credential, now: number): boolean =>
   (revokedAt === null || revokedAt > now) && (expiresAt === null || expiresAt > now)
 
 /**
- * From the isolate's memory while fresh, else from D1. While D1 is silent a key seen in the last ten minutes goes on:
- * clients do not retry a 401, so a stall must not turn into one.
+ * What this isolate remembers of a key, looked up again when it is no longer fresh. While D1 is slow or silent a key seen
+ * in the last ten minutes goes on: clients do not retry a 401, so a stall must not turn into one. The look-up itself goes
+ * on after the answer, so that a slow D1 does not keep a revoked key alive.
  */
-async function lookUp(hash: string, env: Env, patience: Patience, now: number): Promise<Credential | undefined> {
-  const known = remembered.get(hash)
-  const age = known ? now - known.checkedAt : Number.POSITIVE_INFINITY
-  if (known && age < KEY_FRESH_MS) return known.credential
-  const canServeStale = known !== undefined && age <= KEY_STALE_MS
+async function refreshed(
+  known: Remembered,
+  hash: string,
+  env: Env,
+  now: number,
+  waitUntil: (promise: Promise<unknown>) => void,
+): Promise<Credential | undefined> {
+  const age = now - known.checkedAt
+  if (age < KEY_FRESH_MS) return known.credential
+  const refresh = lookUp(hash, env, new Patience(STORE_PATIENCE_MS), now)
+  if (age > KEY_STALE_MS) return refresh
   try {
-    const registry = openRegistry(env, canServeStale ? { remainingMs: REFRESH_PATIENCE_MS } : patience)
-    const credential = await findCredential(registry, hash)
-    if (credential) remembered.set(hash, { credential, checkedAt: now })
-    else remembered.delete(hash)
-    return credential
-  } catch (error) {
-    if (canServeStale) return known.credential
-    throw error
+    return await within(REFRESH_PATIENCE_MS, () => refresh)
+  } catch {
+    waitUntil(refresh.catch(() => undefined))
+    return known.credential
   }
+}
+
+async function lookUp(hash: string, env: Env, patience: Patience, now: number): Promise<Credential | undefined> {
+  const credential = await findCredential(openRegistry(env, patience), hash)
+  if (credential) remembered.set(hash, { credential, checkedAt: now })
+  else remembered.delete(hash)
+  return credential
 }

@@ -8,28 +8,37 @@ export type JsonObject = { [field: string]: Json }
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is wrong with a parsed value, and where (a dotted path within it). */
+/** What is wrong with a value, and where in it: the fields and indexes that lead there, unless they are too many to tell. */
 export interface JsonFault {
-  path: string
+  path: (string | number)[] | undefined
   message: string
 }
 
 /**
  * The first thing that keeps a parsed value from being stored and given back as it was: nesting over 128, or a number
- * that overflowed to infinity, which JSON would write as null. Walks without recursion, so no depth can break it.
+ * that overflowed to infinity, which JSON would write as null. Allocates next to nothing: a value may have millions of
+ * items.
  */
-export function findJsonFault(value: unknown): JsonFault | undefined {
-  const pending: { value: unknown; path: string; depth: number }[] = [{ value, path: '', depth: 0 }]
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const { value, path, depth } = next
-    if (typeof value === 'number' && !Number.isFinite(value)) return { path, message: 'is a number out of range' }
-    if (typeof value !== 'object' || value === null) continue
-    if (depth === MAX_JSON_DEPTH) return { path: '', message: `nests deeper than ${MAX_JSON_DEPTH}` }
-    for (const [key, child] of Object.entries(value)) {
-      if (typeof child === 'object' || typeof child === 'number') {
-        pending.push({ value: child, path: path === '' ? key : `${path}.${key}`, depth: depth + 1 })
-      }
+export function findJsonFault(value: unknown, depth = 0): JsonFault | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return { path: [], message: 'is a number out of range' }
+  if (typeof value !== 'object' || value === null) return undefined
+  // Checked before going deeper, so that the recursion is as bounded as the value.
+  if (depth === MAX_JSON_DEPTH) return { path: undefined, message: `nests deeper than ${MAX_JSON_DEPTH}` }
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const fault = findJsonFault(item, depth + 1)
+      if (fault) return within(index, fault)
     }
+    return undefined
+  }
+  for (const [field, child] of Object.entries(value)) {
+    const fault = findJsonFault(child, depth + 1)
+    if (fault) return within(field, fault)
   }
   return undefined
 }
+
+const within = (step: string | number, { path, message }: JsonFault): JsonFault => ({
+  path: path && [step, ...path],
+  message,
+})

@@ -1,6 +1,7 @@
 import { MAX_FIELD_PATH_BYTES, MAX_FIELD_VALUE_BYTES, MAX_SEARCHABLE_FIELDS } from '../limits.ts'
-import { sha256Hex, utf8Length } from './hash.ts'
+import { sha256Hex } from './hash.ts'
 import type { Json, JsonObject } from './json.ts'
+import { utf8Length } from './text.ts'
 
 /** A metadata leaf as the search compares it. */
 export interface SearchableField {
@@ -23,7 +24,7 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
   const short = leaves.filter(({ path }) => utf8Length(path) <= MAX_FIELD_PATH_BYTES)
   const kept = short.slice(0, MAX_SEARCHABLE_FIELDS)
   const fields = await Promise.all(kept.map(async ({ path, value }) => ({ path, value: await comparable(value) })))
-  const distinct = new Map(fields.map(field => [JSON.stringify([field.path, field.value]), field]))
+  const distinct = new Map(fields.map(field => [fieldKey(field), field]))
   const warnings: string[] = []
   if (short.length > kept.length) {
     warnings.push(`metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${short.length} values are searchable`)
@@ -34,12 +35,19 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
   return { fields: [...distinct.values()], warnings }
 }
 
+/** One text for each different field. */
+export const fieldKey = ({ path, value }: SearchableField): string => JSON.stringify([path, value])
+
 /** What a search for `value` compares. Long values are hashed, so that an index row stays small. */
 export async function comparable(value: string): Promise<string> {
   // D1 would turn each half of a broken surrogate pair into three replacement characters.
   const text = value.toWellFormed()
-  return utf8Length(text) > MAX_FIELD_VALUE_BYTES ? `sha256:${await sha256Hex(text)}` : text
+  // A value that looks like a hash is hashed too, so that it cannot be taken for what it is the hash of.
+  const isHashed = utf8Length(text) > MAX_FIELD_VALUE_BYTES || text.startsWith(HASH_PREFIX)
+  return isHashed ? HASH_PREFIX + (await sha256Hex(text)) : text
 }
+
+const HASH_PREFIX = 'sha256:'
 
 function* leavesOf(value: Json, path: readonly string[]): Generator<SearchableField> {
   if (typeof value !== 'object' || value === null) {

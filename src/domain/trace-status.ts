@@ -1,6 +1,7 @@
 import type { JsonObject } from './json.ts'
 
-export type TraceStatus = 'running' | 'completed'
+export const TRACE_STATUSES = ['running', 'completed'] as const
+export type TraceStatus = (typeof TRACE_STATUSES)[number]
 
 /** What one call to `POST /api/v1/traces` says of a trace that may be there already. */
 export interface TraceCall {
@@ -10,37 +11,36 @@ export interface TraceCall {
 }
 
 /** What the calls so far add up to. */
-export interface TraceState {
-  status: TraceStatus
-  metadata: JsonObject
-  durationMs: number | null
+export interface TraceState extends TraceCall {
   /** Metadata fields that completing calls gave; running calls leave them as they are. */
   completedFields: readonly string[]
 }
 
 /** The state of a trace after its first call. */
-export const firstState = (call: TraceCall): TraceState => ({
-  status: call.status,
-  metadata: call.metadata,
-  durationMs: call.status === 'completed' ? call.durationMs : null,
-  completedFields: call.status === 'completed' ? Object.keys(call.metadata) : [],
-})
+export const firstState = (call: TraceCall): TraceState =>
+  mergeCall({ status: 'running', metadata: {}, durationMs: null, completedFields: [] }, call)
 
 /**
  * The state after one more call, in whatever order calls arrive: `completed` wins for good; metadata merges at the top
- * level, a completing call's fields over those of running ones, else the later arrival; the first duration given with
- * `completed` stays.
+ * level, a completing call's fields over those of running ones, else the later arrival; the duration is the first completing
+ * call's.
  */
-export function mergeCall(state: TraceState, call: TraceCall): TraceState {
+export function mergeCall({ status, metadata, durationMs, completedFields }: TraceState, call: TraceCall): TraceState {
   if (call.status === 'completed') {
     return {
       status: 'completed',
-      metadata: { ...state.metadata, ...call.metadata },
-      durationMs: state.durationMs ?? call.durationMs,
-      completedFields: [...new Set([...state.completedFields, ...Object.keys(call.metadata)])],
+      metadata: { ...metadata, ...call.metadata },
+      durationMs: status === 'completed' ? durationMs : call.durationMs,
+      completedFields: [...new Set([...completedFields, ...Object.keys(call.metadata)])],
     }
   }
-  const settled = new Set(state.completedFields)
+  const settled = new Set(completedFields)
   const fresh = Object.fromEntries(Object.entries(call.metadata).filter(([field]) => !settled.has(field)))
-  return { ...state, metadata: { ...state.metadata, ...fresh } }
+  return { status, metadata: { ...metadata, ...fresh }, durationMs, completedFields }
 }
+
+/** Whether two states are the same in every field, metadata in the same order. */
+export const isSameState = (left: TraceState, right: TraceState): boolean => textOf(left) === textOf(right)
+
+const textOf = ({ status, metadata, durationMs, completedFields }: TraceState): string =>
+  JSON.stringify([status, metadata, durationMs, completedFields])

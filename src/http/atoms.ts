@@ -8,7 +8,10 @@ import { findJsonFault, isJsonObject, type Json, type JsonObject } from '../doma
  */
 
 /** What is code to valibot, with the JSON Schema that the OpenAPI document shows for it. */
-const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({ ...item, jsonSchema })
+export const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({
+  ...item,
+  jsonSchema,
+})
 
 /** A text of `min` to `max` characters (code points, as JSON Schema counts them), every one of them well formed. */
 export const text = (min: number, max: number) =>
@@ -35,9 +38,12 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 /** A time on the wire, `YYYY-MM-DDTHH:mm:ss.sssZ` and a real date; milliseconds since 1970 within. */
 export const Timestamp = v.pipe(
   v.string(),
-  v.check(isTimestamp, 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'),
-  v.transform(value => Date.parse(value)),
+  documented(v.check(isTimestamp, 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'), {
+    format: 'date-time',
+    pattern: TIMESTAMP.source,
+  }),
   v.metadata({ description: 'UTC, with milliseconds', examples: ['2026-11-21T09:30:00.000Z'] }),
+  v.transform(value => Date.parse(value)),
 )
 
 /** `Date` rolls 30 February over into March; what it prints is compared to what was sent. */
@@ -49,9 +55,9 @@ function isTimestamp(value: string): boolean {
 /** A UUID in either case; lower case within, so that equal ids are equal texts. */
 export const Uuid = v.pipe(
   v.string(),
-  v.check(isUuid, 'must be a UUID'),
-  v.transform(value => value.toLowerCase()),
+  documented(v.check(isUuid, 'must be a UUID'), { format: 'uuid' }),
   v.metadata({ examples: ['7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11'] }),
+  v.transform(value => value.toLowerCase()),
 )
 
 /** Any JSON value that can be given back as it was sent. */
@@ -69,9 +75,19 @@ export const JsonObjectValue = v.pipe(
 function whole<T extends Json>() {
   return v.rawCheck<T>(({ dataset, addIssue }) => {
     const fault = dataset.typed ? findJsonFault(dataset.value) : undefined
-    if (fault) addIssue({ message: fault.path === '' ? fault.message : `${fault.message} (at ${fault.path})` })
+    if (!fault) return
+    const [first, ...rest] = (fault.path ?? []).map(pathItem)
+    addIssue({ message: fault.message, ...(first && { path: [first, ...rest] }) })
   })
 }
+
+const pathItem = (key: string | number): v.UnknownPathItem => ({
+  type: 'unknown',
+  origin: 'value',
+  input: undefined,
+  key,
+  value: undefined,
+})
 
 /** A name that is part of URLs. */
 export const Slug = v.pipe(
@@ -82,9 +98,17 @@ export const Slug = v.pipe(
   ),
 )
 
-/** A whole number of at least `min`, small enough to be exact. */
-export const wholeNumber = (min: number) =>
-  v.pipe(v.number(), v.safeInteger('must be a whole number'), v.minValue(min, `must be at least ${min}`))
+/** A whole number from `min` to `max`, small enough to be exact. */
+export const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  v.pipe(
+    v.number(),
+    v.safeInteger('must be a whole number'),
+    v.minValue(min, `must be at least ${min}`),
+    v.maxValue(max, `must be at most ${max}`),
+  )
+
+/** A time in a response. */
+export const IsoTime = v.pipe(v.string(), v.isoTimestamp(), v.metadata({ examples: ['2026-11-21T09:30:00.000Z'] }))
 
 /** A time as responses show it. */
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

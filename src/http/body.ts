@@ -2,13 +2,13 @@ import { ENVELOPE_DEPTH, MAX_JSON_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
- * Reads a request's JSON body and never holds more than `maxBytes` of it, whatever `content-length` says.
+ * Reads a request's JSON body (undefined where it is empty) and never holds more than `maxBytes` of it, whatever `content-length` says.
  * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
  */
 export async function readJson(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<unknown> {
   const bytes = await readBytes(request, maxBytes, tooLargeMessage)
   if (!isJson(request.headers.get('content-type'))) throw unsupportedMediaType()
-  if (bytes.byteLength === 0) throw badRequest('The body is empty; a JSON object is required')
+  if (bytes.byteLength === 0) return undefined
   const text = decodeUtf8(bytes)
   refuseDeepNesting(text)
   try {
@@ -23,7 +23,7 @@ async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: s
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body) {
+  for await (const chunk of uploadOf(request.body)) {
     size += chunk.byteLength
     if (size > maxBytes) throw tooLarge(tooLargeMessage)
     chunks.push(chunk)
@@ -37,6 +37,22 @@ async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: s
     offset += chunk.byteLength
   }
   return bytes
+}
+
+/** An upload that breaks off is the client's, not a fault of ours to be alarmed about. */
+async function* uploadOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(() => {
+        throw badRequest('The body broke off before its end')
+      })
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
 }
 
 function isJson(contentType: string | null): boolean {

@@ -9,8 +9,8 @@ export const pageParameters = {
     v.pipe(
       v.string(),
       v.check(isPageLimit, `must be a whole number from 1 to ${PAGE_MAX_LIMIT}`),
-      v.transform(Number),
       v.metadata({ description: `Items a page, 1 to ${PAGE_MAX_LIMIT}, default ${PAGE_DEFAULT_LIMIT}` }),
+      v.transform(Number),
     ),
     String(PAGE_DEFAULT_LIMIT),
   ),
@@ -24,56 +24,57 @@ function isPageLimit(value: string): boolean {
 /** What a page answers beside its list. */
 export const NextCursor = v.nullable(v.string())
 
-/** Where a page ends: the sort values of its last item. */
-export type Position = readonly (string | number)[]
+/** Where an item stands in its list: the values that the list is sorted by. */
+const Place = v.array(v.union([v.string(), v.number()]))
+type Place = v.InferOutput<typeof Place>
 
-/**
- * Cursors of one list. `list` names the list and whose it is: a cursor of another list or tenant is none of ours. The tag
- * keeps cursors opaque; it guards nothing, since each page's query is bound to its tenant anyway.
- */
-export async function encodeCursor(list: readonly string[], position: Position): Promise<string> {
-  const payload = JSON.stringify(position)
-  return btoa(`${await tag(list, payload)}${payload}`)
+/** A list that is read page by page. */
+interface Paged<Item> {
+  /** The list's name and whose it is: a cursor of another list or tenant is none of this one's. */
+  list: readonly string[]
+  query: { limit: number; cursor?: string | undefined }
+  /** Reads up to `limit` items that follow the place `after`, or the first ones. */
+  read: (limit: number, after: Place | undefined) => Promise<Item[]>
+  placeOf: (item: Item) => Place
+}
+
+/** One page of a list and the cursor of the next one, null on the last. 400 for a cursor that this list did not give. */
+export async function pageOf<Item>({
+  list,
+  query,
+  read,
+  placeOf,
+}: Paged<Item>): Promise<{ items: Item[]; nextCursor: string | null }> {
+  const after = query.cursor === undefined ? undefined : await decodeCursor(list, query.cursor)
+  // One item more than is shown tells whether a next page exists.
+  const found = await read(query.limit + 1, after)
+  const items = found.slice(0, query.limit)
+  const last = items.at(-1)
+  const nextCursor = found.length > items.length && last ? await encodeCursor(list, placeOf(last)) : null
+  return { items, nextCursor }
+}
+
+const TAG_LENGTH = 16
+
+/** Ties a cursor to its list. It guards no data: each page's query is bound to its tenant anyway. */
+const tag = async (list: readonly string[], payload: string): Promise<string> =>
+  (await sha256Hex(JSON.stringify([...list, payload]))).slice(0, TAG_LENGTH)
+
+async function encodeCursor(list: readonly string[], place: Place): Promise<string> {
+  const payload = JSON.stringify(place)
+  return btoa((await tag(list, payload)) + payload)
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '')
 }
 
-/** The position that a cursor stands for, undefined for the first page. 400 for one that this list did not give. */
-export async function decodeCursor<P extends Position>(
-  list: readonly string[],
-  schema: v.GenericSchema<unknown, P>,
-  cursor: string | undefined,
-): Promise<P | undefined> {
-  if (cursor === undefined) return undefined
+async function decodeCursor(list: readonly string[], cursor: string): Promise<Place> {
   try {
     const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
     const payload = text.slice(TAG_LENGTH)
-    if (text.slice(0, TAG_LENGTH) === (await tag(list, payload))) return v.parse(schema, JSON.parse(payload))
+    if (text.slice(0, TAG_LENGTH) === (await tag(list, payload))) return v.parse(Place, JSON.parse(payload))
   } catch {
-    // Not base64, not JSON or not a position: all are answered below.
+    // Not base64, not JSON or no place: all are answered below.
   }
   throw badRequest('is not a cursor of this list', 'cursor')
-}
-
-const TAG_LENGTH = 16
-
-const tag = async (list: readonly string[], payload: string): Promise<string> =>
-  (await sha256Hex(JSON.stringify([...list, payload]))).slice(0, TAG_LENGTH)
-
-/**
- * One page of a list: reads one item more than it shows, to know whether a next page exists.
- * `position` gives an item's sort values.
- */
-export async function pageOf<Item>(
-  list: readonly string[],
-  limit: number,
-  read: (limit: number) => Promise<Item[]>,
-  position: (item: Item) => Position,
-): Promise<{ items: Item[]; nextCursor: string | null }> {
-  const found = await read(limit + 1)
-  const items = found.slice(0, limit)
-  const last = items.at(-1)
-  const nextCursor = found.length > limit && last ? await encodeCursor(list, position(last)) : null
-  return { items, nextCursor }
 }

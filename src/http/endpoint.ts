@@ -4,7 +4,7 @@ import type { Scope } from '../auth/keys.ts'
 import type { Env, Job } from '../env.ts'
 import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
-import type { Patience } from '../store/patience.ts'
+import { Patience } from '../store/patience.ts'
 import { type Organization, openRegistry, openStore, type Registry, type Store } from '../store/store.ts'
 import { readJson } from './body.ts'
 import { errorResponse, forbidden, invalidRequest, jsonResponse, logFault, notFound } from './errors.ts'
@@ -49,12 +49,15 @@ export type Context<C extends Contract> = {
   /** Milliseconds since 1970, one for the whole request. */
   now: number
   registry: Registry
+  /** The query as it came, for an endpoint where any name is a parameter. */
   searchParams: URLSearchParams
   /** Sends a hint to the queue after the response; a queue that refuses is no fault of the request. */
   enqueue: (job: Job) => void
-} & (C['scope'] extends 'admin' | 'public'
-  ? { openStore: (organization: Organization) => Store }
-  : { caller: Caller; store: Store })
+} & (C['scope'] extends 'public'
+  ? unknown
+  : C['scope'] extends 'admin'
+    ? { openStore: (organization: Organization) => Store }
+    : { caller: Caller; store: Store })
 
 /** A contract with its handler, as the router, the document and the suites take it. */
 export interface Endpoint {
@@ -98,9 +101,9 @@ async function serve<C extends Contract>(
   const { env, requestId } = runtime
   const headers: Record<string, string> = {}
   const now = Date.now()
-  const patience = { remainingMs: STORE_PATIENCE_MS }
+  const patience = new Patience(STORE_PATIENCE_MS)
   try {
-    const access = await admit(contract, request, env, patience, now)
+    const access = await admit(contract, request, runtime, patience, now)
     if (isIngestion(contract) && 'caller' in access) {
       Object.assign(headers, await takeToken(env, access.caller, now, requestId))
     }
@@ -109,7 +112,7 @@ async function serve<C extends Contract>(
     const context = {
       ...access,
       params: parseParams(contract, params),
-      query: contract.query && parse(contract.query, singleValues(searchParams)),
+      query: parseQuery(contract, searchParams),
       body: contract.body && parse(contract.body, json),
       searchParams,
       headers: request.headers,
@@ -126,12 +129,14 @@ async function serve<C extends Contract>(
 }
 
 /** Lets a request in, with what its handler may work on. 401, 403 for a key without the scope, 404 without ADMIN_TOKEN. */
-async function admit({ scope }: Contract, request: Request, env: Env, patience: Patience, now: number) {
-  if (scope === 'public' || scope === 'admin') {
-    if (scope === 'admin') await checkAdmin(request, env)
+async function admit({ scope }: Contract, request: Request, runtime: Runtime, patience: Patience, now: number) {
+  const { env } = runtime
+  if (scope === 'public') return {}
+  if (scope === 'admin') {
+    await checkAdmin(request, env)
     return { openStore: (organization: Organization) => openStore(env, organization, patience) }
   }
-  const caller = await authenticate(request, env, patience, now)
+  const caller = await authenticate(request, runtime, patience, now)
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)
@@ -141,7 +146,7 @@ async function admit({ scope }: Contract, request: Request, env: Env, patience: 
 
 /** Sends a hint after the response. A queue that refuses, or none, is no fault: cron does what lies too long. */
 function enqueue(job: Job, { env, requestId, waitUntil }: Runtime): void {
-  if (env.JOBS) waitUntil(env.JOBS.send(job).catch(error => logFault('queue_refused', requestId, error)))
+  if (env.JOBS) waitUntil(env.JOBS.send(job).catch(error => logFault('queue_refused', { requestId }, error)))
 }
 
 function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
@@ -154,6 +159,14 @@ function parse(schema: v.GenericSchema<unknown, unknown>, input: unknown): unkno
   if (result.success) return result.output
   throw invalidRequest(validationDetails(result.issues))
 }
+
+/** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
+function parseQuery(contract: Contract, searchParams: URLSearchParams): unknown {
+  if (contract.query) return parse(contract.query, singleValues(searchParams))
+  return isIngestion(contract) ? undefined : parse(NO_QUERY, singleValues(searchParams))
+}
+
+const NO_QUERY = v.strictObject({})
 
 function parseParams(contract: Contract, raw: Record<string, string>): unknown {
   if (!contract.params) return undefined

@@ -12,7 +12,7 @@ interface ApiErrorOptions {
 }
 
 /** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
-export class ApiError extends Error {
+class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly details: readonly ErrorDetail[]
@@ -34,14 +34,13 @@ export class ApiError extends Error {
 }
 
 /** 400 with the field at fault. `path` '' speaks of the request as a whole. */
-export const badRequest = (message: string, path = '') =>
-  invalidRequest([{ path, message }], path === '' ? message : undefined)
+export const badRequest = (message: string, path = '') => invalidRequest([{ path, message }])
 
 /** 400 with every field at fault; the first one makes the message. */
-export function invalidRequest(details: readonly ErrorDetail[], message?: string): ApiError {
+export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first] = details
-  const summary = message ?? (first ? `${first.path}: ${first.message}`.replace(/^: /, '') : 'Invalid request')
-  return new ApiError(400, 'invalid_request', summary, { details })
+  const message = first ? [first.path, first.message].filter(Boolean).join(': ') : 'Invalid request'
+  return new ApiError(400, 'invalid_request', message, { details })
 }
 
 export const notAuthenticated = () => new ApiError(401, 'not_authenticated', 'Not authenticated')
@@ -51,6 +50,8 @@ export const forbidden = (reason?: string) =>
 export const notFound = (message = 'Not found') => new ApiError(404, 'not_found', message)
 export const conflict = (message: string, path: string) =>
   new ApiError(409, 'conflict', message, { details: [{ path, message }] })
+/** 403 for a key of one project on another: its holder may know that the other exists. */
+export const otherProject = () => forbidden('This key is for another project')
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, 'unprocessable', message, { details: [{ path, message }] })
 export const tooLarge = (message = 'Request body too large') => new ApiError(413, 'too_large', message)
@@ -65,7 +66,7 @@ export const rateLimited = (retryAfterSeconds: number, headers: Record<string, s
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
   })
 
-/** 503: a part of the platform did not answer. The same request, sent again, has one effect. */
+/** 503: a part of the platform did not answer; whether a write took effect is unknown. */
 export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
   new ApiError(503, 'unavailable', 'Temporarily unavailable, please retry', {
     headers: { 'retry-after': String(retryAfterSeconds) },
@@ -85,17 +86,17 @@ function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error
 }
 
-/** A log line: JSON, with the request's id, no payload, no secret. */
-export function logFault(event: string, requestId: string, error: unknown): void {
+/** A log line: JSON, with the ids of what it is about, no payload, no secret. */
+export function logFault(event: string, about: Readonly<Record<string, string | number>>, error: unknown): void {
   const cause = rootCause(error)
   const fault = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-  console.error(JSON.stringify({ event, requestId, fault }))
+  console.error(JSON.stringify({ event, ...about, fault }))
 }
 
 /** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every 5xx is logged. */
 export function errorResponse(error: unknown, requestId: string): Response {
   const { status, code, message, details, headers } = findApiError(error) ?? internal()
-  if (status >= 500) logFault('request_failed', requestId, error)
+  if (status >= 500) logFault('request_failed', { requestId }, error)
   const body = { error: message, code, ...(details.length > 0 && { details }), requestId }
   return jsonResponse(status, body, headers)
 }

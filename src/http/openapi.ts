@@ -42,7 +42,7 @@ function operation(contract: Contract): JsonSchema {
   return {
     summary: contract.summary,
     operationId: operationId(contract),
-    tags: [isIngestion(contract) ? 'Ingestion' : contract.method === 'GET' ? 'Reading' : 'Management'],
+    tags: [tagOf(contract)],
     security: security(contract),
     parameters: [
       ...parameters('path', contract.params),
@@ -50,10 +50,18 @@ function operation(contract: Contract): JsonSchema {
       ...headerParameters(contract),
     ],
     ...(contract.body && {
-      requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(contract.body, 'input') } } },
+      requestBody: {
+        required: contract.body.type !== 'optional',
+        content: { 'application/json': { schema: jsonSchema(contract.body, 'input') } },
+      },
     }),
     responses: { ...successes(contract), ...failures(contract) },
   }
+}
+
+function tagOf(contract: Contract): string {
+  if (isIngestion(contract)) return 'Ingestion'
+  return contract.scope === 'manage' || contract.scope === 'admin' ? 'Management' : 'Reading'
 }
 
 /** `POST /api/v1/traces` is `postApiV1Traces`. */
@@ -103,7 +111,7 @@ const successes = (contract: Contract): JsonSchema =>
 
 /** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
 export function errorStatuses(contract: Contract): Record<number, string> {
-  const hasInput = contract.body || contract.query || contract.params
+  const hasInput = contract.scope !== 'public'
   return {
     ...(hasInput && { 400: 'Invalid request; `details` names the fields' }),
     ...(contract.scope !== 'public' && { 401: 'Not authenticated' }),
@@ -112,7 +120,7 @@ export function errorStatuses(contract: Contract): Record<number, string> {
     ...(contract.body && { 413: 'Request body too large', 415: 'The body is not JSON' }),
     ...(isIngestion(contract) && { 429: 'Rate limit exceeded' }),
     500: 'Internal error',
-    503: 'Temporarily unavailable, please retry',
+    ...(contract.scope !== 'public' && { 503: 'Temporarily unavailable, please retry' }),
     ...contract.errors,
   }
 }

@@ -6,11 +6,18 @@ export function validationDetails(issues: readonly v.BaseIssue<unknown>[]): Erro
   return issues.map(issue => ({ path: pathOf(issue), message: messageOf(issue) }))
 }
 
-const pathOf = (issue: v.BaseIssue<unknown>): string => (issue.path ?? []).map(item => String(item.key)).join('.')
+/** An error must not repeat a body that was made of one long name. */
+const MAX_PATH_LENGTH = 256
+
+const pathOf = (issue: v.BaseIssue<unknown>): string =>
+  (issue.path ?? [])
+    .map(item => String(item.key))
+    .join('.')
+    .slice(0, MAX_PATH_LENGTH)
 
 function messageOf(issue: v.BaseIssue<unknown>): string {
   if (issue.kind !== 'schema' || !issue.message.startsWith('Invalid ')) return issue.message
-  if (issue.received === 'undefined') return 'is required'
+  if (issue.received === 'undefined') return issue.path ? 'is required' : 'The body is empty; a JSON object is required'
   if (issue.expected === 'never') return 'is not known here'
   return `must be ${expected(issue.expected ?? issue.type)}`
 }

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
+import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
-import { JsonObjectValue, Timestamp, text, Uuid } from '../http/atoms.ts'
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { documented, JsonObjectValue, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { MAX_COMMENT_LENGTH, MAX_EMAIL_LENGTH, MAX_FEEDBACK_ID_LENGTH, MAX_NAME_LENGTH } from '../limits.ts'
@@ -8,15 +10,20 @@ import { saveFeedback } from '../store/feedback.ts'
 import { ingestProject } from './project.ts'
 import { TraceId } from './wire.ts'
 
+const NO_RATING = 'must be positive, negative or a number from 0.0 to 1.0'
 const Rating = v.union(
-  [v.picklist(['positive', 'negative']), v.pipe(v.number(), v.minValue(0), v.maxValue(1))],
-  'must be positive, negative or a number from 0.0 to 1.0',
+  [v.picklist(RATINGS), v.pipe(v.number(), v.minValue(0, NO_RATING), v.maxValue(1, NO_RATING))],
+  NO_RATING,
 )
 
-const Labeller = v.object({
-  name: v.optional(text(0, MAX_NAME_LENGTH)),
-  email: v.optional(text(1, MAX_EMAIL_LENGTH)),
-})
+/** To valibot a list is an object without fields, so what is no object is refused before its fields are looked at. */
+const Labeller = v.pipe(
+  documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), {
+    type: 'object',
+    properties: { name: { type: 'string' }, email: { type: 'string' } },
+  }),
+  v.object({ name: v.optional(text(0, MAX_NAME_LENGTH)), email: v.optional(text(1, MAX_EMAIL_LENGTH)) }),
+)
 
 const Feedback = v.object({
   trace_id: TraceId,

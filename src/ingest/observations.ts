@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { utf8Length } from '../domain/hash.ts'
 import { newId, traceUuid } from '../domain/ids.ts'
+import { utf8Length } from '../domain/text.ts'
 import { JsonValue, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { notFound, tooLarge } from '../http/errors.ts'
@@ -11,9 +11,19 @@ import { TraceId } from './wire.ts'
 
 const TOO_LARGE = 'Observation data too large'
 
+/** As JSON, measured before anything else of the body is judged: too large is a 413, whatever else is wrong. */
+const Data = v.pipe(
+  JsonValue,
+  v.transform(value => {
+    const json = JSON.stringify(value)
+    if (utf8Length(json) > MAX_OBSERVATION_BYTES) throw tooLarge(TOO_LARGE)
+    return json
+  }),
+)
+
 const common = {
+  data: Data,
   trace_id: TraceId,
-  data: JsonValue,
   timestamp: Timestamp,
   observation_id: v.optional(Uuid),
   span_id: v.optional(Uuid),
@@ -37,8 +47,6 @@ export const createObservation = endpoint({
   responses: { 201: v.object({ status: v.literal('created'), observation_id: v.string() }) },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
-  const json = JSON.stringify(body.data)
-  if (utf8Length(json) > MAX_OBSERVATION_BYTES) throw tooLarge(TOO_LARGE)
   const id = body.observation_id ?? newId()
   const added = await addObservation(store, {
     id,
@@ -46,7 +54,7 @@ export const createObservation = endpoint({
     spanId: body.span_id ?? null,
     type: body.type,
     stateKey: body.type === 'state' ? body.key : null,
-    json,
+    json: body.data,
     timestamp: body.timestamp,
     receivedAt: now,
   })

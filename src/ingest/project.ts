@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/authenticate.ts'
-import { badRequest, forbidden, notFound } from '../http/errors.ts'
+import { badRequest, notFound, otherProject } from '../http/errors.ts'
 import { findProject, type Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
 
@@ -15,7 +15,7 @@ export async function ingestProject({
 }): Promise<Project> {
   const slug = headers.get('x-project-slug')
   if (caller.project) {
-    if (slug !== null && slug !== caller.project.slug) throw forbidden('This key is for another project')
+    if (slug !== null && slug !== caller.project.slug) throw otherProject()
     return caller.project
   }
   if (slug === null) {

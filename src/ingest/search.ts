@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { comparable } from '../domain/metadata.ts'
-import { isoTime, JsonObjectValue } from '../http/atoms.ts'
+import { IsoTime, isoTime, JsonObjectValue } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
@@ -18,10 +18,10 @@ const Query = v.looseObject({
     v.pipe(
       v.string(),
       v.regex(/^0*[1-9]\d*$/, 'must be a positive whole number'),
-      v.transform(value => Math.min(Number(value), SEARCH_MAX_LIMIT)),
       v.metadata({
         description: `Default ${SEARCH_DEFAULT_LIMIT}; more than ${SEARCH_MAX_LIMIT} is served as ${SEARCH_MAX_LIMIT}`,
       }),
+      v.transform(value => Math.min(Number(value), SEARCH_MAX_LIMIT)),
     ),
     String(SEARCH_DEFAULT_LIMIT),
   ),
@@ -34,7 +34,7 @@ const Hit = v.object({
   name: v.string(),
   status: Status,
   metadata: JsonObjectValue,
-  timestamp: v.string(),
+  timestamp: IsoTime,
 })
 
 export const searchTraces = endpoint({
@@ -46,8 +46,9 @@ export const searchTraces = endpoint({
   responses: { 200: v.object({ traces: v.array(Hit), count: v.number() }) },
 }).handle(async ({ query, searchParams, caller, store, headers }) => {
   const { name, status, limit } = query
+  // Not from `query`: valibot leaves out fields named __proto__ or constructor, which metadata may have.
   const filters = [...searchParams].filter(([field]) => !RESERVED.has(field))
-  const filterCount = filters.length + (name === undefined ? 0 : 1) + (status === undefined ? 0 : 1)
+  const filterCount = searchParams.size - (searchParams.has('limit') ? 1 : 0)
   if (filterCount === 0) throw badRequest('No search parameter given')
   if (filterCount > MAX_SEARCH_FILTERS) throw badRequest(`At most ${MAX_SEARCH_FILTERS} search parameters are allowed`)
   const project = await ingestProject({ caller, store, headers })

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
-import { utf8Length } from '../domain/hash.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { utf8Length } from '../domain/text.ts'
+import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { JsonObjectValue, text } from '../http/atoms.ts'
 import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_TRACE_ID_LENGTH } from '../limits.ts'
 
@@ -16,7 +17,7 @@ export const TraceId = v.pipe(
 
 export const TraceName = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['support-answer'] }))
 
-export const Status = v.picklist(['running', 'completed'])
+export const Status = v.picklist(TRACE_STATUSES)
 
 /** Whether metadata fits its row. Asked again of what several calls merged into. */
 export const fitsMetadata = (metadata: JsonObject): boolean =>

@@ -1,9 +1,9 @@
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
+import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { runPurge } from './purge-trace.ts'
 
 const DEAD_LETTER_QUEUE = 'countersign-jobs-dead'
-const MAX_DELAY_SECONDS = 3600
 
 /**
  * Runs the jobs of one delivery. A message is a hint that may come twice, late or never; the rows in D1 say what is to be
@@ -12,7 +12,7 @@ const MAX_DELAY_SECONDS = 3600
 export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void> {
   for (const message of batch.messages) {
     if (batch.queue === DEAD_LETTER_QUEUE) {
-      logFault('job_failed', message.id, new Error(`${message.body.kind} failed in every attempt`))
+      logFault('job_failed', message.body, new Error('failed in every attempt'))
       message.ack()
       continue
     }
@@ -20,8 +20,8 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
       await runJob(message.body, env)
       message.ack()
     } catch (error) {
-      logFault('job_attempt_failed', message.id, error)
-      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_DELAY_SECONDS) })
+      logFault('job_attempt_failed', message.body, error)
+      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_RETRY_DELAY_SECONDS) })
     }
   }
 }

@@ -1,14 +1,15 @@
 import * as v from 'valibot'
-import { makeKey, SCOPES } from '../auth/keys.ts'
+import { SCOPES } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
-import { decodeCursor, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
-import { type ApiKeyDraft, addApiKey, listApiKeys as readApiKeys } from '../store/api-keys.ts'
+import { MAX_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
+import { listApiKeys as readApiKeys } from '../store/api-keys.ts'
 import { findProject } from '../store/projects.ts'
-import type { Store } from '../store/store.ts'
 import { userExists } from '../store/users.ts'
+import { issueApiKey } from './issue-key.ts'
 import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
 
 const NewApiKey = v.strictObject({
@@ -17,10 +18,8 @@ const NewApiKey = v.strictObject({
   scopes: v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1, 'must name at least one scope')),
   userId: v.optional(v.pipe(Uuid, v.metadata({ description: 'The user that the key acts for' }))),
   expiresAt: v.optional(Timestamp),
-  rateLimitPerMinute: v.optional(wholeNumber(1)),
+  rateLimitPerMinute: v.optional(wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)),
 })
-
-const Position = v.strictTuple([v.number()])
 
 export const listApiKeys = endpoint({
   method: 'GET',
@@ -30,14 +29,12 @@ export const listApiKeys = endpoint({
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ apiKeys: v.array(ApiKey), nextCursor: NextCursor }) },
 }).handle(async ({ query, caller, store }) => {
-  const list = ['api-keys', store.organization.id]
-  const [after = 0] = (await decodeCursor(list, Position, query.cursor)) ?? []
-  const { items, nextCursor } = await pageOf(
-    list,
-    query.limit,
-    limit => readApiKeys(store, caller.project, { limit, after }),
-    ({ key }) => [key],
-  )
+  const { items, nextCursor } = await pageOf({
+    list: ['api-keys', store.organization.id],
+    query,
+    read: (limit, after) => readApiKeys(store, caller.project, { limit, after: Number(after?.[0] ?? 0) }),
+    placeOf: ({ key }) => [key],
+  })
   return { status: 200, body: { apiKeys: items.map(toApiKey), nextCursor } }
 })
 
@@ -73,22 +70,3 @@ export const createApiKey = endpoint({
   })
   return { status: 201, body: apiKey }
 })
-
-/** Makes a key that may do everything in its organization: what a new or locked-out organization gets. */
-export const issueOwnerKey = (store: Store, now: number) =>
-  issueApiKey(store, {
-    id: newId(),
-    name: 'Owner',
-    project: null,
-    userId: null,
-    scopes: SCOPES,
-    rateLimitPerMinute: null,
-    expiresAt: null,
-    createdAt: now,
-  })
-
-async function issueApiKey(store: Store, draft: ApiKeyDraft): Promise<v.InferOutput<typeof ApiKeyWithSecret>> {
-  const newKey = await makeKey()
-  const stored = await addApiKey(store, draft, newKey)
-  return { ...toApiKey(stored), key: newKey.secret }
-}

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { newId } from '../domain/ids.ts'
-import { isoTime, Slug, Uuid } from '../http/atoms.ts'
+import { IsoTime, isoTime, Slug, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { addOrganization, findOrganization } from '../store/organizations.ts'
-import { issueOwnerKey } from './api-keys.ts'
+import { issueOwnerKey } from './issue-key.ts'
 import { ApiKeyWithSecret, Name } from './wire.ts'
 
 const TAKEN = 'An organization with this slug exists'
@@ -17,7 +17,7 @@ export const createOrganization = endpoint({
   body: v.strictObject({ slug: Slug, name: Name }),
   errors: { 409: TAKEN },
   responses: {
-    201: v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: v.string(), apiKey: ApiKeyWithSecret }),
+    201: v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: IsoTime, apiKey: ApiKeyWithSecret }),
   },
 }).handle(async ({ body: { slug, name }, registry, openStore, now }) => {
   const organization = await addOrganization(registry, { id: newId(), slug, name, createdAt: now })
@@ -32,7 +32,7 @@ export const recoverApiKey = endpoint({
   summary: 'Give an organization a new key with all scopes, so that a lost one locks nobody out',
   scope: 'admin',
   params: v.object({ slug: v.string() }),
-  errors: { 404: 'Not found' },
+  body: v.optional(v.strictObject({})),
   responses: { 201: ApiKeyWithSecret },
 }).handle(async ({ params: { slug }, registry, openStore, now }) => {
   const organization = await findOrganization(registry, slug)

@@ -1,14 +1,13 @@
 import * as v from 'valibot'
 import { newId } from '../domain/ids.ts'
 import { Slug } from '../http/atoms.ts'
-import { decodeCursor, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, forbidden } from '../http/errors.ts'
 import { addProject, listProjects as readProjects } from '../store/projects.ts'
 import { Name, Project, toProject } from './wire.ts'
 
 const TAKEN = 'A project with this slug exists'
-const Position = v.strictTuple([v.number()])
 
 export const listProjects = endpoint({
   method: 'GET',
@@ -19,14 +18,12 @@ export const listProjects = endpoint({
   responses: { 200: v.object({ projects: v.array(Project), nextCursor: NextCursor }) },
 }).handle(async ({ query, caller, store }) => {
   if (caller.project) return { status: 200, body: { projects: [toProject(caller.project)], nextCursor: null } }
-  const list = ['projects', store.organization.id]
-  const [after = 0] = (await decodeCursor(list, Position, query.cursor)) ?? []
-  const { items, nextCursor } = await pageOf(
-    list,
-    query.limit,
-    limit => readProjects(store, { limit, after }),
-    ({ key }) => [key],
-  )
+  const { items, nextCursor } = await pageOf({
+    list: ['projects', store.organization.id],
+    query,
+    read: (limit, after) => readProjects(store, { limit, after: Number(after?.[0] ?? 0) }),
+    placeOf: ({ key }) => [key],
+  })
   return { status: 200, body: { projects: items.map(toProject), nextCursor } }
 })
 

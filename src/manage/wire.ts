@@ -1,14 +1,13 @@
 import * as v from 'valibot'
 import { SCOPES } from '../auth/keys.ts'
-import { isoTime, Slug, text, Uuid } from '../http/atoms.ts'
+import { IsoTime, isoTime, Slug, text, Uuid } from '../http/atoms.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
 import type { ApiKey as StoredKey } from '../store/api-keys.ts'
 import type { Project as StoredProject } from '../store/projects.ts'
 
 export const Name = text(1, MAX_NAME_LENGTH)
-const Time = v.pipe(v.string(), v.isoTimestamp())
 
-export const Project = v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: Time })
+export const Project = v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: IsoTime })
 
 export const ApiKey = v.object({
   id: Uuid,
@@ -18,9 +17,9 @@ export const ApiKey = v.object({
   userId: v.nullable(Uuid),
   scopes: v.array(v.picklist(SCOPES)),
   rateLimitPerMinute: v.nullable(v.number()),
-  expiresAt: v.nullable(Time),
-  revokedAt: v.nullable(Time),
-  createdAt: Time,
+  expiresAt: v.nullable(IsoTime),
+  revokedAt: v.nullable(IsoTime),
+  createdAt: IsoTime,
 })
 
 /** A key at its creation, the only time that its secret is shown. */

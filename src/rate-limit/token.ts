@@ -15,10 +15,7 @@ export async function takeToken(
   now: number,
   requestId: string,
 ): Promise<Record<string, string>> {
-  const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(keyId))
-  const verdict = await within(LIMITER_PATIENCE_MS, async () => limiter.take(limit, now)).catch(error =>
-    logFault('limiter_unreachable', requestId, error),
-  )
+  const verdict = await askLimiter(env, keyId, limit, now, requestId)
   if (!verdict) return {}
   const headers = {
     'ratelimit-policy': `"default";q=${limit};w=60`,
@@ -26,4 +23,14 @@ export async function takeToken(
   }
   if (!verdict.allowed) throw rateLimited(verdict.resetSeconds, headers)
   return headers
+}
+
+async function askLimiter(env: Env, keyId: string, limit: number, now: number, requestId: string) {
+  const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(keyId))
+  try {
+    return await within(LIMITER_PATIENCE_MS, async () => limiter.take(limit, now))
+  } catch (error) {
+    logFault('limiter_unreachable', { requestId }, error)
+    return undefined
+  }
 }

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
+import { requireProject } from '../auth/serves.ts'
 import { badRequest, forbidden, notFound } from '../http/errors.ts'
-import { projectExists } from '../store/ownership.ts'
+import { isForeignProject } from '../store/ownership.ts'
 import { findProject, type Project } from '../store/projects.ts'
 import type { Registry, Store } from '../store/store.ts'
 
@@ -22,17 +23,17 @@ export async function selectedProject(
   if (projectSlug !== undefined && projectId !== undefined) {
     throw badRequest('projectSlug and projectId exclude each other', 'projectId')
   }
-  const selector =
-    projectSlug !== undefined
-      ? { slug: projectSlug }
-      : projectId !== undefined
-        ? { id: projectId.toLowerCase() }
-        : undefined
-  if (!selector) throw badRequest('projectSlug or projectId is required')
-  const project = await findProject(store, selector)
+  const project = await findSelected(store, projectSlug, projectId?.toLowerCase())
   if (!project) {
-    throw 'id' in selector && (await projectExists(registry, selector.id)) ? forbidden() : notFound()
+    const isForeign = projectId && (await isForeignProject(registry, store.organization, projectId.toLowerCase()))
+    throw isForeign ? forbidden() : notFound()
   }
-  if (caller.project && caller.project.key !== project.key) throw forbidden('This key is for another project')
+  requireProject(caller, project.key)
   return project
+}
+
+function findSelected(store: Store, slug: string | undefined, id: string | undefined): Promise<Project | undefined> {
+  if (slug !== undefined) return findProject(store, { slug })
+  if (id !== undefined) return findProject(store, { id })
+  throw badRequest('projectSlug or projectId is required')
 }

@@ -1,17 +1,14 @@
 import * as v from 'valibot'
-import type { Caller } from '../auth/authenticate.ts'
+import { requireProject } from '../auth/serves.ts'
 import { Uuid } from '../http/atoms.ts'
-import { decodeCursor, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { forbidden, notFound } from '../http/errors.ts'
-import { traceExists } from '../store/ownership.ts'
+import { isForeignTrace } from '../store/ownership.ts'
 import { findTraceDetail } from '../store/trace-detail.ts'
-import { findTrace, listTraces as readTraces, deleteTrace as removeTrace } from '../store/traces.ts'
+import { listTraces as readTraces } from '../store/traces.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Trace, TraceItem, toTrace, toTraceItem } from './wire.ts'
-
-const Position = v.strictTuple([v.number(), v.string()])
-const params = v.object({ traceId: Uuid })
 
 export const listTraces = endpoint({
   method: 'GET',
@@ -24,14 +21,13 @@ export const listTraces = endpoint({
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
-  const list = ['traces', store.organization.id, project.id]
-  const after = await decodeCursor(list, Position, query.cursor)
-  const { items, nextCursor } = await pageOf(
-    list,
-    query.limit,
-    limit => readTraces(store, project, { limit, after: after && { timestamp: after[0], id: after[1] } }),
-    ({ timestamp, id }) => [timestamp, id],
-  )
+  const { items, nextCursor } = await pageOf({
+    list: ['traces', store.organization.id, project.id],
+    query,
+    read: (limit, after) =>
+      readTraces(store, project, { limit, after: after && { timestamp: Number(after[0]), id: String(after[1]) } }),
+    placeOf: ({ timestamp, id }) => [timestamp, id],
+  })
   return { status: 200, body: { traces: items.map(toTraceItem), nextCursor } }
 })
 
@@ -40,32 +36,11 @@ export const getTrace = endpoint({
   path: '/api/traces/{traceId}',
   summary: 'Read a trace with its spans and feedback',
   scope: 'read',
-  params,
-  errors: { 404: 'Not found' },
+  params: v.object({ traceId: Uuid }),
   responses: { 200: Trace },
 }).handle(async ({ params, caller, store, registry }) => {
   const trace = await findTraceDetail(store, params.traceId)
-  if (!trace) throw (await traceExists(registry, params.traceId)) ? forbidden() : notFound()
-  if (!serves(caller, trace)) throw forbidden('This key is for another project')
+  if (!trace) throw (await isForeignTrace(registry, store.organization, params.traceId)) ? forbidden() : notFound()
+  requireProject(caller, trace.projectKey)
   return { status: 200, body: toTrace(trace) }
 })
-
-export const deleteTrace = endpoint({
-  method: 'DELETE',
-  path: '/api/traces/{traceId}',
-  summary: 'Delete a trace, its spans and its feedback',
-  scope: 'manage',
-  params,
-  errors: { 404: 'Not found' },
-  responses: { 200: v.object({ id: Uuid }) },
-}).handle(async ({ params, caller, store, now, enqueue }) => {
-  const deleted = await removeTrace(store, params.traceId, caller.project, now)
-  if (!deleted) {
-    throw (await findTrace(store, params.traceId)) ? forbidden('This key is for another project') : notFound()
-  }
-  enqueue({ kind: 'purge_trace', organizationKey: store.organization.key, traceKey: deleted.key })
-  return { status: 200, body: { id: params.traceId } }
-})
-
-const serves = ({ project }: Caller, trace: { projectKey: number }): boolean =>
-  project === null || project.key === trace.projectKey

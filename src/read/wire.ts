@@ -1,15 +1,15 @@
 import * as v from 'valibot'
-import { isoTime, JsonObjectValue, JsonValue, Uuid } from '../http/atoms.ts'
+import { RATINGS } from '../domain/feedback.ts'
+import { TRACE_STATUSES } from '../domain/trace-status.ts'
+import { IsoTime, isoTime, JsonObjectValue, JsonValue, Uuid } from '../http/atoms.ts'
 import type { FeedbackDetail, SpanDetail, TraceDetail } from '../store/trace-detail.ts'
 import type { TraceSummary } from '../store/traces.ts'
-
-export const IsoTime = v.pipe(v.string(), v.isoTimestamp(), v.metadata({ examples: ['2026-11-21T09:30:00.000Z'] }))
 
 const summaryFields = {
   id: Uuid,
   traceId: v.pipe(v.string(), v.metadata({ description: "The client's trace_id" })),
   name: v.string(),
-  status: v.picklist(['running', 'completed']),
+  status: v.picklist(TRACE_STATUSES),
   metadata: JsonObjectValue,
   durationMs: v.nullable(v.number()),
   createdAt: IsoTime,
@@ -36,7 +36,7 @@ export const Feedback = v.object({
   spanId: Uuid,
   userId: Uuid,
   content: v.string(),
-  rating: v.nullable(v.union([v.picklist(['positive', 'negative']), v.number()])),
+  rating: v.nullable(v.union([v.picklist(RATINGS), v.number()])),
   correction: v.nullable(JsonObjectValue),
   labeller: v.nullable(v.object({ name: v.optional(v.string()), email: v.optional(v.string()) })),
   source: v.literal('api'),

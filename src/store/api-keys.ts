@@ -1,5 +1,6 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import { type NewKey, SCOPES, type Scope } from '../auth/keys.ts'
+import { organizationColumns } from './organizations.ts'
 import type { Project } from './projects.ts'
 import { apiKeys, organizations, projects } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
@@ -55,7 +56,7 @@ export async function findCredential({ database }: Registry, hash: string): Prom
       rateLimitPerMinute: apiKeys.rateLimitPerMinute,
       expiresAt: apiKeys.expiresAt,
       revokedAt: apiKeys.revokedAt,
-      organization: { key: organizations.key, id: organizations.id, slug: organizations.slug },
+      organization: organizationColumns,
       project: projects,
     })
     .from(apiKeys)

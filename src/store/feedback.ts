@@ -1,16 +1,18 @@
 import { and, eq, notExists, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import type { Labeller, Rating } from '../domain/feedback.ts'
+import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { feedback, type Labeller, traces, users } from './schema.ts'
+import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { inOrganization } from './traces.ts'
+import { isLive, liveTraceKey, notBefore } from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
   id: string
   traceUuid: string
   spanId: string | null
-  rating: 'positive' | 'negative' | number | null
+  rating: Rating | null
   comment: string | null
   correction: JsonObject | null
   labeller: Labeller | null
@@ -30,7 +32,9 @@ export type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_othe
  */
 export async function saveFeedback(store: Store, draft: FeedbackDraft): Promise<FeedbackOutcome> {
   const { database } = store
-  const target = inOrganization(store, eq(traces.id, draft.traceUuid), notExists(onOtherTrace(store, draft)))
+  const createdBy = newRevision()
+  const userId = draft.user?.id ?? draft.fallbackUserId
+  const target = isLive(store, eq(traces.id, draft.traceUuid), notExists(onOtherTrace(store, draft)))
   const upsert = database
     .insert(feedback)
     .select(
@@ -39,14 +43,14 @@ export async function saveFeedback(store: Store, draft: FeedbackDraft): Promise<
           id: sql<string>`${draft.id}`.as('id'),
           traceKey: traces.key,
           spanId: sql<string | null>`${draft.spanId}`.as('span_id'),
-          userId: sql<string>`${draft.user?.id ?? draft.fallbackUserId}`.as('user_id'),
+          userId: sql<string>`${userId}`.as('user_id'),
           rating: sql<string | null>`${jsonOrNull(draft.rating)}`.as('rating'),
           comment: sql<string | null>`${draft.comment}`.as('comment'),
           correction: sql<string | null>`${jsonOrNull(draft.correction)}`.as('correction'),
           labeller: sql<string | null>`${jsonOrNull(draft.labeller)}`.as('labeller'),
           timestamp: sql<number>`${draft.timestamp ?? draft.receivedAt}`.as('timestamp'),
           receivedAt: sql<number>`${draft.receivedAt}`.as('received_at'),
-          updatedAt: sql<number | null>`null`.as('updated_at'),
+          createdBy: sql<string>`${createdBy}`.as('created_by'),
         })
         .from(traces)
         .where(target),
@@ -59,22 +63,25 @@ export async function saveFeedback(store: Store, draft: FeedbackDraft): Promise<
         comment: sql`coalesce(excluded.comment, ${feedback.comment})`,
         correction: sql`coalesce(excluded.correction, ${feedback.correction})`,
         labeller: sql`coalesce(excluded.labeller, ${feedback.labeller})`,
-        ...(draft.user && { userId: draft.user.id }),
+        ...(draft.labeller && { userId }),
         ...(draft.timestamp !== null && { timestamp: draft.timestamp }),
-        updatedAt: draft.receivedAt,
       },
     })
-    .returning({ updatedAt: feedback.updatedAt })
-  const touchTrace = database.update(traces).set({ updatedAt: draft.receivedAt }).where(target)
-  const [[row]] = await (draft.user
-    ? database.batch([upsert, touchTrace, addLabeller(store, draft, draft.user)])
-    : database.batch([upsert, touchTrace]))
-  if (row) return row.updatedAt === null ? 'created' : 'updated'
-  const [trace] = await database
-    .select({ key: traces.key })
-    .from(traces)
-    .where(inOrganization(store, eq(traces.id, draft.traceUuid)))
-  return trace ? 'on_other_trace' : 'trace_missing'
+    .returning({ createdBy: feedback.createdBy })
+  const touchTrace = database
+    .update(traces)
+    .set({ updatedAt: notBefore(draft.receivedAt) })
+    .where(target)
+  for (;;) {
+    const [[row]] = await (draft.user
+      ? database.batch([upsert, touchTrace, addLabeller(store, draft, draft.user)])
+      : database.batch([upsert, touchTrace]))
+    if (row) return row.createdBy === createdBy ? 'created' : 'updated'
+    const [[trace], [other]] = await database.batch([liveTraceKey(store, draft.traceUuid), onOtherTrace(store, draft)])
+    if (!trace) return 'trace_missing'
+    if (other) return 'on_other_trace'
+    // Whatever stood in the way is gone since.
+  }
 }
 
 const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
@@ -96,17 +103,13 @@ function onOtherTrace({ database, organization }: Store, { id, traceUuid }: Feed
 }
 
 /** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. */
-const addLabeller = (
-  { database, organization }: Store,
-  draft: FeedbackDraft,
-  user: NonNullable<FeedbackDraft['user']>,
-) =>
-  database
+const addLabeller = (store: Store, draft: FeedbackDraft, user: NonNullable<FeedbackDraft['user']>) =>
+  store.database
     .insert(users)
     .select(
-      database
+      store.database
         .select({
-          organizationKey: sql<number>`${organization.key}`.as('organization_key'),
+          organizationKey: sql<number>`${store.organization.key}`.as('organization_key'),
           id: sql<string>`${user.id}`.as('id'),
           email: sql<string>`${user.email}`.as('email'),
           name: sql<string>`${user.name}`.as('name'),
@@ -114,7 +117,7 @@ const addLabeller = (
         })
         .from(feedback)
         .innerJoin(traces, eq(traces.key, feedback.traceKey))
-        .where(and(eq(feedback.id, draft.id), eq(traces.organizationKey, organization.key)))
+        .where(and(eq(feedback.id, draft.id), isLive(store, eq(traces.id, draft.traceUuid))))
         .limit(1),
     )
     .onConflictDoNothing()

@@ -1,9 +1,9 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
-import { discardValue, inlineValue, needsObject, putValues, type StoredValue } from './payloads.ts'
+import { discardValue, inlineValue, needsObject, putValue, type StoredValue } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { inOrganization, liveTraceKey } from './traces.ts'
+import { isLive, liveTraceKey } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -25,19 +25,17 @@ export interface ObservationDraft {
  */
 export async function addObservation(store: Store, draft: ObservationDraft): Promise<boolean> {
   if (!needsObject(draft.json)) {
-    return (await insertObservation(store, draft, inlineValue(draft.json))) !== undefined
+    return (await insertObservation(store, draft, inlineValue(draft.json), undefined)) !== undefined
   }
-  // What lies in R2 is bound to one creation of the trace: if the trace is deleted and created anew in between, the
-  // object would be purged with the old one, so it is put again for the new one.
   for (;;) {
     const [trace] = await liveTraceKey(store, draft.traceUuid)
     if (!trace) return false
-    const [value] = await putValues(store, trace.key, [draft.json])
-    if (!value) return false
+    const value = await putValue(store, trace.key, draft.json)
     const stored = await insertObservation(store, draft, value, trace.key)
     if (stored?.dataRef === value.ref) return true
     await discardValue(store, trace.key, value)
     if (stored) return true
+    // The trace was deleted since, and the object would be purged with it: if it was created anew, start again there.
   }
 }
 
@@ -46,7 +44,7 @@ async function insertObservation(
   store: Store,
   draft: ObservationDraft,
   value: StoredValue,
-  traceKey?: number,
+  traceKey: number | undefined,
 ): Promise<{ dataRef: string | null } | undefined> {
   const { database } = store
   const insert = database
@@ -66,11 +64,7 @@ async function insertObservation(
         })
         .from(traces)
         .where(
-          inOrganization(
-            store,
-            eq(traces.id, draft.traceUuid),
-            ...(traceKey === undefined ? [] : [eq(traces.key, traceKey)]),
-          ),
+          isLive(store, eq(traces.id, draft.traceUuid), traceKey === undefined ? undefined : eq(traces.key, traceKey)),
         ),
     )
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
@@ -84,17 +78,16 @@ async function insertObservation(
   return row
 }
 
-/** A span with an output is one to review. */
-function markReviewable(store: Store, { traceUuid, spanId }: ObservationDraft) {
-  const trace = inOrganization(store, eq(traces.id, traceUuid))
-  return store.database
+/** A span with an output is one to review. Of a repeated id the first body counts, which may be no output. */
+function markReviewable(store: Store, { id, traceUuid }: ObservationDraft) {
+  const { database } = store
+  const output = database
+    .select({ spanId: sql`coalesce(${observations.spanId}, ${traces.rootSpanId})`, traceKey: traces.key })
+    .from(traces)
+    .innerJoin(observations, eq(observations.traceKey, traces.key))
+    .where(isLive(store, eq(traces.id, traceUuid), eq(observations.id, id), eq(observations.type, 'output')))
+  return database
     .update(spans)
     .set({ hasOutput: true })
-    .where(
-      and(
-        eq(spans.id, sql`coalesce(${spanId}, (select ${traces.rootSpanId} from ${traces} where ${trace}))`),
-        eq(spans.traceKey, sql`(${liveTraceKey(store, traceUuid)})`),
-        eq(spans.hasOutput, false),
-      ),
-    )
+    .where(and(sql`(${spans.id}, ${spans.traceKey}) in (${output})`, eq(spans.hasOutput, false)))
 }

@@ -2,6 +2,9 @@ import { eq } from 'drizzle-orm'
 import { organizations } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
+/** What a bound store needs of an organization. */
+export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
+
 export interface OrganizationDraft {
   id: string
   slug: string
@@ -18,24 +21,18 @@ export async function addOrganization(
     .insert(organizations)
     .values(draft)
     .onConflictDoUpdate({ target: organizations.slug, set: { slug: draft.slug } })
-    .returning({ key: organizations.key, id: organizations.id, slug: organizations.slug })
+    .returning(organizationColumns)
   return row?.id === draft.id ? row : undefined
 }
 
 /** The organization with this slug. */
 export async function findOrganization({ database }: Registry, slug: string): Promise<Organization | undefined> {
-  const [row] = await database
-    .select({ key: organizations.key, id: organizations.id, slug: organizations.slug })
-    .from(organizations)
-    .where(eq(organizations.slug, slug))
+  const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.slug, slug))
   return row
 }
 
 /** The organization behind the key in a job. */
 export async function findOrganizationByKey({ database }: Registry, key: number): Promise<Organization | undefined> {
-  const [row] = await database
-    .select({ key: organizations.key, id: organizations.id, slug: organizations.slug })
-    .from(organizations)
-    .where(eq(organizations.key, key))
+  const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.key, key))
   return row
 }

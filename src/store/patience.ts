@@ -1,14 +1,40 @@
 import { unavailable } from '../http/errors.ts'
-import { STORE_ATTEMPT_MS } from '../limits.ts'
+import { MIN_STORE_ATTEMPT_MS, STORE_ATTEMPT_MS } from '../limits.ts'
 import { classifyFault, UNKNOWN_OUTCOME } from './faults.ts'
 
-/** How long a request, or a job's step, may still wait for the platform. Spent by waiting, not by the client's upload. */
-export interface Patience {
-  remainingMs: number
+/**
+ * How long a request, or a job, may still wait for D1 and R2. Spent while at least one call is under way: calls side by
+ * side cost once, and a client's slow upload costs nothing.
+ */
+export class Patience {
+  readonly attemptMs: number
+  #remainingMs: number
+  #underWay = 0
+  #since = 0
+
+  /** `attemptMs` bounds one attempt at one call. */
+  constructor(milliseconds: number, attemptMs = STORE_ATTEMPT_MS) {
+    this.#remainingMs = milliseconds
+    this.attemptMs = attemptMs
+  }
+
+  remainingMs(): number {
+    return this.#remainingMs - (this.#underWay > 0 ? Date.now() - this.#since : 0)
+  }
+
+  /** The operation's result, or `TimedOut` after `ms`; what it takes is spent. */
+  async spend<T>(ms: number, operation: () => Promise<T>): Promise<T> {
+    if (this.#underWay++ === 0) this.#since = Date.now()
+    try {
+      return await within(ms, operation)
+    } finally {
+      if (--this.#underWay === 0) this.#remainingMs -= Date.now() - this.#since
+    }
+  }
 }
 
 /** An operation that took longer than its caller could wait. Whether it took effect is unknown. */
-export class TimedOut extends Error {
+class TimedOut extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`)
     this.name = 'TimedOut'
@@ -35,22 +61,16 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
  */
 export async function patiently<T>(patience: Patience, operation: () => Promise<T>): Promise<T> {
   let cause: unknown
-  for (let attemptsLeft = 2; patience.remainingMs >= MIN_ATTEMPT_MS; ) {
-    const startedAt = Date.now()
+  for (let attemptsLeft = 2; patience.remainingMs() >= MIN_STORE_ATTEMPT_MS; ) {
     try {
-      return await within(Math.min(STORE_ATTEMPT_MS, patience.remainingMs), operation)
+      return await patience.spend(Math.min(patience.attemptMs, patience.remainingMs()), operation)
     } catch (error) {
       const fault = error instanceof TimedOut ? UNKNOWN_OUTCOME : classifyFault(error)
       if (!fault) throw error
       if (!fault.retry || --attemptsLeft === 0) throw unavailable(fault.retryAfterSeconds, error)
       cause = error
-    } finally {
-      patience.remainingMs -= Date.now() - startedAt
     }
     await scheduler.wait(100 + Math.random() * 100)
   }
   throw unavailable(UNKNOWN_OUTCOME.retryAfterSeconds, cause ?? new Error('no patience left for another call'))
 }
-
-/** An attempt shorter than this would only add load. */
-const MIN_ATTEMPT_MS = 200

@@ -1,7 +1,8 @@
-import { utf8Length } from '../domain/hash.ts'
 import { newId } from '../domain/ids.ts'
-import { INLINE_BYTES, MAX_PARALLEL_READS, PREVIEW_BYTES } from '../limits.ts'
-import { patiently } from './patience.ts'
+import type { Json } from '../domain/json.ts'
+import { utf8Length } from '../domain/text.ts'
+import { DISCARD_PATIENCE_MS, INLINE_BYTES, MAX_PARALLEL_READS, PREVIEW_BYTES } from '../limits.ts'
+import { patiently, within } from './patience.ts'
 import type { Store } from './store.ts'
 
 /** A value as a row holds it: its JSON, or the JSON's first bytes and a reference to the whole in R2. */
@@ -17,48 +18,42 @@ export const needsObject = (json: string): boolean => json.length * 3 > INLINE_B
 export const inlineValue = (json: string): StoredValue => ({ text: json, ref: null })
 
 /**
- * Puts large values (as JSON) of one trace into one R2 object and says how their rows refer to it. The object's name is
- * new, so no attempt overwrites another's. Put before the rows that refer to it.
+ * Puts a large value (as JSON) of a trace into R2 and says how its row refers to it. The object's name is new, so no
+ * attempt overwrites another's. Put before the row that refers to it.
  */
-export async function putValues(store: Store, traceKey: number, values: readonly string[]): Promise<StoredValue[]> {
+export async function putValue(store: Store, traceKey: number, json: string): Promise<StoredValue> {
   const name = newId()
-  const encoded = values.map(json => new TextEncoder().encode(json))
-  const stored: StoredValue[] = []
-  let offset = 0
-  for (const [index, bytes] of encoded.entries()) {
-    stored.push({ text: preview(values[index] ?? ''), ref: `${name}:${offset}:${bytes.byteLength}` })
-    offset += bytes.byteLength
-  }
-  const body = await new Blob(encoded).arrayBuffer()
-  await patiently(store.patience, () => store.payloads.put(objectKey(store, traceKey, name), body))
-  return stored
+  const bytes = new TextEncoder().encode(json)
+  await patiently(store.patience, () => store.payloads.put(objectKey(store, traceKey, name), bytes))
+  return { text: preview(json), ref: `${name}:0:${bytes.byteLength}` }
 }
 
-/** Removes the object behind a reference that no row took. A failure leaves an orphan, which the sweep removes. */
+/** Removes the object behind a reference that no row took. If that fails, it lies there until its trace is purged. */
 export async function discardValue(store: Store, traceKey: number, { ref }: StoredValue): Promise<void> {
   if (ref === null) return
-  const { name } = parseRef(ref)
-  await store.payloads.delete(objectKey(store, traceKey, name)).catch(() => undefined)
+  const key = objectKey(store, traceKey, parseRef(ref).name)
+  await within(DISCARD_PATIENCE_MS, () => store.payloads.delete(key)).catch(() => undefined)
 }
 
-/** The JSON texts of a trace's stored values, in order: R2 values fetched, a few at a time, others as they are. */
-export async function readValues(store: Store, traceKey: number, values: readonly StoredValue[]): Promise<string[]> {
+/** A trace's stored values, in order: those in R2 fetched, a few at a time. */
+export async function readValues(store: Store, traceKey: number, values: readonly StoredValue[]): Promise<Json[]> {
   const texts = values.map(({ text }) => text)
-  const away = values.flatMap(({ ref }, index) => (ref === null ? [] : [{ index, ...parseRef(ref) }]))
-  const queue = away.values()
-  const readers = Array.from({ length: Math.min(MAX_PARALLEL_READS, away.length) }, async () => {
-    for (const { index, name, offset, length } of queue) {
-      const key = objectKey(store, traceKey, name)
-      texts[index] = await patiently(store.patience, async () => {
-        const object = await store.payloads.get(key, { range: { offset, length } })
-        if (!object) throw new Error('a row refers to an R2 object that is gone')
-        return object.text()
-      })
+  const away = values.flatMap(({ ref }, index) => (ref === null ? [] : [{ index, ...parseRef(ref) }])).values()
+  const readers = Array.from({ length: MAX_PARALLEL_READS }, async () => {
+    for (const { index, name, offset, length } of away) {
+      texts[index] = await readObject(store, objectKey(store, traceKey, name), { offset, length })
     }
   })
   await Promise.all(readers)
-  return texts
+  return texts.map(text => JSON.parse(text))
 }
+
+const readObject = (store: Store, key: string, range: R2Range): Promise<string> =>
+  patiently(store.patience, async () => {
+    const object = await store.payloads.get(key, { range })
+    if (!object) throw new Error('a row refers to an R2 object that is gone')
+    return object.text()
+  })
 
 /** Deletes every object of a trace. Returns whether any may be left. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {

@@ -1,28 +1,34 @@
-import { and, asc, eq, isNotNull, lt, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
 import { searchableFields } from '../domain/metadata.ts'
-import type { Job } from '../env.ts'
-import { PURGE_ROWS, PURGE_STEPS, RESEND_BATCH } from '../limits.ts'
+import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../limits.ts'
 import { deleteValues } from './payloads.ts'
-import { feedback, observations, spans, traces } from './schema.ts'
+import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
-/** Deletions since before `before` whose rows are still there, as the jobs that finish them. */
-export async function listUnfinishedDeletions({ database }: Registry, before: number): Promise<Job[]> {
-  const rows = await database
-    .select({ organizationKey: traces.organizationKey, traceKey: traces.key })
+/**
+ * Takes up to `limit` deletions whose purge is due and puts each off, so that it comes again only if this time too nobody
+ * finishes it, and after those that wait longer.
+ */
+export async function takeDuePurges({ database }: Registry, now: number, limit: number) {
+  const due = database
+    .select({ key: traces.key })
     .from(traces)
-    .where(and(isNotNull(traces.deletedAt), lt(traces.deletedAt, before)))
-    .orderBy(asc(traces.deletedAt))
-    .limit(RESEND_BATCH)
-  return rows.map(row => ({ kind: 'purge_trace', ...row }))
+    .where(and(isNotNull(traces.purgeDueAt), lte(traces.purgeDueAt, now)))
+    .orderBy(asc(traces.purgeDueAt))
+    .limit(limit)
+  return database
+    .update(traces)
+    .set({ purgeDueAt: now + RESEND_AFTER_MS })
+    .where(inArray(traces.key, due))
+    .returning({ organizationKey: traces.organizationKey, traceKey: traces.key })
 }
 
 /**
  * Removes what hangs on a deleted trace, its row last, in bounded steps. Returns whether it is done; where not, the job
  * is sent again. Safe to run twice and at the same time: each step deletes what is still there, and of a live trace nothing.
  */
-export async function purgeTrace(store: Store, traceKey: number): Promise<boolean> {
+export async function purgeTrace(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
   const isTombstone = and(
     eq(traces.organizationKey, store.organization.key),
@@ -35,11 +41,18 @@ export async function purgeTrace(store: Store, traceKey: number): Promise<boolea
     () => deleteValues(store, traceKey),
     () => deleteRows(store, observations, eq(observations.traceKey, traceKey)),
     () => deleteRows(store, feedback, eq(feedback.traceKey, traceKey)),
-    () => deleteRows(store, spans, sql`${spans.traceKey} = ${traceKey} and ${spans.isRoot} = 0`),
+    () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
   ]
   let stepsLeft = PURGE_STEPS
   for (const step of steps) {
-    while (await step()) if (--stepsLeft === 0) return false
+    while (await step()) {
+      if (--stepsLeft > 0) continue
+      await database
+        .update(traces)
+        .set({ purgeDueAt: now + RESEND_AFTER_MS })
+        .where(isTombstone)
+      return false
+    }
   }
   const { fields } = await searchableFields(tombstone.metadata)
   await database.batch([
@@ -54,7 +67,7 @@ export async function purgeTrace(store: Store, traceKey: number): Promise<boolea
 async function deleteRows(
   { database }: Store,
   table: typeof observations | typeof feedback | typeof spans,
-  ofTrace: SQL,
+  ofTrace: SQL | undefined,
 ): Promise<boolean> {
   const { meta } = await database.run(sql`
     delete from ${table} where (id, trace_key) in (select id, trace_key from ${table} where ${ofTrace} limit ${PURGE_ROWS})`)

@@ -1,12 +1,8 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { Labeller, Rating } from '../domain/feedback.ts'
 import type { JsonObject } from '../domain/json.ts'
-
-/** Who gave feedback, as the client named them. */
-export interface Labeller {
-  name?: string | undefined
-  email?: string | undefined
-}
+import { TRACE_STATUSES } from '../domain/trace-status.ts'
 
 /*
  * `id` is public (a UUID); `key` is internal (an integer, short in every index). Times are milliseconds since 1970.
@@ -34,7 +30,10 @@ export const projects = sqliteTable(
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
   },
-  table => [uniqueIndex('projects_by_slug').on(table.organizationKey, table.slug)],
+  table => [
+    uniqueIndex('projects_by_slug').on(table.organizationKey, table.slug),
+    index('projects_by_organization').on(table.organizationKey),
+  ],
 )
 
 /** `id` is derived from the e-mail, so that it also keeps e-mails unique. */
@@ -75,12 +74,13 @@ export const apiKeys = sqliteTable(
 )
 
 /**
- * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged, so
- * that its key cannot be given out again while rows hang on it; the same `trace_id` may have a live row beside it.
+ * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged; the
+ * same `trace_id` may have a live row beside it.
  */
 export const traces = sqliteTable(
   'traces',
   {
+    /** `newKey`, never given out again: what a late write or purge still holds must not be another trace's. */
     key: integer('key').primaryKey(),
     /** UUIDv5 of `trace:<trace_id>` in the project. */
     id: text('id').notNull(),
@@ -91,7 +91,7 @@ export const traces = sqliteTable(
     /** Here, so that a reader who has the trace's id reaches the root span in the same round trip. */
     rootSpanId: text('root_span_id').notNull(),
     name: text('name').notNull(),
-    status: text('status', { enum: ['running', 'completed'] }).notNull(),
+    status: text('status', { enum: TRACE_STATUSES }).notNull(),
     /** The client's timestamp. */
     timestamp: integer('timestamp').notNull(),
     durationMs: integer('duration_ms'),
@@ -103,11 +103,13 @@ export const traces = sqliteTable(
     receivedAt: integer('received_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
     deletedAt: integer('deleted_at'),
+    /** When cron sends the purge of a deleted trace again, if no job works on it before; null while it lives. */
+    purgeDueAt: integer('purge_due_at'),
   },
   table => [
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
     index('traces_by_time').on(table.projectKey, table.timestamp, table.id).where(isNull(table.deletedAt)),
-    index('traces_deleted').on(table.deletedAt).where(isNotNull(table.deletedAt)),
+    index('traces_to_purge').on(table.purgeDueAt).where(isNotNull(table.purgeDueAt)),
   ],
 )
 
@@ -145,6 +147,9 @@ export const spans = sqliteTable(
   ],
 )
 
+/** What a query must say to be served from `spans_by_trace`, to the letter: a bound parameter would not match the index. */
+export const isNoRoot = sql`${spans.isRoot} = 0`
+
 export const observations = sqliteTable(
   'observations',
   {
@@ -172,15 +177,14 @@ export const feedback = sqliteTable(
     /** Null: the root span. */
     spanId: text('span_id'),
     userId: text('user_id').notNull(),
-    /** A number is one from 0 to 1. */
-    rating: text('rating', { mode: 'json' }).$type<'positive' | 'negative' | number>(),
+    rating: text('rating', { mode: 'json' }).$type<Rating>(),
     comment: text('comment'),
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
     receivedAt: integer('received_at').notNull(),
-    /** Null until it is sent a second time. */
-    updatedAt: integer('updated_at'),
+    /** Names the write that created it, so that this write, tried twice, still knows it did. */
+    createdBy: text('created_by').notNull(),
   },
   table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
 )

@@ -22,6 +22,7 @@ export interface Store {
  * A query that takes a registry is one to look at twice.
  */
 export interface Registry {
+  /** Keeps a store, which has all the rest, from passing for a registry. */
   readonly scope: 'deployment'
   readonly database: Database
 }

@@ -1,10 +1,11 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
+import type { Labeller, Rating } from '../domain/feedback.ts'
 import { type FoldedSpan, foldObservations } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { readValues } from './payloads.ts'
-import { feedback, type Labeller, observations, spans, traces } from './schema.ts'
+import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { inOrganization, liveTraceKey, type TraceRecord } from './traces.ts'
+import { isLive, liveTraceKey, type TraceRecord } from './traces.ts'
 
 export interface SpanDetail extends FoldedSpan {
   id: string
@@ -20,7 +21,7 @@ export interface FeedbackDetail {
   /** The span that it names, or the root. */
   spanId: string
   userId: string
-  rating: 'positive' | 'negative' | number | null
+  rating: Rating | null
   comment: string | null
   correction: JsonObject | null
   labeller: Labeller | null
@@ -38,12 +39,12 @@ export interface TraceDetail extends TraceRecord {
 export async function findTraceDetail(store: Store, id: string): Promise<TraceDetail | undefined> {
   const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
   if (!trace) return undefined
-  const texts = await readValues(
+  const data = await readValues(
     store,
     trace.key,
     observed.map(({ data, dataRef }) => ({ text: data, ref: dataRef })),
   )
-  const values = observed.map((row, index) => ({ ...row, data: JSON.parse(texts[index] ?? 'null') }))
+  const values = observed.map((row, index) => ({ ...row, data: data[index] ?? null }))
   const bySpan = Map.groupBy(values, ({ spanId }) => spanId ?? trace.rootSpanId)
   return {
     ...trace,
@@ -55,7 +56,7 @@ export async function findTraceDetail(store: Store, id: string): Promise<TraceDe
 /** No joins: drizzle mixes up columns of one name in a batch. */
 function readRows(store: Store, id: string) {
   const { database } = store
-  const trace = inOrganization(store, eq(traces.id, id))
+  const trace = isLive(store, eq(traces.id, id))
   const traceKey = sql`(${liveTraceKey(store, id)})`
   return database.batch([
     database.select().from(traces).where(trace),
@@ -71,7 +72,7 @@ function readRows(store: Store, id: string) {
     database
       .select()
       .from(spans)
-      .where(and(eq(spans.traceKey, traceKey), sql`${spans.isRoot} = 0`))
+      .where(and(eq(spans.traceKey, traceKey), isNoRoot))
       .orderBy(asc(spans.timestamp), asc(spans.id)),
     database.select().from(observations).where(eq(observations.traceKey, traceKey)),
     database

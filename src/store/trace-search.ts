@@ -4,7 +4,7 @@ import type { TraceStatus } from '../domain/trace-status.ts'
 import type { Project } from './projects.ts'
 import { traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { inOrganization, type TraceRecord } from './traces.ts'
+import { isLive, type TraceRecord } from './traces.ts'
 
 export interface TraceSearch {
   name: string | undefined
@@ -16,11 +16,11 @@ export interface TraceSearch {
 /** A project's traces that match every condition, newest first. */
 export async function searchTraces(store: Store, project: Project, search: TraceSearch): Promise<TraceRecord[]> {
   const [driver, ...others] = bySelectivity(search.fields)
-  const conditions = inOrganization(
+  const conditions = isLive(
     store,
     eq(traces.projectKey, project.key),
-    ...(search.name === undefined ? [] : [eq(traces.name, search.name)]),
-    ...(search.status === undefined ? [] : [eq(traces.status, search.status)]),
+    search.name === undefined ? undefined : eq(traces.name, search.name),
+    search.status && eq(traces.status, search.status),
   )
   const query = store.database.select({ trace: traces })
   const rows = driver

@@ -1,9 +1,10 @@
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import { newRevision } from '../domain/ids.ts'
+import { newKey, newRevision } from '../domain/ids.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { TraceState } from '../domain/trace-status.ts'
+import { RESEND_AFTER_MS } from '../limits.ts'
 import type { Project } from './projects.ts'
-import { feedback, spans, traces } from './schema.ts'
+import { feedback, isNoRoot, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, insertTraceFields } from './trace-fields.ts'
 
@@ -30,32 +31,27 @@ export interface TraceDraft {
   receivedAt: number
 }
 
-/** The condition that every query on live traces has. */
-export const inOrganization = (store: Store, ...conditions: SQL[]) =>
-  and(eq(traces.organizationKey, store.organization.key), isNull(traces.deletedAt), ...conditions)
+/** The condition of every query on traces: in the store's organization, and not deleted. */
+export const isLive = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
+  and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt), ...conditions)
 
-/**
- * The live trace with this id in the store's organization, as a subquery on its key: what guards every insert of a
- * child, so that a row is either written under a trace that is there or not at all.
- */
+/** The key of the live trace with this id, as a query to await or to put into another one. */
 export const liveTraceKey = (store: Store, id: string) =>
   store.database
     .select({ key: traces.key })
     .from(traces)
-    .where(inOrganization(store, eq(traces.id, id)))
+    .where(isLive(store, eq(traces.id, id)))
 
 /** The trace with this id. */
 export async function findTrace(store: Store, id: string): Promise<TraceRecord | undefined> {
-  const [row] = await store.database
-    .select()
-    .from(traces)
-    .where(inOrganization(store, eq(traces.id, id)))
-  return row
+  const [trace] = await selectTrace(store, id)
+  return trace
 }
 
 /**
  * Creates a trace with its root span and searchable fields, unless it is there: then a completing call that repeats the
- * stored metadata completes it, and nothing else changes. Returns the trace as it stands after; one round trip.
+ * stored metadata completes it, and nothing else changes. Returns the trace as it stands after, in one round trip;
+ * undefined where its key was drawn twice in one millisecond, and the caller must try again.
  */
 export async function addTrace(
   store: Store,
@@ -65,12 +61,14 @@ export async function addTrace(
   fields: readonly SearchableField[],
 ): Promise<TraceRecord | undefined> {
   const revision = newRevision()
+  const written = writtenAs(store, draft.id, revision)
   const { database } = store
   const insertTrace = database
     .insert(traces)
     .values({
       ...draft,
       ...state,
+      key: newKey(draft.receivedAt),
       organizationKey: store.organization.key,
       projectKey: project.key,
       revision,
@@ -81,13 +79,14 @@ export async function addTrace(
       targetWhere: sql`deleted_at is null`,
       set: {
         status: 'completed',
-        durationMs: sql`coalesce(${traces.durationMs}, excluded.duration_ms)`,
+        durationMs: sql`excluded.duration_ms`,
         completedFields: sql`excluded.completed_fields`,
         revision,
-        updatedAt: draft.receivedAt,
+        updatedAt: notBefore(draft.receivedAt),
       },
       setWhere: sql`${traces.status} = 'running' and excluded.status = 'completed' and ${traces.metadata} = excluded.metadata`,
     })
+    .onConflictDoNothing({ target: traces.key })
   const insertRootSpan = database
     .insert(spans)
     .select(
@@ -104,50 +103,55 @@ export async function addTrace(
           hasOutput: sql<boolean>`0`.as('has_output'),
         })
         .from(traces)
-        .where(writtenAs(store, draft.id, revision)),
+        .where(written),
     )
     .onConflictDoNothing()
-  const [, , , rows] = await database.batch([
+  const [, , , [trace]] = await database.batch([
     insertTrace,
     insertRootSpan,
-    insertTraceFields(store, fields, writtenAs(store, draft.id, revision)),
-    database
-      .select()
-      .from(traces)
-      .where(inOrganization(store, eq(traces.id, draft.id))),
+    insertTraceFields(store, fields, written),
+    selectTrace(store, draft.id),
   ])
-  const [row] = rows
-  return row
+  return trace
 }
 
 /**
  * Writes a trace's new state and the difference of its searchable fields, if nobody wrote since `from` was read.
- * Returns whether it did.
+ * Returns whether it did, and the trace as it stands after (undefined: deleted).
  */
 export async function updateTrace(
   store: Store,
   from: TraceRecord,
-  state: TraceState,
+  { status, metadata, durationMs, completedFields }: TraceState,
   { added, removed, now }: { added: readonly SearchableField[]; removed: readonly SearchableField[]; now: number },
-): Promise<boolean> {
+): Promise<{ isWritten: boolean; trace: TraceRecord | undefined }> {
   const revision = newRevision()
   const written = writtenAs(store, from.id, revision)
   const { database } = store
-  const [, , , rows] = await database.batch([
+  const [, , , [trace]] = await database.batch([
     database
       .update(traces)
-      .set({ ...state, revision, updatedAt: now })
-      .where(inOrganization(store, eq(traces.key, from.key), eq(traces.revision, from.revision))),
+      .set({ status, metadata, durationMs, completedFields, revision, updatedAt: notBefore(now) })
+      .where(isLive(store, eq(traces.key, from.key), eq(traces.revision, from.revision))),
     deleteTraceFields(store, removed, written),
     insertTraceFields(store, added, written),
-    database.select({ key: traces.key }).from(traces).where(written),
+    selectTrace(store, from.id),
   ])
-  return rows.length === 1
+  return { isWritten: trace?.revision === revision, trace }
 }
+
+const selectTrace = (store: Store, id: string) =>
+  store.database
+    .select()
+    .from(traces)
+    .where(isLive(store, eq(traces.id, id)))
+
+/** A time of update that never goes back, though an older request may finish later. */
+export const notBefore = (now: number): SQL => sql`max(${traces.updatedAt}, ${now})`
 
 /** The trace with this id, if its last write was the one that gave it `revision`. */
 const writtenAs = (store: Store, id: string, revision: string) =>
-  inOrganization(store, eq(traces.id, id), eq(traces.revision, revision))
+  isLive(store, eq(traces.id, id), eq(traces.revision, revision))
 
 /** A trace as the list shows it. */
 export interface TraceSummary extends TraceRecord {
@@ -170,11 +174,11 @@ export async function listTraces(
   const rows = await store.database
     .select({
       trace: traces,
-      spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${spans.isRoot} = 0)`,
+      spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
       feedbackCount: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
     })
     .from(traces)
-    .where(inOrganization(store, eq(traces.projectKey, project.key), ...(after ? [olderThan(after)] : [])))
+    .where(isLive(store, eq(traces.projectKey, project.key), after && olderThan(after)))
     .orderBy(desc(traces.timestamp), desc(traces.id))
     .limit(limit)
   return rows.map(({ trace, ...counts }) => ({ ...trace, ...counts }))
@@ -185,18 +189,27 @@ const olderThan = ({ timestamp, id }: TracePosition): SQL =>
 
 /**
  * Hides a trace from every read, at once. Its row stays as a tombstone, from which a job removes what hangs on it.
- * Undefined where there is no such live trace, in `project` if that is given.
+ * Returns its key, or undefined where there is no such live trace, in `project` if that is given.
  */
 export async function deleteTrace(
   store: Store,
   id: string,
   project: Project | null,
   now: number,
-): Promise<{ key: number } | undefined> {
-  const [row] = await store.database
-    .update(traces)
-    .set({ deletedAt: now })
-    .where(inOrganization(store, eq(traces.id, id), ...(project ? [eq(traces.projectKey, project.key)] : [])))
-    .returning({ key: traces.key })
-  return row
+): Promise<number | undefined> {
+  const { database } = store
+  // Tried a second time, the update finds no live trace: its token still tells that this deletion was the one.
+  const revision = newRevision()
+  const purgeDueAt = now + RESEND_AFTER_MS
+  const [, [tombstone]] = await database.batch([
+    database
+      .update(traces)
+      .set({ deletedAt: now, purgeDueAt, revision })
+      .where(isLive(store, eq(traces.id, id), project ? eq(traces.projectKey, project.key) : undefined)),
+    database
+      .select({ key: traces.key })
+      .from(traces)
+      .where(and(eq(traces.purgeDueAt, purgeDueAt), eq(traces.id, id), eq(traces.revision, revision))),
+  ])
+  return tombstone?.key
 }

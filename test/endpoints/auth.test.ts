@@ -4,7 +4,7 @@ import { endpoints } from '../../src/app.ts'
 import { SCOPES } from '../../src/auth/keys.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { admin, client, newOrg, type Org } from '../support/org.ts'
-import { newWorld, samples, type World } from '../support/samples.ts'
+import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 
 const contracts = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
 const withKey = contracts.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
@@ -18,14 +18,12 @@ beforeAll(async () => {
 })
 
 /** Sends an endpoint's sample with the given headers. */
-function sendSample(name: string, contract: Contract, headers: Record<string, string>, bindings = env) {
-  const sample = samples[name]
-  if (!sample) throw new Error(`test/support/samples.ts has no sample for ${name}`)
-  const method = contract.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'
-  return client(headers, bindings)[method](sample.path(world), sample.body?.(world))
+function sendSample(contract: Contract, headers: Record<string, string>, bindings = env, scopes?: readonly string[]) {
+  const sample = sampleOf(contract)
+  return client(headers, bindings)[methodOf(contract)](sample.path(world), sample.body?.(world, scopes))
 }
 
-describe.for(withKey)('%s', ([name, contract]) => {
+describe.for(withKey)('%s', ([, contract]) => {
   const accepted = typeof contract.scope === 'string' ? [contract.scope] : contract.scope
 
   it.for([
@@ -35,62 +33,56 @@ describe.for(withKey)('%s', ([name, contract]) => {
     ['another scheme', { authorization: 'Basic Y3M6Y3M=' }],
     ['the ADMIN_TOKEN', { authorization: `Bearer ${env.ADMIN_TOKEN}` }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
-    const answer = await sendSample(name, contract, headers)
+    const answer = await sendSample(contract, headers)
     expect(answer.status).toBe(401)
     expect(answer.body.error).toBe('Not authenticated')
   })
 
   it('401s where x-org-slug is not the organization of the key', async ({ expect }) => {
-    const answer = await sendSample(name, contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
+    const answer = await sendSample(contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
     expect(answer.status).toBe(401)
   })
 
   it('403s for a key without the scope', async ({ expect }) => {
     const others = SCOPES.filter(scope => !accepted.includes(scope))
-    const answer = await sendSample(name, contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
+    const answer = await sendSample(contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
     expect(answer.status).toBe(403)
     expect(answer.body.error).toBe('Forbidden')
   })
 
-  it('takes either credential form, with each scope that it accepts', async ({ expect }) => {
+  it('succeeds with either credential form, with each scope that it accepts', async ({ expect }) => {
     for (const scope of accepted) {
       const key = await org.keyFor({ scopes: [scope], projectSlug: undefined })
-      world = await newWorld(org)
       for (const headers of [{ 'x-api-key': key }, { authorization: `bearer ${key}` }]) {
-        const answer = await sendSample(name, contract, {
-          ...headers,
-          'x-org-slug': org.slug,
-          'x-project-slug': 'support',
-        })
-        // A key that lacks `read` cannot give it; the sample of key creation asks for it.
-        const mayLackScope = contract.path === '/api/api-keys' && contract.method === 'POST'
-        expect([...Object.keys(contract.responses).map(Number), 404, mayLackScope ? 403 : 0]).toContain(answer.status)
-        expect(answer.status).not.toBe(401)
+        world = await newWorld(org)
+        const named = { ...headers, 'x-org-slug': org.slug, 'x-project-slug': 'support' }
+        const answer = await sendSample(contract, named, env, [scope])
+        expect(Object.keys(contract.responses)).toContain(String(answer.status))
       }
     }
   })
 })
 
-describe.for(withAdminToken)('%s', ([name, contract]) => {
+describe.for(withAdminToken)('%s', ([, contract]) => {
   it.for([
     ['no token', {}],
     ['another token', { authorization: 'Bearer wrong' }],
     ['a token that is no bearer token', { 'x-api-key': String(env.ADMIN_TOKEN) }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
-    expect((await sendSample(name, contract, headers)).status).toBe(401)
+    expect((await sendSample(contract, headers)).status).toBe(401)
   })
 
   it('401s with an API key', async ({ expect }) => {
-    expect((await sendSample(name, contract, { authorization: `Bearer ${org.ownerKey}` })).status).toBe(401)
+    expect((await sendSample(contract, { authorization: `Bearer ${org.ownerKey}` })).status).toBe(401)
   })
 
   it('404s where the deployment has no ADMIN_TOKEN', async ({ expect }) => {
     const { ADMIN_TOKEN, ...bindings } = env
-    expect((await sendSample(name, contract, { authorization: `Bearer ${ADMIN_TOKEN}` }, bindings)).status).toBe(404)
+    expect((await sendSample(contract, { authorization: `Bearer ${ADMIN_TOKEN}` }, bindings)).status).toBe(404)
   })
 
   it('succeeds with the ADMIN_TOKEN', async ({ expect }) => {
-    const answer = await sendSample(name, contract, { authorization: `Bearer ${env.ADMIN_TOKEN}` })
+    const answer = await sendSample(contract, { authorization: `Bearer ${env.ADMIN_TOKEN}` })
     expect(Object.keys(contract.responses)).toContain(String(answer.status))
   })
 })

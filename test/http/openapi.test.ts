@@ -14,7 +14,7 @@ describe('the OpenAPI document', () => {
     for (const { contract } of endpoints) {
       const operation = body.paths[contract.path][contract.method.toLowerCase()]
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(Object.keys(contract.responses)))
-      expect(Object.keys(operation.responses)).toContain('503')
+      expect(Object.keys(operation.responses).includes('503')).toBe(contract.scope !== 'public')
       if (contract.body) expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '413', '415']))
       expect(operation.requestBody !== undefined).toBe(contract.body !== undefined)
     }
@@ -30,6 +30,10 @@ describe('the OpenAPI document', () => {
     expect(feedback.required).toEqual(['trace_id'])
     expect(feedback.properties.feedback_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 128 })
     expect(feedback.properties.correction).toMatchObject({ type: 'object' })
+    const { timestamp, observation_id } =
+      body.paths['/api/v1/observations'].post.requestBody.content['application/json'].schema.oneOf[0].properties
+    expect(timestamp).toMatchObject({ type: 'string', format: 'date-time', description: expect.any(String) })
+    expect(observation_id).toMatchObject({ type: 'string', format: 'uuid' })
     const search = body.paths['/api/v1/traces/search'].get.parameters
     expect(search.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['group_id', 'name', 'status', 'limit', 'x-org-slug', 'x-project-slug']),

@@ -24,6 +24,7 @@ describe('feedback', () => {
     ['a comment that is too long', { comment: 'x'.repeat(MAX_COMMENT_LENGTH + 1) }, 'comment'],
     ['a correction that is no object', { correction: 'text' }, 'correction'],
     ['a labeller that is no object', { labeller: 'Ada' }, 'labeller'],
+    ['a labeller that is a list', { labeller: [1] }, 'labeller'],
     ['a labeller with a name that is no string', { labeller: { name: 5 } }, 'labeller.name'],
     ['an empty feedback_id', { feedback_id: '' }, 'feedback_id'],
     ['a feedback_id that is too long', { feedback_id: 'x'.repeat(MAX_FEEDBACK_ID_LENGTH + 1) }, 'feedback_id'],
@@ -45,6 +46,14 @@ describe('feedback', () => {
     const userId = await userUuid(org.id, labeller.email)
     const key = await org.owner.post('/api/api-keys', { name: 'Ada', scopes: ['review'], userId })
     expect(key.status).toBe(422)
+  })
+
+  it('says what a rating may be', async ({ expect }) => {
+    const { give } = await newTrace()
+    for (const rating of ['good', -1, 2, true]) {
+      const { error } = (await give({ rating })).body
+      expect(error).toBe('rating: must be positive, negative or a number from 0.0 to 1.0')
+    }
   })
 
   it('is a new record each time without a feedback_id', async ({ expect }) => {
@@ -86,12 +95,17 @@ describe('feedback', () => {
     await give({ feedback_id: 'one' })
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
-    const moved = { trace_id: other.trace_id, feedback_id: 'one', comment: 'moved' }
+    const labeller = { name: 'Bob', email: 'bob@example.com' }
+    const moved = { trace_id: other.trace_id, feedback_id: 'one', comment: 'moved', labeller }
     const refused = await org.ingest.post('/api/v1/feedback', moved)
     expect(refused.status).toBe(409)
     expect(refused.body.details[0].path).toBe('feedback_id')
+    const bob = await userUuid(org.id, labeller.email)
+    const key = { name: 'Bob', scopes: ['review'], userId: bob }
+    expect((await org.owner.post('/api/api-keys', key)).status).toBe(422)
     await org.owner.delete(`/api/traces/${id}`)
     expect((await org.ingest.post('/api/v1/feedback', moved)).status).toBe(201)
+    expect((await org.owner.post('/api/api-keys', key)).status).toBe(201)
   })
 
   it('belongs to the labeller’s user, else to the key’s user, else to the key', async ({ expect }) => {
@@ -106,6 +120,15 @@ describe('feedback', () => {
     const { feedback } = await read()
     expect(feedback.map(({ userId }: { userId: string }) => userId)).toEqual([adaId, adaId, keyId])
     expect(feedback[2].labeller).toEqual({ name: 'no e-mail' })
+  })
+
+  it('belongs to nobody else when its labeller is replaced by one without an e-mail', async ({ expect }) => {
+    const { org, give, read } = await newTrace()
+    await give({ feedback_id: 'a', labeller: { email: 'ada@example.com' } })
+    await give({ feedback_id: 'a', labeller: { name: 'Bob' } })
+    const [feedback] = (await read()).feedback
+    expect(feedback.userId).not.toBe(await userUuid(org.id, 'ada@example.com'))
+    expect(feedback.labeller).toEqual({ name: 'Bob' })
   })
 
   it('names its span, or the root; an update may name it later', async ({ expect }) => {

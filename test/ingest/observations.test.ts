@@ -1,5 +1,7 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { INLINE_BYTES, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
 import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 
@@ -86,7 +88,7 @@ describe('an observation', () => {
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":{"a":[1,1e400]}}`
     const answer = await org.ingest.post('/api/v1/observations', body)
     expect(answer.status).toBe(400)
-    expect(answer.body.details).toEqual([{ path: 'data', message: 'is a number out of range (at a.1)' }])
+    expect(answer.body.details).toEqual([{ path: 'data.a.1', message: 'is a number out of range' }])
   })
 
   it('404s for a trace that is not there', async ({ expect }) => {
@@ -171,6 +173,70 @@ describe('an observation', () => {
       expect((await span()).input).toBe(data)
     },
   )
+
+  it('leaves no object behind that no row took', async ({ expect }) => {
+    const { org, observe } = await newTrace()
+    const observation_id = crypto.randomUUID()
+    await Promise.all(Array.from({ length: 10 }, () => observe({ observation_id, data: 'x'.repeat(INLINE_BYTES * 2) })))
+    expect((await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects).toHaveLength(1)
+  })
+
+  it('goes to the trace that was created anew while it was on its way to R2', async ({ expect }) => {
+    const { org, trace_id, id, span } = await newTrace()
+    const data = 'x'.repeat(INLINE_BYTES * 2)
+    let isFirst = true
+    const bindings = wrapBindings(async (binding, call) => {
+      const result = await call()
+      if (binding === 'PAYLOADS' && isFirst) {
+        isFirst = false
+        await org.owner.delete(`/api/traces/${id}`)
+        await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+      }
+      return result
+    })
+    const answer = await org.bearer(bindings).post('/api/v1/observations', anObservation({ trace_id, data }))
+    expect(answer.status).toBe(201)
+    expect((await span()).output).toBe(data)
+    const { results } = await env.DB.prepare(
+      'select t.deleted_at from observations o join traces t on t.key = o.trace_key where t.id = ?',
+    )
+      .bind(id)
+      .all()
+    expect(results).toEqual([{ deleted_at: null }])
+  })
+
+  it('marks its span as reviewable only if it is the output that was kept', async ({ expect }) => {
+    const { observe, id } = await newTrace()
+    const isMarked = async () =>
+      (
+        await env.DB.prepare(
+          'select s.has_output from spans s join traces t on t.root_span_id = s.id and t.key = s.trace_key where t.id = ?',
+        )
+          .bind(id)
+          .first()
+      )?.has_output
+    const observation_id = crypto.randomUUID()
+    await observe({ type: 'input', observation_id })
+    await observe({ type: 'output', observation_id })
+    await observe({ type: 'output', data: null })
+    expect(await isMarked()).toBe(0)
+    await observe({ type: 'output' })
+    expect(await isMarked()).toBe(1)
+  })
+
+  it('413s for data that is too large, whatever else is wrong with it', async ({ expect }) => {
+    const { observe } = await newTrace()
+    const data = 'x'.repeat(MAX_OBSERVATION_BYTES)
+    expect((await observe({ data, timestamp: undefined })).status).toBe(413)
+    expect((await observe({ data, trace_id: 'trace_none' })).status).toBe(413)
+  })
+
+  it('takes a value of millions of items', async ({ expect }) => {
+    const { observe, span } = await newTrace()
+    const data = Array.from({ length: 2_000_000 }, () => 1)
+    expect((await observe({ data })).status).toBe(201)
+    expect((await span()).output).toHaveLength(2_000_000)
+  })
 
   it('ignores a key that is no state’s', async ({ expect }) => {
     const { observe } = await newTrace()

@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { sha256Hex } from '../../src/domain/hash.ts'
 import { aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 
@@ -33,6 +34,15 @@ describe('the search', () => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
     expect((await search(org, query)).count).toBe(isFound ? 1 : 0)
+  })
+
+  it('does not take a value for the one that it is the hash of', async ({ expect }) => {
+    const org = await newOrg()
+    const long = 'y'.repeat(300)
+    const hash = `sha256:${await sha256Hex(long)}`
+    await org.ingest.post('/api/v1/traces', aTrace({ metadata: { a: hash } }))
+    expect((await search(org, `a=${long}`)).count).toBe(0)
+    expect((await search(org, `a=${hash}`)).count).toBe(1)
   })
 
   it('finds a key named __proto__', async ({ expect }) => {

@@ -4,7 +4,7 @@ import { describe, it, vi } from 'vitest'
 import type { Env, Job } from '../../src/env.ts'
 import { consume, runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { RESEND_AFTER_MS } from '../../src/limits.ts'
+import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
@@ -13,6 +13,15 @@ import { newOrg } from '../support/org.ts'
 const withoutQueue = (): Env => {
   const { JOBS, ...bindings } = env
   return bindings
+}
+
+/** Takes messages down instead of delivering them. */
+const queueInto = (sent: Job[]): Queue<Job> =>
+  ({ ...env.JOBS, send: async (message: Job) => sent.push(message) }) as unknown as Queue<Job>
+
+/** Without a queue, cron does one purge a run. */
+async function sweepAll(now: number): Promise<void> {
+  for (let run = 0; run < 20; run++) await sweep(withoutQueue(), now)
 }
 
 /** A deleted trace with rows in every table and objects in R2, and the job that its deletion sent. */
@@ -61,10 +70,7 @@ describe('the purge of a deleted trace', () => {
     const again = aTrace()
     const created = (await org.ingest.post('/api/v1/traces', again)).body
     const sent: Job[] = []
-    const bindings: Env = {
-      ...env,
-      JOBS: { ...env.JOBS, send: async (message: Job) => sent.push(message) } as unknown as Queue<Job>,
-    }
+    const bindings: Env = { ...env, JOBS: queueInto(sent) }
     await org.bearer(bindings).delete(`/api/traces/${created.id}`)
     expect(created.id).not.toBe(id)
     expect(sent).toEqual([{ ...job, traceKey: expect.any(Number) }])
@@ -129,15 +135,51 @@ describe('the purge of a deleted trace', () => {
     await consume(batch, env)
     expect((await getQueueResult(batch, createExecutionContext())).explicitAcks).toEqual(['dead'])
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
-    await sweep(withoutQueue(), Date.now())
+    await sweepAll(Date.now())
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
-    await sweep(withoutQueue(), Date.now() + RESEND_AFTER_MS + 1)
+    await sweepAll(Date.now() + RESEND_AFTER_MS + 1)
     expect(await leftOf(deleted)).toEqual(NOTHING)
+  })
+
+  it('is sent again by cron once a minute, the longest waiting first, and starves nobody', async ({ expect }) => {
+    const jobs: Job[] = []
+    for (let index = 0; index < 3; index++) jobs.push((await deletedTrace()).job)
+    const sent: Job[] = []
+    const bindings: Env = { ...env, JOBS: queueInto(sent) }
+    const later = Date.now() + RESEND_AFTER_MS + 1
+    await sweep(bindings, later)
+    expect(sent).toEqual(expect.arrayContaining(jobs))
+    const first = sent.length
+    await sweep(bindings, later + RESEND_AFTER_MS - 1)
+    expect(sent).toHaveLength(first)
+    await sweep(bindings, later + RESEND_AFTER_MS)
+    expect(sent).toHaveLength(2 * first)
+  })
+
+  it('of a trace that a late purge still holds never touches a new one', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    let isHeld = true
+    // The first run stops in R2 while a second one finishes, and the trace_id is used again.
+    const held = wrapBindings(async (binding, call) => {
+      while (binding === 'PAYLOADS' && isHeld) await scheduler.wait(5)
+      return call()
+    })
+    const late = runJob(deleted.job, held)
+    await runJob(deleted.job, env)
+    await deleted.org.ingest.post('/api/v1/traces', deleted.trace)
+    await deleted.org.ingest.post(
+      '/api/v1/observations',
+      anObservation({ trace_id: deleted.trace.trace_id, data: 'new' }),
+    )
+    isHeld = false
+    await late
+    const read = (await deleted.org.read.get(`/api/traces/${deleted.id}`)).body
+    expect(read.spans).toMatchObject([{ output: 'new' }])
   })
 
   it('is done in bounded parts, each of which hands on the rest', async ({ expect }) => {
     const deleted = await deletedTrace()
-    const rows = 151_000
+    const rows = PURGE_ROWS * PURGE_STEPS + 1000
     await env.DB.prepare(
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
        insert into observations select ?, 'o' || i, null, 'input', null, '1', null, 0, 0 from n`,
@@ -145,10 +187,7 @@ describe('the purge of a deleted trace', () => {
       .bind(rows, deleted.job.traceKey)
       .run()
     const sent: Job[] = []
-    const bindings: Env = {
-      ...env,
-      JOBS: { ...env.JOBS, send: async (message: Job) => sent.push(message) } as unknown as Queue<Job>,
-    }
+    const bindings: Env = { ...env, JOBS: queueInto(sent) }
     await runJob(deleted.job, bindings)
     expect(sent).toEqual([deleted.job])
     expect((await leftOf(deleted)).observations).toBeLessThan(rows)

@@ -94,6 +94,7 @@ describe('an API key', () => {
     ['an unknown scope', { scopes: ['read', 'admin'] }, 'scopes.1'],
     ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00.000Z' }, 'expiresAt'],
     ['a limit of 0', { rateLimitPerMinute: 0 }, 'rateLimitPerMinute'],
+    ['a limit past all measure', { rateLimitPerMinute: 1_000_001 }, 'rateLimitPerMinute'],
     ['a typo', { projectslug: 'support' }, 'projectslug'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()

@@ -40,6 +40,10 @@ describe('the rate limit', () => {
     expect((await org.ingest.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=6000')
     const configured = org.bearer({ ...env, RATE_LIMIT_PER_MINUTE: '77' })
     expect((await configured.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=77')
+    for (const RATE_LIMIT_PER_MINUTE of ['', '0', '-1', 'many', '6,000']) {
+      const misconfigured = org.bearer({ ...env, RATE_LIMIT_PER_MINUTE })
+      expect((await misconfigured.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=6000')
+    }
   })
 
   it('counts before it reads the body, and tells so on a 400', async ({ expect }) => {

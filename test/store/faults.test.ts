@@ -1,8 +1,10 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
-import { KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
+import type { Job } from '../../src/env.ts'
+import { INLINE_BYTES, KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
 import { classifyFault } from '../../src/store/faults.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
-import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { aFeedback, anObservation, aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 
 const LOST = 'D1_ERROR: Network connection lost.'
@@ -60,6 +62,25 @@ describe('a fault of D1', () => {
       expect((await org.ingest.get('/api/v1/traces/search?group_id=session-2')).body.count).toBe(1)
       expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(0)
     }
+  })
+
+  it('that hides the reply to a deletion does not undo it, nor lose its job', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
+    let isSent = false
+    const bindings = wrapBindings(failing('DB', LOST, 1, 'after'))
+    const queue = { ...env.JOBS, send: async () => (isSent = true) } as unknown as Queue<Job>
+    const answer = await org.bearer({ ...bindings, JOBS: queue }).delete(`/api/traces/${id}`)
+    expect(answer).toMatchObject({ status: 200, body: { id } })
+    expect(isSent).toBe(true)
+  })
+
+  it('that hides the reply to feedback leaves it created, not updated', async ({ expect }) => {
+    const org = await newOrg()
+    const { trace_id } = aTrace()
+    await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+    const flaky = org.bearer(wrapBindings(failing('DB', LOST, 1, 'after')))
+    expect((await flaky.post('/api/v1/feedback', aFeedback({ trace_id }))).status).toBe(201)
   })
 
   it('that stays is a 503 with Retry-After, never a 500, a 401 or a 404', async ({ expect }) => {
@@ -125,6 +146,31 @@ describe('a key while D1 is silent', () => {
   })
 })
 
+describe('a key while D1 is slow', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is looked up all the same, so that a revoked one is soon refused', async ({ expect }) => {
+    const org = await newOrg()
+    await org.bearer().get('/api/traces?projectSlug=support')
+    await env.DB.prepare('update api_keys set revoked_at = 1 where prefix = ? and project_key is not null')
+      .bind(org.projectKey.slice(0, 8))
+      .run()
+    let isFirst = true
+    const slow = wrapBindings(async (binding, call) => {
+      if (binding === 'DB' && isFirst) {
+        isFirst = false
+        await scheduler.wait(700)
+      }
+      return call()
+    })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    expect((await org.clientOf(org.projectKey, slow).get('/api/traces?projectSlug=support')).status).toBe(200)
+    expect((await org.bearer().get('/api/traces?projectSlug=support')).status).toBe(401)
+  })
+})
+
 describe('a fault of R2', () => {
   const large = 'x'.repeat(20_000)
 
@@ -148,6 +194,43 @@ describe('a fault of R2', () => {
     expect((await org.read.get(`/api/traces/${id}`)).body.spans[0].output).toBeNull()
     await org.ingest.post('/api/v1/observations', observation)
     expect((await down.get(`/api/traces/${id}`)).status).toBe(503)
+  })
+})
+
+describe('slow storage', () => {
+  it('is waited for once, however many values are read side by side', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const values = Array.from({ length: 60 }, (_, index) => `${index} ${'x'.repeat(INLINE_BYTES)}`)
+    for (const [index, data] of values.entries()) {
+      const fields = { trace_id: trace.trace_id, type: 'input', data, timestamp: timeAfter(index) }
+      await org.ingest.post('/api/v1/observations', anObservation(fields))
+    }
+    const slow = wrapBindings(async (binding, call) => {
+      if (binding === 'PAYLOADS') await scheduler.wait(100)
+      return call()
+    })
+    const read = await org.bearer(slow).get(`/api/traces/${id}`)
+    expect(read.status).toBe(200)
+    expect(read.body.spans[0].input).toEqual(values)
+  })
+
+  it('that never answers costs a repeated observation its clean-up, not its answer', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    await org.ingest.post('/api/v1/traces', trace)
+    const observation = anObservation({
+      trace_id: trace.trace_id,
+      observation_id: crypto.randomUUID(),
+      data: 'x'.repeat(INLINE_BYTES + 1),
+    })
+    await org.ingest.post('/api/v1/observations', observation)
+    let calls = 0
+    const hanging = wrapBindings((binding, call) =>
+      binding === 'PAYLOADS' && ++calls > 1 ? new Promise(() => {}) : call(),
+    )
+    expect((await org.bearer(hanging).post('/api/v1/observations', observation)).status).toBe(201)
   })
 })
 

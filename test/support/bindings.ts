@@ -13,8 +13,18 @@ export interface Counts {
 /** What a wrapper may do at each call of a binding: let it pass by returning its result, or not. */
 export type Intercept = <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>) => Promise<T>
 
-/** The bindings, with every call handed to `intercept`; D1 results are shown to `onResult`. */
-export function wrapBindings(intercept: Intercept, onResult: (result: D1Result) => void = () => {}): Env {
+/** What was sent to D1. */
+export interface Statement {
+  sql: string
+  values: unknown[]
+}
+
+/** The bindings, with every call handed to `intercept`; D1 statements and results are shown to the others. */
+export function wrapBindings(
+  intercept: Intercept,
+  onResult: (result: D1Result) => void = () => {},
+  onStatement: (statement: Statement) => void = () => {},
+): Env {
   const see = async <T>(results: Promise<D1Result<T>[]>) => {
     for (const result of await results) onResult(result)
     return results
@@ -27,7 +37,10 @@ export function wrapBindings(intercept: Intercept, onResult: (result: D1Result) 
   const bare = new WeakMap<D1PreparedStatement, D1PreparedStatement>()
   const wrapStatement = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
     const wrapped = {
-      bind: (...values: unknown[]) => wrapStatement(statement.bind(...values), sql),
+      bind: (...values: unknown[]) => {
+        onStatement({ sql, values })
+        return wrapStatement(statement.bind(...values), sql)
+      },
       run: () => runOne(statement),
       all: () => runOne(statement),
       // raw() hides what a statement wrote, so a write's rows are taken from run().
@@ -93,4 +106,15 @@ export function countingBindings(): { bindings: Env; counts: Counts } {
     },
   )
   return { bindings, counts }
+}
+
+/** Bindings that take down every statement, and the statements. */
+export function recordingBindings(): { bindings: Env; statements: Statement[] } {
+  const statements: Statement[] = []
+  const bindings = wrapBindings(
+    (_, call) => call(),
+    () => {},
+    statement => statements.push(statement),
+  )
+  return { bindings, statements }
 }

@@ -6,8 +6,6 @@ import type { Env } from '../../src/env.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { ErrorBody, errorStatuses } from '../../src/http/openapi.ts'
 
-export const ADMIN_TOKEN = 'admin-token-of-the-tests'
-
 /** A response with its body read; bodies are checked against the endpoint's contract on the way. */
 export interface Answer {
   status: number
@@ -46,7 +44,7 @@ export function client(headers: Record<string, string>, bindings: Env = env) {
   return { get: call('GET'), post: call('POST'), put: call('PUT'), patch: call('PATCH'), delete: call('DELETE') }
 }
 
-export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${ADMIN_TOKEN}` }, bindings)
+export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${env.ADMIN_TOKEN}` }, bindings)
 
 /** A fresh tenant: an organization with a project, a key with all rights and one for the project. */
 export async function newOrg() {

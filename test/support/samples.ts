@@ -1,5 +1,6 @@
+import type { Contract } from '../../src/http/endpoint.ts'
 import { aFeedback, anObservation, aTrace } from './builders.ts'
-import type { Answer, Org } from './org.ts'
+import type { Answer, Client, Org } from './org.ts'
 
 /** A tenant with one trace that has an observation and feedback: what samples refer to. */
 export interface World {
@@ -9,9 +10,10 @@ export interface World {
 }
 
 /** A valid request to one endpoint. */
-export interface Sample {
+interface Sample {
   path: (world: World) => string
-  body?: (world: World) => object
+  /** `scopes` are those of the calling key. */
+  body?: (world: World, scopes?: readonly string[]) => object
   /** What the request names that belongs to a tenant, if anything: another tenant's must not be reached. */
   names?: 'trace' | 'project'
 }
@@ -26,8 +28,7 @@ export async function newWorld(org: Org): Promise<World> {
 
 const freshSlug = () => `slug-${crypto.randomUUID()}`
 
-/** A valid request to every endpoint. The suites over the endpoint list fail for an endpoint that has none here. */
-export const samples: Readonly<Record<string, Sample>> = {
+const samples: Readonly<Record<string, Sample>> = {
   'POST /api/v1/traces': { path: () => '/api/v1/traces', body: () => aTrace() },
   'POST /api/v1/observations': {
     path: () => '/api/v1/observations',
@@ -44,10 +45,22 @@ export const samples: Readonly<Record<string, Sample>> = {
   'GET /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
   'DELETE /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
   'POST /api/orgs': { path: () => '/api/orgs', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
-  'POST /api/orgs/{slug}/api-keys': { path: ({ org }) => `/api/orgs/${org.slug}/api-keys` },
+  'POST /api/orgs/{slug}/api-keys': { path: ({ org }) => `/api/orgs/${org.slug}/api-keys`, body: () => ({}) },
   'GET /api/projects': { path: () => '/api/projects' },
   'POST /api/projects': { path: () => '/api/projects', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
   'GET /api/api-keys': { path: () => '/api/api-keys' },
   'GET /openapi.json': { path: () => '/openapi.json' },
-  'POST /api/api-keys': { path: () => '/api/api-keys', body: () => ({ name: 'Sample', scopes: ['read'] }) },
+  'POST /api/api-keys': { path: () => '/api/api-keys', body: (_, scopes = ['read']) => ({ name: 'Sample', scopes }) },
 }
+
+/** A valid request to an endpoint. Every endpoint must have one: the suites over the endpoint list are made of them. */
+export function sampleOf({ method, path }: Contract): Sample {
+  const sample = samples[`${method} ${path}`]
+  if (!sample) throw new Error(`test/support/samples.ts has no sample for ${method} ${path}`)
+  return sample
+}
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
+
+/** The client's function for an endpoint's method. */
+export const methodOf = ({ method }: Contract): keyof Client => METHODS[method]

@@ -1,0 +1,10 @@
+export const RATINGS = ['positive', 'negative'] as const
+
+/** A word, or a number from 0 to 1. */
+export type Rating = (typeof RATINGS)[number] | number
+
+/** Who gave feedback, as the client named them. */
+export interface Labeller {
+  name?: string | undefined
+  email?: string | undefined
+}

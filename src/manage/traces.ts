@@ -1,0 +1,24 @@
+import * as v from 'valibot'
+import { requireProject } from '../auth/serves.ts'
+import { Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { notFound } from '../http/errors.ts'
+import { findTrace, deleteTrace as removeTrace } from '../store/traces.ts'
+
+export const deleteTrace = endpoint({
+  method: 'DELETE',
+  path: '/api/traces/{traceId}',
+  summary: 'Delete a trace, its spans and its feedback',
+  scope: 'manage',
+  params: v.object({ traceId: Uuid }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async ({ params, caller, store, now, enqueue }) => {
+  const traceKey = await removeTrace(store, params.traceId, caller.project, now)
+  if (traceKey === undefined) {
+    const trace = await findTrace(store, params.traceId)
+    if (trace) requireProject(caller, trace.projectKey)
+    throw notFound()
+  }
+  enqueue({ kind: 'purge_trace', organizationKey: store.organization.key, traceKey })
+  return { status: 200, body: { id: params.traceId } }
+})

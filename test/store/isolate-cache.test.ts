@@ -1,0 +1,15 @@
+import { describe, it } from 'vitest'
+import { IsolateCache } from '../../src/store/isolate-cache.ts'
+
+describe('the isolate’s memory', () => {
+  it('forgets what was unused for longest, and only when it is full', ({ expect }) => {
+    const cache = new IsolateCache<number>(2)
+    cache.set('a', 1)
+    cache.set('b', 2)
+    expect(cache.get('a')).toBe(1)
+    cache.set('c', 3)
+    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([1, undefined, 3])
+    cache.delete('a')
+    expect(cache.get('a')).toBeUndefined()
+  })
+})
