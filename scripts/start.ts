@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { parseEnv, promisify, styleText } from 'node:util'
 import { seedDemo } from './seed.ts'
 
-// wrangler reads these when it is imported.
+// Read by wrangler when it is imported: no telemetry, no look-up of Cloudflare's network, no chatter.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
@@ -95,8 +95,8 @@ function step(text: string): void {
   console.log(isPlain ? `${text} ...` : styleText('dim', `${text} ...`))
 }
 
-function portFrom(text = '8787'): number {
-  const port = Number(text)
+function portFrom(text: string | undefined): number {
+  const port = Number(text || 8787)
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port
   fail(`PORT must be a number from 1 to 65535, not ${text}`)
 }

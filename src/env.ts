@@ -12,6 +12,8 @@ export interface Env {
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
   /** Absent on a deployment without queues; cron then does the work. */
   JOBS?: Queue<Job>
+  /** Sent to by the platform alone; bound so that a deploy creates it. */
+  DEAD_JOBS?: Queue<Job>
   /** Secret. Creates organizations and recovers a lost key; with none set, those endpoints answer 404. */
   ADMIN_TOKEN?: string
   /** Requests per minute of a key that has no limit of its own; DEFAULT_RATE_LIMIT_PER_MINUTE where unset. */

@@ -20,7 +20,7 @@ export interface FoldedSpan {
 }
 
 /** The order in which observations fold: by the client's time, then arrival, then id. */
-export function byFoldOrder(
+function byFoldOrder(
   left: Pick<FoldedObservation, 'id' | 'timestamp' | 'receivedAt'>,
   right: Pick<FoldedObservation, 'id' | 'timestamp' | 'receivedAt'>,
 ): number {

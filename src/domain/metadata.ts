@@ -9,7 +9,7 @@ export interface SearchableField {
   value: string
 }
 
-export interface SearchableFields {
+interface SearchableFields {
   fields: SearchableField[]
   /** Why some leaves are not searchable; empty where all are. */
   warnings: string[]

@@ -15,7 +15,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema & { 
     info: {
       title: 'Countersign',
       version: '1',
-      description: 'Records runs of AI pipelines, has people review them, and finds whose fault a disagreement was.',
+      description: 'Records the runs of AI pipelines: traces, observations and feedback.',
     },
     servers: [{ url: '/' }],
     components: {

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { RATINGS } from '../domain/feedback.ts'
+import { type Labeller as LabellerFields, RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
-import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { isJsonObject } from '../domain/json.ts'
 import { documented, JsonObjectValue, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
@@ -18,7 +18,7 @@ const Rating = v.union(
 
 /** To valibot a list is an object without fields, so what is no object is refused before its fields are looked at. */
 const Labeller = v.pipe(
-  documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), {
+  documented(v.custom<LabellerFields>(isJsonObject, 'must be an object'), {
     type: 'object',
     properties: { name: { type: 'string' }, email: { type: 'string' } },
   }),

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
-import { requireProject } from '../auth/serves.ts'
+import { requireProject } from '../auth/require-project.ts'
 import { badRequest, forbidden, notFound } from '../http/errors.ts'
 import { isForeignProject } from '../store/ownership.ts'
 import { findProject, type Project } from '../store/projects.ts'
@@ -9,7 +9,9 @@ import type { Registry, Store } from '../store/store.ts'
 /** The query parameters by which every list names its project: exactly one of them. */
 export const projectSelector = {
   projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: 'This or projectId is required' }))),
-  projectId: v.optional(v.pipe(v.string(), v.metadata({ description: 'This or projectSlug is required' }))),
+  projectId: v.optional(
+    v.pipe(v.string(), v.metadata({ description: 'This or projectSlug is required' }), v.toLowerCase()),
+  ),
 }
 
 /**
@@ -23,9 +25,9 @@ export async function selectedProject(
   if (projectSlug !== undefined && projectId !== undefined) {
     throw badRequest('projectSlug and projectId exclude each other', 'projectId')
   }
-  const project = await findSelected(store, projectSlug, projectId?.toLowerCase())
+  const project = await findSelected(store, projectSlug, projectId)
   if (!project) {
-    const isForeign = projectId && (await isForeignProject(registry, store.organization, projectId.toLowerCase()))
+    const isForeign = projectId && (await isForeignProject(registry, store.organization, projectId))
     throw isForeign ? forbidden() : notFound()
   }
   requireProject(caller, project.key)

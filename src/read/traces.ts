@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { requireProject } from '../auth/serves.ts'
+import { requireProject } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'

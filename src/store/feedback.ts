@@ -24,7 +24,7 @@ export interface FeedbackDraft {
   user: { id: string; email: string; name: string } | null
 }
 
-export type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_other_trace'
+type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_other_trace'
 
 /**
  * Stores feedback, or updates the fields that it sends where the record is there. One round trip, two where refused.

@@ -5,7 +5,7 @@ import type { Organization, Registry } from './store.ts'
 /** What a bound store needs of an organization. */
 export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
 
-export interface OrganizationDraft {
+interface OrganizationDraft {
   id: string
   slug: string
   name: string

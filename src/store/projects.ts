@@ -15,7 +15,7 @@ export interface Project {
 }
 
 /** How a request names a project. */
-export type ProjectSelector = { slug: string } | { id: string }
+type ProjectSelector = { slug: string } | { id: string }
 
 /** A project keeps its id and its slug for good, so what was once found needs no second look. */
 const remembered = new IsolateCache<Project>(ISOLATE_CACHE_ENTRIES)

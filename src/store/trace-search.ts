@@ -6,7 +6,7 @@ import { traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, type TraceRecord } from './traces.ts'
 
-export interface TraceSearch {
+interface TraceSearch {
   name: string | undefined
   status: TraceStatus | undefined
   fields: readonly SearchableField[]

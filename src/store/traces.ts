@@ -160,7 +160,7 @@ export interface TraceSummary extends TraceRecord {
 }
 
 /** Where a page of traces ends: the position of its last one. */
-export interface TracePosition {
+interface TracePosition {
   timestamp: number
   id: string
 }

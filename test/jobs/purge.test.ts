@@ -83,6 +83,17 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf({ org, job })).toEqual(NOTHING)
   })
 
+  it('comes about by itself, through the queue that wrangler.toml declares', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id }))
+    const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first('key')
+    await org.owner.delete(`/api/traces/${id}`)
+    const left = () => env.DB.prepare('select count(*) as n from observations where trace_key = ?').bind(key).first('n')
+    await expect.poll(left, { timeout: 10_000 }).toBe(0)
+  })
+
   it('leaves a live trace alone, also one with the trace_id of the deleted', async ({ expect }) => {
     const { org, trace, id, job } = await deletedTrace()
     await org.ingest.post('/api/v1/traces', trace)

@@ -108,6 +108,24 @@ describe('a fault of D1', () => {
     }
   })
 
+  it('that is a mistake of ours is a 500 that says nothing, and a log line without payload or key', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const broken = org.bearer(wrapBindings(failing('DB', 'D1_ERROR: UNIQUE constraint failed: traces.key', 9)))
+    const answer = await broken.post('/api/v1/traces', aTrace({ name: 'PAYLOAD', metadata: { a: 'PAYLOAD' } }))
+    expect(answer).toMatchObject({ status: 500, body: { error: 'Internal error', code: 'internal' } })
+    const lines = log.mock.calls.flat().join('\n')
+    log.mockRestore()
+    expect(JSON.parse(lines)).toMatchObject({ event: 'request_failed', requestId: answer.body.requestId })
+    expect(lines).toContain('UNIQUE constraint failed')
+    for (const secret of ['PAYLOAD', org.projectKey]) {
+      expect(lines).not.toContain(secret)
+      expect(JSON.stringify(answer.body)).not.toContain(secret)
+    }
+  })
+
   it('that never answers is a 503 within the client’s patience', async ({ expect }) => {
     const org = await newOrg()
     const hanging = org.bearer(wrapBindings((binding, call) => (binding === 'DB' ? new Promise(() => {}) : call())))
