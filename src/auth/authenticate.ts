@@ -41,7 +41,9 @@ export async function authenticate(
   if (!secret) throw notAuthenticated()
   const hash = await hashKey(secret)
   const known = remembered.get(hash)
-  const credential = known ? await refreshed(known, hash, env, now, waitUntil) : await lookUp(hash, env, patience, now)
+  const credential = known
+    ? await refreshed(known, hash, env, patience, now, waitUntil)
+    : await lookUp(hash, env, patience, now)
   if (!credential || !isValid(credential, now)) throw notAuthenticated()
   const organizationSlug = request.headers.get('x-org-slug')
   if (organizationSlug !== null && organizationSlug !== credential.organization.slug) throw notAuthenticated()
@@ -76,13 +78,15 @@ async function refreshed(
   known: Remembered,
   hash: string,
   env: Env,
+  patience: Patience,
   now: number,
   waitUntil: (promise: Promise<unknown>) => void,
 ): Promise<Credential | undefined> {
   const age = now - known.checkedAt
   if (age < KEY_FRESH_MS) return known.credential
+  if (age > KEY_STALE_MS) return lookUp(hash, env, patience, now)
+  // Of a patience of its own: what it spends after the answer is not the request's.
   const refresh = lookUp(hash, env, new Patience(STORE_PATIENCE_MS), now)
-  if (age > KEY_STALE_MS) return refresh
   try {
     return await within(REFRESH_PATIENCE_MS, () => refresh)
   } catch {

@@ -2,7 +2,8 @@ import { ENVELOPE_DEPTH, MAX_JSON_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
- * Reads a request's JSON body (undefined where it is empty) and never holds more than `maxBytes` of it, whatever `content-length` says.
+ * Reads a request's JSON body, undefined where it is empty, and never holds more than `maxBytes` of it, whatever
+ * `content-length` says.
  * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
  */
 export async function readJson(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<unknown> {
@@ -29,14 +30,7 @@ async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: s
     chunks.push(chunk)
   }
   const [only] = chunks
-  if (only && chunks.length === 1) return only
-  const bytes = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return bytes
+  return only && chunks.length === 1 ? only : new Uint8Array(await new Blob(chunks).arrayBuffer())
 }
 
 /** An upload that breaks off is the client's, not a fault of ours to be alarmed about. */

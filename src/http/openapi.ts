@@ -75,14 +75,28 @@ function security({ scope }: Contract): JsonSchema[] {
 
 function parameters(place: 'path' | 'query', schema: Contract['params'] | Contract['query']): JsonSchema[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input')
-  return Object.entries(properties as Record<string, JsonSchema>).map(([name, { description, ...schema }]) => ({
-    name,
-    in: place,
-    required: (required as string[]).includes(name),
-    ...(description !== undefined && { description }),
-    schema,
-  }))
+  const { properties = {}, required = [], additionalProperties } = jsonSchema(schema, 'input')
+  const declared = Object.entries(properties as Record<string, JsonSchema>).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: place,
+      required: (required as string[]).includes(name),
+      ...(description !== undefined && { description }),
+      schema,
+    }),
+  )
+  return place === 'query' && additionalProperties !== false ? [...declared, ANY_OTHER_PARAMETER] : declared
+}
+
+/** How OpenAPI says that a query takes any name: the fields of one exploded object. */
+const ANY_OTHER_PARAMETER = {
+  name: 'metadata',
+  in: 'query',
+  required: false,
+  description: 'Any other name matches the metadata field at that dotted path',
+  style: 'form',
+  explode: true,
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
 }
 
 function headerParameters(contract: Contract): JsonSchema[] {

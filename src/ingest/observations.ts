@@ -4,7 +4,7 @@ import { utf8Length } from '../domain/text.ts'
 import { JsonValue, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { notFound, tooLarge } from '../http/errors.ts'
-import { ENVELOPE_BYTES, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../limits.ts'
+import { ENVELOPE_BYTES, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../limits.ts'
 import { addObservation } from '../store/observations.ts'
 import { ingestProject } from './project.ts'
 import { TraceId } from './wire.ts'
@@ -14,6 +14,9 @@ const TOO_LARGE = 'Observation data too large'
 /** As JSON, measured before anything else of the body is judged: too large is a 413, whatever else is wrong. */
 const Data = v.pipe(
   JsonValue,
+  v.metadata({
+    description: `Any JSON value of at most ${MAX_OBSERVATION_BYTES} bytes, nested at most ${MAX_JSON_DEPTH} deep`,
+  }),
   v.transform(value => {
     const json = JSON.stringify(value)
     if (utf8Length(json) > MAX_OBSERVATION_BYTES) throw tooLarge(TOO_LARGE)

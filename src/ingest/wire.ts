@@ -3,7 +3,7 @@ import type { JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { JsonObjectValue, text } from '../http/atoms.ts'
-import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_TRACE_ID_LENGTH } from '../limits.ts'
+import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS, MAX_TRACE_ID_LENGTH } from '../limits.ts'
 
 /** The client's id of a trace. */
 export const TraceId = v.pipe(
@@ -28,5 +28,8 @@ export const METADATA_TOO_LARGE = `must have at most ${MAX_METADATA_BYTES} bytes
 export const Metadata = v.pipe(
   JsonObjectValue,
   v.check(fitsMetadata, METADATA_TOO_LARGE),
-  v.metadata({ description: 'Searchable by the dotted paths of its values', examples: [{ group_id: 'session-1' }] }),
+  v.metadata({
+    description: `Searchable by the dotted paths of its first ${MAX_SEARCHABLE_FIELDS} values, fields that are whole numbers first; at most ${MAX_METADATA_BYTES} bytes as JSON`,
+    examples: [{ group_id: 'session-1' }],
+  }),
 )

@@ -209,7 +209,14 @@ export async function deleteTrace(
     database
       .select({ key: traces.key })
       .from(traces)
-      .where(and(eq(traces.purgeDueAt, purgeDueAt), eq(traces.id, id), eq(traces.revision, revision))),
+      .where(
+        and(
+          eq(traces.organizationKey, store.organization.key),
+          eq(traces.purgeDueAt, purgeDueAt),
+          eq(traces.id, id),
+          eq(traces.revision, revision),
+        ),
+      ),
   ])
   return tombstone?.key
 }
