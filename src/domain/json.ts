@@ -31,8 +31,8 @@ export function findJsonFault(value: unknown, depth = 0): JsonFault | undefined 
     }
     return undefined
   }
-  for (const [field, child] of Object.entries(value)) {
-    const fault = findJsonFault(child, depth + 1)
+  for (const field of Object.keys(value)) {
+    const fault = findJsonFault(Reflect.get(value, field), depth + 1)
     if (fault) return within(field, fault)
   }
   return undefined

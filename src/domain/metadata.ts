@@ -1,6 +1,6 @@
 import { MAX_FIELD_PATH_BYTES, MAX_FIELD_VALUE_BYTES, MAX_SEARCHABLE_FIELDS } from '../limits.ts'
 import { sha256Hex } from './hash.ts'
-import type { Json, JsonObject } from './json.ts'
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { utf8Length } from './text.ts'
 
 /** A metadata leaf as the search compares it. */
@@ -20,16 +20,20 @@ interface SearchableFields {
  * array's path. The first 64 in document order count, of those with paths of at most 256 bytes.
  */
 export async function searchableFields(metadata: JsonObject): Promise<SearchableFields> {
-  const leaves = [...leavesOf(metadata, [])]
-  const short = leaves.filter(({ path }) => utf8Length(path) <= MAX_FIELD_PATH_BYTES)
-  const kept = short.slice(0, MAX_SEARCHABLE_FIELDS)
+  const kept: SearchableField[] = []
+  let shortPaths = 0
+  let longPaths = 0
+  for (const { path, value } of leavesOf(metadata, '')) {
+    if (path === TOO_LONG) longPaths++
+    else if (++shortPaths <= MAX_SEARCHABLE_FIELDS) kept.push({ path, value })
+  }
   const fields = await Promise.all(kept.map(async ({ path, value }) => ({ path, value: await comparable(value) })))
   const distinct = new Map(fields.map(field => [fieldKey(field), field]))
   const warnings: string[] = []
-  if (short.length > kept.length) {
-    warnings.push(`metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${short.length} values are searchable`)
+  if (shortPaths > kept.length) {
+    warnings.push(`metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${shortPaths} values are searchable`)
   }
-  if (leaves.length > short.length) {
+  if (longPaths > 0) {
     warnings.push(`metadata: values with a path over ${MAX_FIELD_PATH_BYTES} bytes are not searchable`)
   }
   return { fields: [...distinct.values()], warnings }
@@ -49,12 +53,28 @@ export async function comparable(value: string): Promise<string> {
 
 const HASH_PREFIX = 'sha256:'
 
-function* leavesOf(value: Json, path: readonly string[]): Generator<SearchableField> {
-  if (typeof value !== 'object' || value === null) {
-    yield { path: path.join('.').toWellFormed(), value: String(value) }
-  } else if (Array.isArray(value)) {
-    for (const item of value) yield* leavesOf(item, path)
-  } else {
-    for (const [field, child] of Object.entries(value)) yield* leavesOf(child, [...path, field])
+/** Stands for a path that is too long to search by, so that no longer one is ever built: 64 KiB can spell gigabytes. */
+const TOO_LONG = Symbol('path too long')
+
+interface Leaf {
+  path: string | typeof TOO_LONG
+  value: string
+}
+
+function* leavesOf(object: JsonObject, prefix: string | typeof TOO_LONG): Generator<Leaf> {
+  for (const [field, value] of Object.entries(object)) {
+    yield* leavesAt(value, prefix === TOO_LONG ? TOO_LONG : boundedPath(prefix, field))
   }
+}
+
+function* leavesAt(value: Json, path: string | typeof TOO_LONG): Generator<Leaf> {
+  if (Array.isArray(value)) for (const item of value) yield* leavesAt(item, path)
+  else if (isJsonObject(value)) yield* leavesOf(value, path === TOO_LONG ? TOO_LONG : `${path}.`)
+  else yield { path, value: String(value) }
+}
+
+function boundedPath(prefix: string, field: string): string | typeof TOO_LONG {
+  if (field.length > MAX_FIELD_PATH_BYTES) return TOO_LONG
+  const path = (prefix + field).toWellFormed()
+  return utf8Length(path) <= MAX_FIELD_PATH_BYTES ? path : TOO_LONG
 }

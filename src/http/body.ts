@@ -1,17 +1,28 @@
+import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { ENVELOPE_DEPTH, MAX_JSON_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
- * Reads a request's JSON body, undefined where it is empty, and never holds more than `maxBytes` of it, whatever
+ * Reads a request's body, a JSON object, undefined where it is empty, and never holds more than `maxBytes` of it, whatever
  * `content-length` says.
  * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
  */
-export async function readJson(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<unknown> {
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  tooLargeMessage?: string,
+): Promise<JsonObject | undefined> {
   const bytes = await readBytes(request, maxBytes, tooLargeMessage)
   if (!isJson(request.headers.get('content-type'))) throw unsupportedMediaType()
   if (bytes.byteLength === 0) return undefined
   const text = decodeUtf8(bytes)
   refuseDeepNesting(text)
+  const value = parse(text)
+  if (!isJsonObject(value)) throw badRequest('The body must be a JSON object')
+  return value
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -45,7 +56,8 @@ async function* uploadOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
       yield value
     }
   } finally {
-    await reader.cancel().catch(() => undefined)
+    // Not awaited: a client that goes on sending must not hold up the answer.
+    reader.cancel().catch(() => undefined)
   }
 }
 

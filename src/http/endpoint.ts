@@ -163,7 +163,8 @@ function parse(schema: v.GenericSchema<unknown, unknown>, input: unknown): unkno
 /** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
 function parseQuery(contract: Contract, searchParams: URLSearchParams): unknown {
   if (contract.query) return parse(contract.query, singleValues(searchParams))
-  return isIngestion(contract) ? undefined : parse(NO_QUERY, singleValues(searchParams))
+  const isStrict = contract.path.startsWith('/api/') && !isIngestion(contract)
+  return isStrict ? parse(NO_QUERY, singleValues(searchParams)) : undefined
 }
 
 const NO_QUERY = v.strictObject({})

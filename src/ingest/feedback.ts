@@ -20,7 +20,10 @@ const Rating = v.union(
 const Labeller = v.pipe(
   documented(v.custom<LabellerFields>(isJsonObject, 'must be an object'), {
     type: 'object',
-    properties: { name: { type: 'string' }, email: { type: 'string' } },
+    properties: {
+      name: { type: 'string', maxLength: MAX_NAME_LENGTH },
+      email: { type: 'string', minLength: 1, maxLength: MAX_EMAIL_LENGTH },
+    },
   }),
   v.object({ name: v.optional(text(0, MAX_NAME_LENGTH)), email: v.optional(text(1, MAX_EMAIL_LENGTH)) }),
 )

@@ -3,10 +3,11 @@ import { firstState, isSameState, mergeCall, type TraceCall } from '../domain/tr
 import { badRequest } from '../http/errors.ts'
 import type { Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
-import { addTrace, type TraceDraft, updateTrace } from '../store/traces.ts'
+import { addTrace, findTrace, type TraceDraft, updateTrace } from '../store/traces.ts'
 import { fitsMetadata, METADATA_TOO_LARGE } from './wire.ts'
 
-const MAX_PAUSE_MS = 50
+const FIRST_PAUSE_MS = 25
+const MAX_PAUSE_MS = 800
 
 /**
  * Merges a call into its trace, which it creates if need be. One round trip for a new trace and for a completion that
@@ -20,6 +21,7 @@ export async function recordCall(
   call: TraceCall,
 ): Promise<string[]> {
   const { fields } = await searchableFields(call.metadata)
+  let pauseMs = FIRST_PAUSE_MS
   for (;;) {
     let trace = await addTrace(store, project, draft, firstState(call), fields)
     while (trace) {
@@ -31,9 +33,10 @@ export async function recordCall(
       const removed = without(before.fields, after.fields)
       const outcome = await updateTrace(store, trace, state, { added, removed, now: draft.receivedAt })
       if (outcome.isWritten) return after.warnings
-      // Somebody else wrote first. Callers that meet here draw apart, or each would undo the others' work.
-      await scheduler.wait(Math.random() * MAX_PAUSE_MS)
-      trace = outcome.trace
+      // Somebody else wrote first. Callers that meet here draw ever further apart, or each would outrun all others.
+      await store.patience.pause(Math.random() * pauseMs)
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
+      trace = outcome.trace && (await findTrace(store, draft.id))
     }
     // Deleted since it was read: this call is the first of a new trace.
   }

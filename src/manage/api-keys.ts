@@ -32,6 +32,7 @@ export const listApiKeys = endpoint({
   const { items, nextCursor } = await pageOf({
     list: ['api-keys', store.organization.id],
     query,
+    place: ['number'],
     read: (limit, after) => readApiKeys(store, caller.project, { limit, after: Number(after?.[0] ?? 0) }),
     placeOf: ({ key }) => [key],
   })

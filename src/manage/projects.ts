@@ -21,6 +21,7 @@ export const listProjects = endpoint({
   const { items, nextCursor } = await pageOf({
     list: ['projects', store.organization.id],
     query,
+    place: ['number'],
     read: (limit, after) => readProjects(store, { limit, after: Number(after?.[0] ?? 0) }),
     placeOf: ({ key }) => [key],
   })

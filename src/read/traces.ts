@@ -24,6 +24,7 @@ export const listTraces = endpoint({
   const { items, nextCursor } = await pageOf({
     list: ['traces', store.organization.id, project.id],
     query,
+    place: ['number', 'string'],
     read: (limit, after) =>
       readTraces(store, project, { limit, after: after && { timestamp: Number(after[0]), id: String(after[1]) } }),
     placeOf: ({ timestamp, id }) => [timestamp, id],

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, ne, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
 import { discardValue, inlineValue, needsObject, putValue, type StoredValue } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
@@ -70,13 +70,15 @@ async function insertObservation(
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: draft.id } })
     .returning({ dataRef: observations.dataRef })
-  if (draft.type !== 'output' || draft.json === 'null') {
+  if (draft.type !== 'output') {
     const [row] = await insert
     return row
   }
   const [[row]] = await database.batch([insert, markReviewable(store, draft)])
   return row
 }
+
+const isOutput = and(eq(observations.type, 'output'), ne(observations.data, 'null'))
 
 /** A span with an output is one to review. Of a repeated id the first body counts, which may be no output. */
 function markReviewable(store: Store, { id, traceUuid }: ObservationDraft) {
@@ -85,7 +87,7 @@ function markReviewable(store: Store, { id, traceUuid }: ObservationDraft) {
     .select({ spanId: sql`coalesce(${observations.spanId}, ${traces.rootSpanId})`, traceKey: traces.key })
     .from(traces)
     .innerJoin(observations, eq(observations.traceKey, traces.key))
-    .where(isLive(store, eq(traces.id, traceUuid), eq(observations.id, id), eq(observations.type, 'output')))
+    .where(isLive(store, eq(traces.id, traceUuid), eq(observations.id, id), isOutput))
   return database
     .update(spans)
     .set({ hasOutput: true })

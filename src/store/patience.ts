@@ -23,10 +23,19 @@ export class Patience {
   }
 
   /** The operation's result, or `TimedOut` after `ms`; what it takes is spent. */
-  async spend<T>(ms: number, operation: () => Promise<T>): Promise<T> {
+  spend<T>(ms: number, operation: () => Promise<T>): Promise<T> {
+    return this.#charge(() => within(ms, operation))
+  }
+
+  /** Waits, and spends what it waits. */
+  pause(ms: number): Promise<void> {
+    return this.#charge(() => scheduler.wait(ms))
+  }
+
+  async #charge<T>(operation: () => Promise<T>): Promise<T> {
     if (this.#underWay++ === 0) this.#since = Date.now()
     try {
-      return await within(ms, operation)
+      return await operation()
     } finally {
       if (--this.#underWay === 0) this.#remainingMs -= Date.now() - this.#since
     }
@@ -70,7 +79,7 @@ export async function patiently<T>(patience: Patience, operation: () => Promise<
       if (!fault.retry || --attemptsLeft === 0) throw unavailable(fault.retryAfterSeconds, error)
       cause = error
     }
-    await scheduler.wait(100 + Math.random() * 100)
+    await patience.pause(100 + Math.random() * 100)
   }
   throw unavailable(UNKNOWN_OUTCOME.retryAfterSeconds, cause ?? new Error('no patience left for another call'))
 }

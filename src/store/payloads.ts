@@ -35,9 +35,16 @@ export async function discardValue(store: Store, traceKey: number, { ref }: Stor
   await within(DISCARD_PATIENCE_MS, () => store.payloads.delete(key)).catch(() => undefined)
 }
 
-/** A trace's stored values, in order: those in R2 fetched, a few at a time. */
-export async function readValues(store: Store, traceKey: number, values: readonly StoredValue[]): Promise<Json[]> {
-  const texts = values.map(({ text }) => text)
+/**
+ * A trace's stored values, in order: those in R2 fetched, a few at a time. Undefined where an object is gone, as it is
+ * when the trace is purged meanwhile.
+ */
+export async function readValues(
+  store: Store,
+  traceKey: number,
+  values: readonly StoredValue[],
+): Promise<Json[] | undefined> {
+  const texts: (string | undefined)[] = values.map(({ text }) => text)
   const away = values.flatMap(({ ref }, index) => (ref === null ? [] : [{ index, ...parseRef(ref) }])).values()
   const readers = Array.from({ length: MAX_PARALLEL_READS }, async () => {
     for (const { index, name, offset, length } of away) {
@@ -45,15 +52,11 @@ export async function readValues(store: Store, traceKey: number, values: readonl
     }
   })
   await Promise.all(readers)
-  return texts.map(text => JSON.parse(text))
+  return texts.some(text => text === undefined) ? undefined : texts.map(text => JSON.parse(text ?? ''))
 }
 
-const readObject = (store: Store, key: string, range: R2Range): Promise<string> =>
-  patiently(store.patience, async () => {
-    const object = await store.payloads.get(key, { range })
-    if (!object) throw new Error('a row refers to an R2 object that is gone')
-    return object.text()
-  })
+const readObject = (store: Store, key: string, range: R2Range): Promise<string | undefined> =>
+  patiently(store.patience, async () => (await store.payloads.get(key, { range }))?.text())
 
 /** Deletes every object of a trace. Returns whether any may be left. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {

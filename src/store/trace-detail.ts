@@ -2,6 +2,7 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import { type FoldedSpan, foldObservations } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { unavailable } from '../http/errors.ts'
 import { readValues } from './payloads.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -44,6 +45,12 @@ export async function findTraceDetail(store: Store, id: string): Promise<TraceDe
     trace.key,
     observed.map(({ data, dataRef }) => ({ text: data, ref: dataRef })),
   )
+  if (!data) {
+    const [live] = await liveTraceKey(store, id)
+    if (live?.key === trace.key)
+      throw unavailable(5, new Error(`trace ${trace.key} refers to an R2 object that is gone`))
+    return live && findTraceDetail(store, id)
+  }
   const values = observed.map((row, index) => ({ ...row, data: data[index] ?? null }))
   const bySpan = Map.groupBy(values, ({ spanId }) => spanId ?? trace.rootSpanId)
   return {

@@ -1,4 +1,5 @@
-import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { newKey, newRevision } from '../domain/ids.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { TraceState } from '../domain/trace-status.ts'
@@ -198,25 +199,28 @@ export async function deleteTrace(
   now: number,
 ): Promise<number | undefined> {
   const { database } = store
-  // Tried a second time, the update finds no live trace: its token still tells that this deletion was the one.
   const revision = newRevision()
   const purgeDueAt = now + RESEND_AFTER_MS
-  const [, [tombstone]] = await database.batch([
+  // Tried a second time because the reply was lost, this deletion must neither deny itself nor take the trace's successor.
+  const thisDeletion = alias(traces, 'this_deletion')
+  const tombstone = database
+    .select({ key: thisDeletion.key })
+    .from(thisDeletion)
+    .where(
+      and(
+        eq(thisDeletion.organizationKey, store.organization.key),
+        eq(thisDeletion.purgeDueAt, purgeDueAt),
+        eq(thisDeletion.id, id),
+        eq(thisDeletion.revision, revision),
+      ),
+    )
+  const ofProject = project ? eq(traces.projectKey, project.key) : undefined
+  const [, [deleted]] = await database.batch([
     database
       .update(traces)
       .set({ deletedAt: now, purgeDueAt, revision })
-      .where(isLive(store, eq(traces.id, id), project ? eq(traces.projectKey, project.key) : undefined)),
-    database
-      .select({ key: traces.key })
-      .from(traces)
-      .where(
-        and(
-          eq(traces.organizationKey, store.organization.key),
-          eq(traces.purgeDueAt, purgeDueAt),
-          eq(traces.id, id),
-          eq(traces.revision, revision),
-        ),
-      ),
+      .where(isLive(store, eq(traces.id, id), ofProject, notExists(tombstone))),
+    tombstone,
   ])
-  return tombstone?.key
+  return deleted?.key
 }

@@ -27,8 +27,9 @@ describe.for(withBody)('%s', ([, contract]) => {
     ['malformed JSON', '{"a": }', 'Malformed JSON'],
     ['malformed JSON, saying where', '{"a" 1}', 'at character 5'],
     ['white space', ' ', 'Malformed JSON'],
-    ['null', 'null', 'must be an object'],
-    ['a number', '7', 'must be an object'],
+    ['a list', '[]', 'The body must be a JSON object'],
+    ['null', 'null', 'The body must be a JSON object'],
+    ['a number', '7', 'The body must be a JSON object'],
     ['deep nesting', `{"metadata":${nested(1100)}}`, `nests deeper than ${MAX_JSON_DEPTH}`],
   ] as const)('400s for %s', async ([, body, message], { expect }) => {
     const answer = await post(body)

@@ -1,5 +1,6 @@
 import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
+import { sha256Hex } from '../../src/domain/hash.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
@@ -79,6 +80,15 @@ describe('the same ids in two organizations', () => {
       expect(read.body.feedback).toMatchObject([{ content: org.slug }])
       const found = await org.ingest.get('/api/v1/traces/search?name=shared')
       expect(found.body.count).toBe(1)
+    }
+  })
+
+  it('refuse a cursor that was forged with values of other types', async ({ expect }) => {
+    const list = JSON.stringify(['traces', mine.org.id, mine.org.project.id])
+    for (const place of ['[]', '["a","b"]', '[1e999,"a"]', '[1,"a",2]']) {
+      const tag = (await sha256Hex(JSON.stringify([...JSON.parse(list), place]))).slice(0, 16)
+      const answer = await mine.org.read.get(`/api/traces?projectSlug=support&cursor=${btoa(tag + place)}`)
+      expect(answer.status).toBe(400)
     }
   })
 

@@ -24,6 +24,10 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(endpoints.length)
   })
 
+  it('may be asked for with any query', async ({ expect }) => {
+    expect((await send(new Request('https://countersign.test/openapi.json?v=2'))).status).toBe(200)
+  })
+
   it('says what the code enforces', async ({ expect }) => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const feedback = body.paths['/api/v1/feedback'].post.requestBody.content['application/json'].schema

@@ -218,7 +218,9 @@ describe('an observation', () => {
     const observation_id = crypto.randomUUID()
     await observe({ type: 'input', observation_id })
     await observe({ type: 'output', observation_id })
-    await observe({ type: 'output', data: null })
+    const nothing = { type: 'output', observation_id: crypto.randomUUID() }
+    await observe({ ...nothing, data: null })
+    await observe({ ...nothing, data: 'too late' })
     expect(await isMarked()).toBe(0)
     await observe({ type: 'output' })
     expect(await isMarked()).toBe(1)

@@ -113,6 +113,11 @@ describe('a trace', () => {
     expect((await org.ingest.get('/api/v1/traces/search?f64=1')).body.count).toBe(0)
     const long = await org.ingest.post('/api/v1/traces', aTrace({ metadata: { ['x'.repeat(257)]: 1 } }))
     expect(long.body.warnings).toEqual(['metadata: values with a path over 256 bytes are not searchable'])
+    // Spelled out, the paths of these 16,000 values would take 480 MB.
+    const bomb = { ['a'.repeat(15_000)]: { ['b'.repeat(15_000)]: Array.from({ length: 16_000 }, () => 0) } }
+    expect((await org.ingest.post('/api/v1/traces', aTrace({ metadata: bomb }))).body.warnings).toEqual(
+      long.body.warnings,
+    )
   })
 })
 

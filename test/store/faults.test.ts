@@ -75,6 +75,24 @@ describe('a fault of D1', () => {
     expect(isSent).toBe(true)
   })
 
+  it('that hides the reply to a deletion spares the trace that was created anew before it is tried again', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    let isFirst = true
+    const bindings = wrapBindings(async (binding, call) => {
+      const result = await call()
+      if (binding !== 'DB' || !isFirst) return result
+      isFirst = false
+      await org.ingest.post('/api/v1/traces', trace)
+      throw new Error(LOST)
+    })
+    expect((await org.bearer(bindings).delete(`/api/traces/${id}`)).status).toBe(200)
+    expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
+  })
+
   it('that hides the reply to feedback leaves it created, not updated', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
