@@ -3,18 +3,8 @@ import { describe, it } from 'vitest'
 import { INLINE_BYTES, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
-import { newOrg, type Org } from '../support/org.ts'
-
-/** A tenant with an empty trace, and how its root span reads. */
-async function newTrace(org?: Org) {
-  const tenant = org ?? (await newOrg())
-  const trace = aTrace()
-  const { id } = (await tenant.ingest.post('/api/v1/traces', trace)).body
-  const observe = (fields: object) =>
-    tenant.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, ...fields }))
-  const span = async () => (await tenant.read.get(`/api/traces/${id}`)).body.spans[0]
-  return { org: tenant, trace_id: trace.trace_id, id, observe, span }
-}
+import { newOrg } from '../support/org.ts'
+import { newTrace } from '../support/trace.ts'
 
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
 
@@ -257,43 +247,5 @@ describe('an observation', () => {
       'x-project-slug': 'nope',
     })
     expect(other.status).toBe(403)
-  })
-})
-
-describe('observations fold into their span', () => {
-  it.for([
-    ['objects merge', [{ a: 1, b: 1 }, { b: 2 }], { a: 1, b: 2 }],
-    ['a single value stands', ['question'], 'question'],
-    ['mixed values become a list', [{ a: 1 }, 'text', null], [{ a: 1 }, 'text', null]],
-  ] as const)('inputs: %s', async ([, inputs, expected], { expect }) => {
-    const { observe, span } = await newTrace()
-    for (const [index, data] of inputs.entries()) await observe({ type: 'input', data, timestamp: timeAfter(index) })
-    expect((await span()).input).toEqual(expected)
-  })
-
-  it('the last by its time counts, whatever order they arrive in', async ({ expect }) => {
-    const { observe, span } = await newTrace()
-    await observe({ type: 'output', data: 'late', timestamp: timeAfter(10) })
-    await observe({ type: 'output', data: 'early', timestamp: timeAfter(1) })
-    await observe({ type: 'state', key: 'config', data: 2, timestamp: timeAfter(10) })
-    await observe({ type: 'state', key: 'config', data: 1, timestamp: timeAfter(1) })
-    await observe({ type: 'state', key: '__proto__', data: 3 })
-    const { output, state } = await span()
-    expect(output).toBe('late')
-    expect(JSON.stringify(state)).toBe('{"__proto__":3,"config":2}')
-  })
-
-  it('have neither input nor output where there is none', async ({ expect }) => {
-    const { span } = await newTrace()
-    expect(await span()).toMatchObject({ input: null, output: null, approvedOutput: null, state: {} })
-  })
-
-  it('put many values back in order', async ({ expect }) => {
-    const { observe, span } = await newTrace()
-    const inputs = Array.from({ length: 60 }, (_, index) =>
-      String(index).padEnd(index % 5 === 0 ? INLINE_BYTES * 2 : 5, '.'),
-    )
-    for (const [index, data] of inputs.entries()) await observe({ type: 'input', data, timestamp: timeAfter(index) })
-    expect((await span()).input).toEqual(inputs)
   })
 })

@@ -1,24 +1,13 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, it, vi } from 'vitest'
+import { describe, it, vi } from 'vitest'
 import type { Job } from '../../src/env.ts'
-import { INLINE_BYTES, KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
 import { classifyFault } from '../../src/store/faults.ts'
-import { type Intercept, wrapBindings } from '../support/bindings.ts'
-import { aFeedback, anObservation, aTrace, timeAfter } from '../support/builders.ts'
+import { failing, wrapBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 
 const LOST = 'D1_ERROR: Network connection lost.'
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
-
-/** Fails the first `times` calls of a binding, before or after they took effect. */
-function failing(binding: string, message: string, times: number, when: 'before' | 'after' = 'before'): Intercept {
-  let left = times
-  return async (called, call) => {
-    if (called !== binding || left-- <= 0) return call()
-    if (when === 'after') await call()
-    throw new Error(message)
-  }
-}
 
 describe('a fault of D1', () => {
   it.for([
@@ -149,124 +138,6 @@ describe('a fault of D1', () => {
     const hanging = org.bearer(wrapBindings((binding, call) => (binding === 'DB' ? new Promise(() => {}) : call())))
     const answer = await Promise.race([hanging.post('/api/v1/traces', aTrace()), scheduler.wait(5000)])
     expect(answer?.status).toBe(503)
-  })
-})
-
-describe('a key while D1 is silent', () => {
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
-  it('goes on for 10 minutes if it was seen, else waits with a 503', async ({ expect }) => {
-    const org = await newOrg()
-    await org.bearer().get('/api/traces?projectSlug=support')
-    const unseen = await org.keyFor({})
-    let isDown = false
-    // Only the look-up of the key fails: it is the first call of a request.
-    const bindings = wrapBindings(async (binding, call) => {
-      if (isDown && binding === 'DB') {
-        isDown = false
-        throw new Error(OVERLOADED)
-      }
-      return call()
-    })
-    const list = (key: string) => {
-      isDown = true
-      return org.clientOf(key, bindings).get('/api/traces?projectSlug=support')
-    }
-    expect((await list(unseen)).status).toBe(503)
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
-    expect((await list(org.projectKey)).status).toBe(200)
-    vi.setSystemTime(Date.now() + KEY_STALE_MS)
-    expect((await list(org.projectKey)).status).toBe(503)
-  })
-})
-
-describe('a key while D1 is slow', () => {
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
-  it('is looked up all the same, so that a revoked one is soon refused', async ({ expect }) => {
-    const org = await newOrg()
-    await org.bearer().get('/api/traces?projectSlug=support')
-    await env.DB.prepare('update api_keys set revoked_at = 1 where prefix = ? and project_key is not null')
-      .bind(org.projectKey.slice(0, 8))
-      .run()
-    let isFirst = true
-    const slow = wrapBindings(async (binding, call) => {
-      if (binding === 'DB' && isFirst) {
-        isFirst = false
-        await scheduler.wait(700)
-      }
-      return call()
-    })
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
-    expect((await org.clientOf(org.projectKey, slow).get('/api/traces?projectSlug=support')).status).toBe(200)
-    expect((await org.bearer().get('/api/traces?projectSlug=support')).status).toBe(401)
-  })
-})
-
-describe('a fault of R2', () => {
-  const large = 'x'.repeat(20_000)
-
-  it('that passes is not seen', async ({ expect }) => {
-    const org = await newOrg()
-    const trace = aTrace()
-    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-    const flaky = () => org.bearer(wrapBindings(failing('PAYLOADS', 'internal error (10001)', 1)))
-    const posted = await flaky().post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
-    expect(posted.status).toBe(201)
-    expect((await flaky().get(`/api/traces/${id}`)).body.spans[0].output).toBe(large)
-  })
-
-  it('that stays is a 503, and leaves no row that points nowhere', async ({ expect }) => {
-    const org = await newOrg()
-    const trace = aTrace()
-    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-    const down = org.bearer(wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY)))
-    const observation = anObservation({ trace_id: trace.trace_id, data: large })
-    expect((await down.post('/api/v1/observations', observation)).status).toBe(503)
-    expect((await org.read.get(`/api/traces/${id}`)).body.spans[0].output).toBeNull()
-    await org.ingest.post('/api/v1/observations', observation)
-    expect((await down.get(`/api/traces/${id}`)).status).toBe(503)
-  })
-})
-
-describe('slow storage', () => {
-  it('is waited for once, however many values are read side by side', async ({ expect }) => {
-    const org = await newOrg()
-    const trace = aTrace()
-    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-    const values = Array.from({ length: 60 }, (_, index) => `${index} ${'x'.repeat(INLINE_BYTES)}`)
-    for (const [index, data] of values.entries()) {
-      const fields = { trace_id: trace.trace_id, type: 'input', data, timestamp: timeAfter(index) }
-      await org.ingest.post('/api/v1/observations', anObservation(fields))
-    }
-    const slow = wrapBindings(async (binding, call) => {
-      if (binding === 'PAYLOADS') await scheduler.wait(100)
-      return call()
-    })
-    const read = await org.bearer(slow).get(`/api/traces/${id}`)
-    expect(read.status).toBe(200)
-    expect(read.body.spans[0].input).toEqual(values)
-  })
-
-  it('that never answers costs a repeated observation its clean-up, not its answer', async ({ expect }) => {
-    const org = await newOrg()
-    const trace = aTrace()
-    await org.ingest.post('/api/v1/traces', trace)
-    const observation = anObservation({
-      trace_id: trace.trace_id,
-      observation_id: crypto.randomUUID(),
-      data: 'x'.repeat(INLINE_BYTES + 1),
-    })
-    await org.ingest.post('/api/v1/observations', observation)
-    let calls = 0
-    const hanging = wrapBindings((binding, call) =>
-      binding === 'PAYLOADS' && ++calls > 1 ? new Promise(() => {}) : call(),
-    )
-    expect((await org.bearer(hanging).post('/api/v1/observations', observation)).status).toBe(201)
   })
 })
 

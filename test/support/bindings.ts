@@ -87,6 +87,21 @@ export function wrapBindings(
   }
 }
 
+/** Fails the first `times` calls of a binding, before or after they took effect. */
+export function failing(
+  binding: string,
+  message: string,
+  times: number,
+  when: 'before' | 'after' = 'before',
+): Intercept {
+  let left = times
+  return async (called, call) => {
+    if (called !== binding || left-- <= 0) return call()
+    if (when === 'after') await call()
+    throw new Error(message)
+  }
+}
+
 /** Bindings that count, and the counts. */
 export function countingBindings(): { bindings: Env; counts: Counts } {
   const counts: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
