@@ -1,5 +1,6 @@
 import { equalInConstantTime } from '../domain/hash.ts'
 import type { Env } from '../env.ts'
+import type { Runtime } from '../http/endpoint.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
 import {
   DEFAULT_RATE_LIMIT_PER_MINUTE,
@@ -33,16 +34,17 @@ const remembered = new IsolateCache<Remembered>(ISOLATE_CACHE_ENTRIES)
  */
 export async function authenticate(
   request: Request,
-  { env, waitUntil }: { env: Env; waitUntil: (promise: Promise<unknown>) => void },
+  runtime: Pick<Runtime, 'env' | 'waitUntil'>,
   patience: Patience,
   now: number,
 ): Promise<Caller> {
   const secret = request.headers.get('x-api-key') || bearerToken(request)
   if (!secret) throw notAuthenticated()
+  const { env } = runtime
   const hash = await hashKey(secret)
   const known = remembered.get(hash)
   const credential = known
-    ? await refreshed(known, hash, env, patience, now, waitUntil)
+    ? await refreshed(known, hash, runtime, patience, now)
     : await lookUp(hash, env, patience, now)
   if (!credential || !isValid(credential, now)) throw notAuthenticated()
   const organizationSlug = request.headers.get('x-org-slug')
@@ -77,10 +79,9 @@ const isValid = ({ revokedAt, expiresAt }: Credential, now: number): boolean =>
 async function refreshed(
   known: Remembered,
   hash: string,
-  env: Env,
+  { env, waitUntil }: Pick<Runtime, 'env' | 'waitUntil'>,
   patience: Patience,
   now: number,
-  waitUntil: (promise: Promise<unknown>) => void,
 ): Promise<Credential | undefined> {
   const age = now - known.checkedAt
   if (age < KEY_FRESH_MS) return known.credential

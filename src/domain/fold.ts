@@ -20,10 +20,7 @@ export interface FoldedSpan {
 }
 
 /** The order in which observations fold: by the client's time, then arrival, then id. */
-function byFoldOrder(
-  left: Pick<FoldedObservation, 'id' | 'timestamp' | 'receivedAt'>,
-  right: Pick<FoldedObservation, 'id' | 'timestamp' | 'receivedAt'>,
-): number {
+function byFoldOrder(left: FoldedObservation, right: FoldedObservation): number {
   return left.timestamp - right.timestamp || left.receivedAt - right.receivedAt || (left.id < right.id ? -1 : 1)
 }
 

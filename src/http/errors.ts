@@ -47,11 +47,11 @@ export const notAuthenticated = () => new ApiError(401, 'not_authenticated', 'No
 /** 403; `reason` says which right is missing, where that is the caller's own business. */
 export const forbidden = (reason?: string) =>
   new ApiError(403, 'forbidden', 'Forbidden', reason ? { details: [{ path: '', message: reason }] } : {})
+/** 403 for a key of one project on another: its holder may know that the other exists. */
+export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message = 'Not found') => new ApiError(404, 'not_found', message)
 export const conflict = (message: string, path: string) =>
   new ApiError(409, 'conflict', message, { details: [{ path, message }] })
-/** 403 for a key of one project on another: its holder may know that the other exists. */
-export const otherProject = () => forbidden('This key is for another project')
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, 'unprocessable', message, { details: [{ path, message }] })
 export const tooLarge = (message = 'Request body too large') => new ApiError(413, 'too_large', message)

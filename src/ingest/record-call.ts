@@ -11,7 +11,7 @@ const MAX_PAUSE_MS = 800
 
 /**
  * Merges a call into its trace, which it creates if need be. One round trip for a new trace and for a completion that
- * repeats the metadata; else one more that writes what was merged if nobody wrote in between, and again until so.
+ * repeats the metadata; else one more that writes what was merged if nobody wrote in between, and read again until so.
  * Returns what the caller should know about metadata that is not searchable. 400 where the merged metadata is too large.
  */
 export async function recordCall(
@@ -26,17 +26,17 @@ export async function recordCall(
     let trace = await addTrace(store, project, draft, firstState(call), fields)
     while (trace) {
       const state = mergeCall(trace, call)
-      if (!fitsMetadata(state.metadata)) throw badRequest(METADATA_TOO_LARGE, 'metadata')
-      const [before, after] = await Promise.all([searchableFields(trace.metadata), searchableFields(state.metadata)])
+      const after = await searchableFields(state.metadata)
       if (isSameState(trace, state)) return after.warnings
+      if (!fitsMetadata(state.metadata)) throw badRequest(METADATA_TOO_LARGE, 'metadata')
+      const before = await searchableFields(trace.metadata)
       const added = without(after.fields, before.fields)
       const removed = without(before.fields, after.fields)
-      const outcome = await updateTrace(store, trace, state, { added, removed, now: draft.receivedAt })
-      if (outcome.isWritten) return after.warnings
+      if (await updateTrace(store, trace, state, { added, removed, now: draft.receivedAt })) return after.warnings
       // Somebody else wrote first. Callers that meet here draw ever further apart, or each would outrun all others.
       await store.patience.pause(Math.random() * pauseMs)
       pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
-      trace = outcome.trace && (await findTrace(store, draft.id))
+      trace = await findTrace(store, draft.id)
     }
     // Deleted since it was read: this call is the first of a new trace.
   }

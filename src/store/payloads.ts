@@ -52,7 +52,8 @@ export async function readValues(
     }
   })
   await Promise.all(readers)
-  return texts.some(text => text === undefined) ? undefined : texts.map(text => JSON.parse(text ?? ''))
+  const found = texts.filter(text => text !== undefined)
+  return found.length === texts.length ? found.map(text => JSON.parse(text)) : undefined
 }
 
 const readObject = (store: Store, key: string, range: R2Range): Promise<string | undefined> =>

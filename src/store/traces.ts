@@ -118,27 +118,27 @@ export async function addTrace(
 
 /**
  * Writes a trace's new state and the difference of its searchable fields, if nobody wrote since `from` was read.
- * Returns whether it did, and the trace as it stands after (undefined: deleted).
+ * Returns whether it did.
  */
 export async function updateTrace(
   store: Store,
   from: TraceRecord,
   { status, metadata, durationMs, completedFields }: TraceState,
   { added, removed, now }: { added: readonly SearchableField[]; removed: readonly SearchableField[]; now: number },
-): Promise<{ isWritten: boolean; trace: TraceRecord | undefined }> {
+): Promise<boolean> {
   const revision = newRevision()
   const written = writtenAs(store, from.id, revision)
   const { database } = store
-  const [, , , [trace]] = await database.batch([
+  const [, , , rows] = await database.batch([
     database
       .update(traces)
       .set({ status, metadata, durationMs, completedFields, revision, updatedAt: notBefore(now) })
       .where(isLive(store, eq(traces.key, from.key), eq(traces.revision, from.revision))),
     deleteTraceFields(store, removed, written),
     insertTraceFields(store, added, written),
-    selectTrace(store, from.id),
+    database.select({ key: traces.key }).from(traces).where(written),
   ])
-  return { isWritten: trace?.revision === revision, trace }
+  return rows.length === 1
 }
 
 const selectTrace = (store: Store, id: string) =>

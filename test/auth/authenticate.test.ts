@@ -6,11 +6,11 @@ import { newOrg } from '../support/org.ts'
 
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
 
-describe('a key while D1 is silent', () => {
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+afterEach(() => {
+  vi.useRealTimers()
+})
 
+describe('a key while D1 is silent', () => {
   it('goes on for 10 minutes if it was seen, else waits with a 503', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
@@ -37,10 +37,6 @@ describe('a key while D1 is silent', () => {
 })
 
 describe('a key while D1 is slow', () => {
-  afterEach(() => {
-    vi.useRealTimers()
-  })
-
   it('is looked up all the same, so that a revoked one is soon refused', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')

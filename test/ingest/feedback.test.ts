@@ -3,15 +3,7 @@ import { userUuid } from '../../src/domain/ids.ts'
 import { MAX_COMMENT_LENGTH, MAX_FEEDBACK_ID_LENGTH } from '../../src/limits.ts'
 import { aFeedback, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg } from '../support/org.ts'
-
-async function newTrace() {
-  const org = await newOrg()
-  const trace = aTrace()
-  const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-  const give = (fields: object) => org.ingest.post('/api/v1/feedback', { trace_id: trace.trace_id, ...fields })
-  const read = async () => (await org.read.get(`/api/traces/${id}`)).body
-  return { org, trace_id: trace.trace_id, id, give, read }
-}
+import { newTrace } from '../support/trace.ts'
 
 describe('feedback', () => {
   it.for([

@@ -1,13 +1,15 @@
 import { anObservation, aTrace } from './builders.ts'
 import { newOrg } from './org.ts'
 
-/** A tenant with an empty trace, and how its root span reads. */
+/** A tenant with an empty trace: what can be sent to it, and how it and its root span read. */
 export async function newTrace() {
   const org = await newOrg()
   const trace = aTrace()
+  const { trace_id } = trace
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-  const observe = (fields: object) =>
-    org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, ...fields }))
-  const span = async () => (await org.read.get(`/api/traces/${id}`)).body.spans[0]
-  return { org, trace_id: trace.trace_id, id, observe, span }
+  const observe = (fields: object) => org.ingest.post('/api/v1/observations', anObservation({ trace_id, ...fields }))
+  const give = (fields: object) => org.ingest.post('/api/v1/feedback', { trace_id, ...fields })
+  const read = async () => (await org.read.get(`/api/traces/${id}`)).body
+  const span = async () => (await read()).spans[0]
+  return { org, trace_id, id, observe, give, read, span }
 }
