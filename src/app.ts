@@ -4,14 +4,17 @@ import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
 import { errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
 import { openApiDocument } from './http/openapi.ts'
+import { postBatch } from './ingest/batch.ts'
 import { createFeedback } from './ingest/feedback.ts'
 import { createObservation } from './ingest/observations.ts'
 import { searchTraces } from './ingest/search.ts'
+import { postSpan } from './ingest/spans.ts'
 import { postTrace } from './ingest/traces.ts'
 import { createApiKey, listApiKeys } from './manage/api-keys.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { createProject, listProjects } from './manage/projects.ts'
 import { deleteTrace } from './manage/traces.ts'
+import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
 
 const describeApi = endpoint({
@@ -25,11 +28,14 @@ const describeApi = endpoint({
 /** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
 export const endpoints: readonly Endpoint[] = [
   postTrace,
+  postSpan,
   createObservation,
   createFeedback,
+  postBatch,
   searchTraces,
   listTraces,
   getTrace,
+  getSpan,
   deleteTrace,
   createOrganization,
   recoverApiKey,
@@ -62,8 +68,8 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
   return response
 }
 
-const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow'
-const ALLOWED_HEADERS = 'authorization, content-type, x-api-key, x-org-slug, x-project-slug'
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag'
+const ALLOWED_HEADERS = 'authorization, content-type, if-none-match, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
   const methods = methodsOf(new URL(request.url).pathname)

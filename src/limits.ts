@@ -4,6 +4,10 @@
 export const MAX_OBSERVATION_BYTES = 5 * 1024 * 1024
 /** What may surround `data` in an observation's body: ids, key, timestamp. */
 export const ENVELOPE_BYTES = 64 * 1024
+/** Events of one batch: each is a result in the answer. */
+export const MAX_BATCH_EVENTS = 1000
+/** A batch's body, which an isolate holds several times over: as bytes, text, values and rows. */
+export const MAX_BATCH_BYTES = 8 * 1024 * 1024
 /** A body that has no larger limit of its own. */
 export const MAX_BODY_BYTES = 256 * 1024
 /** A trace's metadata as JSON: it lies in the trace's row, which lists read whole. */
@@ -17,8 +21,16 @@ export const ENVELOPE_DEPTH = 4
 export const INLINE_BYTES = 8 * 1024
 /** What a row keeps of a value in R2, to show without fetching it. */
 export const PREVIEW_BYTES = 256
-/** R2 reads under way at once: a Worker has 6 connections. */
-export const MAX_PARALLEL_READS = 6
+/** R2 calls under way at once: a Worker has 6 connections. */
+export const MAX_PARALLEL_CALLS = 6
+/** Values that one answer gives in full (a trace, a span, a page of observations): an isolate has 128 MB for all its requests. */
+export const MAX_DETAIL_BYTES = 32 * 1024 * 1024
+/** Values that one answer fetches from R2, six at a time. */
+export const MAX_DETAIL_OBJECTS = 1000
+/** Comments and corrections of one trace that are given in full. */
+export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
+/** Rows on their way to `json_each`, as one JSON array: D1 takes a bound string of 2,000,000 bytes, and locally more. */
+export const MAX_ARRAY_BYTES = 1_500_000
 
 /** Metadata leaves that are searchable: each is a row written. */
 export const MAX_SEARCHABLE_FIELDS = 64
@@ -37,6 +49,16 @@ export const MAX_STATE_KEY_LENGTH = 256
 export const MAX_FEEDBACK_ID_LENGTH = 128
 /** A comment. */
 export const MAX_COMMENT_LENGTH = 16 * 1024
+/** A correction as JSON: it lies in the feedback's row. */
+export const MAX_CORRECTION_BYTES = 128 * 1024
+/** One version of a prompt or a knowledge doc: it lies in its row, and lists show it. */
+export const MAX_CONTENT_BYTES = 256 * 1024
+/** A prompt version's `outputSchema` as JSON. */
+export const MAX_SCHEMA_BYTES = 64 * 1024
+/** All versions of one prompt or knowledge doc together: its detail shows every one. */
+export const MAX_VERSIONS_BYTES = 16 * 1024 * 1024
+/** Why a version was made. */
+export const MAX_NOTE_LENGTH = 1024
 /** An e-mail (RFC 5321: 64 + 1 + 255). */
 export const MAX_EMAIL_LENGTH = 320
 
@@ -46,8 +68,19 @@ export const SEARCH_MAX_LIMIT = 100
 export const MAX_SEARCH_FILTERS = 10
 export const PAGE_DEFAULT_LIMIT = 50
 export const PAGE_MAX_LIMIT = 200
+/** A page of a trace's raw observations, by default and at most. */
+export const OBSERVATIONS_DEFAULT_LIMIT = 200
+export const OBSERVATIONS_MAX_LIMIT = 1000
+/** A page of prompts or knowledge docs ends early after this much text. */
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024
+/** Traces that a page looks at, so that a filter which few of them match costs one page's time. */
+export const MAX_SCANNED_TRACES = 5000
+/** Traces counted to tell which of several metadata filters matches the fewest. */
+export const PROBED_TRACES = 1000
 
 export const DEFAULT_RATE_LIMIT_PER_MINUTE = 6000
+/** How long a rotated key may live on beside its successor. */
+export const MAX_ROTATION_GRACE_SECONDS = 30 * 24 * 3600
 /** Far above what one D1 takes, and far below where a header's integers end (15 digits). */
 export const MAX_RATE_LIMIT_PER_MINUTE = 1_000_000
 /** How long a request waits for the limiter before it goes through uncounted. */
@@ -61,8 +94,6 @@ export const STORE_ATTEMPT_MS = 1800
 export const REFRESH_PATIENCE_MS = 500
 /** A shorter attempt would only add load. */
 export const MIN_STORE_ATTEMPT_MS = 200
-/** How long a request waits for the removal of an object that it put in vain. */
-export const DISCARD_PATIENCE_MS = 250
 /** How long a job waits for D1 and R2 in all: no client is waiting, but a delivery ends after 15 minutes. */
 export const JOB_PATIENCE_MS = 5 * 60_000
 /** One attempt of a job at one D1 or R2 call: D1 ends a statement after 30 s. */
@@ -85,3 +116,11 @@ export const RESEND_AFTER_MS = 60_000
 export const RESEND_BATCH = 100
 /** The longest delay before a job that failed is tried again. */
 export const MAX_RETRY_DELAY_SECONDS = 3600
+/** An object that no row names is removed once it is older than this: by then the request that put it is over. */
+export const ORPHAN_AGE_MS = 24 * 3_600_000
+/** Objects that one cron run compares with the rows; R2 lists 1,000 at most. */
+export const ORPHAN_PAGE = 500
+/** Traces whose rows one statement reads for that. */
+export const ORPHAN_TRACES = 50
+/** How long after the end of one pass over all objects the next one begins. */
+export const ORPHAN_PASS_MS = 24 * 3_600_000

@@ -12,13 +12,14 @@ const KEY_EPOCH_MS = Date.UTC(2026, 0)
 const KEYS_A_MILLISECOND = 2 ** 12
 
 /**
- * An internal key that is new at each creation and never given out again, unlike SQLite's own row ids, and that needs no
- * row of its own to be counted in, unlike AUTOINCREMENT. Milliseconds since 2026 and 12 random bits: 53 bits until 2095.
- * Two creations in one millisecond may draw the same: an insert must be ready for that.
+ * Internal keys that are new at each creation and never given out again, unlike SQLite's own row ids, and that need no
+ * row of their own to be counted in, unlike AUTOINCREMENT. Milliseconds since 2026 and 12 bits that begin at random: 53
+ * bits until 2095. Two requests in one millisecond may draw the same: an insert must be ready for that.
  */
-export function newKey(now: number): number {
+export function newKeys(now: number, count: number): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
-  return (now - KEY_EPOCH_MS) * KEYS_A_MILLISECOND + (random % KEYS_A_MILLISECOND)
+  const first = (Math.floor(now) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
+  return Array.from({ length: count }, (_, index) => first + ((random + index) % KEYS_A_MILLISECOND))
 }
 
 /** A token that no other write has: what a guarded write compares to know that nobody came between. */

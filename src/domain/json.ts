@@ -1,4 +1,5 @@
 import { MAX_JSON_DEPTH } from '../limits.ts'
+import { cutText, utf8Length } from './text.ts'
 
 /** Any JSON value, as `JSON.parse` gives it. */
 export type Json = string | number | boolean | null | Json[] | JsonObject
@@ -7,6 +8,25 @@ export type JsonObject = { [field: string]: Json }
 /** Whether a JSON value is an object (and no array, no null). */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A value as JSON text, on its way from the store to a response: written out as it lies, never parsed. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** The value with its strings cut to `maxBytes` of UTF-8; the value itself where none is longer. */
+export function cutStrings(value: Json, maxBytes: number): Json {
+  if (typeof value === 'string') return utf8Length(value) > maxBytes ? cutText(value, maxBytes) : value
+  if (typeof value !== 'object' || value === null) return value
+  const items = Object.entries(value)
+  const cut = items.map(([field, item]) => [field, cutStrings(item, maxBytes)] as const)
+  if (cut.every(([, item], index) => item === items[index]?.[1])) return value
+  return Array.isArray(value) ? cut.map(([, item]) => item) : Object.fromEntries(cut)
+}
 
 /** What is wrong with a value, and where in it: the fields and indexes that lead there, unless they are too many to tell. */
 export interface JsonFault {

@@ -27,7 +27,7 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
     if (path === TOO_LONG) longPaths++
     else if (++shortPaths <= MAX_SEARCHABLE_FIELDS) kept.push({ path, value })
   }
-  const fields = await Promise.all(kept.map(async ({ path, value }) => ({ path, value: await comparable(value) })))
+  const fields = await comparableFields(kept)
   const distinct = new Map(fields.map(field => [fieldKey(field), field]))
   const warnings: string[] = []
   if (shortPaths > kept.length) {
@@ -42,8 +42,12 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
 /** One text for each different field. */
 export const fieldKey = ({ path, value }: SearchableField): string => JSON.stringify([path, value])
 
+/** Filters as the search compares them. */
+export const comparableFields = (filters: readonly SearchableField[]): Promise<SearchableField[]> =>
+  Promise.all(filters.map(async ({ path, value }) => ({ path, value: await comparable(value) })))
+
 /** What a search for `value` compares. Long values are hashed, so that an index row stays small. */
-export async function comparable(value: string): Promise<string> {
+async function comparable(value: string): Promise<string> {
   // D1 would turn each half of a broken surrogate pair into three replacement characters.
   const text = value.toWellFormed()
   // A value that looks like a hash is hashed too, so that it cannot be taken for what it is the hash of.

@@ -16,9 +16,8 @@ export interface TraceState extends TraceCall {
   completedFields: readonly string[]
 }
 
-/** The state of a trace after its first call. */
-export const firstState = (call: TraceCall): TraceState =>
-  mergeCall({ status: 'running', metadata: {}, durationMs: null, completedFields: [] }, call)
+/** The state that a trace's first call merges into. */
+export const NO_STATE: TraceState = { status: 'running', metadata: {}, durationMs: null, completedFields: [] }
 
 /**
  * The state after one more call, in whatever order calls arrive: `completed` wins for good; metadata merges at the top

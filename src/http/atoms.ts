@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isUuid } from '../domain/ids.ts'
-import { findJsonFault, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { findJsonFault, isJsonObject, type Json, type JsonObject, type JsonText } from '../domain/json.ts'
 
 /*
  * The shapes that wire schemas of both families are built from. Their messages finish the sentence that the field's path
@@ -11,6 +11,12 @@ import { findJsonFault, isJsonObject, type Json, type JsonObject } from '../doma
 export const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({
   ...item,
   jsonSchema,
+})
+
+/** What is parsed by one schema, with the other one that the OpenAPI document shows for it. */
+export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericSchema<unknown, unknown>) => ({
+  ...schema,
+  shown,
 })
 
 /** A text of `min` to `max` characters (code points, as JSON Schema counts them), every one of them well formed. */
@@ -71,6 +77,12 @@ export const JsonObjectValue = v.pipe(
   documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), { type: 'object' }),
   whole<JsonObject>(),
 )
+
+/** A stored value in a response, which its text stands for. */
+export const StoredValue = v.custom<JsonText>(() => true)
+
+/** A stored object in a response. */
+export const StoredObject = documented(v.custom<JsonText>(isJsonObject), { type: 'object' })
 
 function whole<T extends Json>() {
   return v.rawCheck<T>(({ dataset, addIssue }) => {

@@ -3,29 +3,36 @@ import { sha256Hex } from '../domain/hash.ts'
 import { PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT } from '../limits.ts'
 import { badRequest } from './errors.ts'
 
-/** The query parameters of every list. */
-export const pageParameters = {
+/** The query parameters of a list. */
+export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
   limit: v.optional(
     v.pipe(
       v.string(),
-      v.check(isPageLimit, `must be a whole number from 1 to ${PAGE_MAX_LIMIT}`),
-      v.metadata({ description: `Items a page, 1 to ${PAGE_MAX_LIMIT}, default ${PAGE_DEFAULT_LIMIT}` }),
+      v.check(
+        value => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= maxLimit,
+        `must be a whole number from 1 to ${maxLimit}`,
+      ),
+      v.metadata({ description: `Items a page, 1 to ${maxLimit}, default ${defaultLimit}` }),
       v.transform(Number),
     ),
-    String(PAGE_DEFAULT_LIMIT),
+    String(defaultLimit),
   ),
-  cursor: v.optional(v.pipe(v.string(), v.metadata({ description: 'The nextCursor of the page before' }))),
-}
+  cursor: v.optional(v.pipe(v.string(), v.metadata({ description: 'The cursor that the page before ended with' }))),
+})
 
-function isPageLimit(value: string): boolean {
-  return /^[1-9]\d{0,2}$/.test(value) && Number(value) <= PAGE_MAX_LIMIT
-}
+export const pageParameters = pageParametersOf(PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT)
 
 /** What a page answers beside its list. */
 export const NextCursor = v.nullable(v.string())
 
 /** Where an item stands in its list: the values that the list is sorted by. */
-type Place = (string | number)[]
+export type Place = readonly (string | number)[]
+
+/** Some of a list's items, and where the next ones begin; null where nothing is left. */
+export interface Page<Item> {
+  items: Item[]
+  nextPlace: Place | null
+}
 
 /** A list that is read page by page. */
 interface Paged<Item> {
@@ -33,10 +40,9 @@ interface Paged<Item> {
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
   /** Reads up to `limit` items that follow the place `after`, or the first ones. */
-  read: (limit: number, after: Place | undefined) => Promise<Item[]>
+  read: (limit: number, after: Place | undefined) => Promise<Page<Item>>
   /** The types of a place's values, which a forged cursor need not have. */
   place: readonly ('string' | 'number')[]
-  placeOf: (item: Item) => Place
 }
 
 /** One page of a list and the cursor of the next one, null on the last. 400 for a cursor that this list did not give. */
@@ -45,15 +51,17 @@ export async function pageOf<Item>({
   query,
   place,
   read,
-  placeOf,
 }: Paged<Item>): Promise<{ items: Item[]; nextCursor: string | null }> {
   const after = query.cursor === undefined ? undefined : await decodeCursor(list, place, query.cursor)
-  // One item more than is shown tells whether a next page exists.
-  const found = await read(query.limit + 1, after)
-  const items = found.slice(0, query.limit)
+  const { items, nextPlace } = await read(query.limit, after)
+  return { items, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
+}
+
+/** A page of what was found: `limit` items of which one more was asked for, which tells whether a next page exists. */
+export function firstOf<Item>(found: readonly Item[], limit: number, placeOf: (item: Item) => Place): Page<Item> {
+  const items = found.slice(0, limit)
   const last = items.at(-1)
-  const nextCursor = found.length > items.length && last ? await encodeCursor(list, placeOf(last)) : null
-  return { items, nextCursor }
+  return { items, nextPlace: found.length > items.length && last ? placeOf(last) : null }
 }
 
 const TAG_LENGTH = 16
@@ -63,7 +71,11 @@ const tag = async (list: readonly string[], payload: string): Promise<string> =>
   (await sha256Hex(JSON.stringify([...list, payload]))).slice(0, TAG_LENGTH)
 
 async function encodeCursor(list: readonly string[], place: Place): Promise<string> {
-  const payload = JSON.stringify(place)
+  // Base64 takes one byte a character.
+  const payload = JSON.stringify(place).replace(
+    /[^ -~]/g,
+    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
   return btoa((await tag(list, payload)) + payload)
     .replaceAll('+', '-')
     .replaceAll('/', '_')

@@ -7,8 +7,9 @@ import { takeToken } from '../rate-limit/token.ts'
 import { Patience } from '../store/patience.ts'
 import { type Organization, openRegistry, openStore, type Registry, type Store } from '../store/store.ts'
 import { readJson } from './body.ts'
-import { errorResponse, forbidden, invalidRequest, jsonResponse, logFault, notFound } from './errors.ts'
-import { validationDetails } from './validation.ts'
+import { errorResponse, forbidden, invalidRequest, logFault, notFound } from './errors.ts'
+import { jsonResponse, taggedResponse } from './response.ts'
+import { parse, validationDetails } from './validation.ts'
 
 type Fields = v.ObjectEntries
 
@@ -24,10 +25,14 @@ export interface Contract {
   /** The scope that a key needs (any one of several); `admin` needs ADMIN_TOKEN; `public` needs nothing. */
   readonly scope: Scope | readonly Scope[] | 'admin' | 'public'
   readonly params?: v.ObjectSchema<Fields, undefined>
-  readonly query?: v.GenericSchema<unknown, unknown>
+  readonly query?: v.StrictObjectSchema<Fields, undefined>
+  /** Query parameters that begin so and are not in `query` filter by a metadata field: the rest of their name is its path. */
+  readonly metadataPrefix?: string
   readonly body?: v.GenericSchema<unknown, unknown>
   /** How much of a body is read; MAX_BODY_BYTES where absent. */
   readonly maxBytes?: number
+  /** Whether the answer carries an `ETag`, and a client that has it already is told so with 304. */
+  readonly hasEtag?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
   readonly errors?: Readonly<Partial<Record<400 | 403 | 404 | 409 | 413 | 422, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
@@ -49,8 +54,9 @@ export type Context<C extends Contract> = {
   /** Milliseconds since 1970, one for the whole request. */
   now: number
   registry: Registry
-  /** The query as it came, for an endpoint where any name is a parameter. */
-  searchParams: URLSearchParams
+  /** The filters that `metadataPrefix` admits. */
+  metadataFilters: MetadataFilter[]
+  requestId: string
   /** Sends a hint to the queue after the response; a queue that refuses is no fault of the request. */
   enqueue: (job: Job) => void
 } & (C['scope'] extends 'public'
@@ -58,6 +64,12 @@ export type Context<C extends Contract> = {
   : C['scope'] extends 'admin'
     ? { openStore: (organization: Organization) => Store }
     : { caller: Caller; store: Store })
+
+/** What a metadata field must be, as the query says it. */
+export interface MetadataFilter {
+  path: string
+  value: string
+}
 
 /** A contract with its handler, as the router, the document and the suites take it. */
 export interface Endpoint {
@@ -108,13 +120,12 @@ async function serve<C extends Contract>(
       Object.assign(headers, await takeToken(env, access.caller, now, requestId))
     }
     const json = contract.body && (await readJson(request, contract.maxBytes ?? MAX_BODY_BYTES, contract.errors?.[413]))
-    const { searchParams } = new URL(request.url)
     const context = {
       ...access,
       params: parseParams(contract, params),
-      query: parseQuery(contract, searchParams),
+      ...parseQuery(contract, new URL(request.url).searchParams),
       body: contract.body && parse(contract.body, json),
-      searchParams,
+      requestId,
       headers: request.headers,
       now,
       registry: openRegistry(env, patience),
@@ -122,7 +133,8 @@ async function serve<C extends Contract>(
     }
     // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
     const reply = await handler(context as Context<C>)
-    return jsonResponse(reply.status, reply.body, headers)
+    const respond = contract.hasEtag ? taggedResponse : jsonResponse
+    return await respond(reply.status, reply.body, headers, request)
   } catch (error) {
     return withHeaders(errorResponse(error, requestId), headers)
   }
@@ -154,17 +166,21 @@ function withHeaders(response: Response, headers: Readonly<Record<string, string
   return response
 }
 
-function parse(schema: v.GenericSchema<unknown, unknown>, input: unknown): unknown {
-  const result = v.safeParse(schema, input, { abortPipeEarly: true })
-  if (result.success) return result.output
-  throw invalidRequest(validationDetails(result.issues))
-}
-
 /** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
-function parseQuery(contract: Contract, searchParams: URLSearchParams): unknown {
-  if (contract.query) return parse(contract.query, singleValues(searchParams))
-  const isStrict = contract.path.startsWith('/api/') && !isIngestion(contract)
-  return isStrict ? parse(NO_QUERY, singleValues(searchParams)) : undefined
+function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URLSearchParams) {
+  // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
+  const metadataFilters: MetadataFilter[] = []
+  const parameters: Record<string, string> = Object.create(null)
+  for (const [name, value] of singleValues(searchParams)) {
+    const isKnown = query !== undefined && Object.hasOwn(query.entries, name)
+    if (metadataPrefix !== undefined && !isKnown && name.startsWith(metadataPrefix)) {
+      metadataFilters.push({ path: name.slice(metadataPrefix.length), value })
+    } else if (isKnown || !path.startsWith('/api/v1/')) {
+      parameters[name] = value
+    }
+  }
+  const isStrict = path.startsWith('/api/')
+  return { query: query || isStrict ? parse(query ?? NO_QUERY, parameters) : undefined, metadataFilters }
 }
 
 const NO_QUERY = v.strictObject({})
@@ -187,11 +203,10 @@ function decode(value: string): string {
 }
 
 /** The query's parameters; one given twice is an error, because no reader could say which one counts. */
-function singleValues(searchParams: URLSearchParams): Record<string, string> {
-  const query: Record<string, string> = Object.create(null)
-  for (const [name, value] of searchParams) {
-    if (name in query) throw invalidRequest([{ path: name, message: 'is given more than once' }])
-    query[name] = value
-  }
-  return query
+function singleValues(searchParams: URLSearchParams): Map<string, string> {
+  const values = new Map(searchParams)
+  if (values.size === searchParams.size) return values
+  const names = [...searchParams.keys()]
+  const repeated = names.find((name, index) => names.indexOf(name) !== index) ?? ''
+  throw invalidRequest([{ path: repeated, message: 'is given more than once' }])
 }

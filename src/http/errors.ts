@@ -1,3 +1,5 @@
+import { jsonResponse } from './response.ts'
+
 /** One thing that is wrong with a request: where (a dotted path, '' for the whole) and what to mend. */
 export interface ErrorDetail {
   path: string
@@ -12,7 +14,7 @@ interface ApiErrorOptions {
 }
 
 /** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
-class ApiError extends Error {
+export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly details: readonly ErrorDetail[]
@@ -93,23 +95,23 @@ export function logFault(event: string, about: Readonly<Record<string, string | 
   console.error(JSON.stringify({ event, ...about, fault }))
 }
 
-/** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every 5xx is logged. */
-export function errorResponse(error: unknown, requestId: string): Response {
-  const { status, code, message, details, headers } = findApiError(error) ?? internal()
-  if (status >= 500) logFault('request_failed', { requestId }, error)
-  const body = { error: message, code, ...(details.length > 0 && { details }), requestId }
-  return jsonResponse(status, body, headers)
+/** What an error says, as a body. */
+export const errorBody = ({ message, code, details }: ApiError, requestId: string) => ({
+  error: message,
+  code,
+  ...(details.length > 0 && { details: [...details] }),
+  requestId,
+})
+
+/** An error that a part of a request made, its paths as they are in the whole. */
+export function errorWithin(place: string, { status, code, message, details }: ApiError): ApiError {
+  const placed = details.map(detail => ({ ...detail, path: [place, detail.path].filter(Boolean).join('.') }))
+  return status === 400 ? invalidRequest(placed) : new ApiError(status, code, message, { details: placed })
 }
 
-/** A JSON response that no cache keeps and no browser takes for anything else. */
-export function jsonResponse(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    },
-  })
+/** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every 5xx is logged. */
+export function errorResponse(error: unknown, requestId: string): Response {
+  const known = findApiError(error) ?? internal()
+  if (known.status >= 500) logFault('request_failed', { requestId }, error)
+  return jsonResponse(known.status, errorBody(known, requestId), known.headers)
 }

@@ -1,5 +1,12 @@
-import type * as v from 'valibot'
-import type { ErrorDetail } from './errors.ts'
+import * as v from 'valibot'
+import { type ErrorDetail, invalidRequest } from './errors.ts'
+
+/** What a schema makes of an input. 400 with every field at fault. */
+export function parse<Output>(schema: v.GenericSchema<unknown, Output>, input: unknown): Output {
+  const result = v.safeParse(schema, input, { abortPipeEarly: true })
+  if (result.success) return result.output
+  throw invalidRequest(validationDetails(result.issues))
+}
 
 /** Valibot's issues as the contract's details: dotted paths, and messages that tell a person what to mend. */
 export function validationDetails(issues: readonly v.BaseIssue<unknown>[]): ErrorDetail[] {

@@ -1,14 +1,24 @@
 import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
 import { type Labeller as LabellerFields, RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
+import { utf8Length } from '../domain/text.ts'
 import { documented, JsonObjectValue, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
-import { MAX_COMMENT_LENGTH, MAX_EMAIL_LENGTH, MAX_FEEDBACK_ID_LENGTH, MAX_NAME_LENGTH } from '../limits.ts'
-import { saveFeedback } from '../store/feedback.ts'
+import {
+  MAX_COMMENT_LENGTH,
+  MAX_CORRECTION_BYTES,
+  MAX_EMAIL_LENGTH,
+  MAX_FEEDBACK_ID_LENGTH,
+  MAX_NAME_LENGTH,
+} from '../limits.ts'
+import { type FeedbackDraft, type FeedbackOutcome, saveFeedback } from '../store/feedback.ts'
+import type { Project } from '../store/projects.ts'
+import type { Store } from '../store/store.ts'
 import { ingestProject } from './project.ts'
-import { TraceId } from './wire.ts'
+import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const NO_RATING = 'must be positive, negative or a number from 0.0 to 1.0'
 const Rating = v.union(
@@ -28,7 +38,16 @@ const Labeller = v.pipe(
   v.object({ name: v.optional(text(0, MAX_NAME_LENGTH)), email: v.optional(text(1, MAX_EMAIL_LENGTH)) }),
 )
 
-const Feedback = v.object({
+const Correction = v.pipe(
+  JsonObjectValue,
+  v.check(
+    value => utf8Length(JSON.stringify(value)) <= MAX_CORRECTION_BYTES,
+    `must have at most ${MAX_CORRECTION_BYTES} bytes as JSON`,
+  ),
+  v.metadata({ examples: [{ answer: 'The warranty is 24 months.' }] }),
+)
+
+export const Feedback = v.object({
   trace_id: TraceId,
   feedback_id: v.optional(
     v.pipe(text(1, MAX_FEEDBACK_ID_LENGTH), v.metadata({ description: "The client's own id: sent again, it updates" })),
@@ -36,10 +55,12 @@ const Feedback = v.object({
   span_id: v.optional(Uuid),
   rating: v.optional(Rating),
   comment: v.optional(text(0, MAX_COMMENT_LENGTH)),
-  correction: v.optional(JsonObjectValue),
+  correction: v.optional(Correction),
   labeller: v.optional(Labeller),
   timestamp: v.optional(Timestamp),
 })
+
+const TAKEN = 'This feedback_id belongs to another trace'
 
 const Saved = v.object({ status: v.literal('success'), feedback_id: v.string() })
 
@@ -49,12 +70,29 @@ export const createFeedback = endpoint({
   summary: 'Rate, comment on or correct a trace; with a feedback_id that is known, update the fields that are sent',
   scope: 'ingest',
   body: Feedback,
-  errors: { 404: 'Trace not found', 409: 'This feedback_id belongs to another trace' },
+  errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
   responses: { 200: Saved, 201: Saved },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
+  const draft = await feedbackDraft({ caller, store, project }, body, now)
+  const [outcome = 'trace_missing'] = await saveFeedback(store, [draft.fields])
+  return feedbackReply(draft, outcome)
+})
+
+/** A body as the store takes it, and the id that the client knows it by. */
+export interface NamedFeedback {
+  feedbackId: string
+  fields: FeedbackDraft
+}
+
+/** A body as the store takes it. Without an id of the client's, it is a new record each time. */
+export async function feedbackDraft(
+  { caller, store, project }: { caller: Caller; store: Store; project: Project },
+  body: v.InferOutput<typeof Feedback>,
+  receivedAt: number,
+): Promise<NamedFeedback> {
   const feedbackId = body.feedback_id ?? newId()
-  const outcome = await saveFeedback(store, {
+  const fields = {
     id: await feedbackUuid(project.id, feedbackId),
     traceUuid: await traceUuid(project.id, body.trace_id),
     spanId: body.span_id ?? null,
@@ -63,22 +101,20 @@ export const createFeedback = endpoint({
     correction: body.correction ?? null,
     labeller: body.labeller ?? null,
     timestamp: body.timestamp ?? null,
-    receivedAt: now,
+    receivedAt,
     fallbackUserId: caller.userId ?? caller.keyId,
     user: await userOf(body.labeller, store.organization.id),
-  })
-  const saved = { status: 'success', feedback_id: feedbackId } as const
-  switch (outcome) {
-    case 'created':
-      return { status: 201, body: saved }
-    case 'updated':
-      return { status: 200, body: saved }
-    case 'trace_missing':
-      throw notFound('Trace not found')
-    case 'on_other_trace':
-      throw conflict('This feedback_id belongs to another trace', 'feedback_id')
   }
-})
+  return { feedbackId, fields }
+}
+
+/** The answer to one piece of feedback. 404 where its trace is not there, 409 where its id is another trace's. */
+export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOutcome) {
+  if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
+  if (outcome === 'on_other_trace') throw conflict(TAKEN, 'feedback_id')
+  const body = { status: 'success' as const, feedback_id: feedbackId }
+  return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
+}
 
 /** The user that a labeller's e-mail stands for. */
 async function userOf(labeller: v.InferOutput<typeof Labeller> | undefined, organizationId: string) {

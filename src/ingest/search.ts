@@ -1,14 +1,14 @@
 import * as v from 'valibot'
-import { comparable } from '../domain/metadata.ts'
-import { IsoTime, isoTime, JsonObjectValue } from '../http/atoms.ts'
+import { comparableFields } from '../domain/metadata.ts'
+import { IsoTime, isoTime, StoredObject } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
-import { searchTraces as findTraces } from '../store/trace-search.ts'
+import { searchTraces as findTraces } from '../store/trace-list.ts'
 import { ingestProject } from './project.ts'
 import { Status, TraceId } from './wire.ts'
 
-const Query = v.looseObject({
+const Query = v.strictObject({
   group_id: v.optional(
     v.pipe(v.string(), v.metadata({ description: 'Conversation or session id, from the metadata' })),
   ),
@@ -27,13 +27,11 @@ const Query = v.looseObject({
   ),
 })
 
-const RESERVED = new Set(['name', 'status', 'limit'])
-
 const Hit = v.object({
   trace_id: TraceId,
   name: v.string(),
   status: Status,
-  metadata: JsonObjectValue,
+  metadata: StoredObject,
   timestamp: IsoTime,
 })
 
@@ -43,17 +41,16 @@ export const searchTraces = endpoint({
   summary: 'Find traces by name, status and any metadata field; all that are given must match',
   scope: ['ingest', 'read'],
   query: Query,
+  metadataPrefix: '',
   responses: { 200: v.object({ traces: v.array(Hit), count: v.number() }) },
-}).handle(async ({ query, searchParams, caller, store, headers }) => {
-  const { name, status, limit } = query
-  // Not from `query`: valibot leaves out fields named __proto__ or constructor, which metadata may have.
-  const filters = [...searchParams].filter(([field]) => !RESERVED.has(field))
-  const filterCount = searchParams.size - (searchParams.has('limit') ? 1 : 0)
-  if (filterCount === 0) throw badRequest('No search parameter given')
-  if (filterCount > MAX_SEARCH_FILTERS) throw badRequest(`At most ${MAX_SEARCH_FILTERS} search parameters are allowed`)
+}).handle(async ({ query, metadataFilters, caller, store, headers }) => {
+  const { group_id, name, status, limit } = query
+  const filters = group_id === undefined ? metadataFilters : [{ path: 'group_id', value: group_id }, ...metadataFilters]
+  const count = [name, status, ...filters].filter(filter => filter !== undefined).length
+  if (count === 0) throw badRequest('No search parameter given')
+  if (count > MAX_SEARCH_FILTERS) throw badRequest(`At most ${MAX_SEARCH_FILTERS} search parameters are allowed`)
   const project = await ingestProject({ caller, store, headers })
-  const fields = await Promise.all(filters.map(async ([path, value]) => ({ path, value: await comparable(value) })))
-  const found = await findTraces(store, project, { name, status, fields, limit })
+  const found = await findTraces(store, project, { name, status, fields: await comparableFields(filters) }, limit)
   const traces = found.map(({ traceId, name, status, metadata, timestamp }) => ({
     trace_id: traceId,
     name,

@@ -1,12 +1,16 @@
 import * as v from 'valibot'
 import { rootSpanUuid, traceUuid } from '../domain/ids.ts'
+import type { TraceCall } from '../domain/trace-status.ts'
 import { Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
+import { badRequest } from '../http/errors.ts'
+import type { Project } from '../store/projects.ts'
+import type { TraceDraft } from '../store/traces.ts'
 import { ingestProject } from './project.ts'
-import { recordCall } from './record-call.ts'
-import { Metadata, Status, TraceId, TraceName } from './wire.ts'
+import { type Recorded, recordCalls } from './record-calls.ts'
+import { METADATA_TOO_LARGE, Metadata, Status, TraceId, TraceName } from './wire.ts'
 
-const Trace = v.object({
+export const Trace = v.object({
   trace_id: TraceId,
   name: TraceName,
   timestamp: Timestamp,
@@ -31,9 +35,31 @@ export const postTrace = endpoint({
   },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
-  const { trace_id, name, timestamp, status, metadata, duration_ms } = body
-  const [id, rootSpanId] = await Promise.all([traceUuid(project.id, trace_id), rootSpanUuid(project.id, trace_id)])
-  const draft = { id, rootSpanId, traceId: trace_id, name, timestamp, receivedAt: now }
-  const warnings = await recordCall(store, project, draft, { status, metadata, durationMs: duration_ms ?? null })
-  return { status: 202, body: { status: 'accepted', trace_id, id, ...(warnings.length > 0 && { warnings }) } }
+  const draft = await traceDraft(project, body, now)
+  const call = traceCall(body)
+  return traceReply(draft, call, (await recordCalls(store, project, [{ draft, calls: [call] }])).get(draft.id))
 })
+
+type TraceBody = v.InferOutput<typeof Trace>
+
+/** What a call fixes for good if it is its trace's first. */
+export async function traceDraft(project: Project, body: TraceBody, now: number): Promise<TraceDraft> {
+  const { trace_id: traceId, name, timestamp } = body
+  const [id, rootSpanId] = await Promise.all([traceUuid(project.id, traceId), rootSpanUuid(project.id, traceId)])
+  return { id, rootSpanId, traceId, name, timestamp, receivedAt: now }
+}
+
+/** What a call says of a trace that may be there already. */
+export const traceCall = ({ status, metadata, duration_ms }: TraceBody): TraceCall => ({
+  status,
+  metadata,
+  durationMs: duration_ms ?? null,
+})
+
+/** The answer to one call. 400 where its metadata, merged with what is there, is too large. */
+export function traceReply({ id, traceId }: TraceDraft, call: TraceCall, recorded: Recorded | undefined) {
+  if (recorded?.tooLarge.has(call)) throw badRequest(METADATA_TOO_LARGE, 'metadata')
+  const { warnings = [] } = recorded ?? {}
+  const body = { status: 'accepted' as const, trace_id: traceId, id, ...(warnings.length > 0 && { warnings }) }
+  return { status: 202 as const, body }
+}

@@ -2,8 +2,16 @@ import * as v from 'valibot'
 import type { JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
-import { JsonObjectValue, text } from '../http/atoms.ts'
-import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS, MAX_TRACE_ID_LENGTH } from '../limits.ts'
+import { JsonObjectValue, JsonValue, text } from '../http/atoms.ts'
+import { tooLarge } from '../http/errors.ts'
+import {
+  MAX_JSON_DEPTH,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_OBSERVATION_BYTES,
+  MAX_SEARCHABLE_FIELDS,
+  MAX_TRACE_ID_LENGTH,
+} from '../limits.ts'
 
 /** The client's id of a trace. */
 export const TraceId = v.pipe(
@@ -15,7 +23,26 @@ export const TraceId = v.pipe(
   v.metadata({ examples: ['trace_0123456789abcdef012345'] }),
 )
 
+export const TRACE_NOT_FOUND = 'Trace not found'
+export const TOO_LARGE = 'Observation data too large'
+
+/** A value to be stored, as its JSON. Measured before anything else of the body is judged: too large is a 413, whatever else is wrong. */
+export const JsonPayload = v.pipe(
+  JsonValue,
+  v.metadata({
+    description: `Any JSON value of at most ${MAX_OBSERVATION_BYTES} bytes, nested at most ${MAX_JSON_DEPTH} deep`,
+  }),
+  v.transform(value => {
+    const json = JSON.stringify(value)
+    if (utf8Length(json) > MAX_OBSERVATION_BYTES) throw tooLarge(TOO_LARGE)
+    return json
+  }),
+)
+
 export const TraceName = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['support-answer'] }))
+
+/** A step of a pipeline. */
+export const StepId = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['generate-answer'] }))
 
 export const Status = v.picklist(TRACE_STATUSES)
 

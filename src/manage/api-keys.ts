@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { SCOPES } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
-import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
 import { MAX_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
@@ -33,8 +33,10 @@ export const listApiKeys = endpoint({
     list: ['api-keys', store.organization.id],
     query,
     place: ['number'],
-    read: (limit, after) => readApiKeys(store, caller.project, { limit, after: Number(after?.[0] ?? 0) }),
-    placeOf: ({ key }) => [key],
+    read: async (limit, after) => {
+      const page = { limit: limit + 1, after: Number(after?.[0] ?? 0) }
+      return firstOf(await readApiKeys(store, caller.project, page), limit, ({ key }) => [key])
+    },
   })
   return { status: 200, body: { apiKeys: items.map(toApiKey), nextCursor } }
 })

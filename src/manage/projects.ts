@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { newId } from '../domain/ids.ts'
 import { Slug } from '../http/atoms.ts'
-import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, forbidden } from '../http/errors.ts'
 import { addProject, listProjects as readProjects } from '../store/projects.ts'
@@ -22,8 +22,10 @@ export const listProjects = endpoint({
     list: ['projects', store.organization.id],
     query,
     place: ['number'],
-    read: (limit, after) => readProjects(store, { limit, after: Number(after?.[0] ?? 0) }),
-    placeOf: ({ key }) => [key],
+    read: async (limit, after) => {
+      const page = { limit: limit + 1, after: Number(after?.[0] ?? 0) }
+      return firstOf(await readProjects(store, page), limit, ({ key }) => [key])
+    },
   })
   return { status: 200, body: { projects: items.map(toProject), nextCursor } }
 })

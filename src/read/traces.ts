@@ -1,33 +1,66 @@
 import * as v from 'valibot'
 import { requireProject } from '../auth/require-project.ts'
-import { Uuid } from '../http/atoms.ts'
+import { RATINGS } from '../domain/feedback.ts'
+import { comparableFields } from '../domain/metadata.ts'
+import { TRACE_STATUSES } from '../domain/trace-status.ts'
+import { Timestamp, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { forbidden, notFound } from '../http/errors.ts'
+import { badRequest, forbidden, notFound } from '../http/errors.ts'
+import { MAX_SEARCH_FILTERS } from '../limits.ts'
 import { isForeignTrace } from '../store/ownership.ts'
 import { findTraceDetail } from '../store/trace-detail.ts'
-import { listTraces as readTraces } from '../store/traces.ts'
+import { listTraces as readTraces } from '../store/trace-list.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Trace, TraceItem, toTrace, toTraceItem } from './wire.ts'
+
+/** The query parameters by which lists of traces, and of what belongs to them, are filtered. */
+const traceFilters = {
+  status: v.optional(v.picklist(TRACE_STATUSES)),
+  name: v.optional(v.string()),
+  from: v.optional(v.pipe(Timestamp, v.metadata({ description: 'Traces from this time on' }))),
+  to: v.optional(v.pipe(Timestamp, v.metadata({ description: 'Traces before this time' }))),
+  stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span of this step' }))),
+  promptVersionId: v.optional(v.pipe(Uuid, v.metadata({ description: 'Traces with a span that used this version' }))),
+  hasFeedback: v.optional(
+    v.pipe(
+      v.picklist(['true', 'false']),
+      v.transform(value => value === 'true'),
+    ),
+  ),
+  rating: v.optional(
+    v.pipe(
+      v.picklist(RATINGS),
+      v.metadata({ description: 'Traces with such feedback; a number above 0.5 is positive, one below it negative' }),
+    ),
+  ),
+}
 
 export const listTraces = endpoint({
   method: 'GET',
   path: '/api/traces',
   summary: "List a project's traces, newest first",
   scope: 'read',
-  query: v.strictObject({ ...projectSelector, ...pageParameters }),
+  query: v.strictObject({ ...projectSelector, ...traceFilters, ...pageParameters }),
+  metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ traces: v.array(TraceItem), nextCursor: NextCursor }) },
 }).handle(async context => {
-  const { query, store } = context
+  const { query, metadataFilters, store } = context
+  if (metadataFilters.length > MAX_SEARCH_FILTERS) {
+    throw badRequest(`At most ${MAX_SEARCH_FILTERS} metadata filters are allowed`)
+  }
   const project = await selectedProject(context, query)
+  const filter = { ...query, fields: await comparableFields(metadataFilters) }
   const { items, nextCursor } = await pageOf({
     list: ['traces', store.organization.id, project.id],
     query,
     place: ['number', 'string'],
-    read: (limit, after) =>
-      readTraces(store, project, { limit, after: after && { timestamp: Number(after[0]), id: String(after[1]) } }),
-    placeOf: ({ timestamp, id }) => [timestamp, id],
+    read: async (limit, after) => {
+      const position = after && { timestamp: Number(after[0]), id: String(after[1]) }
+      const { items, nextPlace } = await readTraces(store, project, filter, { limit, after: position })
+      return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
+    },
   })
   return { status: 200, body: { traces: items.map(toTraceItem), nextCursor } }
 })
@@ -38,9 +71,18 @@ export const getTrace = endpoint({
   summary: 'Read a trace with its spans and feedback',
   scope: 'read',
   params: v.object({ traceId: Uuid }),
+  query: v.strictObject({
+    payloads: v.optional(
+      v.pipe(
+        v.picklist(['full', 'preview']),
+        v.metadata({ description: 'preview: strings past 256 bytes cut, large values as the beginning of their JSON' }),
+      ),
+      'full',
+    ),
+  }),
   responses: { 200: Trace },
-}).handle(async ({ params, caller, store, registry }) => {
-  const trace = await findTraceDetail(store, params.traceId)
+}).handle(async ({ params, query, caller, store, registry }) => {
+  const trace = await findTraceDetail(store, params.traceId, query.payloads)
   if (!trace) throw (await isForeignTrace(registry, store.organization, params.traceId)) ? forbidden() : notFound()
   requireProject(caller, trace.projectKey)
   return { status: 200, body: toTrace(trace) }

@@ -1,11 +1,12 @@
-import { and, eq, notExists, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { chunksOf } from './chunks.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, liveTraceKey, notBefore } from './traces.ts'
+import { isLive } from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -24,36 +25,61 @@ export interface FeedbackDraft {
   user: { id: string; email: string; name: string } | null
 }
 
-type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_other_trace'
+export type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_other_trace'
 
 /**
- * Stores feedback, or updates the fields that it sends where the record is there. One round trip, two where refused.
- * `on_other_trace`: another live trace has the record with this id.
+ * Stores feedback, or updates the fields that it sends where the record is there. One round trip, two where some is
+ * refused. No two drafts may have the same id. `on_other_trace`: another live trace has the record with this id.
  */
-export async function saveFeedback(store: Store, draft: FeedbackDraft): Promise<FeedbackOutcome> {
-  const { database } = store
+export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackOutcome[]> {
+  const outcomes = new Map<string, FeedbackOutcome>()
   const createdBy = newRevision()
-  const userId = draft.user?.id ?? draft.fallbackUserId
-  const target = isLive(store, eq(traces.id, draft.traceUuid), notExists(onOtherTrace(store, draft)))
-  const upsert = database
+  // An update keeps its time unless one is sent, which the statement, not its rows, must say.
+  for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
+    for (const { items, json } of chunksOf(group, rowOf)) {
+      const upsert = upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null })
+      const touch = touchTraces(store, items)
+      const labellers = items.filter(({ user }) => user !== null)
+      const [rows] = await (labellers.length === 0
+        ? store.database.batch([upsert, touch])
+        : store.database.batch([upsert, touch, addLabellers(store, labellers)]))
+      for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
+    }
+  }
+  const refused = drafts.filter(({ id }) => !outcomes.has(id))
+  const taken = refused.length === 0 ? new Set<string>() : await takenElsewhere(store, refused)
+  for (const { id } of refused) outcomes.set(id, taken.has(id) ? 'on_other_trace' : 'trace_missing')
+  return drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing')
+}
+
+const rowOf = (draft: FeedbackDraft) => [
+  draft.traceUuid,
+  draft.id,
+  draft.spanId,
+  draft.user?.id ?? draft.fallbackUserId,
+  jsonOrNull(draft.rating),
+  draft.comment,
+  jsonOrNull(draft.correction),
+  jsonOrNull(draft.labeller),
+  draft.timestamp ?? Math.floor(draft.receivedAt),
+  draft.receivedAt,
+]
+
+const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
+
+/** Inserts rows in the order of `rowOf`, each guarded by its trace, and returns those that are there after. */
+const upsertFeedback = (
+  store: Store,
+  rows: string,
+  { createdBy, withTime }: { createdBy: string; withTime: boolean },
+) =>
+  store.database
     .insert(feedback)
     .select(
-      database
-        .select({
-          id: sql<string>`${draft.id}`.as('id'),
-          traceKey: traces.key,
-          spanId: sql<string | null>`${draft.spanId}`.as('span_id'),
-          userId: sql<string>`${userId}`.as('user_id'),
-          rating: sql<string | null>`${jsonOrNull(draft.rating)}`.as('rating'),
-          comment: sql<string | null>`${draft.comment}`.as('comment'),
-          correction: sql<string | null>`${jsonOrNull(draft.correction)}`.as('correction'),
-          labeller: sql<string | null>`${jsonOrNull(draft.labeller)}`.as('labeller'),
-          timestamp: sql<number>`${draft.timestamp ?? draft.receivedAt}`.as('timestamp'),
-          receivedAt: sql<number>`${draft.receivedAt}`.as('received_at'),
-          createdBy: sql<string>`${createdBy}`.as('created_by'),
-        })
-        .from(traces)
-        .where(target),
+      sql`select item.value ->> 1, ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5,
+          item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}
+        from json_each(${rows}) as item cross join ${traces}
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and not exists ${onOtherTrace(store)}`,
     )
     .onConflictDoUpdate({
       target: [feedback.id, feedback.traceKey],
@@ -63,61 +89,58 @@ export async function saveFeedback(store: Store, draft: FeedbackDraft): Promise<
         comment: sql`coalesce(excluded.comment, ${feedback.comment})`,
         correction: sql`coalesce(excluded.correction, ${feedback.correction})`,
         labeller: sql`coalesce(excluded.labeller, ${feedback.labeller})`,
-        ...(draft.labeller && { userId }),
-        ...(draft.timestamp !== null && { timestamp: draft.timestamp }),
+        userId: sql`iif(excluded.labeller is null, ${feedback.userId}, excluded.user_id)`,
+        ...(withTime && { timestamp: sql`excluded.timestamp` }),
       },
     })
-    .returning({ createdBy: feedback.createdBy })
-  const touchTrace = database
-    .update(traces)
-    .set({ updatedAt: notBefore(draft.receivedAt) })
-    .where(target)
-  for (;;) {
-    const [[row]] = await (draft.user
-      ? database.batch([upsert, touchTrace, addLabeller(store, draft, draft.user)])
-      : database.batch([upsert, touchTrace]))
-    if (row) return row.createdBy === createdBy ? 'created' : 'updated'
-    const [[trace], [other]] = await database.batch([liveTraceKey(store, draft.traceUuid), onOtherTrace(store, draft)])
-    if (!trace) return 'trace_missing'
-    if (other) return 'on_other_trace'
-    // Whatever stood in the way is gone since.
-  }
+    .returning({ id: feedback.id, createdBy: feedback.createdBy })
+
+/** Which of the refused drafts' ids another live trace has, of those whose own trace is there. */
+async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): Promise<Set<string>> {
+  const rows = JSON.stringify(refused.map(({ traceUuid, id }) => [traceUuid, id]))
+  const taken = await store.database.all<{ id: string }>(sql`
+    select item.value ->> 1 as id from json_each(${rows}) as item cross join ${traces}
+    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and exists ${onOtherTrace(store)}`)
+  return new Set(taken.map(({ id }) => id))
 }
 
-const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
-
-/** The record with this id on a live trace other than the named one; on a deleted trace it no longer counts. */
-function onOtherTrace({ database, organization }: Store, { id, traceUuid }: FeedbackDraft) {
+/** The record that a row names on a live trace other than the row's; on a deleted trace it no longer counts. */
+function onOtherTrace({ database, organization }: Store) {
   const other = alias(traces, 'other')
+  const elsewhere = alias(feedback, 'elsewhere')
   return database
-    .select({ id: feedback.id })
-    .from(feedback)
-    .innerJoin(other, eq(other.key, feedback.traceKey))
+    .select({ id: elsewhere.id })
+    .from(elsewhere)
+    .innerJoin(other, eq(other.key, elsewhere.traceKey))
     .where(
       and(
-        eq(feedback.id, id),
+        sql`${elsewhere.id} = item.value ->> 1`,
         eq(other.organizationKey, organization.key),
-        sql`${other.deletedAt} is null and ${other.id} <> ${traceUuid}`,
+        sql`${other.deletedAt} is null and ${other.id} <> item.value ->> 0`,
       ),
     )
 }
 
+/** The rows of a statement's drafts that were stored. */
+const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
+  from json_each(${JSON.stringify(drafts.map(draft => [draft.traceUuid, draft.id, ...row(draft)]))}) as item
+  cross join ${traces} cross join ${feedback}
+  where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+    and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = item.value ->> 1`
+
+/** Moves the time of update of the traces whose feedback was stored. */
+const touchTraces = (store: Store, drafts: readonly FeedbackDraft[]) =>
+  store.database
+    .update(traces)
+    .set({ updatedAt: sql`max(${traces.updatedAt}, ${Math.floor(drafts[0]?.receivedAt ?? 0)})` })
+    .where(sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`)
+
 /** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. */
-const addLabeller = (store: Store, draft: FeedbackDraft, user: NonNullable<FeedbackDraft['user']>) =>
+const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .insert(users)
     .select(
-      store.database
-        .select({
-          organizationKey: sql<number>`${store.organization.key}`.as('organization_key'),
-          id: sql<string>`${user.id}`.as('id'),
-          email: sql<string>`${user.email}`.as('email'),
-          name: sql<string>`${user.name}`.as('name'),
-          createdAt: sql<number>`${draft.receivedAt}`.as('created_at'),
-        })
-        .from(feedback)
-        .innerJoin(traces, eq(traces.key, feedback.traceKey))
-        .where(and(eq(feedback.id, draft.id), isLive(store, eq(traces.id, draft.traceUuid))))
-        .limit(1),
+      sql`select ${store.organization.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5
+        ${stored(store, drafts, ({ user, receivedAt }) => [user?.id, user?.email, user?.name, Math.floor(receivedAt)])}`,
     )
     .onConflictDoNothing()

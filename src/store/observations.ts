@@ -1,9 +1,10 @@
 import { and, eq, ne, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
-import { discardValue, inlineValue, needsObject, putValue, type StoredValue } from './payloads.ts'
+import { chunksOf } from './chunks.ts'
+import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, liveTraceKey } from './traces.ts'
+import { isLive, traceUuidOf } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -13,83 +14,79 @@ export interface ObservationDraft {
   spanId: string | null
   type: ObservationType
   stateKey: string | null
-  /** The value as JSON. */
-  json: string
+  data: NewValue
   timestamp: number
   receivedAt: number
 }
 
 /**
- * Stores an observation, under its trace or not at all; sent again with the same id, the first one stays. A small one is
- * one round trip and one row, two rows for the first output of a span. Returns false where there is no such trace.
+ * Stores observations, each under its trace or not at all; sent again with the same id, the first one stays. Returns for
+ * each whether its trace is there. Small ones are one round trip and one row each, two rows for a span's first output.
  */
-export async function addObservation(store: Store, draft: ObservationDraft): Promise<boolean> {
-  if (!needsObject(draft.json)) {
-    return (await insertObservation(store, draft, inlineValue(draft.json), undefined)) !== undefined
+export async function addObservations(
+  store: Store,
+  drafts: readonly ObservationDraft[],
+  placement: Placement,
+): Promise<boolean[]> {
+  const placed = drafts.flatMap(draft => {
+    const data = placement.get(draft.data)
+    return data ? [{ draft, data }] : []
+  })
+  const stored = new Set<string>()
+  for (const { items, json } of chunksOf(placed, rowOf)) {
+    const outputs = items.map(({ draft }) => draft).filter(({ type }) => type === 'output')
+    const insert = insertObservations(store, json)
+    const rows =
+      outputs.length === 0 ? await insert : (await store.database.batch([insert, markReviewable(store, outputs)]))[0]
+    for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
   }
-  for (;;) {
-    const [trace] = await liveTraceKey(store, draft.traceUuid)
-    if (!trace) return false
-    const value = await putValue(store, trace.key, draft.json)
-    const stored = await insertObservation(store, draft, value, trace.key)
-    if (stored?.dataRef === value.ref) return true
-    await discardValue(store, trace.key, value)
-    if (stored) return true
-    // The trace was deleted since, and the object would be purged with it: if it was created anew, start again there.
-  }
+  return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
 }
 
-/** The row that now has this id, ours or an earlier one; undefined where the trace is not there. */
-async function insertObservation(
-  store: Store,
-  draft: ObservationDraft,
-  value: StoredValue,
-  traceKey: number | undefined,
-): Promise<{ dataRef: string | null } | undefined> {
-  const { database } = store
-  const insert = database
+const rowOf = ({ draft, data }: { draft: ObservationDraft; data: PlacedValue }) => [
+  draft.traceUuid,
+  data.traceKey,
+  draft.id,
+  draft.spanId,
+  draft.type,
+  draft.stateKey,
+  data.text,
+  data.ref,
+  draft.timestamp,
+  draft.receivedAt,
+]
+
+/** Inserts rows in the order of `rowOf`, guarded by their traces, and returns those that are there after. */
+const insertObservations = (store: Store, rows: string) =>
+  store.database
     .insert(observations)
     .select(
-      database
-        .select({
-          traceKey: traces.key,
-          id: sql<string>`${draft.id}`.as('id'),
-          spanId: sql<string | null>`${draft.spanId}`.as('span_id'),
-          type: sql<ObservationType>`${draft.type}`.as('type'),
-          stateKey: sql<string | null>`${draft.stateKey}`.as('state_key'),
-          data: sql<string>`${value.text}`.as('data'),
-          dataRef: sql<string | null>`${value.ref}`.as('data_ref'),
-          timestamp: sql<number>`${draft.timestamp}`.as('timestamp'),
-          receivedAt: sql<number>`${draft.receivedAt}`.as('received_at'),
-        })
-        .from(traces)
-        .where(
-          isLive(store, eq(traces.id, draft.traceUuid), traceKey === undefined ? undefined : eq(traces.key, traceKey)),
-        ),
+      sql`select ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6,
+          item.value ->> 7, item.value ->> 8, item.value ->> 9
+        from json_each(${rows}) as item cross join ${traces}
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+          and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}`,
     )
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
-    .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: draft.id } })
-    .returning({ dataRef: observations.dataRef })
-  if (draft.type !== 'output') {
-    const [row] = await insert
-    return row
-  }
-  const [[row]] = await database.batch([insert, markReviewable(store, draft)])
-  return row
-}
+    .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
+    .returning({ id: observations.id, traceUuid: traceUuidOf(observations.traceKey) })
 
+/** An observation whose span has an output now, unless that is null: null is no output. */
 const isOutput = and(eq(observations.type, 'output'), ne(observations.data, 'null'))
 
 /** A span with an output is one to review. Of a repeated id the first body counts, which may be no output. */
-function markReviewable(store: Store, { id, traceUuid }: ObservationDraft) {
+function markReviewable(store: Store, drafts: readonly ObservationDraft[]) {
   const { database } = store
-  const output = database
-    .select({ spanId: sql`coalesce(${observations.spanId}, ${traces.rootSpanId})`, traceKey: traces.key })
-    .from(traces)
-    .innerJoin(observations, eq(observations.traceKey, traces.key))
-    .where(isLive(store, eq(traces.id, traceUuid), eq(observations.id, id), isOutput))
+  const ids = JSON.stringify(drafts.map(({ traceUuid, id }) => [traceUuid, id]))
   return database
     .update(spans)
     .set({ hasOutput: true })
-    .where(and(sql`(${spans.id}, ${spans.traceKey}) in (${output})`, eq(spans.hasOutput, false)))
+    .where(
+      sql`(${spans.id}, ${spans.traceKey}) in (
+        select coalesce(${observations.spanId}, ${traces.rootSpanId}), ${traces.key}
+        from json_each(${ids}) as item cross join ${traces} cross join ${observations}
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+          and ${observations.traceKey} = ${traces.key} and ${observations.id} = item.value ->> 1 and ${isOutput})
+        and ${spans.hasOutput} = 0`,
+    )
 }

@@ -1,5 +1,5 @@
 import { and, eq, isNull, ne } from 'drizzle-orm'
-import { projects, traces } from './schema.ts'
+import { apiKeys, projects, spans, traces, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
 /*
@@ -14,6 +14,34 @@ export async function isForeignTrace({ database }: Registry, own: Organization, 
     .select({ key: traces.key })
     .from(traces)
     .where(and(eq(traces.id, id), isNull(traces.deletedAt), ne(traces.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/** Whether another organization has a span with this id. */
+export async function isForeignSpan({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: traces.key })
+    .from(spans)
+    .innerJoin(traces, eq(traces.key, spans.traceKey))
+    .where(and(eq(spans.id, id), isNull(traces.deletedAt), ne(traces.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/** Whether another organization has an API key with this id. */
+export async function isForeignApiKey({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: apiKeys.key })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), ne(apiKeys.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/** Whether another organization has a prompt or a knowledge doc with this id. */
+export async function isForeignText({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: versionedTexts.key })
+    .from(versionedTexts)
+    .where(and(eq(versionedTexts.id, id), ne(versionedTexts.organizationKey, own.key)))
   return rows.length > 0
 }
 

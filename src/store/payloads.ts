@@ -1,9 +1,10 @@
 import { newId } from '../domain/ids.ts'
-import type { Json } from '../domain/json.ts'
-import { utf8Length } from '../domain/text.ts'
-import { DISCARD_PATIENCE_MS, INLINE_BYTES, MAX_PARALLEL_READS, PREVIEW_BYTES } from '../limits.ts'
-import { patiently, within } from './patience.ts'
+import { cutStrings } from '../domain/json.ts'
+import { cutText, utf8Length } from '../domain/text.ts'
+import { INLINE_BYTES, MAX_DETAIL_BYTES, MAX_DETAIL_OBJECTS, MAX_PARALLEL_CALLS, PREVIEW_BYTES } from '../limits.ts'
+import { patiently } from './patience.ts'
 import type { Store } from './store.ts'
+import { liveTraceKeys } from './traces.ts'
 
 /** A value as a row holds it: its JSON, or the JSON's first bytes and a reference to the whole in R2. */
 export interface StoredValue {
@@ -12,52 +13,152 @@ export interface StoredValue {
   ref: string | null
 }
 
-/** Whether a value's JSON is too large for its row. */
-export const needsObject = (json: string): boolean => json.length * 3 > INLINE_BYTES && utf8Length(json) > INLINE_BYTES
-
-export const inlineValue = (json: string): StoredValue => ({ text: json, ref: null })
-
-/**
- * Puts a large value (as JSON) of a trace into R2 and says how its row refers to it. The object's name is new, so no
- * attempt overwrites another's. Put before the row that refers to it.
- */
-export async function putValue(store: Store, traceKey: number, json: string): Promise<StoredValue> {
-  const name = newId()
-  const bytes = new TextEncoder().encode(json)
-  await patiently(store.patience, () => store.payloads.put(objectKey(store, traceKey, name), bytes))
-  return { text: preview(json), ref: `${name}:0:${bytes.byteLength}` }
+/** A value (as JSON) that is to be stored under a trace. */
+export interface NewValue {
+  traceUuid: string
+  json: string
 }
 
-/** Removes the object behind a reference that no row took. If that fails, it lies there until its trace is purged. */
-export async function discardValue(store: Store, traceKey: number, { ref }: StoredValue): Promise<void> {
-  if (ref === null) return
-  const key = objectKey(store, traceKey, parseRef(ref).name)
-  await within(DISCARD_PATIENCE_MS, () => store.payloads.delete(key)).catch(() => undefined)
+/** A value in its place; in R2, with the key of the trace in whose folder it lies: a row of no other one may name it. */
+export interface PlacedValue extends StoredValue {
+  traceKey: number | null
 }
 
+/** Where each new value lies; those are missing that are large and whose trace is not there. */
+export type Placement = ReadonlyMap<NewValue, PlacedValue>
+
 /**
- * A trace's stored values, in order: those in R2 fetched, a few at a time. Undefined where an object is gone, as it is
- * when the trace is purged meanwhile.
+ * Finds each value its place, before the rows that refer to it: small ones in their row, the large ones of each trace in
+ * one object in R2. The object's name is new, so no attempt overwrites another's; where no row comes to name it, the
+ * sweep of orphans removes it.
  */
-export async function readValues(
-  store: Store,
-  traceKey: number,
-  values: readonly StoredValue[],
-): Promise<Json[] | undefined> {
-  const texts: (string | undefined)[] = values.map(({ text }) => text)
-  const away = values.flatMap(({ ref }, index) => (ref === null ? [] : [{ index, ...parseRef(ref) }])).values()
-  const readers = Array.from({ length: MAX_PARALLEL_READS }, async () => {
-    for (const { index, name, offset, length } of away) {
-      texts[index] = await readObject(store, objectKey(store, traceKey, name), { offset, length })
+export async function placeValues(store: Store, values: readonly NewValue[]): Promise<Placement> {
+  const placement = new Map<NewValue, PlacedValue>()
+  for (const value of values) {
+    if (!needsObject(value.json)) placement.set(value, { text: value.json, ref: null, traceKey: null })
+  }
+  const large = Map.groupBy(
+    values.filter(value => !placement.has(value)),
+    ({ traceUuid }) => traceUuid,
+  )
+  if (large.size === 0) return placement
+  const traceKeys = await liveTraceKeys(store, [...large.keys()])
+  await eachInParallel(large, async ([traceUuid, values]) => {
+    const traceKey = traceKeys.get(traceUuid)
+    if (traceKey === undefined) return
+    const name = newId()
+    const parts = values.map(({ json }) => new TextEncoder().encode(json))
+    const object = await new Blob(parts).arrayBuffer()
+    await patiently(store.patience, () => store.payloads.put(objectKey(store, traceKey, name), object))
+    let offset = 0
+    for (const [index, value] of values.entries()) {
+      const length = parts[index]?.byteLength ?? 0
+      placement.set(value, {
+        text: cutText(value.json, PREVIEW_BYTES),
+        ref: `${name}:${offset}:${length}`,
+        traceKey,
+      })
+      offset += length
     }
   })
-  await Promise.all(readers)
-  const found = texts.filter(text => text !== undefined)
-  return found.length === texts.length ? found.map(text => JSON.parse(text)) : undefined
+  return placement
 }
 
-const readObject = (store: Store, key: string, range: R2Range): Promise<string | undefined> =>
-  patiently(store.patience, async () => (await store.payloads.get(key, { range }))?.text())
+/** Whether a value's JSON is too large for its row. */
+const needsObject = (json: string): boolean => json.length * 3 > INLINE_BYTES && utf8Length(json) > INLINE_BYTES
+
+/** A stored value as an answer shows it: its JSON, or a preview of it, which is JSON too. */
+export interface ShownValue {
+  text: string
+  isWhole: boolean
+}
+
+/** A stored value as a query gave it. `isCut`: only the first characters of what the row holds. */
+export interface FoundValue extends StoredValue {
+  isCut?: boolean
+}
+
+/**
+ * What an answer shows of a trace's stored values. `full`: the values, those in R2 fetched a few at a time; what comes
+ * after 32 MiB or 1,000 fetched values is shown as a preview. `preview`: strings past 256 bytes are cut, and a value in
+ * R2 is its JSON's beginning, as a string.
+ * Undefined where an object is gone, as it is when the trace is purged meanwhile.
+ */
+export async function showValues(
+  store: Store,
+  traceKey: number,
+  values: readonly FoundValue[],
+  mode: 'full' | 'preview',
+): Promise<ReadonlyMap<FoundValue, ShownValue> | undefined> {
+  const shown = new Map<FoundValue, ShownValue>()
+  const away: FoundValue[] = []
+  let bytes = 0
+  for (const value of values) {
+    if (value.ref !== null && mode === 'full') away.push(value)
+    else if (value.ref !== null || value.isCut) shown.set(value, previewOf(value))
+    else shown.set(value, mode === 'full' ? whole(value.text) : withStringsCut(value.text))
+    bytes += value.text.length
+  }
+  const fetched: FoundValue[] = []
+  for (const value of away) {
+    bytes += parseRef(value.ref).length
+    if (bytes <= MAX_DETAIL_BYTES && fetched.length < MAX_DETAIL_OBJECTS) fetched.push(value)
+    else shown.set(value, previewOf(value))
+  }
+  await eachInParallel(rangesOf(fetched), async ({ name, offset, length, values }) => {
+    const range = { offset, length }
+    const found = await patiently(store.patience, async () =>
+      (await store.payloads.get(objectKey(store, traceKey, name), { range }))?.bytes(),
+    )
+    if (!found) return
+    for (const value of values) {
+      const { offset: start, length } = parseRef(value.ref)
+      shown.set(value, whole(decoder.decode(found.subarray(start - offset, start - offset + length))))
+    }
+  })
+  return values.every(value => shown.has(value)) ? shown : undefined
+}
+
+const decoder = new TextDecoder()
+
+const whole = (text: string): ShownValue => ({ text, isWhole: true })
+const previewOf = ({ text }: StoredValue): ShownValue => ({
+  text: JSON.stringify(cutText(text, PREVIEW_BYTES)),
+  isWhole: false,
+})
+
+function withStringsCut(text: string): ShownValue {
+  // Three bytes are the most that a unit takes: so short a text holds no string to cut.
+  if (text.length * 3 <= PREVIEW_BYTES) return whole(text)
+  const value = JSON.parse(text)
+  const cut = cutStrings(value, PREVIEW_BYTES)
+  return cut === value ? whole(text) : { text: JSON.stringify(cut), isWhole: false }
+}
+
+/** One read of an object and the values in it. */
+interface ObjectRange {
+  name: string
+  offset: number
+  length: number
+  values: FoundValue[]
+}
+
+/** The reads that fetch values: those that lie side by side in one object, as a batch puts them, come in one. */
+function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
+  const ranges: ObjectRange[] = []
+  const placed = values.map(value => ({ value, ...parseRef(value.ref) }))
+  placed.sort((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : left.offset - right.offset))
+  for (const { value, name, offset, length } of placed) {
+    const last = ranges.at(-1)
+    if (last?.name === name && last.offset + last.length === offset) {
+      last.length += length
+      last.values.push(value)
+    } else {
+      ranges.push({ name, offset, length, values: [value] })
+    }
+  }
+  return ranges
+}
 
 /** Deletes every object of a trace. Returns whether any may be left. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {
@@ -67,17 +168,19 @@ export async function deleteValues(store: Store, traceKey: number): Promise<bool
   return page.truncated
 }
 
-/** The first bytes of a JSON text, cut between characters. */
-function preview(json: string): string {
-  const bytes = new TextEncoder().encode(json.slice(0, PREVIEW_BYTES)).subarray(0, PREVIEW_BYTES)
-  // A character cut in two is left out rather than shown as a replacement character.
-  return new TextDecoder().decode(bytes, { stream: true })
+/** Runs a task for each item, as many at a time as a Worker has connections. */
+async function eachInParallel<Item>(items: Iterable<Item>, task: (item: Item) => Promise<void>): Promise<void> {
+  const queue = [...items].values()
+  const workers = Array.from({ length: MAX_PARALLEL_CALLS }, async () => {
+    for (const item of queue) await task(item)
+  })
+  await Promise.all(workers)
 }
 
 const tracePrefix = ({ organization }: Store, traceKey: number) => `${organization.id}/${traceKey}/`
 const objectKey = (store: Store, traceKey: number, name: string) => tracePrefix(store, traceKey) + name
 
-function parseRef(ref: string): { name: string; offset: number; length: number } {
-  const [name = '', offset, length] = ref.split(':')
+function parseRef(ref: string | null): { name: string; offset: number; length: number } {
+  const [name = '', offset, length] = (ref ?? '').split(':')
   return { name, offset: Number(offset), length: Number(length) }
 }

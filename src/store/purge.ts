@@ -56,7 +56,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   }
   const { fields } = await searchableFields(tombstone.metadata)
   await database.batch([
-    deleteTraceFields(store, fields, isTombstone),
+    deleteTraceFields(store, [{ id: tombstone.id, fields }], isTombstone),
     database.delete(spans).where(and(eq(spans.id, tombstone.rootSpanId), eq(spans.traceKey, traceKey))),
     database.delete(traces).where(isTombstone),
   ])

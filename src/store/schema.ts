@@ -2,7 +2,9 @@ import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
+import { TEXT_KINDS } from '../domain/versioned-text.ts'
 
 /*
  * `id` is public (a UUID); `key` is internal (an integer, short in every index). Times are milliseconds since 1970.
@@ -36,7 +38,7 @@ export const projects = sqliteTable(
   ],
 )
 
-/** `id` is derived from the e-mail, so that it also keeps e-mails unique. */
+/** `id` is derived from the e-mail, so that one e-mail is one user however it is first seen. */
 export const users = sqliteTable(
   'users',
   {
@@ -46,7 +48,10 @@ export const users = sqliteTable(
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
   },
-  table => [primaryKey({ columns: [table.organizationKey, table.id] })],
+  table => [
+    primaryKey({ columns: [table.organizationKey, table.id] }),
+    uniqueIndex('users_by_email').on(table.organizationKey, table.email),
+  ],
 )
 
 export const apiKeys = sqliteTable(
@@ -108,7 +113,8 @@ export const traces = sqliteTable(
   },
   table => [
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
-    index('traces_by_time').on(table.projectKey, table.timestamp, table.id).where(isNull(table.deletedAt)),
+    // The name is in it so that a search by name reads no row that it does not return; it never changes.
+    index('traces_by_time').on(table.projectKey, table.timestamp, table.id, table.name).where(isNull(table.deletedAt)),
     index('traces_to_purge').on(table.purgeDueAt).where(isNotNull(table.purgeDueAt)),
   ],
 )
@@ -126,20 +132,33 @@ export const traceFields = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.path, table.value, table.timestamp, table.traceKey] })],
 )
 
-/** The root span is found by its id, which the trace's row holds; only the others need the index by trace. */
+/**
+ * The root span is found by its id, which the trace's row holds; only the others need the index by trace. What a client
+ * has not given yet is null.
+ */
 export const spans = sqliteTable(
   'spans',
   {
     id: text('id').notNull(),
     traceKey: integer('trace_key').notNull(),
     isRoot: integer('is_root', { mode: 'boolean' }).notNull(),
+    /** Null: a span without parent, which hangs under the root. */
     parentId: text('parent_id'),
     stepId: text('step_id').notNull(),
     timestamp: integer('timestamp').notNull(),
     promptVersionId: text('prompt_version_id'),
-    metadata: text('metadata', { mode: 'json' }).$type<JsonObject>().notNull(),
+    metadata: text('metadata', { mode: 'json' }).$type<JsonObject>(),
     /** Whether an output arrived: such spans are what there is to review. */
     hasOutput: integer('has_output', { mode: 'boolean' }).notNull().default(false),
+    status: text('status', { enum: SPAN_STATUSES }),
+    durationMs: integer('duration_ms'),
+    /** Values given to the span itself, held as an observation's `data` is. Observations fold over them. */
+    input: text('input'),
+    inputRef: text('input_ref'),
+    output: text('output'),
+    outputRef: text('output_ref'),
+    /** Changes with `output`: what a reviewer's `If-Match` compares. */
+    outputRevision: text('output_revision'),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),
@@ -188,3 +207,60 @@ export const feedback = sqliteTable(
   },
   table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
 )
+
+/** Prompts and knowledge docs: to the database the same thing, a name in a project whose text has versions. */
+export const versionedTexts = sqliteTable(
+  'versioned_texts',
+  {
+    key: integer('key').primaryKey(),
+    id: text('id').notNull().unique(),
+    organizationKey: integer('organization_key').notNull(),
+    projectKey: integer('project_key').notNull(),
+    kind: text('kind', { enum: TEXT_KINDS }).notNull(),
+    /** A prompt's step id, a knowledge doc's slug. */
+    name: text('name').notNull(),
+    /** A knowledge doc's; '' for a prompt. */
+    title: text('title').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  table => [uniqueIndex('versioned_texts_by_name').on(table.projectKey, table.kind, table.name)],
+)
+
+/** One of a text's versions is active, and the partial index lets no second one be; each batch that ends one makes another. */
+export const textVersions = sqliteTable(
+  'text_versions',
+  {
+    key: integer('key').primaryKey(),
+    id: text('id').notNull().unique(),
+    textKey: integer('text_key').notNull(),
+    content: text('content').notNull(),
+    /** A prompt's; null for a knowledge doc. */
+    outputSchema: text('output_schema', { mode: 'json' }).$type<JsonObject>(),
+    note: text('note'),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  table => [
+    index('text_versions_by_text').on(table.textKey),
+    uniqueIndex('text_versions_active').on(table.textKey).where(sql`${table.isActive} = 1`),
+  ],
+)
+
+/** Every activation ever made: which version was active at some time, and since when the active one is. */
+export const textActivations = sqliteTable(
+  'text_activations',
+  {
+    textKey: integer('text_key').notNull(),
+    activatedAt: integer('activated_at').notNull(),
+    versionKey: integer('version_key').notNull(),
+  },
+  table => [primaryKey({ columns: [table.textKey, table.activatedAt, table.versionKey] })],
+)
+
+/** How far a pass that cron makes in pieces has come. */
+export const sweeps = sqliteTable('sweeps', {
+  name: text('name').primaryKey(),
+  /** Where the next piece begins; '' at the start of a pass. */
+  cursor: text('cursor').notNull(),
+  dueAt: integer('due_at').notNull(),
+})

@@ -18,13 +18,15 @@ export interface Store {
 }
 
 /**
- * D1 before any organization is known: keys by their hash, the creation of organizations, jobs, and `ownership.ts`.
- * A query that takes a registry is one to look at twice.
+ * D1 and R2 before any organization is known: keys by their hash, the creation of organizations, jobs, and
+ * `ownership.ts`. A query that takes a registry is one to look at twice.
  */
 export interface Registry {
   /** Keeps a store, which has all the rest, from passing for a registry. */
   readonly scope: 'deployment'
   readonly database: Database
+  readonly payloads: R2Bucket
+  readonly patience: Patience
 }
 
 /** Opens the store of one organization, for one request or one step of a job. */
@@ -34,5 +36,5 @@ export function openStore(env: Env, organization: Organization, patience: Patien
 
 /** Opens what is not bound to an organization. */
 export function openRegistry(env: Env, patience: Patience): Registry {
-  return { scope: 'deployment', database: openDatabase(env.DB, patience) }
+  return { scope: 'deployment', database: openDatabase(env.DB, patience), payloads: env.PAYLOADS, patience }
 }

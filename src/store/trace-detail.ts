@@ -1,21 +1,21 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Labeller, Rating } from '../domain/feedback.ts'
-import { type FoldedSpan, foldObservations } from '../domain/fold.ts'
-import type { JsonObject } from '../domain/json.ts'
-import { unavailable } from '../http/errors.ts'
-import { readValues } from './payloads.ts'
+import { JsonText } from '../domain/json.ts'
+import { MAX_DETAIL_FEEDBACK_BYTES } from '../limits.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
+import {
+  assembleSpans,
+  bounded,
+  bytesOf,
+  bytesSoFar,
+  observationColumns,
+  type PayloadMode,
+  requireGone,
+  type SpanDetail,
+  spanColumns,
+} from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, liveTraceKey, type TraceRecord } from './traces.ts'
-
-export interface SpanDetail extends FoldedSpan {
-  id: string
-  parentId: string | null
-  stepId: string
-  promptVersionId: string | null
-  metadata: JsonObject
-  timestamp: number
-}
 
 export interface FeedbackDetail {
   id: string
@@ -24,9 +24,11 @@ export interface FeedbackDetail {
   userId: string
   rating: Rating | null
   comment: string | null
-  correction: JsonObject | null
+  correction: JsonText | null
   labeller: Labeller | null
   timestamp: number
+  /** The fields that are not whole: `content`, `correction`. */
+  truncated: string[]
 }
 
 export interface TraceDetail extends TraceRecord {
@@ -37,38 +39,65 @@ export interface TraceDetail extends TraceRecord {
 }
 
 /** A trace with all that belongs to it, values put back in place: one round trip, and R2 reads for its large values. */
-export async function findTraceDetail(store: Store, id: string): Promise<TraceDetail | undefined> {
-  const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
-  if (!trace) return undefined
-  const data = await readValues(
-    store,
-    trace.key,
-    observed.map(({ data, dataRef }) => ({ text: data, ref: dataRef })),
-  )
-  if (!data) {
-    const [live] = await liveTraceKey(store, id)
-    if (live?.key === trace.key)
-      throw unavailable(5, new Error(`trace ${trace.key} refers to an R2 object that is gone`))
-    return live && findTraceDetail(store, id)
-  }
-  const values = observed.map((row, index) => ({ ...row, data: data[index] ?? null }))
-  const bySpan = Map.groupBy(values, ({ spanId }) => spanId ?? trace.rootSpanId)
-  return {
-    ...trace,
-    spans: [...roots, ...others].map(span => ({ ...span, ...foldObservations(bySpan.get(span.id) ?? []) })),
-    feedback: feedbackRows.map(row => ({ ...row, spanId: row.spanId ?? trace.rootSpanId })),
+export async function findTraceDetail(store: Store, id: string, mode: PayloadMode): Promise<TraceDetail | undefined> {
+  for (;;) {
+    const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
+    if (!trace) return undefined
+    const details = await assembleSpans(store, trace, [...roots, ...others], observed, mode)
+    if (details) {
+      const rows = feedbackRows.map(row => ({ ...row, spanId: row.spanId ?? trace.rootSpanId }))
+      return { ...trace, spans: details, feedback: rows.map(toFeedbackDetail) }
+    }
+    // The trace was deleted while it was read; there may be a new one in its place.
+    await requireGone(store, trace)
   }
 }
+
+const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)
+const MAX_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
+
+const feedbackColumns = {
+  id: feedback.id,
+  spanId: feedback.spanId,
+  userId: feedback.userId,
+  rating: feedback.rating,
+  labeller: feedback.labeller,
+  timestamp: feedback.timestamp,
+  comment: bounded(feedback.comment, feedbackBytes, MAX_BYTES, 'bounded_comment'),
+  correction: sql<string | null>`iif(${feedbackBytes} > ${MAX_BYTES}, null, ${feedback.correction})`.as(
+    'bounded_correction',
+  ),
+  hadCorrection: sql<number>`${feedback.correction} is not null`.as('had_correction'),
+  isCut: sql<number>`${feedbackBytes} > ${MAX_BYTES}`.as('is_cut'),
+}
+
+interface FeedbackRow extends Omit<FeedbackDetail, 'correction' | 'truncated'> {
+  correction: string | null
+  hadCorrection: number
+  isCut: number
+}
+
+const toFeedbackDetail = ({ correction, hadCorrection, isCut, ...row }: FeedbackRow): FeedbackDetail => ({
+  ...row,
+  correction: correction === null ? null : new JsonText(correction),
+  truncated: [
+    ...(isCut === 1 && row.comment !== null ? ['content'] : []),
+    ...(isCut === 1 && hadCorrection === 1 ? ['correction'] : []),
+  ],
+})
 
 /** No joins: drizzle mixes up columns of one name in a batch. */
 function readRows(store: Store, id: string) {
   const { database } = store
   const trace = isLive(store, eq(traces.id, id))
   const traceKey = sql`(${liveTraceKey(store, id)})`
+  const ofTrace = and(eq(spans.traceKey, traceKey), isNoRoot)
+  const spanBytes = sql`(
+    select coalesce(${bytesOf(spans.metadata, spans.input, spans.output)}, 0) from ${spans} where ${ofTrace})`
   return database.batch([
     database.select().from(traces).where(trace),
     database
-      .select()
+      .select(spanColumns)
       .from(spans)
       .where(
         and(
@@ -76,14 +105,10 @@ function readRows(store: Store, id: string) {
           eq(spans.traceKey, traceKey),
         ),
       ),
+    database.select(spanColumns).from(spans).where(ofTrace).orderBy(asc(spans.timestamp), asc(spans.id)),
+    database.select(observationColumns(spanBytes)).from(observations).where(eq(observations.traceKey, traceKey)),
     database
-      .select()
-      .from(spans)
-      .where(and(eq(spans.traceKey, traceKey), isNoRoot))
-      .orderBy(asc(spans.timestamp), asc(spans.id)),
-    database.select().from(observations).where(eq(observations.traceKey, traceKey)),
-    database
-      .select()
+      .select(feedbackColumns)
       .from(feedback)
       .where(eq(feedback.traceKey, traceKey))
       .orderBy(asc(feedback.timestamp), asc(feedback.receivedAt), asc(feedback.id)),

@@ -4,22 +4,31 @@ import { traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
 
 /*
- * Statements for a batch: the searchable fields of the one trace that meets the condition `ofTrace`, which must bind the
+ * Statements for a batch: searchable fields of the traces that meet the condition `ofTraces`, which must bind the
  * organization. One statement however many fields: they travel as one parameter, of which a statement takes 100.
  */
 
+/** Fields of the trace with an id. */
+export interface FieldsOfTrace {
+  id: string
+  fields: readonly SearchableField[]
+}
+
 /** Adds fields; those that are there cost nothing. */
-export const insertTraceFields = ({ database }: Store, fields: readonly SearchableField[], ofTrace: SQL | undefined) =>
-  database.insert(traceFields).select(rowsOf(fields, ofTrace)).onConflictDoNothing()
+export const insertTraceFields = ({ database }: Store, fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined) =>
+  database.insert(traceFields).select(rowsOf(fields, ofTraces)).onConflictDoNothing()
 
 /** Removes fields. */
-export const deleteTraceFields = ({ database }: Store, fields: readonly SearchableField[], ofTrace: SQL | undefined) =>
+export const deleteTraceFields = ({ database }: Store, fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined) =>
   database
     .delete(traceFields)
-    .where(sql`(project_key, path, value, timestamp, trace_key) in (${rowsOf(fields, ofTrace)})`)
+    .where(sql`(project_key, path, value, timestamp, trace_key) in (${rowsOf(fields, ofTraces)})`)
 
 /** The rows that these fields make up, in the order of the table's columns. */
-const rowsOf = (fields: readonly SearchableField[], ofTrace: SQL | undefined): SQL => sql`
-  select ${traces.projectKey}, field.value ->> 0, field.value ->> 1, ${traces.timestamp}, ${traces.key}
-  from ${traces}, json_each(${JSON.stringify(fields.map(({ path, value }) => [path, value]))}) as field
-  where ${ofTrace}`
+function rowsOf(fieldsOfTraces: readonly FieldsOfTrace[], ofTraces: SQL | undefined): SQL {
+  const rows = fieldsOfTraces.flatMap(({ id, fields }) => fields.map(({ path, value }) => [id, path, value]))
+  return sql`
+    select ${traces.projectKey}, field.value ->> 1, field.value ->> 2, ${traces.timestamp}, ${traces.key}
+    from json_each(${JSON.stringify(rows)}) as field cross join ${traces}
+    where ${traces.id} = field.value ->> 0 and ${ofTraces}`
+}

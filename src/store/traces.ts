@@ -1,11 +1,13 @@
-import { and, desc, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
-import { newKey, newRevision } from '../domain/ids.ts'
+import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { newKeys, newRevision } from '../domain/ids.ts'
 import type { SearchableField } from '../domain/metadata.ts'
+import { utf8Length } from '../domain/text.ts'
 import type { TraceState } from '../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../limits.ts'
+import { chunksOf } from './chunks.ts'
 import type { Project } from './projects.ts'
-import { feedback, isNoRoot, spans, traces } from './schema.ts'
+import { spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, insertTraceFields } from './trace-fields.ts'
 
@@ -36,157 +38,185 @@ export interface TraceDraft {
 export const isLive = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
   and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt), ...conditions)
 
-/** The key of the live trace with this id, as a query to await or to put into another one. */
+/** The key of the live trace with this id, as a query to put into another one. */
 export const liveTraceKey = (store: Store, id: string) =>
   store.database
     .select({ key: traces.key })
     .from(traces)
     .where(isLive(store, eq(traces.id, id)))
 
+/** The keys of those of these traces that are there, by id. */
+export async function liveTraceKeys(store: Store, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await store.database
+    .select({ id: traces.id, key: traces.key })
+    .from(traces)
+    .where(isLive(store, hasIdIn(ids)))
+  return new Map(rows.map(({ id, key }) => [id, key]))
+}
+
+const hasIdIn = (ids: readonly string[]): SQL =>
+  sql`${traces.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`
+
+/** In a list of what a write returns: the id of the trace with this key. */
+export const traceUuidOf = (key: SQLiteColumn) =>
+  sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${key})`.as('trace_uuid')
+
+/** The traces with these ids that are there. */
+export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceRecord[]> => selectTraces(store, ids)
+
 /** The trace with this id. */
 export async function findTrace(store: Store, id: string): Promise<TraceRecord | undefined> {
-  const [trace] = await selectTrace(store, id)
+  const [trace] = await selectTraces(store, [id])
   return trace
 }
 
+/** A trace that is to be, unless it is there. */
+interface NewTrace {
+  draft: TraceDraft
+  state: TraceState
+  fields: readonly SearchableField[]
+}
+
 /**
- * Creates a trace with its root span and searchable fields, unless it is there: then a completing call that repeats the
- * stored metadata completes it, and nothing else changes. Returns the trace as it stands after, in one round trip;
- * undefined where its key was drawn twice in one millisecond, and the caller must try again.
+ * Creates traces with their root spans and searchable fields, those that are not there: of the others, a completing state
+ * that repeats the stored metadata completes its trace, and nothing else changes. Returns each trace as it stands after,
+ * and whether it is new, by its id, in one round trip; a trace whose key was drawn twice in one millisecond is missing, and
+ * the caller must try again. No two may have the same id.
  */
-export async function addTrace(
+export async function addTraces(
   store: Store,
   project: Project,
-  draft: TraceDraft,
-  state: TraceState,
-  fields: readonly SearchableField[],
-): Promise<TraceRecord | undefined> {
-  const revision = newRevision()
-  const written = writtenAs(store, draft.id, revision)
+  news: readonly NewTrace[],
+): Promise<Map<string, TraceRecord & { isNew: boolean }>> {
   const { database } = store
-  const insertTrace = database
-    .insert(traces)
-    .values({
-      ...draft,
-      ...state,
-      key: newKey(draft.receivedAt),
-      organizationKey: store.organization.key,
-      projectKey: project.key,
-      revision,
-      updatedAt: draft.receivedAt,
-    })
-    .onConflictDoUpdate({
-      target: traces.id,
-      targetWhere: sql`deleted_at is null`,
-      set: {
-        status: 'completed',
-        durationMs: sql`excluded.duration_ms`,
-        completedFields: sql`excluded.completed_fields`,
-        revision,
-        updatedAt: notBefore(draft.receivedAt),
-      },
-      setWhere: sql`${traces.status} = 'running' and excluded.status = 'completed' and ${traces.metadata} = excluded.metadata`,
-    })
-    .onConflictDoNothing({ target: traces.key })
-  const insertRootSpan = database
-    .insert(spans)
-    .select(
-      database
-        .select({
-          id: traces.rootSpanId,
-          traceKey: traces.key,
-          isRoot: sql<boolean>`1`.as('is_root'),
-          parentId: sql<null>`null`.as('parent_id'),
-          stepId: traces.name,
-          timestamp: traces.timestamp,
-          promptVersionId: sql<null>`null`.as('prompt_version_id'),
-          metadata: sql<string>`'{}'`.as('metadata'),
-          hasOutput: sql<boolean>`0`.as('has_output'),
-        })
-        .from(traces)
-        .where(written),
-    )
-    .onConflictDoNothing()
-  const [, , , [trace]] = await database.batch([
-    insertTrace,
-    insertRootSpan,
-    insertTraceFields(store, fields, written),
-    selectTrace(store, draft.id),
-  ])
-  return trace
+  const found = new Map<string, TraceRecord & { isNew: boolean }>()
+  const keys = newKeys(news[0]?.draft.receivedAt ?? 0, news.length)
+  const keyed = news.map((trace, index) => ({ ...trace, key: keys[index] ?? 0 }))
+  for (const { items, json } of chunksOf(keyed, rowOf, ({ fields }) => utf8Length(JSON.stringify(fields)))) {
+    const revision = newRevision()
+    const ids = items.map(({ draft }) => draft.id)
+    const written = isLive(store, hasIdIn(ids), eq(traces.revision, revision))
+    const insertTraces = database
+      .insert(traces)
+      .select(
+        sql`select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2,
+            item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8,
+            item.value ->> 9, ${revision}, item.value ->> 10, item.value ->> 10, null, null
+          from json_each(${json}) as item where true`,
+      )
+      .onConflictDoUpdate({
+        target: traces.id,
+        targetWhere: sql`deleted_at is null`,
+        set: {
+          status: 'completed',
+          durationMs: sql`excluded.duration_ms`,
+          completedFields: sql`excluded.completed_fields`,
+          revision,
+          updatedAt: sql`max(${traces.updatedAt}, excluded.updated_at)`,
+        },
+        setWhere: sql`${traces.status} = 'running' and excluded.status = 'completed' and ${traces.metadata} = excluded.metadata`,
+      })
+      .onConflictDoNothing({ target: traces.key })
+    const insertRootSpans = database.insert(spans).select(rootSpansOf(written)).onConflictDoNothing()
+    const addedFields = items.map(({ draft, fields }) => ({ id: draft.id, fields }))
+    const [, , , rows] = await database.batch([
+      insertTraces,
+      insertRootSpans,
+      insertTraceFields(store, addedFields, written),
+      selectTraces(store, ids),
+    ])
+    const drawn = new Set(items.map(({ key }) => key))
+    for (const row of rows) found.set(row.id, { ...row, isNew: drawn.has(row.key) })
+  }
+  return found
+}
+
+const rowOf = ({ key, draft, state }: NewTrace & { key: number }) => [
+  key,
+  draft.id,
+  draft.traceId,
+  draft.rootSpanId,
+  draft.name,
+  state.status,
+  draft.timestamp,
+  state.durationMs,
+  JSON.stringify(state.metadata),
+  JSON.stringify(state.completedFields),
+  draft.receivedAt,
+]
+
+/** The root spans of traces, in the order of the columns: what is not known yet is null. */
+const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
+  select ${traces.rootSpanId}, ${traces.key}, 1, null, ${traces.name}, ${traces.timestamp}, null, null, 0,
+    null, null, null, null, null, null, null
+  from ${traces} where ${ofTraces}`
+
+/** A trace's new state, computed from what was read. */
+export interface TraceUpdate {
+  from: TraceRecord
+  state: TraceState
+  added: readonly SearchableField[]
+  removed: readonly SearchableField[]
+  now: number
 }
 
 /**
- * Writes a trace's new state and the difference of its searchable fields, if nobody wrote since `from` was read.
- * Returns whether it did.
+ * Writes traces' new states and the differences of their searchable fields, each if nobody wrote since its `from` was
+ * read. Returns the ids of those that were written.
  */
-export async function updateTrace(
-  store: Store,
-  from: TraceRecord,
-  { status, metadata, durationMs, completedFields }: TraceState,
-  { added, removed, now }: { added: readonly SearchableField[]; removed: readonly SearchableField[]; now: number },
-): Promise<boolean> {
-  const revision = newRevision()
-  const written = writtenAs(store, from.id, revision)
+export async function updateTraces(store: Store, updates: readonly TraceUpdate[]): Promise<Set<string>> {
   const { database } = store
-  const [, , , rows] = await database.batch([
-    database
-      .update(traces)
-      .set({ status, metadata, durationMs, completedFields, revision, updatedAt: notBefore(now) })
-      .where(isLive(store, eq(traces.key, from.key), eq(traces.revision, from.revision))),
-    deleteTraceFields(store, removed, written),
-    insertTraceFields(store, added, written),
-    database.select({ key: traces.key }).from(traces).where(written),
-  ])
-  return rows.length === 1
+  const done = new Set<string>()
+  const sizeOfFields = ({ added, removed }: TraceUpdate) => utf8Length(JSON.stringify([added, removed]))
+  for (const { items, json } of chunksOf(updates, updateRowOf, sizeOfFields)) {
+    const revision = newRevision()
+    const ids = items.map(({ from }) => from.id)
+    const written = isLive(store, hasIdIn(ids), eq(traces.revision, revision))
+    const [, , , rows] = await database.batch([
+      database
+        .update(traces)
+        .set({
+          status: sql`item.value ->> 2`,
+          durationMs: sql`item.value ->> 3`,
+          metadata: sql`item.value ->> 4`,
+          completedFields: sql`item.value ->> 5`,
+          revision,
+          updatedAt: sql`max(${traces.updatedAt}, item.value ->> 6)`,
+        })
+        .from(sql`json_each(${json}) as item`)
+        .where(isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.revision} = item.value ->> 1`)),
+      deleteTraceFields(
+        store,
+        items.map(({ from, removed }) => ({ id: from.id, fields: removed })),
+        written,
+      ),
+      insertTraceFields(
+        store,
+        items.map(({ from, added }) => ({ id: from.id, fields: added })),
+        written,
+      ),
+      database.select({ id: traces.id }).from(traces).where(written),
+    ])
+    for (const { id } of rows) done.add(id)
+  }
+  return done
 }
 
-const selectTrace = (store: Store, id: string) =>
+const updateRowOf = ({ from, state, now }: TraceUpdate) => [
+  from.key,
+  from.revision,
+  state.status,
+  state.durationMs,
+  JSON.stringify(state.metadata),
+  JSON.stringify(state.completedFields),
+  now,
+]
+
+const selectTraces = (store: Store, ids: readonly string[]) =>
   store.database
     .select()
     .from(traces)
-    .where(isLive(store, eq(traces.id, id)))
-
-/** A time of update that never goes back, though an older request may finish later. */
-export const notBefore = (now: number): SQL => sql`max(${traces.updatedAt}, ${now})`
-
-/** The trace with this id, if its last write was the one that gave it `revision`. */
-const writtenAs = (store: Store, id: string, revision: string) =>
-  isLive(store, eq(traces.id, id), eq(traces.revision, revision))
-
-/** A trace as the list shows it. */
-export interface TraceSummary extends TraceRecord {
-  spanCount: number
-  feedbackCount: number
-}
-
-/** Where a page of traces ends: the position of its last one. */
-interface TracePosition {
-  timestamp: number
-  id: string
-}
-
-/** A page of a project's traces, newest first. */
-export async function listTraces(
-  store: Store,
-  project: Project,
-  { limit, after }: { limit: number; after: TracePosition | undefined },
-): Promise<TraceSummary[]> {
-  const rows = await store.database
-    .select({
-      trace: traces,
-      spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
-      feedbackCount: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
-    })
-    .from(traces)
-    .where(isLive(store, eq(traces.projectKey, project.key), after && olderThan(after)))
-    .orderBy(desc(traces.timestamp), desc(traces.id))
-    .limit(limit)
-  return rows.map(({ trace, ...counts }) => ({ ...trace, ...counts }))
-}
-
-const olderThan = ({ timestamp, id }: TracePosition): SQL =>
-  sql`(${traces.timestamp}, ${traces.id}) < (${timestamp}, ${id})`
+    .where(isLive(store, hasIdIn(ids)))
 
 /**
  * Hides a trace from every read, at once. Its row stays as a tombstone, from which a job removes what hangs on it.

@@ -73,7 +73,9 @@ describe('the trace list', () => {
         createdAt: TIME,
         updatedAt: expect.stringMatching(/Z$/),
         spanCount: 1,
+        reviewedCount: 0,
         feedbackCount: 0,
+        reviewState: 'unreviewed',
       },
     ])
   })

@@ -19,12 +19,25 @@ describe('the schema', () => {
       'feedback',
       'observations',
       'spans',
+      'text_activations',
       'trace_fields',
       'users',
     ])
     for (const { sql } of results) expect(sql).toMatch(/WITHOUT ROWID$/)
   })
 })
+
+interface PlanStep {
+  id: number
+  parent: number
+  detail: string
+}
+
+/** Whether a step serves a subquery of one value, such as which of a request's own filters is the rarest. */
+function isInScalar({ parent }: PlanStep, plan: readonly PlanStep[]): boolean {
+  const above = plan.find(({ id }) => id === parent)
+  return above !== undefined && (above.detail.startsWith('SCALAR SUBQUERY') || isInScalar(above, plan))
+}
 
 describe('the statements that requests and jobs send', () => {
   it('seek in an index, and read no table from end to end', async ({ expect }) => {
@@ -62,10 +75,12 @@ describe('the statements that requests and jobs send', () => {
     for (const { sql, values } of distinct.values()) {
       const explained = await env.DB.prepare(`explain query plan ${sql}`)
         .bind(...values)
-        .all<{ detail: string }>()
-      const plan = explained.results.map(({ detail }) => detail)
-      // json_each is a table of a request's own values.
-      const scans = plan.filter(detail => /^SCAN (?!field VIRTUAL|CONSTANT)/.test(detail))
+        .all<PlanStep>()
+      const plan = explained.results.filter(step => !isInScalar(step, explained.results)).map(({ detail }) => detail)
+      // json_each is a table of a request's own values, and a subquery has a plan of its own.
+      const scans = plan.filter(detail =>
+        /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|\(subquery-\d+\))/.test(detail),
+      )
       expect(scans, sql).toEqual([])
       // Lists are served in the order of an index; only what belongs to one trace may be sorted.
       const isOfOneTrace = /^select .* from "(spans|feedback)"/.test(sql)

@@ -28,6 +28,17 @@ export const anObservation = (fields: object = {}) => ({
   ...fields,
 })
 
+/** A valid body of `POST /api/v1/spans`. */
+export const aSpan = (fields: object = {}) => ({
+  trace_id: aTraceId(),
+  span_id: crypto.randomUUID(),
+  step_id: 'generate-answer',
+  input: { question: 'Is it covered?' },
+  output: { answer: 'Yes' },
+  timestamp: TIME,
+  ...fields,
+})
+
 /** A valid body of `POST /api/v1/feedback`. */
 export const aFeedback = (fields: object = {}) => ({
   trace_id: aTraceId(),

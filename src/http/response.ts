@@ -1,0 +1,74 @@
+import { sha256Hex } from '../domain/hash.ts'
+import { JsonText } from '../domain/json.ts'
+
+/** Above this a body is sent in pieces, so that it never lies in memory as one text and as its bytes too. */
+const MAX_WHOLE_LENGTH = 1024 * 1024
+
+/** A JSON response that no cache keeps and no browser takes for anything else. Stored values go into it as they lie. */
+export function jsonResponse(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(bodyOf(jsonPieces(body)), {
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    },
+  })
+}
+
+/** A body as JSON, in pieces: each `JsonText` in it is a piece of its own. */
+export function jsonPieces(body: unknown): string[] {
+  const texts: string[] = []
+  // No client can know it beforehand, so no string in the body holds it.
+  const marker = crypto.randomUUID()
+  const skeleton = JSON.stringify(body, (_, value: unknown) => {
+    if (!(value instanceof JsonText)) return value
+    texts.push(value.text)
+    return marker
+  })
+  return skeleton.split(`"${marker}"`).flatMap((piece, index) => [piece, ...texts.slice(index, index + 1)])
+}
+
+function bodyOf(pieces: string[]): BodyInit {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  return length <= MAX_WHOLE_LENGTH ? pieces.join('') : streamOf(pieces)
+}
+
+/** The pieces' bytes, made as the client takes them. */
+function streamOf(pieces: string[]): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const left = pieces.values()
+  return new ReadableStream({
+    pull(controller) {
+      // Small pieces together: each chunk costs a turn.
+      let chunk = ''
+      for (const piece of left) {
+        chunk += piece
+        if (chunk.length >= CHUNK_LENGTH) break
+      }
+      if (chunk === '') controller.close()
+      else controller.enqueue(encoder.encode(chunk))
+    },
+  })
+}
+
+const CHUNK_LENGTH = 64 * 1024
+
+/**
+ * A JSON response with its `ETag`, a hash of its body; 304 without a body where the request's `If-None-Match` names it
+ * (RFC 9110, section 13.1.2), so that a pipeline that asks before every run is sent a list only when it changed.
+ */
+export async function taggedResponse(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+  request: Request,
+): Promise<Response> {
+  const pieces = jsonPieces(body)
+  const etag = `"${(await sha256Hex(pieces.join(''))).slice(0, 32)}"`
+  const tagged = { ...headers, etag, 'cache-control': 'private, no-cache' }
+  const known = request.headers.get('if-none-match')?.split(',') ?? []
+  const isKnown = known.some(tag => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+  return isKnown ? new Response(null, { status: 304, headers: tagged }) : jsonResponse(status, body, tagged)
+}

@@ -1,0 +1,200 @@
+import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
+import { shownAs } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { ApiError, errorBody, errorWithin, notFound } from '../http/errors.ts'
+import { parse } from '../http/validation.ts'
+import { MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
+import { saveFeedback } from '../store/feedback.ts'
+import { addObservations } from '../store/observations.ts'
+import { placeValues } from '../store/payloads.ts'
+import type { Project } from '../store/projects.ts'
+import { saveSpans } from '../store/spans.ts'
+import type { Store } from '../store/store.ts'
+import { Feedback, feedbackDraft, feedbackReply } from './feedback.ts'
+import { Observation, observationDraft, observationReply } from './observations.ts'
+import { ingestProject } from './project.ts'
+import { recordCalls } from './record-calls.ts'
+import { Span, spanDraft, spanReply, valuesOf } from './spans.ts'
+import { Trace, traceCall, traceDraft, traceReply } from './traces.ts'
+import { TRACE_NOT_FOUND } from './wire.ts'
+
+const TraceEvent = v.object({ type: v.literal('trace'), body: Trace })
+const SpanEvent = v.object({ type: v.literal('span'), body: Span })
+const ObservationEvent = v.object({ type: v.literal('observation'), body: Observation })
+const FeedbackEvent = v.object({ type: v.literal('feedback'), body: Feedback })
+const Event = v.variant('type', [TraceEvent, SpanEvent, ObservationEvent, FeedbackEvent])
+
+/** Events are parsed one by one, so that a bad one spoils no other. */
+const Events = v.pipe(
+  shownAs(v.array(v.unknown()), v.array(Event)),
+  v.maxLength(MAX_BATCH_EVENTS, `must have at most ${MAX_BATCH_EVENTS} events`),
+)
+
+const Result = v.object({
+  status: v.pipe(v.number(), v.metadata({ description: 'The status that the single call would have given' })),
+  body: v.looseObject({}),
+})
+
+export const postBatch = endpoint({
+  method: 'POST',
+  path: '/api/v1/batch',
+  summary: 'Send many events at once; each has its own result, which the single call would have given',
+  scope: 'ingest',
+  body: v.object({ events: Events }),
+  maxBytes: MAX_BATCH_BYTES,
+  responses: { 207: v.object({ results: v.array(Result) }) },
+}).handle(async ({ body, caller, store, headers, now, requestId }) => {
+  const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
+  const results = new Results(requestId)
+  const events = body.events.flatMap((input, index) => results.take(index, () => ({ ...parse(Event, input), index })))
+  await storeDependents(await storeTraces(events, scope, results), scope, results)
+  return { status: 207, body: { results: results.inOrder() } }
+})
+
+type PlacedEvent = v.InferOutput<typeof Event> & { index: number }
+
+interface Scope {
+  caller: Caller
+  store: Store
+  project: Project
+  now: number
+}
+
+/** The results of a batch, by the places of their events. */
+class Results {
+  readonly #results = new Map<number, v.InferOutput<typeof Result>>()
+  readonly #requestId: string
+
+  constructor(requestId: string) {
+    this.#requestId = requestId
+  }
+
+  /** The value made for an event; none where making it throws an error of the event's own, which is its result then. */
+  take<Value>(index: number, make: () => Value): Value[] {
+    try {
+      return [make()]
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const body = errorBody(errorWithin(`events.${index}`, error), this.#requestId)
+      this.#results.set(index, { status: error.status, body })
+      return []
+    }
+  }
+
+  /** Notes what an event came to: its reply, or the error that the single call would have answered. */
+  settle(index: number, reply: () => { status: number; body: object }): void {
+    for (const { status, body } of this.take(index, reply)) this.#results.set(index, { status, body: { ...body } })
+  }
+
+  inOrder() {
+    return [...this.#results].sort(([left], [right]) => left - right).map(([, result]) => result)
+  }
+}
+
+/** Records the calls on traces. Returns the events that hang on a trace; those that came before theirs was made are answered. */
+async function storeTraces(events: readonly PlacedEvent[], { store, project, now }: Scope, results: Results) {
+  const calls = await Promise.all(
+    events
+      .filter(event => event.type === 'trace')
+      .map(async ({ index, body }) => ({ index, draft: await traceDraft(project, body, now), call: traceCall(body) })),
+  )
+  const groups = Map.groupBy(calls, ({ draft }) => draft.id)
+  const recorded = await recordCalls(
+    store,
+    project,
+    [...groups.values()].flatMap(group =>
+      group.slice(0, 1).map(({ draft }) => ({ draft, calls: group.map(({ call }) => call) })),
+    ),
+  )
+  const madeAt = new Map<string, number>()
+  for (const { index, draft, call } of calls) {
+    const outcome = recorded.get(draft.id)
+    results.settle(index, () => traceReply(draft, call, outcome))
+    if (outcome?.isNew && !madeAt.has(draft.traceId)) madeAt.set(draft.traceId, index)
+  }
+  return events
+    .filter(event => event.type !== 'trace')
+    .filter(({ index, body }) => {
+      const isTooEarly = index < (madeAt.get(body.trace_id) ?? 0)
+      if (isTooEarly) {
+        results.settle(index, () => {
+          throw notFound(TRACE_NOT_FOUND)
+        })
+      }
+      return !isTooEarly
+    })
+}
+
+/** Their order in a batch is the order in which events arrive: they share a millisecond, of which each has its own part. */
+const arrivalOf = (now: number, index: number): number => now + index / 1024
+
+/** Stores what hangs on traces: the large values of each trace in one object, then each kind in as few statements as can be. */
+async function storeDependents(
+  events: Awaited<ReturnType<typeof storeTraces>>,
+  { caller, store, project, now }: Scope,
+  results: Results,
+): Promise<void> {
+  const [spans, observations, feedback] = await Promise.all([
+    Promise.all(
+      events
+        .filter(event => event.type === 'span')
+        .map(async ({ index, body }) => ({ index, draft: await spanDraft(project, body, now) })),
+    ),
+    Promise.all(
+      events
+        .filter(event => event.type === 'observation')
+        .map(async ({ index, body }) => ({
+          index,
+          draft: await observationDraft(project, body, arrivalOf(now, index)),
+        })),
+    ),
+    Promise.all(
+      events
+        .filter(event => event.type === 'feedback')
+        .map(async ({ index, body }) => ({
+          index,
+          draft: await feedbackDraft({ caller, store, project }, body, arrivalOf(now, index)),
+        })),
+    ),
+  ])
+  const placement = await placeValues(store, [
+    ...spans.flatMap(({ draft }) => valuesOf(draft)),
+    ...observations.map(({ draft }) => draft.data),
+  ])
+  for (const round of roundsOf(spans, ({ draft }) => draft.id)) {
+    const outcomes = await saveSpans(store, project, draftsOf(round), placement)
+    for (const [place, { index, draft }] of round.entries()) {
+      results.settle(index, () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
+    }
+  }
+  const areStored = await addObservations(store, draftsOf(observations), placement)
+  for (const [place, { index, draft }] of observations.entries()) {
+    results.settle(index, () => observationReply(draft, areStored[place] ?? false))
+  }
+  for (const round of roundsOf(feedback, ({ draft }) => draft.fields.id)) {
+    const outcomes = await saveFeedback(
+      store,
+      draftsOf(round).map(({ fields }) => fields),
+    )
+    for (const [place, { index, draft }] of round.entries()) {
+      results.settle(index, () => feedbackReply(draft, outcomes[place] ?? 'trace_missing'))
+    }
+  }
+}
+
+const draftsOf = <Draft>(items: readonly { draft: Draft }[]): Draft[] => items.map(({ draft }) => draft)
+
+/** The items in rounds of which each has an id once: the second event of an id must find what the first one left. */
+function roundsOf<Item>(items: readonly Item[], idOf: (item: Item) => string): Item[][] {
+  const rounds: Item[][] = []
+  const counts = new Map<string, number>()
+  for (const item of items) {
+    const count = counts.get(idOf(item)) ?? 0
+    counts.set(idOf(item), count + 1)
+    const round = rounds[count]
+    if (round) round.push(item)
+    else rounds.push([item])
+  }
+  return rounds
+}

@@ -1,0 +1,122 @@
+import { fieldKey, type SearchableField, searchableFields } from '../domain/metadata.ts'
+import { isSameState, mergeCall, NO_STATE, type TraceCall, type TraceState } from '../domain/trace-status.ts'
+import type { Project } from '../store/projects.ts'
+import type { Store } from '../store/store.ts'
+import { addTraces, findTraces, type TraceDraft, type TraceRecord, updateTraces } from '../store/traces.ts'
+import { fitsMetadata } from './wire.ts'
+
+/** The calls on one trace, in the order in which they came. */
+export interface CallsOnTrace {
+  draft: TraceDraft
+  calls: readonly TraceCall[]
+}
+
+/** What calls on one trace came to. */
+export interface Recorded {
+  /** Whether they made the trace. */
+  isNew: boolean
+  /** What the caller should know about metadata that is not searchable. */
+  warnings: string[]
+  /** The calls that were left out because the merged metadata would be too large. */
+  tooLarge: ReadonlySet<TraceCall>
+}
+
+const FIRST_PAUSE_MS = 25
+const MAX_PAUSE_MS = 800
+
+/**
+ * Merges calls into their traces, which it creates if need be. One round trip where the traces are new, and for
+ * completions that repeat the metadata; else one more that writes what was merged where nobody wrote in between, and
+ * reads again until so. No two of `groups` may be of the same trace. Returns what they came to, by the id of the trace.
+ */
+export async function recordCalls(
+  store: Store,
+  project: Project,
+  groups: readonly CallsOnTrace[],
+): Promise<Map<string, Recorded>> {
+  const recorded = new Map<string, Recorded>()
+  const created = new Set<string>()
+  let pauseMs = FIRST_PAUSE_MS
+  // A group that stays drew a key that was taken, or its trace was deleted since it was read: it begins again.
+  for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
+    const added = await addTraces(store, project, await Promise.all(pending.map(asNewTrace)))
+    for (const { id, isNew } of added.values()) if (isNew) created.add(id)
+    let merges = await mergeInto(added, pending)
+    for (;;) {
+      const lost = await writeMerges(store, merges)
+      for (const merge of merges) {
+        const { id } = merge.trace
+        if (!lost.includes(merge)) recorded.set(id, { ...merge, isNew: created.has(id) })
+      }
+      if (lost.length === 0) break
+      // Somebody else wrote first. Callers that meet here draw ever further apart, or each would outrun all others.
+      await store.patience.pause(Math.random() * pauseMs)
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
+      const groups = lost.map(({ group }) => group)
+      const found = await findTraces(
+        store,
+        groups.map(({ draft }) => draft.id),
+      )
+      merges = await mergeInto(new Map(found.map(trace => [trace.id, trace])), groups)
+    }
+  }
+  return recorded
+}
+
+async function asNewTrace({ draft, calls }: CallsOnTrace) {
+  const { state } = mergeCalls(NO_STATE, calls)
+  return { draft, state, fields: (await searchableFields(state.metadata)).fields }
+}
+
+/** Calls merged into their trace as it was read. */
+interface Merge {
+  group: CallsOnTrace
+  trace: TraceRecord
+  state: TraceState
+  fields: readonly SearchableField[]
+  warnings: string[]
+  tooLarge: ReadonlySet<TraceCall>
+}
+
+function mergeInto(traces: ReadonlyMap<string, TraceRecord>, groups: readonly CallsOnTrace[]): Promise<Merge[]> {
+  const present = groups.flatMap(group => {
+    const trace = traces.get(group.draft.id)
+    return trace ? [{ group, trace }] : []
+  })
+  return Promise.all(
+    present.map(async ({ group, trace }) => {
+      const { state, tooLarge } = mergeCalls(trace, group.calls)
+      return { group, trace, state, tooLarge, ...(await searchableFields(state.metadata)) }
+    }),
+  )
+}
+
+/** Each call merged in turn; one whose metadata would make the whole too large is left out. */
+function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
+  const tooLarge = new Set<TraceCall>()
+  let state = from
+  for (const call of calls) {
+    const next = mergeCall(state, call)
+    if (fitsMetadata(next.metadata)) state = next
+    else tooLarge.add(call)
+  }
+  return { state, tooLarge }
+}
+
+/** Writes what changed, and returns the merges that somebody else's write came before. */
+async function writeMerges(store: Store, merges: readonly Merge[]): Promise<Merge[]> {
+  const changed = merges.filter(({ trace, state }) => !isSameState(trace, state))
+  if (changed.length === 0) return []
+  const updates = changed.map(async ({ group, trace, state, fields }) => {
+    const before = await searchableFields(trace.metadata)
+    const difference = { added: without(fields, before.fields), removed: without(before.fields, fields) }
+    return { from: trace, state, ...difference, now: group.draft.receivedAt }
+  })
+  const written = await updateTraces(store, await Promise.all(updates))
+  return changed.filter(({ trace }) => !written.has(trace.id))
+}
+
+function without(fields: readonly SearchableField[], others: readonly SearchableField[]): SearchableField[] {
+  const excluded = new Set(others.map(fieldKey))
+  return fields.filter(field => !excluded.has(fieldKey(field)))
+}

@@ -1,0 +1,97 @@
+import * as v from 'valibot'
+import { traceUuid } from '../domain/ids.ts'
+import { SPAN_STATUSES } from '../domain/span.ts'
+import { Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { conflict, notFound, unprocessable } from '../http/errors.ts'
+import { ENVELOPE_BYTES, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } from '../limits.ts'
+import { type NewValue, placeValues } from '../store/payloads.ts'
+import type { Project } from '../store/projects.ts'
+import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
+import { ingestProject } from './project.ts'
+import { JsonPayload, Metadata, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+
+const Fields = v.object({
+  trace_id: TraceId,
+  span_id: Uuid,
+  parent_span_id: v.optional(
+    v.pipe(Uuid, v.metadata({ description: 'It may come later; without one the span hangs under the root' })),
+  ),
+  step_id: StepId,
+  input: v.optional(JsonPayload),
+  output: v.optional(JsonPayload),
+  metadata: v.optional(Metadata),
+  prompt_version_id: v.optional(Uuid),
+  timestamp: Timestamp,
+  duration_ms: v.optional(wholeNumber(0)),
+  status: v.optional(v.picklist(SPAN_STATUSES)),
+})
+
+export const Span = v.pipe(
+  Fields,
+  v.forward(
+    v.check(({ span_id, parent_span_id }) => span_id !== parent_span_id, 'must be another span'),
+    ['parent_span_id'],
+  ),
+)
+
+const TAKEN = 'This span_id belongs to another trace'
+const NO_PROMPT_VERSION = 'No prompt of this project has this version'
+
+export const postSpan = endpoint({
+  method: 'POST',
+  path: '/api/v1/spans',
+  summary: 'Record one step of a trace; sent again, the fields that are sent replace the earlier ones',
+  scope: 'ingest',
+  body: Span,
+  maxBytes: 2 * MAX_OBSERVATION_BYTES + MAX_METADATA_BYTES + ENVELOPE_BYTES,
+  errors: { 404: TRACE_NOT_FOUND, 409: TAKEN, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
+  responses: { 202: v.object({ status: v.literal('accepted'), span_id: Uuid }) },
+}).handle(async ({ body, caller, store, headers, now }) => {
+  const project = await ingestProject({ caller, store, headers })
+  const draft = await spanDraft(project, body, now)
+  const [outcome = 'trace_missing'] = await saveSpans(
+    store,
+    project,
+    [draft],
+    await placeValues(store, valuesOf(draft)),
+  )
+  return spanReply(draft, outcome)
+})
+
+/** A body as the store takes it. */
+export async function spanDraft(project: Project, body: v.InferOutput<typeof Span>, now: number): Promise<SpanDraft> {
+  const uuid = await traceUuid(project.id, body.trace_id)
+  const value = (json: string | undefined) => (json === undefined ? null : { traceUuid: uuid, json })
+  return {
+    id: body.span_id,
+    traceUuid: uuid,
+    parentId: body.parent_span_id ?? null,
+    stepId: body.step_id,
+    timestamp: body.timestamp,
+    promptVersionId: body.prompt_version_id ?? null,
+    metadata: body.metadata ?? null,
+    status: body.status ?? null,
+    durationMs: body.duration_ms ?? null,
+    input: value(body.input),
+    output: value(body.output),
+    now,
+  }
+}
+
+/** The values of a span that need a place. */
+export const valuesOf = ({ input, output }: SpanDraft): NewValue[] => [input, output].filter(value => value !== null)
+
+/** The answer to one span: 404, 409 or 422 where it was refused. */
+export function spanReply({ id }: SpanDraft, outcome: SpanOutcome) {
+  switch (outcome) {
+    case 'accepted':
+      return { status: 202 as const, body: { status: 'accepted' as const, span_id: id } }
+    case 'trace_missing':
+      throw notFound(TRACE_NOT_FOUND)
+    case 'on_other_trace':
+      throw conflict(TAKEN, 'span_id')
+    case 'prompt_version_missing':
+      throw unprocessable(NO_PROMPT_VERSION, 'prompt_version_id')
+  }
+}

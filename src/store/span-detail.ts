@@ -1,0 +1,247 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { type FoldedObservation, foldObservations, mergeInputs, type ObservationType } from '../domain/fold.ts'
+import { JsonText } from '../domain/json.ts'
+import type { SpanStatus } from '../domain/span.ts'
+import { unavailable } from '../http/errors.ts'
+import { MAX_DETAIL_BYTES, PREVIEW_BYTES } from '../limits.ts'
+import { type FoundValue, type ShownValue, showValues } from './payloads.ts'
+import { observations, spans, traces } from './schema.ts'
+import type { Store } from './store.ts'
+import { isLive, liveTraceKeys } from './traces.ts'
+
+/** A span with its values, as answers show it. */
+export interface SpanDetail {
+  id: string
+  parentId: string | null
+  stepId: string
+  status: SpanStatus | null
+  durationMs: number | null
+  promptVersionId: string | null
+  metadata: JsonText
+  timestamp: number
+  input: JsonText
+  output: JsonText
+  /** By key. */
+  state: Record<string, JsonText>
+  /** Names what the output is: it changes when another one comes. */
+  outputRevision: string
+  /** The fields that are previews of their values: `input`, `output`, `state.<key>`, `metadata`. */
+  truncated: string[]
+}
+
+/** How much of the values an answer shows. */
+export type PayloadMode = 'full' | 'preview'
+
+/** The bytes of these columns in all rows together. */
+export const bytesOf = (...columns: SQLiteColumn[]): SQL => {
+  const bytes = columns.map(column => sql`coalesce(octet_length(${column}), 0)`)
+  return sql`sum(${sql.join(bytes, sql` + `)})`
+}
+
+/** The bytes of these columns in a row and in all that SQLite read before it. */
+export const bytesSoFar = (...columns: SQLiteColumn[]): SQL =>
+  sql`${bytesOf(...columns)} over (rows unbounded preceding)`
+
+/** Rows with a column's whole text while what was read fits `maxBytes`, after that with its beginning. */
+export const bounded = (column: SQLiteColumn, soFar: SQL, maxBytes: SQL, name: string) =>
+  sql<string | null>`iif(${soFar} > ${maxBytes}, substr(${column}, 1, ${PREVIEW_BYTES}), ${column})`.as(name)
+
+const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output)
+const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
+
+/** The columns of a span, its values as far as an answer may hold them. For a batch: no two have one name. */
+export const spanColumns = {
+  id: spans.id,
+  parentId: spans.parentId,
+  isRoot: spans.isRoot,
+  stepId: spans.stepId,
+  status: spans.status,
+  durationMs: spans.durationMs,
+  promptVersionId: spans.promptVersionId,
+  timestamp: spans.timestamp,
+  inputRef: spans.inputRef,
+  outputRef: spans.outputRef,
+  outputRevision: spans.outputRevision,
+  metadata: bounded(spans.metadata, spanBytes, MAX_BYTES, 'bounded_metadata'),
+  input: bounded(spans.input, spanBytes, MAX_BYTES, 'bounded_input'),
+  output: bounded(spans.output, spanBytes, MAX_BYTES, 'bounded_output'),
+  isCut: sql<number>`${spanBytes} > ${MAX_BYTES}`.as('is_cut'),
+}
+
+/** The columns of an observation likewise; `spanBytes`, what its trace's spans hold already. */
+export const observationColumns = (spanBytes: SQL = sql`0`) => {
+  const soFar = bytesSoFar(observations.data)
+  const maxBytes = sql`${MAX_BYTES} - ${spanBytes}`
+  return {
+    id: observations.id,
+    spanId: observations.spanId,
+    type: observations.type,
+    stateKey: observations.stateKey,
+    dataRef: observations.dataRef,
+    timestamp: observations.timestamp,
+    receivedAt: observations.receivedAt,
+    data: bounded(observations.data, soFar, maxBytes, 'bounded_data'),
+    isCut: sql<number>`${soFar} > ${maxBytes}`.as('is_cut'),
+  }
+}
+
+/** What `spanColumns` and `observationColumns` give. */
+export interface SpanRow {
+  id: string
+  parentId: string | null
+  isRoot: boolean
+  stepId: string
+  status: SpanStatus | null
+  durationMs: number | null
+  promptVersionId: string | null
+  timestamp: number
+  inputRef: string | null
+  outputRef: string | null
+  outputRevision: string | null
+  metadata: string | null
+  input: string | null
+  output: string | null
+  isCut: number
+}
+
+export interface ObservationRow {
+  id: string
+  spanId: string | null
+  type: ObservationType
+  stateKey: string | null
+  dataRef: string | null
+  timestamp: number
+  receivedAt: number
+  data: string | null
+  isCut: number
+}
+
+/** An observation as far as it is read. */
+export const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
+  ...row,
+  value: { text: data ?? 'null', ref: dataRef, isCut: isCut === 1 },
+})
+
+/**
+ * Puts spans together from their rows and their trace's observations: values given to the span come first, observations
+ * fold over them. Undefined where an object is gone, as it is when the trace is purged meanwhile.
+ */
+export async function assembleSpans(
+  store: Store,
+  trace: { key: number; rootSpanId: string },
+  spanRows: readonly SpanRow[],
+  observationRows: readonly ObservationRow[],
+  mode: PayloadMode,
+): Promise<SpanDetail[] | undefined> {
+  const observationsOf = Map.groupBy(observationRows, ({ spanId }) => spanId ?? trace.rootSpanId)
+  const folded = spanRows.map(row => fold(row, observationsOf.get(row.id) ?? []))
+  const values = folded.flatMap(({ inputs, output, state }) => [
+    ...inputs,
+    ...(output ? [output] : []),
+    ...state.map(([, value]) => value),
+  ])
+  const shown = await showValues(store, trace.key, values, mode)
+  return shown && folded.map(span => detailOf(span, shown, trace.rootSpanId))
+}
+
+/** A span's row and the values that it is made of. */
+interface FoldedSpan {
+  row: SpanRow
+  inputs: FoundValue[]
+  output: FoundValue | undefined
+  outputRevision: string
+  state: [key: string, value: FoundValue][]
+}
+
+function fold(row: SpanRow, observationRows: readonly ObservationRow[]): FoldedSpan {
+  const isCut = row.isCut === 1
+  const given = (text: string | null, ref: string | null) => (text === null ? [] : [{ text, ref, isCut }])
+  const { inputs, output, state } = foldObservations(observationRows.map(foldable))
+  return {
+    row,
+    inputs: [...given(row.input, row.inputRef), ...inputs],
+    output: output?.value ?? given(row.output, row.outputRef)[0],
+    outputRevision: output?.observationId ?? row.outputRevision ?? 'none',
+    state,
+  }
+}
+
+function detailOf(
+  { row, inputs, output, outputRevision, state }: FoldedSpan,
+  shown: ReadonlyMap<FoundValue, ShownValue>,
+  rootSpanId: string,
+): SpanDetail {
+  const { inputRef, outputRef, isRoot, isCut, ...fields } = row
+  const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? { text: 'null', isWhole: true }
+  const shownInputs = inputs.map(shownOf)
+  const shownOutput = shownOf(output)
+  const shownState = state.map(([key, value]) => [key, shownOf(value)] as const)
+  const isMetadataCut = isCut === 1 && row.metadata !== null
+  return {
+    ...fields,
+    parentId: isRoot ? null : (row.parentId ?? rootSpanId),
+    metadata: new JsonText(isMetadataCut ? '{}' : (row.metadata ?? '{}')),
+    input: new JsonText(inputText(shownInputs)),
+    output: new JsonText(shownOutput.text),
+    outputRevision,
+    state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
+    truncated: [
+      ...(shownInputs.every(({ isWhole }) => isWhole) ? [] : ['input']),
+      ...(shownOutput.isWhole ? [] : ['output']),
+      ...shownState.filter(([, { isWhole }]) => !isWhole).map(([key]) => `state.${key}`),
+      ...(isMetadataCut ? ['metadata'] : []),
+    ],
+  }
+}
+
+/** Only several inputs need to be parsed, to become one. */
+function inputText(inputs: readonly ShownValue[]): string {
+  const [first, ...more] = inputs
+  if (!first) return 'null'
+  if (more.length === 0) return first.text
+  return JSON.stringify(mergeInputs(inputs.map(({ text }) => JSON.parse(text))))
+}
+
+/** A span and the trace that it belongs to. */
+export interface LocatedSpan extends SpanDetail {
+  trace: { id: string; traceId: string; name: string }
+  projectKey: number
+}
+
+/** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
+export async function findSpan(store: Store, id: string): Promise<LocatedSpan | undefined> {
+  const { database } = store
+  const ofSpan = and(
+    eq(spans.id, id),
+    sql`${spans.traceKey} = (
+      select ${traces.key} from ${spans} own cross join ${traces}
+      where own.id = ${id} and ${traces.key} = own.trace_key and ${isLive(store)})`,
+  )
+  const traceKey = sql`(select ${spans.traceKey} from ${spans} where ${ofSpan})`
+  const ofTrace = sql`${traces.key} = ${traceKey}`
+  const isRootOfTrace = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace}) = ${id}`
+  const [[trace], spanRows, observationRows] = await database.batch([
+    database.select().from(traces).where(ofTrace),
+    database.select(spanColumns).from(spans).where(ofSpan),
+    database
+      .select(observationColumns())
+      .from(observations)
+      .where(
+        sql`${observations.traceKey} = ${traceKey}
+          and (${observations.spanId} = ${id} or (${observations.spanId} is null and ${isRootOfTrace}))`,
+      ),
+  ])
+  if (!trace) return undefined
+  const [span] = (await assembleSpans(store, trace, spanRows, observationRows, 'full')) ?? []
+  if (span)
+    return { ...span, trace: { id: trace.id, traceId: trace.traceId, name: trace.name }, projectKey: trace.projectKey }
+  await requireGone(store, trace)
+  return undefined
+}
+
+/** 503 where an object is gone although its trace is not. */
+export async function requireGone(store: Store, { id, key }: { id: string; key: number }): Promise<void> {
+  const live = await liveTraceKeys(store, [id])
+  if (live.get(id) === key) throw unavailable(5, new Error(`trace ${key} refers to an R2 object that is gone`))
+}

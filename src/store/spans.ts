@@ -1,0 +1,199 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { newRevision } from '../domain/ids.ts'
+import type { JsonObject } from '../domain/json.ts'
+import type { SpanStatus } from '../domain/span.ts'
+import { chunksOf } from './chunks.ts'
+import type { NewValue, PlacedValue, Placement } from './payloads.ts'
+import type { Project } from './projects.ts'
+import { observations, spans, textVersions, traces, versionedTexts } from './schema.ts'
+import type { Store } from './store.ts'
+import { isLive, liveTraceKeys, traceUuidOf } from './traces.ts'
+
+/** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
+export interface SpanDraft {
+  id: string
+  traceUuid: string
+  parentId: string | null
+  stepId: string
+  timestamp: number
+  promptVersionId: string | null
+  metadata: JsonObject | null
+  status: SpanStatus | null
+  durationMs: number | null
+  input: NewValue | null
+  output: NewValue | null
+  /** When the service received it. */
+  now: number
+}
+
+export type SpanOutcome = 'accepted' | 'trace_missing' | 'on_other_trace' | 'prompt_version_missing'
+
+/**
+ * Stores spans, or updates the fields that they send where a span is there; of a root span, not what its trace says of it.
+ * One round trip, two where some are refused. No two drafts may have the same id.
+ * `on_other_trace`: another live trace of the organization has a span with this id.
+ */
+export async function saveSpans(
+  store: Store,
+  project: Project,
+  drafts: readonly SpanDraft[],
+  placement: Placement,
+): Promise<SpanOutcome[]> {
+  const placed = drafts.flatMap(draft => {
+    const input = draft.input && placement.get(draft.input)
+    const output = draft.output && placement.get(draft.output)
+    return input === undefined || output === undefined ? [] : [{ draft, input, output }]
+  })
+  const stored = new Set<string>()
+  for (const { items, json } of chunksOf(placed, rowOf)) {
+    const [rows] = await store.database.batch([
+      upsertSpans(store, project, json),
+      touchTraces(
+        store,
+        items.map(({ draft }) => draft),
+      ),
+    ])
+    for (const { id } of rows) stored.add(id)
+  }
+  const refused = drafts.filter(({ id }) => !stored.has(id))
+  const reasons = refused.length === 0 ? new Map<string, SpanOutcome>() : await reasonsOf(store, refused)
+  return drafts.map(({ id }) => reasons.get(id) ?? 'accepted')
+}
+
+interface PlacedDraft {
+  draft: SpanDraft
+  input: PlacedValue | null
+  output: PlacedValue | null
+}
+
+const rowOf = ({ draft, input, output }: PlacedDraft) => [
+  draft.traceUuid,
+  input?.traceKey ?? output?.traceKey ?? null,
+  draft.id,
+  draft.parentId,
+  draft.stepId,
+  draft.timestamp,
+  draft.promptVersionId,
+  draft.metadata && JSON.stringify(draft.metadata),
+  draft.status,
+  draft.durationMs,
+  input?.text,
+  input?.ref,
+  output?.text,
+  output?.ref,
+]
+
+/** Inserts rows in the order of `rowOf`, each guarded by its trace, and returns those that are there after. */
+function upsertSpans(store: Store, project: Project, rows: string) {
+  const id = sql`item.value ->> 2`
+  const promptVersionId = sql`item.value ->> 6`
+  const output = sql`item.value ->> 12`
+  return store.database
+    .insert(spans)
+    .select(
+      sql`select ${id}, ${traces.key}, 0, item.value ->> 3, item.value ->> 4, item.value ->> 5, ${promptVersionId},
+          item.value ->> 7,
+          case when ${output} <> 'null' then 1 else ${hasObservedOutput(id)} end,
+          item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
+          ${newRevision()}
+        from json_each(${rows}) as item cross join ${traces}
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+          and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
+          and not exists ${onOtherTrace(store, { id, traceUuid: sql`${traces.id}` })}
+          and (${promptVersionId} is null or exists (${promptVersion(project, promptVersionId)}))`,
+    )
+    .onConflictDoUpdate({
+      target: [spans.id, spans.traceKey],
+      set: {
+        parentId: unlessRoot(spans.parentId, sql`coalesce(excluded.parent_id, ${spans.parentId})`),
+        stepId: unlessRoot(spans.stepId, sql`excluded.step_id`),
+        timestamp: unlessRoot(spans.timestamp, sql`excluded.timestamp`),
+        promptVersionId: sql`coalesce(excluded.prompt_version_id, ${spans.promptVersionId})`,
+        metadata: sql`coalesce(excluded.metadata, ${spans.metadata})`,
+        hasOutput: sql`max(${spans.hasOutput}, excluded.has_output)`,
+        status: sql`coalesce(excluded.status, ${spans.status})`,
+        durationMs: sql`coalesce(excluded.duration_ms, ${spans.durationMs})`,
+        input: sql`coalesce(excluded.input, ${spans.input})`,
+        inputRef: sql`iif(excluded.input is null, ${spans.inputRef}, excluded.input_ref)`,
+        output: sql`coalesce(excluded.output, ${spans.output})`,
+        outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
+        outputRevision: sql`iif(
+          excluded.output is null or (excluded.output is ${spans.output} and excluded.output_ref is ${spans.outputRef}),
+          ${spans.outputRevision}, excluded.output_revision)`,
+      },
+    })
+    .returning({ id: spans.id, traceUuid: traceUuidOf(spans.traceKey) })
+}
+
+/** What a trace says of its root span stays: its name, its time, and that it has no parent. */
+const unlessRoot = (
+  column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp,
+  value: ReturnType<typeof sql>,
+) => sql`iif(${spans.isRoot} = 1, ${column}, ${value})`
+
+/** Whether an output came before its span: asked where the span brings none, of the observations that the trace has so far. */
+const hasObservedOutput = (id: ReturnType<typeof sql>) => sql`exists (
+  select 1 from ${observations}
+  where ${observations.traceKey} = ${traces.key} and ${observations.spanId} = ${id}
+    and ${observations.type} = 'output' and ${observations.data} <> 'null')`
+
+/** A span with this id on a live trace other than the named one; on a deleted trace it no longer counts. */
+function onOtherTrace(
+  { database, organization }: Store,
+  { id, traceUuid }: Record<'id' | 'traceUuid', ReturnType<typeof sql>>,
+) {
+  const elsewhere = alias(spans, 'elsewhere')
+  const other = alias(traces, 'other')
+  return database
+    .select({ id: elsewhere.id })
+    .from(elsewhere)
+    .innerJoin(other, eq(other.key, elsewhere.traceKey))
+    .where(
+      and(
+        eq(elsewhere.id, id),
+        eq(other.organizationKey, organization.key),
+        sql`${other.deletedAt} is null and ${other.id} <> ${traceUuid}`,
+      ),
+    )
+}
+
+/** The version of one of the project's prompts that has this id. */
+const promptVersion = (project: Project, id: ReturnType<typeof sql>) => sql`
+  select 1 from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
+  where ${textVersions.id} = ${id} and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'`
+
+/** Moves the time of update of the traces whose spans were stored. */
+function touchTraces(store: Store, drafts: readonly SpanDraft[]) {
+  const ids = JSON.stringify(drafts.map(({ traceUuid, id }) => [traceUuid, id]))
+  return store.database
+    .update(traces)
+    .set({ updatedAt: sql`max(${traces.updatedAt}, ${drafts[0]?.now ?? 0})` })
+    .where(
+      sql`${traces.key} in (
+        select ${spans.traceKey} from json_each(${ids}) as item cross join ${spans}
+        where ${spans.id} = item.value ->> 1)
+        and ${isLive(store)} and ${traces.id} in (select item.value ->> 0 from json_each(${ids}) as item)`,
+    )
+}
+
+/** Why spans were not stored. */
+async function reasonsOf(store: Store, refused: readonly SpanDraft[]): Promise<Map<string, SpanOutcome>> {
+  const live = await liveTraceKeys(
+    store,
+    refused.map(({ traceUuid }) => traceUuid),
+  )
+  const ids = JSON.stringify(refused.map(({ traceUuid, id }) => [traceUuid, id]))
+  const taken = await store.database.all<{ id: string }>(sql`
+    select item.value ->> 1 as id from json_each(${ids}) as item
+    where exists ${onOtherTrace(store, { id: sql`item.value ->> 1`, traceUuid: sql`item.value ->> 0` })}`)
+  const takenIds = new Set(taken.map(({ id }) => id))
+  return new Map(
+    refused.map(({ id, traceUuid, promptVersionId }) => {
+      if (!live.has(traceUuid)) return [id, 'trace_missing']
+      if (takenIds.has(id)) return [id, 'on_other_trace']
+      // Nothing stands in the way: the trace came since.
+      return [id, promptVersionId === null ? 'trace_missing' : 'prompt_version_missing']
+    }),
+  )
+}

@@ -1,0 +1,197 @@
+import { and, desc, eq, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm'
+import type { SelectedFields, SQLiteSelectBuilder } from 'drizzle-orm/sqlite-core'
+import { JsonText } from '../domain/json.ts'
+import type { SearchableField } from '../domain/metadata.ts'
+import type { TraceStatus } from '../domain/trace-status.ts'
+import { MAX_SCANNED_TRACES, PROBED_TRACES } from '../limits.ts'
+import type { Project } from './projects.ts'
+import { feedback, isNoRoot, spans, traceFields, traces } from './schema.ts'
+import type { Store } from './store.ts'
+import { isLive } from './traces.ts'
+
+/** What traces must be to be listed; what is undefined is not asked. */
+export interface TraceFilter {
+  name?: string | undefined
+  status?: TraceStatus | undefined
+  /** Inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+  /** A span of this step. */
+  stepId?: string | undefined
+  /** A span that used this version. */
+  promptVersionId?: string | undefined
+  hasFeedback?: boolean | undefined
+  rating?: 'positive' | 'negative' | undefined
+  /** Metadata fields, all of which must match. */
+  fields: readonly SearchableField[]
+}
+
+/** A trace as lists show it. */
+export interface TraceSummary {
+  id: string
+  traceId: string
+  name: string
+  status: TraceStatus
+  metadata: JsonText
+  timestamp: number
+  durationMs: number | null
+  updatedAt: number
+}
+
+/** A trace as the read interface's list shows it. */
+export interface CountedTrace extends TraceSummary {
+  spanCount: number
+  feedbackCount: number
+}
+
+/** A place in the order of lists: after all that is newer. */
+export interface TracePosition {
+  timestamp: number
+  id: string
+}
+
+/** The columns of a summary, the metadata as it lies. */
+const summary = {
+  id: traces.id,
+  traceId: traces.traceId,
+  name: traces.name,
+  status: traces.status,
+  metadata: sql<JsonText>`${traces.metadata}`.mapWith((text: string) => new JsonText(text)).as('metadata_json'),
+  timestamp: traces.timestamp,
+  durationMs: traces.durationMs,
+  updatedAt: traces.updatedAt,
+}
+
+/** The newest of a project's traces that match, in one round trip. */
+export function searchTraces(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  limit: number,
+): Promise<TraceSummary[]> {
+  const { from, time, where } = inProject(store, project, filter, undefined)
+  return from(store.database.select(summary))
+    .where(and(where, matches(project, filter)))
+    .orderBy(desc(time), desc(traces.id))
+    .limit(limit)
+}
+
+/**
+ * A page of a project's traces that match, newest first, in one round trip. It looks at 5,000 traces at most: `items` may
+ * be few although more follow. `nextPlace`: where the next page begins; null where nothing is left.
+ */
+export async function listTraces(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  { limit, after }: { limit: number; after: TracePosition | undefined },
+): Promise<{ items: CountedTrace[]; nextPlace: TracePosition | null }> {
+  const { from, time, where } = inProject(store, project, filter, after)
+  const position = sql<number>`row_number() over (order by ${time} desc, ${traces.id} desc)`.as('position')
+  const scanned = from(store.database.select({ key: traces.key, position }))
+    .where(where)
+    .orderBy(desc(time), desc(traces.id))
+    .limit(MAX_SCANNED_TRACES)
+    .as('scanned')
+  const isMatch = matches(project, filter) ?? sql`true`
+  // In the order of `scanned`: a cross join reads it first, row by row, and a sort would have to wait for all of it.
+  const rows = await store.database
+    .select({
+      ...summary,
+      isMatch: sql<number>`${isMatch}`,
+      position: scanned.position,
+      spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
+      feedbackCount: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
+    })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))))
+    .limit(limit + 1)
+  const matching = rows.filter(({ isMatch }) => isMatch === 1)
+  const items = matching.slice(0, limit)
+  const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_TRACES)
+  return { items, nextPlace: (matching.length > limit ? items.at(-1) : lastScanned) ?? null }
+}
+
+/** The project's traces in a span of time, those with one of the metadata fields if any are asked: where to read, in order. */
+function inProject(store: Store, project: Project, filter: TraceFilter, after: TracePosition | undefined) {
+  const driver = drivingField(project, filter.fields)
+  const time = driver ? traceFields.timestamp : traces.timestamp
+  const where = isLive(
+    store,
+    driver
+      ? sql`${traceFields.projectKey} = ${project.key} and ${traceFields.path} = ${driver.path}
+          and ${traceFields.value} = ${driver.value} and ${traces.key} = ${traceFields.traceKey}`
+      : eq(traces.projectKey, project.key),
+    filter.from === undefined ? undefined : gte(time, filter.from),
+    filter.to === undefined ? undefined : lt(time, filter.to),
+    after && lte(time, after.timestamp),
+    after && sql`(${traces.timestamp}, ${traces.id}) < (${after.timestamp}, ${after.id})`,
+  )
+  /** A cross join keeps SQLite to this order: it has no statistics by which to choose one. */
+  const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) =>
+    driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
+  return { from, time, where }
+}
+
+/**
+ * The field from whose traces a search starts: the one that the fewest have, as far as a short count of each can tell, and
+ * where all have many, a conversation's id or the longest value.
+ */
+function drivingField(project: Project, fields: readonly SearchableField[]): Record<'path' | 'value', SQL> | undefined {
+  const ordered = fields.toSorted((left, right) => likelySelectivity(right) - likelySelectivity(left))
+  const [first] = ordered
+  if (!first) return undefined
+  if (ordered.length === 1) return { path: sql`${first.path}`, value: sql`${first.value}` }
+  const rows = JSON.stringify(ordered.map(({ path, value }) => [path, value]))
+  const count = sql`(select count(*) from (select 1 from ${traceFields} probed
+    where probed.project_key = ${project.key} and probed.path = item.value ->> 0 and probed.value = item.value ->> 1
+    limit ${PROBED_TRACES}))`
+  const rarest = (column: 0 | 1) =>
+    sql`(select item.value ->> ${sql.raw(String(column))} from json_each(${rows}) as item order by ${count}, item.key limit 1)`
+  return { path: rarest(0), value: rarest(1) }
+}
+
+const likelySelectivity = ({ path, value }: SearchableField): number =>
+  path === 'group_id' ? Number.POSITIVE_INFINITY : value.length
+
+/** What a trace in the right project and time must be besides; undefined where nothing more is asked. */
+function matches(project: Project, filter: TraceFilter): SQL | undefined {
+  const { name, status, stepId, promptVersionId, hasFeedback, rating, fields } = filter
+  return and(
+    name === undefined ? undefined : eq(traces.name, name),
+    status && eq(traces.status, status),
+    // A root span's step is its trace's name.
+    stepId === undefined
+      ? undefined
+      : sql`(${traces.name} = ${stepId} or exists (select 1 from ${spans}
+          where ${spans.traceKey} = ${traces.key} and ${isNoRoot} and ${spans.stepId} = ${stepId}))`,
+    promptVersionId === undefined
+      ? undefined
+      : sql`(exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}
+            and ${spans.promptVersionId} = ${promptVersionId})
+          or exists (select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId}
+            and ${spans.traceKey} = ${traces.key} and ${spans.promptVersionId} = ${promptVersionId}))`,
+    hasFeedback === undefined ? undefined : sql`${feedbackOf()} = ${hasFeedback ? 1 : 0}`,
+    rating && feedbackOf(RATED[rating]),
+    // With one field alone, all that is read has it.
+    ...(fields.length > 1 ? fields.map(field => hasField(project, field)) : []),
+  )
+}
+
+/** Whether a trace has feedback, of this kind if one is given. */
+const feedbackOf = (kind?: SQL): SQL =>
+  sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind)})`
+
+/** Ratings lie as JSON: a word in quotes, or a number, of which one above 0.5 is positive and one below it negative. */
+const RATED = {
+  positive: sql`(${feedback.rating} = '"positive"' or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) > 0.5)`,
+  negative: sql`(${feedback.rating} = '"negative"' or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) < 0.5)`,
+}
+
+/** One seek in the primary key for each trace that is looked at. */
+const hasField = (project: Project, { path, value }: SearchableField): SQL =>
+  sql`exists (select 1 from ${traceFields} other
+    where other.project_key = ${project.key} and other.path = ${path} and other.value = ${value}
+      and other.timestamp = ${traces.timestamp} and other.trace_key = ${traces.key})`

@@ -1,0 +1,59 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { INLINE_BYTES, ORPHAN_AGE_MS, ORPHAN_PASS_MS } from '../../src/limits.ts'
+import { aSpan } from '../support/builders.ts'
+import { newTrace } from '../support/trace.ts'
+
+const large = () => `${crypto.randomUUID()}${'x'.repeat(INLINE_BYTES * 2)}`
+
+/** Runs cron often enough for a whole pass, some time from now. */
+async function sweepAll(later: number): Promise<void> {
+  await env.DB.prepare('delete from sweeps').run()
+  for (let run = 0; run < 3; run++) await sweep(env, Date.now() + later)
+}
+
+const objectsOf = async (organizationId: string) =>
+  (await env.PAYLOADS.list({ prefix: `${organizationId}/` })).objects.map(({ key }) => key)
+
+describe('the sweep of objects that no row names', () => {
+  it('removes what refused and repeated writes left, and keeps what rows name', async ({ expect }) => {
+    const { org, trace_id, observe, read } = await newTrace()
+    const observation_id = crypto.randomUUID()
+    await Promise.all(Array.from({ length: 5 }, () => observe({ observation_id, data: large() })))
+    const span = aSpan({ trace_id, input: large(), output: large() })
+    await org.ingest.post('/api/v1/spans', span)
+    await org.ingest.post('/api/v1/spans', { ...span, input: large(), output: undefined })
+    const root = await read()
+    await org.ingest.post('/api/v1/spans', aSpan({ trace_id, span_id: root.spans[0].id, input: large() }))
+    const before = await read()
+    expect(await objectsOf(org.id)).toHaveLength(8)
+    await sweepAll(ORPHAN_AGE_MS + 60_000)
+    // The observation, the span's output with its first input, its second input, and the root's input.
+    expect(await objectsOf(org.id)).toHaveLength(4)
+    expect(await read()).toEqual(before)
+  })
+
+  it('leaves alone what a request under way may still name', async ({ expect }) => {
+    const { org } = await newTrace()
+    const key = `${org.id}/123/${crypto.randomUUID()}`
+    await env.PAYLOADS.put(key, '"x"')
+    await sweepAll(ORPHAN_AGE_MS - 60_000)
+    expect(await objectsOf(org.id)).toEqual([key])
+    await sweepAll(ORPHAN_AGE_MS + 60_000)
+    expect(await objectsOf(org.id)).toEqual([])
+  })
+
+  it('passes once a day, page by page, and is not led astray by other objects', async ({ expect }) => {
+    const { org } = await newTrace()
+    await env.PAYLOADS.put('somebody-elses', 'x')
+    await sweepAll(ORPHAN_AGE_MS + 60_000)
+    const key = `${org.id}/123/${crypto.randomUUID()}`
+    await env.PAYLOADS.put(key, '"x"')
+    await sweep(env, Date.now() + ORPHAN_AGE_MS + 120_000)
+    expect(await objectsOf(org.id)).toEqual([key])
+    await sweep(env, Date.now() + ORPHAN_AGE_MS + ORPHAN_PASS_MS + 120_000)
+    expect(await objectsOf(org.id)).toEqual([])
+    expect(await env.PAYLOADS.head('somebody-elses')).not.toBeNull()
+  })
+})
