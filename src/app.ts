@@ -6,16 +6,23 @@ import { errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { postBatch } from './ingest/batch.ts'
 import { createFeedback } from './ingest/feedback.ts'
+import { listObservations } from './ingest/observation-list.ts'
 import { createObservation } from './ingest/observations.ts'
 import { searchTraces } from './ingest/search.ts'
 import { postSpan } from './ingest/spans.ts'
 import { postTrace } from './ingest/traces.ts'
-import { createApiKey, listApiKeys } from './manage/api-keys.ts'
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
+import { activateKnowledgeDocVersion, createKnowledgeDoc, createKnowledgeDocVersion } from './manage/knowledge-docs.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
-import { createProject, listProjects } from './manage/projects.ts'
+import { changeProject, createProject, listProjects } from './manage/projects.ts'
+import { activatePromptVersion, createPrompt, createPromptVersion } from './manage/prompts.ts'
 import { deleteTrace } from './manage/traces.ts'
+import { createUser, listUsers } from './manage/users.ts'
+import { getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
+import { getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
+import { requireDatabase } from './store/store.ts'
 
 const describeApi = endpoint({
   method: 'GET',
@@ -25,6 +32,28 @@ const describeApi = endpoint({
   responses: { 200: v.looseObject({ openapi: v.string() }) },
 }).handle(async () => ({ status: 200, body: openApiDocument(endpoints) }))
 
+const Status = v.object({ status: v.literal('ok') })
+
+const checkHealth = endpoint({
+  method: 'GET',
+  path: '/healthz',
+  summary: 'Whether the Worker answers; asks nothing else',
+  scope: 'public',
+  responses: { 200: Status },
+}).handle(async () => ({ status: 200, body: { status: 'ok' } }))
+
+const checkReadiness = endpoint({
+  method: 'GET',
+  path: '/readyz',
+  summary: 'Whether the database answers and is migrated',
+  scope: 'public',
+  errors: { 503: 'Temporarily unavailable, please retry' },
+  responses: { 200: Status },
+}).handle(async ({ registry }) => {
+  await requireDatabase(registry)
+  return { status: 200, body: { status: 'ok' } }
+})
+
 /** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
 export const endpoints: readonly Endpoint[] = [
   postTrace,
@@ -33,17 +62,35 @@ export const endpoints: readonly Endpoint[] = [
   createFeedback,
   postBatch,
   searchTraces,
+  listObservations,
   listTraces,
   getTrace,
   getSpan,
   deleteTrace,
+  listPrompts,
+  getPrompt,
+  createPrompt,
+  createPromptVersion,
+  activatePromptVersion,
+  listKnowledgeDocs,
+  getKnowledgeDoc,
+  createKnowledgeDoc,
+  createKnowledgeDocVersion,
+  activateKnowledgeDocVersion,
   createOrganization,
   recoverApiKey,
   listProjects,
   createProject,
+  changeProject,
   listApiKeys,
   createApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  listUsers,
+  createUser,
   describeApi,
+  checkHealth,
+  checkReadiness,
 ]
 
 const router = Router<RoutedRequest, [Runtime], Promise<Response>>()

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { isUuid } from '../domain/ids.ts'
 import { findJsonFault, isJsonObject, type Json, type JsonObject, type JsonText } from '../domain/json.ts'
+import { utf8Length } from '../domain/text.ts'
 
 /*
  * The shapes that wire schemas of both families are built from. Their messages finish the sentence that the field's path
@@ -38,6 +39,22 @@ function hasLength(value: string, min: number, max: number): boolean {
   const length = value.length <= max ? value.length : [...value].length
   return length <= max
 }
+
+/** A text of 1 to `maxBytes` bytes of UTF-8, well formed. */
+export const textOfBytes = (maxBytes: number) =>
+  v.pipe(
+    text(1, maxBytes),
+    v.check(value => utf8Length(value) <= maxBytes, `must have at most ${maxBytes} bytes`),
+    v.metadata({ description: `At most ${maxBytes} bytes of UTF-8` }),
+  )
+
+/** An object whose JSON has at most `maxBytes` bytes. */
+export const objectOfBytes = (maxBytes: number) =>
+  v.pipe(
+    JsonObjectValue,
+    v.check(value => utf8Length(JSON.stringify(value)) <= maxBytes, `must have at most ${maxBytes} bytes as JSON`),
+    v.metadata({ description: `At most ${maxBytes} bytes as JSON` }),
+  )
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 

@@ -34,7 +34,7 @@ export interface Contract {
   /** Whether the answer carries an `ETag`, and a client that has it already is told so with 304. */
   readonly hasEtag?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
-  readonly errors?: Readonly<Partial<Record<400 | 403 | 404 | 409 | 413 | 422, string>>>
+  readonly errors?: Readonly<Partial<Record<400 | 403 | 404 | 409 | 413 | 422 | 503, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
 }
 

@@ -3,8 +3,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { type Labeller as LabellerFields, RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
-import { utf8Length } from '../domain/text.ts'
-import { documented, JsonObjectValue, Timestamp, text, Uuid } from '../http/atoms.ts'
+import { documented, objectOfBytes, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import {
@@ -38,15 +37,6 @@ const Labeller = v.pipe(
   v.object({ name: v.optional(text(0, MAX_NAME_LENGTH)), email: v.optional(text(1, MAX_EMAIL_LENGTH)) }),
 )
 
-const Correction = v.pipe(
-  JsonObjectValue,
-  v.check(
-    value => utf8Length(JSON.stringify(value)) <= MAX_CORRECTION_BYTES,
-    `must have at most ${MAX_CORRECTION_BYTES} bytes as JSON`,
-  ),
-  v.metadata({ examples: [{ answer: 'The warranty is 24 months.' }] }),
-)
-
 export const Feedback = v.object({
   trace_id: TraceId,
   feedback_id: v.optional(
@@ -55,7 +45,7 @@ export const Feedback = v.object({
   span_id: v.optional(Uuid),
   rating: v.optional(Rating),
   comment: v.optional(text(0, MAX_COMMENT_LENGTH)),
-  correction: v.optional(Correction),
+  correction: v.optional(objectOfBytes(MAX_CORRECTION_BYTES)),
   labeller: v.optional(Labeller),
   timestamp: v.optional(Timestamp),
 })

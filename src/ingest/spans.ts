@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { traceUuid } from '../domain/ids.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
-import { Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
+import { objectOfBytes, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound, unprocessable } from '../http/errors.ts'
 import { ENVELOPE_BYTES, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } from '../limits.ts'
@@ -9,7 +9,7 @@ import { type NewValue, placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
 import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
 import { ingestProject } from './project.ts'
-import { JsonPayload, Metadata, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { JsonPayload, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const Fields = v.object({
   trace_id: TraceId,
@@ -20,7 +20,7 @@ const Fields = v.object({
   step_id: StepId,
   input: v.optional(JsonPayload),
   output: v.optional(JsonPayload),
-  metadata: v.optional(Metadata),
+  metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES)),
   prompt_version_id: v.optional(Uuid),
   timestamp: Timestamp,
   duration_ms: v.optional(wholeNumber(0)),

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
-import { JsonObjectValue, JsonValue, text } from '../http/atoms.ts'
+import { JsonValue, objectOfBytes, text } from '../http/atoms.ts'
 import { tooLarge } from '../http/errors.ts'
 import {
   MAX_JSON_DEPTH,
@@ -52,9 +52,9 @@ export const fitsMetadata = (metadata: JsonObject): boolean =>
 
 export const METADATA_TOO_LARGE = `must have at most ${MAX_METADATA_BYTES} bytes as JSON`
 
+/** A trace's. */
 export const Metadata = v.pipe(
-  JsonObjectValue,
-  v.check(fitsMetadata, METADATA_TOO_LARGE),
+  objectOfBytes(MAX_METADATA_BYTES),
   v.metadata({
     description: `Searchable by the dotted paths of its first ${MAX_SEARCHABLE_FIELDS} values, fields that are whole numbers first; at most ${MAX_METADATA_BYTES} bytes as JSON`,
     examples: [{ group_id: 'session-1' }],

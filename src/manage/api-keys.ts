@@ -1,12 +1,20 @@
 import * as v from 'valibot'
-import { SCOPES } from '../auth/keys.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import { makeKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { badRequest, forbidden, notFound, unprocessable } from '../http/errors.ts'
-import { MAX_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
-import { listApiKeys as readApiKeys } from '../store/api-keys.ts'
+import { badRequest, conflict, forbidden, notFound, otherProject, unprocessable } from '../http/errors.ts'
+import { MAX_RATE_LIMIT_PER_MINUTE, MAX_ROTATION_GRACE_SECONDS } from '../limits.ts'
+import {
+  revokeApiKey as endApiKey,
+  findApiKey,
+  listApiKeys as readApiKeys,
+  rotateApiKey as replaceApiKey,
+  type ApiKey as StoredKey,
+} from '../store/api-keys.ts'
+import { isForeignApiKey } from '../store/ownership.ts'
 import { findProject } from '../store/projects.ts'
 import { userExists } from '../store/users.ts'
 import { issueApiKey } from './issue-key.ts'
@@ -20,6 +28,8 @@ const NewApiKey = v.strictObject({
   expiresAt: v.optional(Timestamp),
   rateLimitPerMinute: v.optional(wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)),
 })
+
+const DEAD = 'This key is revoked or expired'
 
 export const listApiKeys = endpoint({
   method: 'GET',
@@ -50,8 +60,7 @@ export const createApiKey = endpoint({
   errors: { 404: 'Not found', 422: 'The user does not exist in this organization' },
   responses: { 201: ApiKeyWithSecret },
 }).handle(async ({ body, caller, store, now }) => {
-  const lacking = body.scopes.find(scope => !caller.scopes.includes(scope))
-  if (lacking) throw forbidden(`This key cannot give the scope ${lacking}, which it lacks`)
+  requireScopes(caller, body.scopes)
   if (body.expiresAt !== undefined && body.expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
   const project = body.projectSlug === undefined ? null : await findProject(store, { slug: body.projectSlug })
   if (project === undefined) throw notFound()
@@ -73,3 +82,53 @@ export const createApiKey = endpoint({
   })
   return { status: 201, body: apiKey }
 })
+
+export const revokeApiKey = endpoint({
+  method: 'DELETE',
+  path: '/api/api-keys/{keyId}',
+  summary: 'Revoke an API key; it stays in the list',
+  scope: 'manage',
+  params: v.object({ keyId: Uuid }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async ({ params: { keyId }, caller, store, now }) => {
+  const apiKey = await findApiKey(store, keyId)
+  if (!apiKey) throw notFound()
+  requireProjectOf(caller, apiKey)
+  await endApiKey(store, keyId, now)
+  return { status: 200, body: { id: keyId } }
+})
+
+export const rotateApiKey = endpoint({
+  method: 'POST',
+  path: '/api/api-keys/{keyId}/rotate',
+  summary: 'Replace an API key by a new one with the same rights; the old one dies after the grace',
+  scope: 'manage',
+  params: v.object({ keyId: Uuid }),
+  body: v.optional(v.strictObject({ graceSeconds: v.optional(wholeNumber(0, MAX_ROTATION_GRACE_SECONDS), 0) }), {
+    graceSeconds: 0,
+  }),
+  errors: { 409: DEAD },
+  responses: { 201: ApiKeyWithSecret },
+}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, registry, now }) => {
+  const apiKey = await findApiKey(store, keyId)
+  if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
+  requireProjectOf(caller, apiKey)
+  requireScopes(caller, apiKey.scopes)
+  const isExpired = apiKey.expiresAt !== null && apiKey.expiresAt <= now
+  const newKey = await makeKey()
+  const draft = { id: newId(), createdAt: now, revokedAt: now + graceSeconds * 1000 }
+  const successor = isExpired ? undefined : await replaceApiKey(store, apiKey, draft, newKey)
+  if (!successor) throw conflict(DEAD, 'keyId')
+  return { status: 201, body: { ...toApiKey(successor), key: newKey.secret } }
+})
+
+/** 403 where the key is not of the caller's project: a project's key governs its own alone. */
+function requireProjectOf(caller: Caller, { projectId }: StoredKey): void {
+  if (caller.project && caller.project.id !== projectId) throw otherProject()
+}
+
+/** 403 for scopes that the caller lacks: no key gives what it has not. */
+function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
+  const lacking = scopes.find(scope => !caller.scopes.includes(scope))
+  if (lacking) throw forbidden(`This key cannot give the scope ${lacking}, which it lacks`)
+}

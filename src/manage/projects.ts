@@ -1,10 +1,12 @@
 import * as v from 'valibot'
 import { newId } from '../domain/ids.ts'
-import { Slug } from '../http/atoms.ts'
+import { Slug, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict, forbidden } from '../http/errors.ts'
-import { addProject, listProjects as readProjects } from '../store/projects.ts'
+import { conflict, forbidden, notFound, otherProject } from '../http/errors.ts'
+import { isForeignProject } from '../store/ownership.ts'
+import { addProject, findProject, listProjects as readProjects, updateProject } from '../store/projects.ts'
+import type { Registry, Store } from '../store/store.ts'
 import { Name, Project, toProject } from './wire.ts'
 
 const TAKEN = 'A project with this slug exists'
@@ -17,14 +19,13 @@ export const listProjects = endpoint({
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ projects: v.array(Project), nextCursor: NextCursor }) },
 }).handle(async ({ query, caller, store }) => {
-  if (caller.project) return { status: 200, body: { projects: [toProject(caller.project)], nextCursor: null } }
   const { items, nextCursor } = await pageOf({
     list: ['projects', store.organization.id],
     query,
     place: ['number'],
     read: async (limit, after) => {
       const page = { limit: limit + 1, after: Number(after?.[0] ?? 0) }
-      return firstOf(await readProjects(store, page), limit, ({ key }) => [key])
+      return firstOf(await readProjects(store, caller.project, page), limit, ({ key }) => [key])
     },
   })
   return { status: 200, body: { projects: items.map(toProject), nextCursor } }
@@ -44,3 +45,23 @@ export const createProject = endpoint({
   if (!project) throw conflict(TAKEN, 'slug')
   return { status: 201, body: toProject(project) }
 })
+
+export const changeProject = endpoint({
+  method: 'PATCH',
+  path: '/api/projects/{projectId}',
+  summary: 'Change a project; what is not sent stays',
+  scope: 'manage',
+  params: v.object({ projectId: Uuid }),
+  body: v.strictObject({ name: v.optional(Name) }),
+  responses: { 200: Project },
+}).handle(async ({ params: { projectId }, body: { name }, caller, store, registry }) => {
+  if (caller.project && caller.project.id !== projectId) {
+    throw (await findProject(store, { id: projectId })) ? otherProject() : await missing(registry, store, projectId)
+  }
+  const project = await updateProject(store, projectId, name === undefined ? {} : { name })
+  if (!project) throw await missing(registry, store, projectId)
+  return { status: 200, body: toProject(project) }
+})
+
+const missing = async (registry: Registry, { organization }: Store, projectId: string) =>
+  (await isForeignProject(registry, organization, projectId)) ? forbidden() : notFound()

@@ -3,7 +3,8 @@ import { SCOPES } from '../auth/keys.ts'
 import { IsoTime, isoTime, Slug, text, Uuid } from '../http/atoms.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
 import type { ApiKey as StoredKey } from '../store/api-keys.ts'
-import type { Project as StoredProject } from '../store/projects.ts'
+import type { ProjectRecord } from '../store/projects.ts'
+import type { User as StoredUser } from '../store/users.ts'
 
 export const Name = text(1, MAX_NAME_LENGTH)
 
@@ -28,9 +29,18 @@ export const ApiKeyWithSecret = v.object({
   key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown this once' })),
 })
 
-export const toProject = ({ id, slug, name, createdAt }: StoredProject): v.InferOutput<typeof Project> => ({
+export const toProject = ({ id, slug, name, createdAt }: ProjectRecord): v.InferOutput<typeof Project> => ({
   id,
   slug,
+  name,
+  createdAt: isoTime(createdAt),
+})
+
+export const User = v.object({ id: Uuid, email: v.string(), name: v.string(), createdAt: IsoTime })
+
+export const toUser = ({ id, email, name, createdAt }: StoredUser): v.InferOutput<typeof User> => ({
+  id,
+  email,
   name,
   createdAt: isoTime(createdAt),
 })

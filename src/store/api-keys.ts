@@ -1,7 +1,7 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import { type NewKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { organizationColumns } from './organizations.ts'
-import type { Project } from './projects.ts'
+import { type Project, projectColumns } from './projects.ts'
 import { apiKeys, organizations, projects } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
 
@@ -57,7 +57,7 @@ export async function findCredential({ database }: Registry, hash: string): Prom
       expiresAt: apiKeys.expiresAt,
       revokedAt: apiKeys.revokedAt,
       organization: organizationColumns,
-      project: projects,
+      project: projectColumns,
     })
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.key, apiKeys.organizationKey))
@@ -83,13 +83,72 @@ export async function addApiKey(store: Store, draft: ApiKeyDraft, { hash, prefix
   return { ...fields, prefix, projectId: project?.id ?? null, revokedAt: null }
 }
 
+/** A key of the organization; what may be done to it depends on who asks. */
+export async function findApiKey(store: Store, id: string): Promise<ApiKey | undefined> {
+  const [row] = await selectApiKeys(store, eq(apiKeys.id, id))
+  return row && { ...row, scopes: parseScopes(row.scopes) }
+}
+
+/** Ends a key's life at `revokedAt`, unless it ends before. */
+export async function revokeApiKey(store: Store, id: string, revokedAt: number): Promise<void> {
+  await store.database
+    .update(apiKeys)
+    .set({ revokedAt: notLater(revokedAt) })
+    .where(and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id)))
+}
+
+/**
+ * Stores the successor of a key, with all its rights, and ends the old one's life at `revokedAt`. Undefined where the old
+ * one is dead already; a second attempt with the same id and secret stores no second successor.
+ */
+export async function rotateApiKey(
+  store: Store,
+  old: ApiKey,
+  { id, createdAt, revokedAt }: { id: string; createdAt: number; revokedAt: number },
+  { hash, prefix }: NewKey,
+): Promise<ApiKey | undefined> {
+  const { database } = store
+  const isOld = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, old.id))
+  const isSuccessor = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
+  const [, , [successor]] = await database.batch([
+    database
+      .insert(apiKeys)
+      .select(
+        sql`select null, ${id}, ${hash}, ${prefix}, ${apiKeys.name}, ${apiKeys.organizationKey}, ${apiKeys.projectKey},
+            ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}
+          from ${apiKeys} where ${isOld} and coalesce(${apiKeys.revokedAt}, ${createdAt} + 1) > ${createdAt}`,
+      )
+      .onConflictDoNothing(),
+    database
+      .update(apiKeys)
+      .set({ revokedAt: notLater(revokedAt) })
+      .where(isOld),
+    database.select({ id: apiKeys.id }).from(apiKeys).where(isSuccessor),
+  ])
+  return successor && { ...old, id, prefix, createdAt, revokedAt: null }
+}
+
+/** A key that dies sooner is not given a longer life. */
+const notLater = (revokedAt: number): SQL => sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
+
 /** A page of the organization's keys, oldest first; of one project's keys where `project` is given. */
 export async function listApiKeys(
   store: Store,
   project: Project | null,
   { limit, after }: { limit: number; after: number },
 ): Promise<(ApiKey & { key: number })[]> {
-  const rows = await store.database
+  const rows = await selectApiKeys(
+    store,
+    project ? eq(apiKeys.projectKey, project.key) : undefined,
+    gt(apiKeys.key, after),
+  )
+    .orderBy(asc(apiKeys.key))
+    .limit(limit)
+  return rows.map(row => ({ ...row, scopes: parseScopes(row.scopes) }))
+}
+
+const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
+  store.database
     .select({
       key: apiKeys.key,
       id: apiKeys.id,
@@ -105,16 +164,6 @@ export async function listApiKeys(
     })
     .from(apiKeys)
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
-    .where(
-      and(
-        eq(apiKeys.organizationKey, store.organization.key),
-        project ? eq(apiKeys.projectKey, project.key) : undefined,
-        gt(apiKeys.key, after),
-      ),
-    )
-    .orderBy(asc(apiKeys.key))
-    .limit(limit)
-  return rows.map(row => ({ ...row, scopes: parseScopes(row.scopes) }))
-}
+    .where(and(eq(apiKeys.organizationKey, store.organization.key), ...conditions))
 
 const parseScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(' ').includes(scope))

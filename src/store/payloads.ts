@@ -91,18 +91,16 @@ export async function showValues(
   mode: 'full' | 'preview',
 ): Promise<ReadonlyMap<FoundValue, ShownValue> | undefined> {
   const shown = new Map<FoundValue, ShownValue>()
-  const away: FoundValue[] = []
-  let bytes = 0
-  for (const value of values) {
-    if (value.ref !== null && mode === 'full') away.push(value)
-    else if (value.ref !== null || value.isCut) shown.set(value, previewOf(value))
+  const inline = values.filter(({ ref }) => ref === null)
+  for (const value of inline) {
+    if (value.isCut) shown.set(value, previewOf(value))
     else shown.set(value, mode === 'full' ? whole(value.text) : withStringsCut(value.text))
-    bytes += value.text.length
   }
+  let bytes = inline.reduce((sum, value) => sum + lengthOf(value), 0)
   const fetched: FoundValue[] = []
-  for (const value of away) {
-    bytes += parseRef(value.ref).length
-    if (bytes <= MAX_DETAIL_BYTES && fetched.length < MAX_DETAIL_OBJECTS) fetched.push(value)
+  for (const value of values.filter(({ ref }) => ref !== null)) {
+    bytes += lengthOf(value)
+    if (mode === 'full' && bytes <= MAX_DETAIL_BYTES && fetched.length < MAX_DETAIL_OBJECTS) fetched.push(value)
     else shown.set(value, previewOf(value))
   }
   await eachInParallel(rangesOf(fetched), async ({ name, offset, length, values }) => {
@@ -159,6 +157,9 @@ function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
   }
   return ranges
 }
+
+/** How long a value is, in bytes of R2 or units of its row. */
+export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
 
 /** Deletes every object of a trace. Returns whether any may be left. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {

@@ -4,15 +4,21 @@ import { IsolateCache } from './isolate-cache.ts'
 import { projects } from './schema.ts'
 import type { Store } from './store.ts'
 
-/** A project as the rows know it (`key`) and as the world does. */
+/** A project as the rows know it (`key`) and as the world does: what stays as it is for good. */
 export interface Project {
   key: number
   id: string
-  organizationKey: number
   slug: string
+}
+
+/** A project with what its owners may change. */
+export interface ProjectRecord extends Project {
   name: string
   createdAt: number
 }
+
+/** The columns of a project that never change, so that they may be remembered. */
+export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug }
 
 /** How a request names a project. */
 type ProjectSelector = { slug: string } | { id: string }
@@ -26,7 +32,7 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
   const known = remembered.get(cacheKey)
   if (known) return known
   const [row] = await store.database
-    .select()
+    .select(projectColumns)
     .from(projects)
     .where(
       and(
@@ -39,10 +45,7 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
 }
 
 /** Creates a project. Undefined where the organization has one with this slug; sent twice with one id, it creates one. */
-export async function addProject(
-  store: Store,
-  draft: Pick<Project, 'id' | 'slug' | 'name' | 'createdAt'>,
-): Promise<Project | undefined> {
+export async function addProject(store: Store, draft: Omit<ProjectRecord, 'key'>): Promise<ProjectRecord | undefined> {
   const [row] = await store.database
     .insert(projects)
     .values({ ...draft, organizationKey: store.organization.key })
@@ -51,12 +54,36 @@ export async function addProject(
   return row?.id === draft.id ? row : undefined
 }
 
-/** A page of the organization's projects, oldest first. */
-export function listProjects(store: Store, { limit, after }: { limit: number; after: number }): Promise<Project[]> {
+/** Changes what is given of a project. Undefined where the organization has none with this id. */
+export async function updateProject(
+  store: Store,
+  id: string,
+  changes: Partial<Pick<ProjectRecord, 'name'>>,
+): Promise<ProjectRecord | undefined> {
+  const ofProject = and(eq(projects.organizationKey, store.organization.key), eq(projects.id, id))
+  const [row] =
+    Object.keys(changes).length === 0
+      ? await store.database.select().from(projects).where(ofProject)
+      : await store.database.update(projects).set(changes).where(ofProject).returning()
+  return row
+}
+
+/** A page of the organization's projects, oldest first; only `project` where a key serves no other. */
+export function listProjects(
+  store: Store,
+  project: Project | null,
+  { limit, after }: { limit: number; after: number },
+): Promise<ProjectRecord[]> {
   return store.database
     .select()
     .from(projects)
-    .where(and(eq(projects.organizationKey, store.organization.key), gt(projects.key, after)))
+    .where(
+      and(
+        eq(projects.organizationKey, store.organization.key),
+        project ? eq(projects.key, project.key) : undefined,
+        gt(projects.key, after),
+      ),
+    )
     .orderBy(asc(projects.key))
     .limit(limit)
 }

@@ -1,6 +1,8 @@
+import { eq } from 'drizzle-orm'
 import type { Env } from '../env.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Patience } from './patience.ts'
+import { sweeps } from './schema.ts'
 
 /** An organization as the rows know it (`key`) and as the world does (`id`, `slug`). */
 export interface Organization {
@@ -37,4 +39,9 @@ export function openStore(env: Env, organization: Organization, patience: Patien
 /** Opens what is not bound to an organization. */
 export function openRegistry(env: Env, patience: Patience): Registry {
   return { scope: 'deployment', database: openDatabase(env.DB, patience), payloads: env.PAYLOADS, patience }
+}
+
+/** 503 where D1 does not answer, or lacks the tables of this release. */
+export async function requireDatabase({ database }: Registry): Promise<void> {
+  await database.select({ name: sweeps.name }).from(sweeps).where(eq(sweeps.name, ''))
 }

@@ -1,6 +1,16 @@
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
 import { users } from './schema.ts'
 import type { Store } from './store.ts'
+
+/** A person: a reviewer, or one whose feedback a pipeline passed on. */
+export interface User {
+  id: string
+  /** In lower case. */
+  email: string
+  /** '' where only the e-mail is known. */
+  name: string
+  createdAt: number
+}
 
 /** Whether the organization has a user with this id. */
 export async function userExists({ database, organization }: Store, id: string): Promise<boolean> {
@@ -9,4 +19,33 @@ export async function userExists({ database, organization }: Store, id: string):
     .from(users)
     .where(and(eq(users.organizationKey, organization.key), eq(users.id, id)))
   return rows.length > 0
+}
+
+/** Creates a user, whose id is derived from the e-mail. Returns whether there was none with it. */
+export async function addUser({ database, organization }: Store, user: User): Promise<boolean> {
+  const [, [stored]] = await database.batch([
+    database
+      .insert(users)
+      .values({ ...user, organizationKey: organization.key })
+      .onConflictDoNothing(),
+    // Tried a second time because the reply was lost, it must know its own row by the time.
+    database
+      .select()
+      .from(users)
+      .where(and(eq(users.organizationKey, organization.key), eq(users.id, user.id))),
+  ])
+  return stored?.createdAt === user.createdAt && stored.name === user.name
+}
+
+/** A page of the organization's users, by e-mail. */
+export function listUsers(
+  { database, organization }: Store,
+  { limit, after }: { limit: number; after: string },
+): Promise<User[]> {
+  return database
+    .select()
+    .from(users)
+    .where(and(eq(users.organizationKey, organization.key), gt(users.email, after)))
+    .orderBy(asc(users.email))
+    .limit(limit)
 }

@@ -3,7 +3,7 @@ import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
 import { MAX_BODY_BYTES, MAX_JSON_DEPTH } from '../../src/limits.ts'
 import { admin, client, newOrg, type Org, send } from '../support/org.ts'
-import { newWorld, sampleOf, type World } from '../support/samples.ts'
+import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 
 const named = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
 const withBody = named.filter(([, { body }]) => body !== undefined)
@@ -21,7 +21,7 @@ describe.for(withBody)('%s', ([, contract]) => {
   const callerFor = () =>
     contract.scope === 'admin' ? admin() : contract.path.startsWith('/api/v1') ? org.ingest : org.owner
   const post = (body: string, headers: Record<string, string> = {}) =>
-    callerFor().post(sampleOf(contract).path(world), body, headers)
+    callerFor()[methodOf(contract)](sampleOf(contract).path(world), body, headers)
 
   it.for([
     ['malformed JSON', '{"a": }', 'Malformed JSON'],
@@ -85,12 +85,12 @@ describe.for(withBody)('%s', ([, contract]) => {
 
   it('asks who is calling before it reads the body', async ({ expect }) => {
     const nobody = client({})
-    expect((await nobody.post(sampleOf(contract).path(world), '{')).status).toBe(401)
+    expect((await nobody[methodOf(contract)](sampleOf(contract).path(world), '{')).status).toBe(401)
   })
 
   it('treats an unknown field as its interface does', async ({ expect }) => {
     const body = { ...sampleOf(contract).body?.(world), surprise: 1 }
-    const answer = await callerFor().post(sampleOf(contract).path(world), body)
+    const answer = await callerFor()[methodOf(contract)](sampleOf(contract).path(world), body)
     if (contract.path.startsWith('/api/v1/')) {
       expect(Object.keys(contract.responses)).toContain(String(answer.status))
     } else {

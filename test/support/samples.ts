@@ -8,6 +8,16 @@ export interface World {
   traceId: string
   id: string
   spanId: string
+  prompt: Text
+  doc: Text
+  /** A key that nothing else uses. */
+  keyId: string
+}
+
+/** A prompt or a knowledge doc. */
+interface Text {
+  id: string
+  versionId: string
 }
 
 /** A valid request to one endpoint. */
@@ -16,7 +26,7 @@ interface Sample {
   /** `scopes` are those of the calling key. */
   body?: (world: World, scopes?: readonly string[]) => object
   /** What the request names that belongs to a tenant, if anything: another tenant's must not be reached. */
-  names?: 'trace' | 'span' | 'project'
+  names?: 'trace' | 'span' | 'project' | 'text' | 'key'
 }
 
 export async function newWorld(org: Org): Promise<World> {
@@ -26,10 +36,29 @@ export async function newWorld(org: Org): Promise<World> {
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
   const span = aSpan({ trace_id: trace.trace_id })
   await org.ingest.post('/api/v1/spans', span)
-  return { org, traceId: trace.trace_id, id: created.body.id, spanId: span.span_id }
+  const prompt = await org.owner.post('/api/prompts', aPrompt())
+  const doc = await org.owner.post('/api/knowledge-docs', aKnowledgeDoc())
+  const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
+  return {
+    org,
+    traceId: trace.trace_id,
+    id: created.body.id,
+    spanId: span.span_id,
+    prompt: prompt.body,
+    doc: doc.body,
+    keyId: key.body.id,
+  }
 }
 
 const freshSlug = () => `slug-${crypto.randomUUID()}`
+
+const aPrompt = () => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer the question.' })
+const aKnowledgeDoc = () => ({
+  projectSlug: 'support',
+  slug: freshSlug(),
+  title: 'Returns',
+  content: 'Returns: 14 days.',
+})
 
 const samples: Readonly<Record<string, Sample>> = {
   'POST /api/v1/traces': { path: () => '/api/v1/traces', body: () => aTrace() },
@@ -55,6 +84,51 @@ const samples: Readonly<Record<string, Sample>> = {
   'GET /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
   'GET /api/spans/{spanId}': { path: ({ spanId }) => `/api/spans/${spanId}`, names: 'span' },
   'DELETE /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
+  'GET /api/v1/traces/{trace_id}/observations': {
+    path: ({ traceId }) => `/api/v1/traces/${traceId}/observations`,
+    names: 'trace',
+  },
+  'GET /api/prompts': { path: ({ org }) => `/api/prompts?projectId=${org.project.id}`, names: 'project' },
+  'GET /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
+  'POST /api/prompts': { path: () => '/api/prompts', body: () => aPrompt() },
+  'POST /api/prompts/{promptId}/versions': {
+    path: ({ prompt }) => `/api/prompts/${prompt.id}/versions`,
+    body: () => ({ content: 'Answer shortly.' }),
+    names: 'text',
+  },
+  'PUT /api/prompts/{promptId}/active-version': {
+    path: ({ prompt }) => `/api/prompts/${prompt.id}/active-version`,
+    body: ({ prompt }) => ({ versionId: prompt.versionId }),
+    names: 'text',
+  },
+  'GET /api/knowledge-docs': { path: ({ org }) => `/api/knowledge-docs?projectId=${org.project.id}`, names: 'project' },
+  'GET /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },
+  'POST /api/knowledge-docs': { path: () => '/api/knowledge-docs', body: () => aKnowledgeDoc() },
+  'POST /api/knowledge-docs/{docId}/versions': {
+    path: ({ doc }) => `/api/knowledge-docs/${doc.id}/versions`,
+    body: () => ({ content: 'Returns within 30 days.' }),
+    names: 'text',
+  },
+  'PUT /api/knowledge-docs/{docId}/active-version': {
+    path: ({ doc }) => `/api/knowledge-docs/${doc.id}/active-version`,
+    body: ({ doc }) => ({ versionId: doc.versionId }),
+    names: 'text',
+  },
+  'PATCH /api/projects/{projectId}': {
+    path: ({ org }) => `/api/projects/${org.project.id}`,
+    body: () => ({ name: 'Renamed' }),
+    names: 'project',
+  },
+  'DELETE /api/api-keys/{keyId}': { path: ({ keyId }) => `/api/api-keys/${keyId}`, names: 'key' },
+  'POST /api/api-keys/{keyId}/rotate': {
+    path: ({ keyId }) => `/api/api-keys/${keyId}/rotate`,
+    body: () => ({ graceSeconds: 60 }),
+    names: 'key',
+  },
+  'GET /api/users': { path: () => '/api/users' },
+  'POST /api/users': { path: () => '/api/users', body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
+  'GET /healthz': { path: () => '/healthz' },
+  'GET /readyz': { path: () => '/readyz' },
   'POST /api/orgs': { path: () => '/api/orgs', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
   'POST /api/orgs/{slug}/api-keys': { path: ({ org }) => `/api/orgs/${org.slug}/api-keys`, body: () => ({}) },
   'GET /api/projects': { path: () => '/api/projects' },

@@ -1,0 +1,55 @@
+import * as v from 'valibot'
+import { traceUuid } from '../domain/ids.ts'
+import { IsoTime, isoTime, StoredValue, Uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParametersOf } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { notFound } from '../http/errors.ts'
+import { OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT } from '../limits.ts'
+import { listObservations as readObservations } from '../store/observation-list.ts'
+import { ingestProject } from './project.ts'
+import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
+
+const Observation = v.object({
+  observation_id: Uuid,
+  span_id: Uuid,
+  type: v.picklist(['input', 'output', 'state']),
+  key: v.nullable(v.string()),
+  data: StoredValue,
+  timestamp: IsoTime,
+})
+
+export const listObservations = endpoint({
+  method: 'GET',
+  path: '/api/v1/traces/{trace_id}/observations',
+  summary:
+    "List a trace's observations as they were sent, in the order in which they fold; long ones make a page short",
+  scope: 'read',
+  params: v.object({ trace_id: TraceId }),
+  query: v.strictObject(pageParametersOf(OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT)),
+  errors: { 404: TRACE_NOT_FOUND },
+  responses: { 200: v.object({ observations: v.array(Observation), next_cursor: NextCursor }) },
+}).handle(async ({ params, query, caller, store, headers }) => {
+  const project = await ingestProject({ caller, store, headers })
+  const id = await traceUuid(project.id, params.trace_id)
+  const { items, nextCursor } = await pageOf({
+    list: ['observations', store.organization.id, id],
+    query,
+    place: ['number', 'number', 'string'],
+    read: async (limit, place) => {
+      const after = place && { timestamp: Number(place[0]), receivedAt: Number(place[1]), id: String(place[2]) }
+      const page = await readObservations(store, id, { limit, after })
+      if (!page) throw notFound(TRACE_NOT_FOUND)
+      const { items, nextPlace } = page
+      return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.receivedAt, nextPlace.id] }
+    },
+  })
+  const observations = items.map(({ id, spanId, type, stateKey, data, timestamp }) => ({
+    observation_id: id,
+    span_id: spanId,
+    type,
+    key: stateKey,
+    data,
+    timestamp: isoTime(timestamp),
+  }))
+  return { status: 200, body: { observations, next_cursor: nextCursor } }
+})

@@ -1,0 +1,85 @@
+import * as v from 'valibot'
+import { newId } from '../domain/ids.ts'
+import { Slug, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { conflict } from '../http/errors.ts'
+import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersion } from '../read/text-wire.ts'
+import { requireText } from '../read/texts.ts'
+import { addText, findTextHead } from '../store/versioned-texts.ts'
+import {
+  activated,
+  addedVersion,
+  Content,
+  IsToBeActive,
+  MAX_TEXT_BODY_BYTES,
+  NO_VERSION,
+  Note,
+  namedProject,
+  ProjectSlug,
+  TOO_MUCH,
+  VersionChoice,
+  versionDraft,
+} from './texts.ts'
+import { Name } from './wire.ts'
+
+const TAKEN = 'A knowledge doc with this slug exists'
+
+export const createKnowledgeDoc = endpoint({
+  method: 'POST',
+  path: '/api/knowledge-docs',
+  summary: 'Create a knowledge doc with its first version, which is active',
+  scope: 'manage',
+  body: v.strictObject({
+    projectSlug: ProjectSlug,
+    slug: Slug,
+    title: Name,
+    content: Content,
+    note: v.optional(Note),
+  }),
+  maxBytes: MAX_TEXT_BODY_BYTES,
+  errors: { 404: 'Not found', 409: TAKEN },
+  responses: { 201: KnowledgeDoc },
+}).handle(async context => {
+  const { body, store, now } = context
+  const project = await namedProject(context, body.projectSlug)
+  const fields = { id: newId(), kind: 'knowledge_doc', name: body.slug, title: body.title } as const
+  const doc = await addText(store, project, { ...fields, version: versionDraft(body, now) })
+  if (!doc) throw conflict(TAKEN, 'slug')
+  return { status: 201, body: toKnowledgeDoc(doc) }
+})
+
+export const createKnowledgeDocVersion = endpoint({
+  method: 'POST',
+  path: '/api/knowledge-docs/{docId}/versions',
+  summary: 'Add a version to a knowledge doc',
+  scope: 'manage',
+  params: v.object({ docId: Uuid }),
+  body: v.strictObject({
+    content: Content,
+    activate: v.optional(IsToBeActive, true),
+    note: v.optional(Note),
+  }),
+  maxBytes: MAX_TEXT_BODY_BYTES,
+  errors: { 422: TOO_MUCH },
+  responses: { 201: KnowledgeDocVersion },
+}).handle(async context => {
+  const { params, body, store, now } = context
+  const doc = await requireText(context, params.docId, await findTextHead(store, 'knowledge_doc', params.docId))
+  const version = await addedVersion(store, doc.id, versionDraft(body, now), body.activate)
+  return { status: 201, body: toKnowledgeDocVersion(version) }
+})
+
+export const activateKnowledgeDocVersion = endpoint({
+  method: 'PUT',
+  path: '/api/knowledge-docs/{docId}/active-version',
+  summary: 'Make a version the active one; an earlier one too, which is the way back',
+  scope: 'manage',
+  params: v.object({ docId: Uuid }),
+  body: VersionChoice,
+  errors: { 422: NO_VERSION },
+  responses: { 200: KnowledgeDoc },
+}).handle(async context => {
+  const { params, body, store, now } = context
+  const doc = await requireText(context, params.docId, await findTextHead(store, 'knowledge_doc', params.docId))
+  return { status: 200, body: toKnowledgeDoc(await activated(store, doc.id, body.versionId, now)) }
+})

@@ -1,0 +1,94 @@
+import * as v from 'valibot'
+import { newId } from '../domain/ids.ts'
+import { objectOfBytes, text, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { conflict } from '../http/errors.ts'
+import { MAX_NAME_LENGTH, MAX_SCHEMA_BYTES } from '../limits.ts'
+import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-wire.ts'
+import { requireText } from '../read/texts.ts'
+import { addText, findTextHead } from '../store/versioned-texts.ts'
+import {
+  activated,
+  addedVersion,
+  Content,
+  IsToBeActive,
+  MAX_TEXT_BODY_BYTES,
+  NO_VERSION,
+  Note,
+  namedProject,
+  ProjectSlug,
+  TOO_MUCH,
+  VersionChoice,
+  versionDraft,
+} from './texts.ts'
+
+const OutputSchema = v.pipe(
+  objectOfBytes(MAX_SCHEMA_BYTES),
+  v.metadata({
+    description: "JSON Schema of the step's output",
+    examples: [{ type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }],
+  }),
+)
+
+const TAKEN = 'This step has a prompt'
+
+export const createPrompt = endpoint({
+  method: 'POST',
+  path: '/api/prompts',
+  summary: "Create a step's prompt with its first version, which is active",
+  scope: 'manage',
+  body: v.strictObject({
+    projectSlug: ProjectSlug,
+    stepId: text(1, MAX_NAME_LENGTH),
+    content: Content,
+    outputSchema: v.optional(OutputSchema, {}),
+    note: v.optional(Note),
+  }),
+  maxBytes: MAX_TEXT_BODY_BYTES,
+  errors: { 404: 'Not found', 409: TAKEN },
+  responses: { 201: Prompt },
+}).handle(async context => {
+  const { body, store, now } = context
+  const project = await namedProject(context, body.projectSlug)
+  const version = versionDraft(body, now)
+  const prompt = await addText(store, project, { id: newId(), kind: 'prompt', name: body.stepId, title: '', version })
+  if (!prompt) throw conflict(TAKEN, 'stepId')
+  return { status: 201, body: toPrompt(prompt) }
+})
+
+export const createPromptVersion = endpoint({
+  method: 'POST',
+  path: '/api/prompts/{promptId}/versions',
+  summary: 'Add a version to a prompt; without an outputSchema it takes that of the active one',
+  scope: 'manage',
+  params: v.object({ promptId: Uuid }),
+  body: v.strictObject({
+    content: Content,
+    outputSchema: v.optional(OutputSchema),
+    activate: v.optional(IsToBeActive, true),
+    note: v.optional(Note),
+  }),
+  maxBytes: MAX_TEXT_BODY_BYTES,
+  errors: { 422: TOO_MUCH },
+  responses: { 201: PromptVersion },
+}).handle(async context => {
+  const { params, body, store, now } = context
+  const prompt = await requireText(context, params.promptId, await findTextHead(store, 'prompt', params.promptId))
+  const version = await addedVersion(store, prompt.id, versionDraft(body, now), body.activate)
+  return { status: 201, body: toPromptVersion(version) }
+})
+
+export const activatePromptVersion = endpoint({
+  method: 'PUT',
+  path: '/api/prompts/{promptId}/active-version',
+  summary: 'Make a version the active one; an earlier one too, which is the way back',
+  scope: 'manage',
+  params: v.object({ promptId: Uuid }),
+  body: VersionChoice,
+  errors: { 422: NO_VERSION },
+  responses: { 200: Prompt },
+}).handle(async context => {
+  const { params, body, store, now } = context
+  const prompt = await requireText(context, params.promptId, await findTextHead(store, 'prompt', params.promptId))
+  return { status: 200, body: toPrompt(await activated(store, prompt.id, body.versionId, now)) }
+})

@@ -1,0 +1,69 @@
+import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
+import { requireProject } from '../auth/require-project.ts'
+import { newId } from '../domain/ids.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { Slug, text, textOfBytes, Uuid } from '../http/atoms.ts'
+import { notFound, unprocessable } from '../http/errors.ts'
+import { MAX_CONTENT_BYTES, MAX_NOTE_LENGTH, MAX_SCHEMA_BYTES, MAX_VERSIONS_BYTES } from '../limits.ts'
+import { findProject, type Project } from '../store/projects.ts'
+import type { Store } from '../store/store.ts'
+import { activateVersion, addVersion, type TextVersion, type VersionDraft } from '../store/versioned-texts.ts'
+
+/*
+ * What the writes of prompts and of knowledge docs share.
+ */
+
+export const Content = textOfBytes(MAX_CONTENT_BYTES)
+export const Note = v.pipe(text(0, MAX_NOTE_LENGTH), v.metadata({ description: 'Why this version was made' }))
+export const ProjectSlug = v.pipe(Slug, v.metadata({ examples: ['support'] }))
+export const IsToBeActive = v.pipe(v.boolean(), v.metadata({ description: 'Whether it becomes the active version' }))
+export const VersionChoice = v.strictObject({ versionId: Uuid })
+
+/** A body may spell each byte of a text and a schema as an escape of six. */
+export const MAX_TEXT_BODY_BYTES = 6 * (MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES)
+
+export const TOO_MUCH = `All versions together may have ${MAX_VERSIONS_BYTES} bytes`
+export const NO_VERSION = 'It has no version with this id'
+
+/** The project that a body names. 404 for none, 403 for one that the key does not serve. */
+export async function namedProject(
+  { caller, store }: { caller: Caller; store: Store },
+  projectSlug: string,
+): Promise<Project> {
+  const project = await findProject(store, { slug: projectSlug })
+  if (!project) throw notFound()
+  requireProject(caller, project.key)
+  return project
+}
+
+/** A body's version as the store takes it. */
+export const versionDraft = (
+  body: { content: string; outputSchema?: JsonObject | undefined; note?: string | undefined },
+  now: number,
+): VersionDraft => ({
+  id: newId(),
+  content: body.content,
+  outputSchema: body.outputSchema === undefined ? null : JSON.stringify(body.outputSchema),
+  note: body.note ?? null,
+  createdAt: now,
+})
+
+/** Adds a version. 422 where the text would outgrow what a detail shows. */
+export async function addedVersion(
+  store: Store,
+  textId: string,
+  draft: VersionDraft,
+  isToBeActive: boolean,
+): Promise<TextVersion> {
+  const version = await addVersion(store, textId, draft, isToBeActive)
+  if (version === 'too_large') throw unprocessable(TOO_MUCH, 'content')
+  return version
+}
+
+/** Activates a version. 422 where the text has no such version. */
+export async function activated(store: Store, textId: string, versionId: string, now: number) {
+  const active = await activateVersion(store, textId, versionId, now)
+  if (!active) throw unprocessable(NO_VERSION, 'versionId')
+  return active
+}

@@ -1,0 +1,41 @@
+import * as v from 'valibot'
+import { Uuid } from '../http/atoms.ts'
+import { NextCursor, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { findText } from '../store/versioned-texts.ts'
+import { projectSelector, selectedProject } from './project.ts'
+import { KnowledgeDoc, KnowledgeDocDetail, toKnowledgeDoc, toKnowledgeDocDetail } from './text-wire.ts'
+import { pageOfTexts, requireText } from './texts.ts'
+
+export const listKnowledgeDocs = endpoint({
+  method: 'GET',
+  path: '/api/knowledge-docs',
+  summary: "List a project's knowledge docs, each with its active version, by slug",
+  scope: 'read',
+  query: v.strictObject({
+    ...projectSelector,
+    slug: v.optional(v.pipe(v.string(), v.metadata({ description: 'Only this doc' }))),
+    ...pageParameters,
+  }),
+  hasEtag: true,
+  errors: { 404: 'Not found' },
+  responses: { 200: v.object({ knowledgeDocs: v.array(KnowledgeDoc), nextCursor: NextCursor }) },
+}).handle(async context => {
+  const { query, store } = context
+  const project = await selectedProject(context, query)
+  const { items, nextCursor } = await pageOfTexts(store, project, 'knowledge_doc', { ...query, name: query.slug })
+  return { status: 200, body: { knowledgeDocs: items.map(toKnowledgeDoc), nextCursor } }
+})
+
+export const getKnowledgeDoc = endpoint({
+  method: 'GET',
+  path: '/api/knowledge-docs/{docId}',
+  summary: 'Read a knowledge doc with every version, oldest first',
+  scope: 'read',
+  params: v.object({ docId: Uuid }),
+  responses: { 200: KnowledgeDocDetail },
+}).handle(async context => {
+  const id = context.params.docId
+  const text = await requireText(context, id, await findText(context.store, 'knowledge_doc', id))
+  return { status: 200, body: toKnowledgeDocDetail(text) }
+})

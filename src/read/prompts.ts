@@ -1,0 +1,41 @@
+import * as v from 'valibot'
+import { Uuid } from '../http/atoms.ts'
+import { NextCursor, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { findText } from '../store/versioned-texts.ts'
+import { projectSelector, selectedProject } from './project.ts'
+import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
+import { pageOfTexts, requireText } from './texts.ts'
+
+export const listPrompts = endpoint({
+  method: 'GET',
+  path: '/api/prompts',
+  summary: "List a project's prompts, each with its active version, by step",
+  scope: 'read',
+  query: v.strictObject({
+    ...projectSelector,
+    stepId: v.optional(v.pipe(v.string(), v.metadata({ description: "Only this step's prompt" }))),
+    ...pageParameters,
+  }),
+  hasEtag: true,
+  errors: { 404: 'Not found' },
+  responses: { 200: v.object({ prompts: v.array(Prompt), nextCursor: NextCursor }) },
+}).handle(async context => {
+  const { query, store } = context
+  const project = await selectedProject(context, query)
+  const { items, nextCursor } = await pageOfTexts(store, project, 'prompt', { ...query, name: query.stepId })
+  return { status: 200, body: { prompts: items.map(toPrompt), nextCursor } }
+})
+
+export const getPrompt = endpoint({
+  method: 'GET',
+  path: '/api/prompts/{promptId}',
+  summary: 'Read a prompt with every version, oldest first',
+  scope: 'read',
+  params: v.object({ promptId: Uuid }),
+  responses: { 200: PromptDetail },
+}).handle(async context => {
+  const id = context.params.promptId
+  const text = await requireText(context, id, await findText(context.store, 'prompt', id))
+  return { status: 200, body: toPromptDetail(text) }
+})

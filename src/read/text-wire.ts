@@ -1,0 +1,107 @@
+import * as v from 'valibot'
+import { JsonText } from '../domain/json.ts'
+import { IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
+import type { ActiveText, TextDetail, TextVersion } from '../store/versioned-texts.ts'
+
+/*
+ * Prompts and knowledge docs, which have the same fields but for what names them and for a prompt's schema.
+ */
+
+const VersionId = v.pipe(
+  Uuid,
+  v.metadata({ description: 'The active version: what a pipeline records as prompt_version_id' }),
+)
+const UpdatedAt = v.pipe(IsoTime, v.metadata({ description: 'When the active version became active' }))
+
+export const Prompt = v.object({
+  id: Uuid,
+  stepId: v.string(),
+  versionId: VersionId,
+  content: v.string(),
+  outputSchema: StoredObject,
+  createdAt: IsoTime,
+  updatedAt: UpdatedAt,
+})
+
+export const KnowledgeDoc = v.object({
+  id: Uuid,
+  slug: v.string(),
+  title: v.string(),
+  versionId: v.pipe(Uuid, v.metadata({ description: 'The active version' })),
+  content: v.string(),
+  createdAt: IsoTime,
+  updatedAt: UpdatedAt,
+})
+
+export const KnowledgeDocVersion = v.object({
+  id: Uuid,
+  content: v.string(),
+  note: v.nullable(v.string()),
+  isActive: v.boolean(),
+  createdAt: IsoTime,
+})
+
+export const PromptVersion = v.object({ ...KnowledgeDocVersion.entries, outputSchema: StoredObject })
+
+export const PromptDetail = v.object({
+  id: Uuid,
+  stepId: v.string(),
+  outputSchema: v.pipe(StoredObject, v.metadata({ description: "The active version's" })),
+  versions: v.array(PromptVersion),
+})
+
+export const KnowledgeDocDetail = v.object({
+  id: Uuid,
+  slug: v.string(),
+  title: v.string(),
+  versions: v.array(KnowledgeDocVersion),
+})
+
+const NO_SCHEMA = new JsonText('{}')
+
+const activeFields = ({ id, versionId, content, createdAt, activatedAt }: ActiveText) => ({
+  id,
+  versionId,
+  content,
+  createdAt: isoTime(createdAt),
+  updatedAt: isoTime(activatedAt),
+})
+
+export const toPrompt = (text: ActiveText): v.InferOutput<typeof Prompt> => ({
+  ...activeFields(text),
+  stepId: text.name,
+  outputSchema: text.outputSchema ?? NO_SCHEMA,
+})
+
+export const toKnowledgeDoc = (text: ActiveText): v.InferOutput<typeof KnowledgeDoc> => ({
+  ...activeFields(text),
+  slug: text.name,
+  title: text.title,
+})
+
+export const toKnowledgeDocVersion = (version: TextVersion): v.InferOutput<typeof KnowledgeDocVersion> => ({
+  id: version.id,
+  content: version.content,
+  note: version.note,
+  isActive: version.isActive,
+  createdAt: isoTime(version.createdAt),
+})
+
+export const toPromptVersion = (version: TextVersion): v.InferOutput<typeof PromptVersion> => ({
+  ...toKnowledgeDocVersion(version),
+  outputSchema: version.outputSchema ?? NO_SCHEMA,
+})
+
+export const toPromptDetail = ({ id, name, versions }: TextDetail): v.InferOutput<typeof PromptDetail> => ({
+  id,
+  stepId: name,
+  outputSchema: versions.find(({ isActive }) => isActive)?.outputSchema ?? NO_SCHEMA,
+  versions: versions.map(toPromptVersion),
+})
+
+export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof KnowledgeDocDetail> => ({
+  id: text.id,
+  slug: text.name,
+  title: text.title,
+  versions: text.versions.map(toKnowledgeDocVersion),
+})

@@ -1,0 +1,77 @@
+import { and, asc, eq, sql } from 'drizzle-orm'
+import type { ObservationType } from '../domain/fold.ts'
+import { JsonText } from '../domain/json.ts'
+import { MAX_DETAIL_BYTES } from '../limits.ts'
+import { lengthOf, type StoredValue, showValues } from './payloads.ts'
+import { observations, traces } from './schema.ts'
+import { requireGone } from './span-detail.ts'
+import type { Store } from './store.ts'
+import { isLive, liveTraceKey } from './traces.ts'
+
+/** An observation as it was sent. */
+export interface ListedObservation {
+  id: string
+  /** The span that it names, or the root. */
+  spanId: string
+  type: ObservationType
+  stateKey: string | null
+  data: JsonText
+  timestamp: number
+  receivedAt: number
+}
+
+/** A place in the order in which observations fold. */
+type ObservationPlace = Pick<ListedObservation, 'timestamp' | 'receivedAt' | 'id'>
+
+/**
+ * A page of a live trace's observations in the order in which they fold, each in full, whatever its size: a page ends before
+ * the one with which it would hold over 32 MiB. Undefined where there is no such trace.
+ */
+export async function listObservations(
+  store: Store,
+  traceUuid: string,
+  { limit, after }: { limit: number; after: ObservationPlace | undefined },
+): Promise<{ items: ListedObservation[]; nextPlace: ObservationPlace | null } | undefined> {
+  const { timestamp, receivedAt, id } = observations
+  const [[trace], rows] = await store.database.batch([
+    store.database
+      .select()
+      .from(traces)
+      .where(isLive(store, eq(traces.id, traceUuid))),
+    store.database
+      .select()
+      .from(observations)
+      .where(
+        and(
+          eq(observations.traceKey, sql`(${liveTraceKey(store, traceUuid)})`),
+          after && sql`(${timestamp}, ${receivedAt}, ${id}) > (${after.timestamp}, ${after.receivedAt}, ${after.id})`,
+        ),
+      )
+      .orderBy(asc(timestamp), asc(receivedAt), asc(id))
+      .limit(limit + 1),
+  ])
+  if (!trace) return undefined
+  const values = rows.map(({ data, dataRef }) => ({ text: data, ref: dataRef }))
+  const count = Math.min(limit, countFitting(values))
+  const shown = await showValues(store, trace.key, values.slice(0, count), 'full')
+  if (!shown) {
+    await requireGone(store, trace)
+    return undefined
+  }
+  const items = rows.slice(0, count).map(({ spanId, ...row }, index) => {
+    const value = values[index]
+    const data = new JsonText((value && shown.get(value)?.text) ?? 'null')
+    return { ...row, spanId: spanId ?? trace.rootSpanId, data }
+  })
+  return { items, nextPlace: (rows.length > count && items.at(-1)) || null }
+}
+
+/** How many values fit an answer, one at least. */
+function countFitting(values: readonly StoredValue[]): number {
+  let bytes = 0
+  for (const [index, value] of values.entries()) {
+    bytes += lengthOf(value)
+    if (bytes > MAX_DETAIL_BYTES) return Math.max(index, 1)
+  }
+  return values.length
+}

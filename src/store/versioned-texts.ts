@@ -1,0 +1,284 @@
+import { and, asc, eq, gt, not, type SQL, sql } from 'drizzle-orm'
+import { JsonText } from '../domain/json.ts'
+import type { TextKind } from '../domain/versioned-text.ts'
+import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES } from '../limits.ts'
+import type { Project } from './projects.ts'
+import { textActivations, textVersions, versionedTexts } from './schema.ts'
+import { bytesOf } from './span-detail.ts'
+import type { Store } from './store.ts'
+
+/** A prompt or a knowledge doc with its active version. */
+export interface ActiveText {
+  id: string
+  projectKey: number
+  name: string
+  title: string
+  versionId: string
+  content: string
+  /** Of a prompt; null for a knowledge doc. */
+  outputSchema: JsonText | null
+  createdAt: number
+  activatedAt: number
+}
+
+/** One version of a text. */
+export interface TextVersion {
+  id: string
+  content: string
+  outputSchema: JsonText | null
+  note: string | null
+  isActive: boolean
+  createdAt: number
+}
+
+/** A text with every version, oldest first. */
+export interface TextDetail {
+  id: string
+  projectKey: number
+  name: string
+  title: string
+  versions: TextVersion[]
+}
+
+/** A new version; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
+export interface VersionDraft {
+  id: string
+  content: string
+  /** As JSON; null where none is sent: the version takes that of the active one. */
+  outputSchema: string | null
+  note: string | null
+  createdAt: number
+}
+
+interface TextDraft {
+  id: string
+  kind: TextKind
+  name: string
+  title: string
+  version: VersionDraft
+}
+
+/** Creates a text with its first version, which is active. Undefined where the project has one of this kind and name. */
+export async function addText(store: Store, project: Project, draft: TextDraft): Promise<ActiveText | undefined> {
+  const { database, organization } = store
+  const { version, ...fields } = draft
+  const isNew = eq(versionedTexts.id, draft.id)
+  const [, , , , , [text]] = await database.batch([
+    database
+      .insert(versionedTexts)
+      .values({
+        ...fields,
+        organizationKey: organization.key,
+        projectKey: project.key,
+        createdAt: version.createdAt,
+      })
+      .onConflictDoNothing(),
+    database
+      .insert(textVersions)
+      .select(
+        sql`select null, ${version.id}, ${versionedTexts.key}, ${version.content}, ${version.outputSchema},
+            ${version.note}, 0, ${version.createdAt}
+          from ${versionedTexts} where ${ofStore(store, isNew)}`,
+      )
+      .onConflictDoNothing(),
+    ...activation(store, version.id, version.createdAt),
+    selectActive(store, isNew),
+  ])
+  return text && toActiveText(text)
+}
+
+export type VersionOutcome = TextVersion | 'too_large'
+
+/**
+ * Adds a version to a text of the store, and makes it the active one if so wished. `too_large`: all versions together
+ * would exceed what a detail shows.
+ */
+export async function addVersion(
+  store: Store,
+  textId: string,
+  draft: VersionDraft,
+  isToBeActive: boolean,
+): Promise<VersionOutcome> {
+  const { database } = store
+  const ofText = ofStore(store, eq(versionedTexts.id, textId))
+  const activeSchema = sql`(
+    select ${textVersions.outputSchema} from ${textVersions}
+    where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive})`
+  const bytesBefore = sql`(
+    select ${bytesOf(textVersions.content, textVersions.outputSchema)} from ${textVersions}
+    where ${textVersions.textKey} = ${versionedTexts.key})`
+  const insert = database
+    .insert(textVersions)
+    .select(
+      sql`select null, ${draft.id}, ${versionedTexts.key}, ${draft.content},
+          coalesce(${draft.outputSchema}, ${activeSchema}), ${draft.note}, 0, ${draft.createdAt}
+        from ${versionedTexts}
+        where ${ofText} and ${bytesBefore} + octet_length(${draft.content})
+          + coalesce(octet_length(${draft.outputSchema}), 0) <= ${MAX_VERSIONS_BYTES}`,
+    )
+    .onConflictDoNothing()
+  const select = selectVersions(store, eq(textVersions.id, draft.id))
+  const rows = isToBeActive
+    ? (await database.batch([insert, ...activation(store, draft.id, draft.createdAt), select]))[4]
+    : (await database.batch([insert, select]))[1]
+  const [version] = rows
+  return version ? toTextVersion(version) : 'too_large'
+}
+
+/** Makes a version of a text the active one. Returns the text, or undefined where it has no such version. */
+export async function activateVersion(
+  store: Store,
+  textId: string,
+  versionId: string,
+  now: number,
+): Promise<ActiveText | undefined> {
+  const isVersionOf = sql`exists (
+    select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.textKey} = ${versionedTexts.key})`
+  const [found] = await store.database
+    .select({ id: versionedTexts.id })
+    .from(versionedTexts)
+    .where(ofStore(store, eq(versionedTexts.id, textId), isVersionOf))
+  if (!found) return undefined
+  const [, , , [text]] = await store.database.batch([
+    ...activation(store, versionId, now),
+    selectActive(store, eq(versionedTexts.id, textId)),
+  ])
+  return text && toActiveText(text)
+}
+
+/**
+ * A page of a project's texts of one kind with their active versions, by name; it may be short where they are long.
+ * Returns whether more follow.
+ */
+export async function listTexts(
+  store: Store,
+  project: Project,
+  { kind, name, limit, after }: { kind: TextKind; name: string | undefined; limit: number; after: string },
+): Promise<{ items: ActiveText[]; hasMore: boolean }> {
+  const soFar = sql<number>`${bytesOf(textVersions.content, textVersions.outputSchema)}
+    over (order by ${versionedTexts.name} rows unbounded preceding)`
+  const rows = await store.database
+    .select({
+      ...activeColumns,
+      content: sql<string>`iif(${soFar} > ${MAX_PAGE_BYTES}, '', ${textVersions.content})`.as('bounded_content'),
+      isCut: sql<number>`${soFar} > ${MAX_PAGE_BYTES}`.as('is_cut'),
+    })
+    .from(versionedTexts)
+    .innerJoin(textVersions, and(eq(textVersions.textKey, versionedTexts.key), isActive))
+    .where(
+      ofStore(
+        store,
+        eq(versionedTexts.projectKey, project.key),
+        eq(versionedTexts.kind, kind),
+        name === undefined ? undefined : eq(versionedTexts.name, name),
+        gt(versionedTexts.name, after),
+      ),
+    )
+    .orderBy(asc(versionedTexts.name))
+    .limit(limit + 1)
+  const whole = rows.filter(({ isCut }) => isCut === 0).slice(0, limit)
+  return { items: whole.map(toActiveText), hasMore: rows.length > whole.length }
+}
+
+/** A text of the store, without its versions, which may be long. */
+export async function findTextHead(store: Store, kind: TextKind, id: string) {
+  const [text] = await store.database
+    .select({ id: versionedTexts.id, projectKey: versionedTexts.projectKey })
+    .from(versionedTexts)
+    .where(ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind)))
+  return text
+}
+
+/** A text of the store with all its versions. */
+export async function findText(store: Store, kind: TextKind, id: string): Promise<TextDetail | undefined> {
+  const ofText = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind))
+  const [[text], versions] = await store.database.batch([
+    store.database.select().from(versionedTexts).where(ofText),
+    selectVersions(
+      store,
+      sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`,
+    ),
+  ])
+  return text && { ...text, versions: versions.map(toTextVersion) }
+}
+
+const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
+  and(eq(versionedTexts.organizationKey, organization.key), ...conditions)
+
+/** To the letter as in the index of active versions. */
+const isActive = sql`${textVersions.isActive} = 1`
+
+/**
+ * What makes a version of a text of the store the active one, if it is not: the one before first lets go, for the database
+ * admits one alone. In one batch, so that nobody ever sees none.
+ */
+function activation(store: Store, versionId: string, now: number) {
+  const { database } = store
+  const ofSameText = sql`${textVersions.textKey} = (
+    select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
+    where own.id = ${versionId} and ${ofStore(store)})`
+  const isVersion = eq(textVersions.id, versionId)
+  return [
+    database
+      .insert(textActivations)
+      .select(
+        sql`select ${textVersions.textKey}, ${now}, ${textVersions.key} from ${textVersions}
+          where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0`,
+      )
+      .onConflictDoNothing(),
+    database
+      .update(textVersions)
+      .set({ isActive: false })
+      .where(and(ofSameText, isActive, not(isVersion))),
+    database.update(textVersions).set({ isActive: true }).where(and(ofSameText, isVersion)),
+  ] as const
+}
+
+/** No two columns have one name, which drizzle would mix up in a batch. */
+const activeColumns = {
+  id: sql<string>`${versionedTexts.id}`.as('text_id'),
+  projectKey: versionedTexts.projectKey,
+  name: versionedTexts.name,
+  title: versionedTexts.title,
+  versionId: sql<string>`${textVersions.id}`.as('version_id'),
+  content: textVersions.content,
+  outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('schema_text'),
+  createdAt: sql<number>`${versionedTexts.createdAt}`.as('text_created_at'),
+  activatedAt: sql<number>`(
+    select max(${textActivations.activatedAt}) from ${textActivations}
+    where ${textActivations.textKey} = ${versionedTexts.key})`.as('activated_at'),
+}
+
+const selectActive = (store: Store, condition: SQL) =>
+  store.database
+    .select(activeColumns)
+    .from(versionedTexts)
+    .innerJoin(textVersions, and(eq(textVersions.textKey, versionedTexts.key), isActive))
+    .where(ofStore(store, condition))
+
+const selectVersions = (store: Store, condition: SQL) =>
+  store.database
+    .select({
+      id: textVersions.id,
+      content: textVersions.content,
+      outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('schema_text'),
+      note: textVersions.note,
+      isActive: textVersions.isActive,
+      createdAt: textVersions.createdAt,
+    })
+    .from(textVersions)
+    .where(
+      and(
+        condition,
+        sql`exists (select 1 from ${versionedTexts} where ${versionedTexts.key} = ${textVersions.textKey} and ${ofStore(store)})`,
+      ),
+    )
+    .orderBy(asc(textVersions.key))
+
+const withSchema = <Row extends { outputSchema: string | null }>({ outputSchema, ...row }: Row) => ({
+  ...row,
+  outputSchema: outputSchema === null ? null : new JsonText(outputSchema),
+})
+const toActiveText: (row: Omit<ActiveText, 'outputSchema'> & { outputSchema: string | null }) => ActiveText = withSchema
+const toTextVersion: (row: Omit<TextVersion, 'outputSchema'> & { outputSchema: string | null }) => TextVersion =
+  withSchema
