@@ -83,7 +83,7 @@ describe('the statements that requests and jobs send', () => {
       )
       expect(scans, sql).toEqual([])
       // Lists are served in the order of an index; only what belongs to one trace may be sorted.
-      const isOfOneTrace = /^select [^]* from "(spans|feedback|observations)"/.test(sql)
+      const isOfOneTrace = /^select .* from "(spans|feedback|observations)"/s.test(sql)
       const sorts = explained.results.filter(
         step => /TEMP B-TREE FOR (ORDER BY|RIGHT)/.test(step.detail) && !isInScalar(step, explained.results),
       )
