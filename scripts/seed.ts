@@ -2,55 +2,125 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
-import { demoTraces } from './demo-traces.ts'
+import { type DemoEvent, type DemoKnowledgeDoc, type DemoProject, type DemoPrompt, demoProjects } from './demo/index.ts'
 
 /** Where and with what right to seed. */
 export interface SeedTarget {
   url: string
   adminToken: string
-  /** The demo's key is kept here, beside the data that it opens. */
+  /** The demo's keys are kept here, beside the data that they open. */
   stateDirectory: string
 }
 
+/** A key of one of the demo's projects. */
+export interface DemoKey {
+  project: string
+  key: string
+}
+
+const EVENTS_A_BATCH = 500
+
 /**
- * Makes the demo organization through the public API, once: its key is kept in the state directory when all is posted.
- * Every call can be repeated, so a seeding that was cut off is simply done again. Returns the key.
+ * Makes the demo organization through the public API, once: its keys are kept in the state directory when all is posted.
+ * Every call can be repeated, so a seeding that was cut off is simply done again. Returns a key for each project.
  */
-export async function seedDemo(target: SeedTarget): Promise<string> {
-  const file = resolve(target.stateDirectory, 'demo-key')
-  if (existsSync(file)) return (await readFile(file, 'utf8')).trim()
+export async function seedDemo(target: SeedTarget): Promise<DemoKey[]> {
+  const file = resolve(target.stateDirectory, 'demo-keys.json')
+  if (existsSync(file)) return v.parse(DemoKeys, JSON.parse(await readFile(file, 'utf8')))
   const owner = await ownerKey(target)
-  await call(target, owner, '/api/projects', { slug: 'support', name: 'Support answers' })
-  const created = await call(target, owner, '/api/api-keys', {
+  const keys: DemoKey[] = []
+  for (const project of demoProjects()) {
+    keys.push({ project: project.slug, key: await seedProject(target.url, owner, project) })
+  }
+  await mkdir(target.stateDirectory, { recursive: true })
+  await writeFile(`${file}.part`, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600 })
+  await rename(`${file}.part`, file)
+  return keys
+}
+
+const DemoKeys = v.array(v.object({ project: v.string(), key: v.string() }))
+const WithKey = v.object({ key: v.string() })
+const Organization = v.object({ apiKey: WithKey })
+const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
+const Detail = v.object({ versions: v.array(v.object({ id: v.string() })) })
+
+async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
+  const created = await call(url, adminToken, 'POST', '/api/orgs', { slug: 'demo', name: 'Demo' })
+  if (v.is(Organization, created)) return created.apiKey.key
+  return v.parse(WithKey, await call(url, adminToken, 'POST', '/api/orgs/demo/api-keys')).key
+}
+
+/** Makes a project with its texts and traces, and returns a key for it. */
+async function seedProject(url: string, owner: string, project: DemoProject): Promise<string> {
+  const { slug, name } = project
+  await call(url, owner, 'POST', '/api/projects', { slug, name })
+  const created = await call(url, owner, 'POST', '/api/api-keys', {
     name: 'Demo',
-    projectSlug: 'support',
+    projectSlug: slug,
     scopes: ['ingest', 'read', 'review', 'manage'],
   })
   const { key } = v.parse(WithKey, created)
-  for (const { path, body } of demoTraces()) await call(target, key, path, body)
-  await mkdir(target.stateDirectory, { recursive: true })
-  await writeFile(`${file}.part`, `${key}\n`, { mode: 0o600 })
-  await rename(`${file}.part`, file)
+  const versionIds = new Map<string, string[]>()
+  for (const { stepId, ...prompt } of project.prompts) {
+    const list = `/api/prompts?projectSlug=${slug}&stepId=${stepId}`
+    versionIds.set(stepId, await seedText(url, key, { path: '/api/prompts', list, names: { stepId } }, slug, prompt))
+  }
+  for (const { slug: docSlug, title, ...doc } of project.knowledgeDocs) {
+    const list = `/api/knowledge-docs?projectSlug=${slug}&slug=${docSlug}`
+    await seedText(url, key, { path: '/api/knowledge-docs', list, names: { slug: docSlug, title } }, slug, doc)
+  }
+  const events = project.events((stepId, version) => {
+    const id = versionIds.get(stepId)?.[version - 1]
+    if (id === undefined) throw new Error(`The demo's prompt ${stepId} has no version ${version}`)
+    return id
+  })
+  for (let start = 0; start < events.length; start += EVENTS_A_BATCH) {
+    await postBatch(url, key, events.slice(start, start + EVENTS_A_BATCH))
+  }
   return key
 }
 
-async function ownerKey(target: SeedTarget): Promise<string> {
-  const created = await call(target, target.adminToken, '/api/orgs', { slug: 'demo', name: 'Demo' })
-  if (v.is(Organization, created)) return created.apiKey.key
-  return v.parse(WithKey, await call(target, target.adminToken, '/api/orgs/demo/api-keys')).key
+/** Which of the two families of texts, and what names one of them. */
+interface TextPlace {
+  path: '/api/prompts' | '/api/knowledge-docs'
+  /** Lists this text alone. */
+  list: string
+  names: object
 }
 
-const WithKey = v.object({ key: v.string() })
-const Organization = v.object({ apiKey: WithKey })
+/** Makes a text with its versions, those that an earlier seeding has not made, and returns the ids of all of them. */
+async function seedText(
+  url: string,
+  key: string,
+  { path, list, names }: TextPlace,
+  projectSlug: string,
+  { versions, active }: Pick<DemoPrompt | DemoKnowledgeDoc, 'versions' | 'active'>,
+): Promise<string[]> {
+  await call(url, key, 'POST', path, { projectSlug, ...names, ...versions[0] })
+  const listed = Object.values(v.parse(v.looseObject({}), await call(url, key, 'GET', list)))[0]
+  const [{ id }] = v.parse(v.tuple([v.object({ id: v.string() })]), listed)
+  const made = v.parse(Detail, await call(url, key, 'GET', `${path}/${id}`)).versions
+  for (const [index, version] of [...versions.entries()].slice(made.length)) {
+    await call(url, key, 'POST', `${path}/${id}/versions`, { ...version, activate: index < active })
+  }
+  return v.parse(Detail, await call(url, key, 'GET', `${path}/${id}`)).versions.map(({ id }) => id)
+}
 
-/** Posts once and returns the answer. What is there already (409) is as good as created. */
-async function call({ url }: SeedTarget, token: string, path: string, body?: object): Promise<unknown> {
+/** Posts events, none of which may be refused. */
+async function postBatch(url: string, key: string, events: DemoEvent[]): Promise<void> {
+  const { results } = v.parse(Results, await call(url, key, 'POST', '/api/v1/batch', { events }))
+  const refused = results.find(({ status }) => status >= 300)
+  if (refused) throw new Error(`A batch of the demo has an event that was refused: ${JSON.stringify(refused)}`)
+}
+
+/** Makes one call and returns its answer. What is there already (409) is as good as created. */
+async function call(url: string, token: string, method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
   const response = await fetch(url + path, {
-    method: 'POST',
+    method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(body && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  if (!response.ok && response.status !== 409) throw new Error(`POST ${path} answered ${response.status}: ${text}`)
+  if (!response.ok && response.status !== 409) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
   return JSON.parse(text)
 }

@@ -13,7 +13,7 @@ import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv, promisify, styleText } from 'node:util'
-import { seedDemo } from './seed.ts'
+import { type DemoKey, seedDemo } from './seed.ts'
 
 // Read by wrangler when it is imported: no telemetry, no look-up of Cloudflare's network, no chatter.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
@@ -74,19 +74,21 @@ function runCron(): void {
   }, CRON_INTERVAL_MS).unref()
 }
 
-function print(url: string, demoKey?: string): void {
+function print(url: string, [first, ...others]: readonly DemoKey[] = []): void {
   const bold = (text: string) => (isPlain ? text : styleText('bold', text))
   console.log(`\nCountersign is running at ${bold(url)}`)
   console.log(`Admin token: ${process.env.ADMIN_TOKEN ? 'ADMIN_TOKEN of the environment' : 'in .dev.vars'}`)
-  if (demoKey) {
+  console.log(`API documentation: ${url}/docs`)
+  if (first) {
     const trace = { trace_id: 'trace_hello', name: 'hello', timestamp: new Date().toISOString(), status: 'running' }
-    console.log(`Demo key: ${bold(demoKey)} (organization demo, project support)`)
+    console.log(`Demo key: ${bold(first.key)} (organization demo, project ${first.project})`)
+    for (const { key, project } of others) console.log(`Another:  ${bold(key)} (project ${project})`)
     console.log('\nPost a trace:')
     console.log(
-      `curl -X POST ${url}/api/v1/traces -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '${JSON.stringify(trace)}'`,
+      `curl -X POST ${url}/api/v1/traces -H 'Authorization: Bearer ${first.key}' -H 'Content-Type: application/json' -d '${JSON.stringify(trace)}'`,
     )
     console.log('\nRead it back:')
-    console.log(`curl '${url}/api/traces?projectSlug=support&limit=1' -H 'x-api-key: ${demoKey}'`)
+    console.log(`curl '${url}/api/traces?projectSlug=${first.project}&limit=1' -H 'x-api-key: ${first.key}'`)
   }
   console.log('\nCtrl-C stops it.')
 }

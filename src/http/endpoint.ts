@@ -8,7 +8,8 @@ import { Patience } from '../store/patience.ts'
 import { type Organization, openRegistry, openStore, type Registry, type Store } from '../store/store.ts'
 import { readJson } from './body.ts'
 import { errorResponse, forbidden, invalidRequest, logFault, notFound } from './errors.ts'
-import { jsonResponse, taggedResponse } from './response.ts'
+import { taggedResponse } from './etag.ts'
+import { jsonResponse } from './response.ts'
 import { parse, validationDetails } from './validation.ts'
 
 type Fields = v.ObjectEntries

@@ -1,4 +1,3 @@
-import { sha256Hex } from '../domain/hash.ts'
 import { JsonText } from '../domain/json.ts'
 
 /** Above this a body is sent in pieces, so that it never lies in memory as one text and as its bytes too. */
@@ -30,7 +29,7 @@ export function jsonPieces(body: unknown): string[] {
   return skeleton.split(`"${marker}"`).flatMap((piece, index) => [piece, ...texts.slice(index, index + 1)])
 }
 
-function bodyOf(pieces: string[]): BodyInit {
+function bodyOf(pieces: string[]): string | ReadableStream<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   return length <= MAX_WHOLE_LENGTH ? pieces.join('') : streamOf(pieces)
 }
@@ -54,21 +53,3 @@ function streamOf(pieces: string[]): ReadableStream<Uint8Array> {
 }
 
 const CHUNK_LENGTH = 64 * 1024
-
-/**
- * A JSON response with its `ETag`, a hash of its body; 304 without a body where the request's `If-None-Match` names it
- * (RFC 9110, section 13.1.2), so that a pipeline that asks before every run is sent a list only when it changed.
- */
-export async function taggedResponse(
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string>>,
-  request: Request,
-): Promise<Response> {
-  const pieces = jsonPieces(body)
-  const etag = `"${(await sha256Hex(pieces.join(''))).slice(0, 32)}"`
-  const tagged = { ...headers, etag, 'cache-control': 'private, no-cache' }
-  const known = request.headers.get('if-none-match')?.split(',') ?? []
-  const isKnown = known.some(tag => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
-  return isKnown ? new Response(null, { status: 304, headers: tagged }) : jsonResponse(status, body, tagged)
-}

@@ -97,8 +97,12 @@ describe('npm start', () => {
 
     const second = await start()
     expect(second).toContain(`Demo key: ${key}`)
-    const { traces } = await paste(read.replace('&limit=1', ''))
-    expect(traces).toHaveLength(9)
+    const { traces, nextCursor } = await paste(read.replace('&limit=1', ''))
+    expect(traces).toHaveLength(50)
+    expect(nextCursor).not.toBeNull()
+    const other = /Another: {2}(cs_\w{24}) \(project back-office\)/.exec(second)?.[1]
+    const url = `http://localhost:${port}/api/traces?projectSlug=back-office`
+    expect(await paste(`curl '${url}' -H 'x-api-key: ${other}'`)).toMatchObject({ traces: expect.any(Array) })
     await stop('SIGTERM')
     expect(await isServing()).toBe(false)
   })
@@ -127,6 +131,33 @@ describe('npm start', () => {
     const answer = await fetch(`http://localhost:${port}/review/1`)
     expect(answer.status).toBe(404)
     expect(await answer.json()).toMatchObject({ code: 'not_found' })
+  })
+
+  it('serves the API’s documentation at /docs, from its own assets, and loads them nowhere else', async ({
+    expect,
+  }) => {
+    await start({ SEED: 'none' })
+    const origin = `http://localhost:${port}`
+    const [docs, app] = await Promise.all([fetch(`${origin}/docs`), fetch(origin)])
+    expect(docs.status).toBe(200)
+    expect(docs.headers.get('content-type')).toContain('text/html')
+    const page = await docs.text()
+    const resources = [...page.matchAll(/ (?:src|href)="([^"]+)"/g)].map(([, path = '']) => new URL(path, docs.url))
+    for (const resource of resources) {
+      expect(resource.origin).toBe(origin)
+      expect((await fetch(resource)).status, resource.pathname).toBe(200)
+    }
+    const script = resources.find(({ pathname }) => /^\/assets\/docs-.*\.js$/.test(pathname))?.pathname
+    expect(page).toContain(`<script type="module" crossorigin src="${script}">`)
+    expect(await app.text()).not.toContain(script)
+    expect(await (await fetch(`${origin}/licenses.md`)).text()).toContain('@scalar/api-reference')
+
+    // Scripts run from files alone, everywhere; only styles may be inline, only here.
+    const rest = "frame-ancestors 'none'; object-src 'none'; base-uri 'none'; form-action 'self'"
+    const policy = ({ headers }: Response) => headers.get('content-security-policy')
+    expect(policy(docs)).toBe(`default-src 'self'; style-src 'self' 'unsafe-inline'; ${rest}`)
+    expect(policy(app)).toBe(`default-src 'self'; ${rest}`)
+    for (const path of ['/docs/', '/docs.html']) expect((await fetch(origin + path)).url).toBe(`${origin}/docs`)
   })
 
   it('says so where the port is taken or is none', async ({ expect }) => {

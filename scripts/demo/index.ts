@@ -1,0 +1,90 @@
+import type { JsonObject } from '../../src/domain/json.ts'
+import { EXTRACT_FIELDS } from './invoice-prompts.ts'
+import { invoiceTraces } from './invoices.ts'
+import { supportTraces } from './support.ts'
+import { HANDBOOK, type HandbookDoc } from './support-handbook.ts'
+import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
+import { type DemoEvent, type DemoTrace, type PromptVersionId, traceEvents } from './trace.ts'
+import { CLASSIFY, ROUTE, triageTraces } from './triage.ts'
+import { activeVersion, contentOf, type PromptHistory } from './versions.ts'
+
+export type { DemoEvent, DemoTrace, PromptVersionId }
+
+/** A step's prompt with its versions, oldest first. */
+export interface DemoPrompt {
+  stepId: string
+  versions: { content: string; outputSchema: JsonObject; note: string }[]
+  /** The number of the active version, 1 for the first: what comes after it is a draft. */
+  active: number
+}
+
+/** A knowledge doc with its versions, oldest first. */
+export interface DemoKnowledgeDoc {
+  slug: string
+  title: string
+  versions: { content: string; note: string }[]
+  /** As in a prompt. */
+  active: number
+}
+
+export interface DemoProject {
+  slug: string
+  name: string
+  prompts: DemoPrompt[]
+  knowledgeDocs: DemoKnowledgeDoc[]
+  /** The events of its traces, oldest trace first, in the order in which a pipeline would post them. */
+  events: (promptVersionId: PromptVersionId) => DemoEvent[]
+}
+
+/** Every run of the demo with what is wrong with it, oldest first. */
+export function demoTraces(): DemoTrace[] {
+  const traces: DemoTrace[] = [...supportTraces(), ...triageTraces(), ...invoiceTraces()]
+  return traces.sort((left, right) => left.startedAt - right.startedAt)
+}
+
+/** The projects of the demo: the same on every machine and at any time. */
+export function demoProjects(): DemoProject[] {
+  const traces = demoTraces()
+  return PROJECTS.map(({ slug, name, prompts, handbook }) => ({
+    slug,
+    name,
+    prompts: prompts.map(demoPrompt),
+    knowledgeDocs: handbook.map(demoKnowledgeDoc),
+    events: promptVersionId =>
+      traces.filter(({ project }) => project === slug).flatMap(trace => traceEvents(trace, promptVersionId)),
+  }))
+}
+
+interface Project {
+  slug: DemoTrace['project']
+  name: string
+  prompts: readonly PromptHistory[]
+  handbook: readonly HandbookDoc[]
+}
+
+const PROJECTS: readonly Project[] = [
+  {
+    slug: 'support',
+    name: 'Customer support',
+    prompts: [REWRITE_QUERY, GENERATE_ANSWER, CLASSIFY, ROUTE],
+    handbook: HANDBOOK,
+  },
+  { slug: 'back-office', name: 'Back office', prompts: [EXTRACT_FIELDS], handbook: [] },
+]
+
+const demoPrompt = (prompt: PromptHistory): DemoPrompt => ({
+  stepId: prompt.stepId,
+  versions: prompt.versions.map(({ note, outputSchema }, index) => ({
+    content: contentOf(prompt, index + 1),
+    outputSchema,
+    note,
+  })),
+  active: activeVersion(prompt),
+})
+
+const demoKnowledgeDoc = (doc: HandbookDoc): DemoKnowledgeDoc => ({
+  slug: doc.slug,
+  title: doc.title,
+  versions: doc.versions.map(({ note }, index) => ({ content: contentOf(doc, index + 1), note })),
+  active: activeVersion(doc),
+})

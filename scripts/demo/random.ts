@@ -1,0 +1,61 @@
+/** A stream of choices that looks random and is the same wherever and whenever it is drawn. */
+export interface Random {
+  /** A whole number from `least` to `most`, both included. */
+  whole: (least: number, most: number) => number
+  /** Whether something happens that happens `percent` times in a hundred. */
+  chance: (percent: number) => boolean
+  pick: <T>(items: readonly T[]) => T
+  /** The items in another order. */
+  shuffle: <T>(items: readonly T[]) => T[]
+  /** So many lower-case hexadecimal digits. */
+  hex: (length: number) => string
+  /** So many decimal digits, the first of them not 0. */
+  digits: (length: number) => string
+  uuid: () => string
+}
+
+/** The stream of a seed. Each trace draws from its own, so that a change to one changes no other. */
+export function seededRandom(seed: string): Random {
+  const next = mulberry32(fnv1a(seed))
+  const whole = (least: number, most: number) => least + Math.floor((next() / 2 ** 32) * (most - least + 1))
+  const hex = (length: number) => Array.from({ length }, () => whole(0, 15).toString(16)).join('')
+  return {
+    whole,
+    hex,
+    chance: percent => whole(1, 100) <= percent,
+    pick: items => itemAt(items, whole(0, items.length - 1)),
+    shuffle: items => {
+      const order = items.map(item => ({ item, rank: next() }))
+      return order.sort((left, right) => left.rank - right.rank).map(({ item }) => item)
+    },
+    digits: length => `${whole(1, 9)}${Array.from({ length: length - 1 }, () => whole(0, 9)).join('')}`,
+    // Version 8 is the one whose bits are the maker's own (RFC 9562, section 5.8).
+    uuid: () => `${hex(8)}-${hex(4)}-8${hex(3)}-${whole(8, 11).toString(16)}${hex(3)}-${hex(12)}`,
+  }
+}
+
+/** The item at an index that goes round the list. */
+export function itemAt<T>(items: readonly T[], index: number): T {
+  const position = index % items.length
+  const item = items[position]
+  if (item === undefined) throw new Error(`The list has no item ${index}`)
+  return item
+}
+
+/** Spreads a text over 32 bits. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return hash >>> 0
+}
+
+/** The generator of that name: 32 bits of state, integer arithmetic only, so that every machine draws the same. */
+function mulberry32(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+}

@@ -1,0 +1,273 @@
+import type { JsonObject } from '../../src/domain/json.ts'
+import { itemAt, type Random, seededRandom } from './random.ts'
+import { type Passage, SUPPORT_CASES, type SupportCase } from './support-cases.ts'
+import { AROUND, HANDBOOK, type HandbookDoc, type Language, PRODUCTS, type Topic } from './support-handbook.ts'
+import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
+import { approval, caseAt, type DemoTrace, endingAt, isoTime, type Step, stepsUntil, workingTimes } from './trace.ts'
+import { fill, slotNames, slotsOf, versionAt } from './versions.ts'
+
+/** A support run, and the facts that a right answer says and a right chunk holds, word for word. */
+export interface SupportTrace extends DemoTrace {
+  facts: string[]
+  /** Words that no evidence bears out. */
+  wrong?: string | undefined
+}
+
+const COUNT = 150
+const SUNDAY = 0
+const CHUNKS = 3
+
+/** The runs of the support pipeline, oldest first. */
+export function supportTraces(): SupportTrace[] {
+  const random = seededRandom('support')
+  const sizes = conversationSizes(random)
+  const startTimes = workingTimes(sizes.length, [SUNDAY], random)
+  const topics = HANDBOOK.flatMap(doc => doc.topics)
+  const subjectOf = ({ doc, language }: Topic) => (language === 'en' ? doc : language)
+  const subjects = random.shuffle([...Map.groupBy(topics, subjectOf).values()])
+  const turns = sizes.flatMap((size, conversation) => {
+    const subject = itemAt(subjects, conversation)
+    const round = Math.floor(conversation / subjects.length)
+    const customer = newCustomer(random)
+    return Array.from({ length: size }, (_, turn) => ({
+      customer,
+      isFollowUp: turn > 0,
+      startedAt: (startTimes[conversation] ?? 0) + turn * 240_000 + random.whole(0, 99_999),
+      topic: itemAt(subject, round * 2 + turn),
+      phrasing: Math.floor((round * 2 + turn) / subject.length),
+    }))
+  })
+  return turns.map((turn, index) => supportTrace(index, turn))
+}
+
+/** How many runs each conversation has: one to three. A flawed run is a conversation of its own. */
+function conversationSizes(random: Random): number[] {
+  const sizes: number[] = []
+  for (let index = 0; index < COUNT; index += sizes.at(-1) ?? 1) {
+    const wanted = caseAt(SUPPORT_CASES, index) ? 1 : random.pick([1, 1, 1, 1, 2, 2, 3])
+    const run = Array.from({ length: wanted }, (_, turn) => index + turn)
+    const free = run.slice(1).findIndex(each => each >= COUNT || caseAt(SUPPORT_CASES, each) !== undefined)
+    sizes.push(free === -1 ? wanted : free + 1)
+  }
+  return sizes
+}
+
+const newCustomer = (random: Random) => ({
+  group_id: `conversation-${random.digits(6)}`,
+  channel: random.pick(['chat', 'chat', 'email', 'app']),
+  customer: { tier: random.pick(['standard', 'standard', 'standard', 'gold']), id: `C-${random.digits(5)}` },
+  orderNumber: `LF-${random.digits(6)}`,
+  product: random.pick(PRODUCTS),
+})
+
+interface Turn {
+  customer: ReturnType<typeof newCustomer>
+  isFollowUp: boolean
+  startedAt: number
+  topic: Topic
+  phrasing: number
+}
+
+/** What a run is about, sound or flawed. */
+interface Exchange extends Omit<SupportCase, 'flaw' | 'language' | 'sources'> {
+  flaw: SupportCase['flaw'] | null
+  language: Language
+  sources: string[]
+}
+
+function supportTrace(index: number, turn: Turn): SupportTrace {
+  const key = `support/${index}`
+  const random = seededRandom(key)
+  const { startedAt } = turn
+  const { group_id, channel, customer, orderNumber } = turn.customer
+  const supportCase = caseAt(SUPPORT_CASES, index)
+  const exchange = supportCase ? exchangeOfCase(supportCase) : exchangeOfTopic(turn, random)
+  const { language, question, rightPassage } = exchange
+  const chunks = retrieve(exchange, startedAt, random)
+  const ending = endingAt(index)
+  const result = { answer: exchange.answer, sources: exchange.sources }
+  const steps = stepsUntil(ending, stepsOf(exchange, { startedAt, chunks, result, random }), random.pick(FAILURES))
+  const output = { completed: result, running: undefined, failed: FALLBACK }[ending]
+  return {
+    key,
+    project: 'support',
+    name: 'support-answer',
+    startedAt,
+    metadata: { group_id, channel, language, customer },
+    input: { question },
+    state: {
+      config: { model: 'assistant-small-2', temperature: 0, top_k: CHUNKS, index: 'handbook' },
+      guidelines: ['Rely on the handbook only', 'Name the docs that you used', 'At most three sentences'],
+      customer_orders: [
+        {
+          number: exchange.orderNumber ?? orderNumber,
+          placed: isoTime(startedAt - DAY_MS * random.whole(1, 40)).slice(0, 10),
+        },
+      ],
+    },
+    steps,
+    ...(output && { output }),
+    ending,
+    opinion: supportCase ? supportCase.opinion : approval(ending, PRAISE, STEP_IDS, random),
+    flaw: exchange.flaw,
+    facts: factsOf(rightPassage, startedAt),
+    wrong: exchange.wrong,
+  }
+}
+
+const DAY_MS = 86_400_000
+
+const PRAISE = [
+  'Right, and short enough.',
+  'Checked against the doc.',
+  'Good: it names the exception as well.',
+  'Correct. The tone fits.',
+  'That is what I would have written.',
+  'The right doc, and nothing added.',
+]
+
+const STEP_IDS = ['retrieve', 'generate-answer']
+
+const FALLBACK = { answer: 'I cannot look this up at the moment. A colleague will write to you today.', sources: [] }
+
+const FAILURES = [
+  {
+    stepId: 'retrieve',
+    error: { type: 'timeout', message: 'The search index did not answer within 10000 ms' },
+    workMs: 10_000,
+  },
+  {
+    stepId: 'generate-answer',
+    error: { type: 'rate_limited', message: 'The model provider answered 429 three times in a row' },
+    workMs: 7412,
+  },
+]
+
+function exchangeOfCase(supportCase: SupportCase): Exchange {
+  const { language = 'en', rightPassage, retrieved = rightPassage, sources = [retrieved.doc] } = supportCase
+  return { ...supportCase, language, sources }
+}
+
+/** A question about a topic with its right answer, in words that differ from run to run. */
+function exchangeOfTopic({ topic, phrasing, isFollowUp, startedAt, customer }: Turn, random: Random): Exchange {
+  const { doc, language, query, answer } = topic
+  const { product, orderNumber } = customer
+  const asked = itemAt(topic.asked, phrasing)
+  const { before, after } = AROUND[language]
+  const facts = slotNames(answer).filter(name => name !== 'product')
+  const slots = { ...factSlots(doc, startedAt), product, order: orderNumber }
+  return {
+    flaw: null,
+    language,
+    query: asked.includes('{product}') && random.chance(60) ? `${query} ${product}` : query,
+    question: fill((isFollowUp ? '' : random.pick(before)) + asked + random.pick(after), slots),
+    rightPassage: { doc, facts },
+    answer: fill(answer, slots),
+    sources: [doc],
+  }
+}
+
+interface Chunk {
+  doc: string
+  version: number
+  text: string
+  score: number
+}
+
+/** The paragraphs that were found: those that the answer rests on, and others that are a little like them. */
+function retrieve({ rightPassage, retrieved = rightPassage }: Exchange, time: number, random: Random): Chunk[] {
+  const found = findDoc(retrieved.doc)
+  const version = retrieved.version ?? versionAt(found, time)
+  const paragraphs = paragraphsOf(found)
+  const wanted = paragraphs.filter(paragraph => slotNames(paragraph).some(name => retrieved.facts.includes(name)))
+  // Where the wrong thing was found, the right one must not be among what is only similar.
+  const excluded = [...wanted, ...paragraphsOf(findDoc(rightPassage.doc)).filter(each => holds(each, rightPassage))]
+  const near = random.shuffle(paragraphs.filter(each => !excluded.includes(each) && !isRecent(each)))
+  const elsewhere = random.pick(HANDBOOK.filter(({ slug }) => slug !== retrieved.doc && slug !== rightPassage.doc))
+  const far = random.shuffle(paragraphsOf(elsewhere).filter(each => !isRecent(each)))
+  const chunkOf = (doc: HandbookDoc, text: string, at: number) => ({
+    doc: doc.slug,
+    version: at,
+    text: fill(text, slotsOf(doc, at)),
+  })
+  const chunks = [
+    ...wanted.map(text => chunkOf(found, text, version)),
+    ...near.slice(0, 1).map(text => chunkOf(found, text, version)),
+    ...far.map(text => chunkOf(elsewhere, text, versionAt(elsewhere, time))),
+  ]
+  return scored(chunks.slice(0, CHUNKS), random)
+}
+
+const holds = (paragraph: string, { facts }: Passage) => slotNames(paragraph).some(name => facts.includes(name))
+
+/** Whether a paragraph came with a later version only: before that it is empty. */
+const isRecent = (paragraph: string) => /^\{\w+\}$/.test(paragraph)
+
+function scored(chunks: readonly Omit<Chunk, 'score'>[], random: Random): Chunk[] {
+  let score = random.whole(82, 96)
+  return chunks.map(chunk => {
+    const scoredChunk = { ...chunk, score: score / 100 }
+    score -= random.whole(3, 16)
+    return scoredChunk
+  })
+}
+
+interface RunContext {
+  startedAt: number
+  chunks: Chunk[]
+  result: JsonObject
+  random: Random
+}
+
+function stepsOf({ language, question, query }: Exchange, { startedAt, chunks, result, random }: RunContext): Step[] {
+  const retrievedChunks = chunks.map(chunk => ({ ...chunk }))
+  return [
+    {
+      stepId: 'rewrite-query',
+      input: { question },
+      output: { query, language },
+      promptVersion: versionAt(REWRITE_QUERY, startedAt),
+      workMs: random.whole(180, 420),
+    },
+    {
+      stepId: 'retrieve',
+      input: { query, top_k: CHUNKS },
+      output: { chunks: retrievedChunks },
+      workMs: random.whole(25, 90),
+      children: [
+        {
+          stepId: 'embed-query',
+          input: { text: query },
+          output: { model: 'embedding-small-1', dimensions: 768 },
+          workMs: random.whole(20, 70),
+        },
+      ],
+    },
+    {
+      stepId: 'generate-answer',
+      input: { question, language, docs: [...new Set(chunks.map(({ doc }) => doc))] },
+      output: result,
+      promptVersion: versionAt(GENERATE_ANSWER, startedAt),
+      state: { retrieved_chunks: retrievedChunks },
+      workMs: random.whole(700, 2600),
+    },
+  ]
+}
+
+const paragraphsOf = ({ text }: HandbookDoc): string[] => text.split('\n\n')
+
+function findDoc(slug: string): HandbookDoc {
+  const doc = HANDBOOK.find(each => each.slug === slug)
+  if (!doc) throw new Error(`The handbook has no doc ${slug}`)
+  return doc
+}
+
+function factSlots(slug: string, time: number) {
+  const doc = findDoc(slug)
+  return slotsOf(doc, versionAt(doc, time))
+}
+
+function factsOf({ doc, facts }: Passage, time: number): string[] {
+  const slots = factSlots(doc, time)
+  return facts.map(name => fill(`{${name}}`, slots))
+}

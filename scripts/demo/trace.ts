@@ -1,0 +1,242 @@
+import type { Json, JsonObject } from '../../src/domain/json.ts'
+import { type Random, seededRandom } from './random.ts'
+
+/** One event of `POST /api/v1/batch`. */
+export interface DemoEvent {
+  type: 'trace' | 'span' | 'observation' | 'feedback'
+  body: JsonObject
+}
+
+/** What can be wrong with a trace, and the error type of which that is an example. */
+export const ERROR_TYPE_OF_FLAW = {
+  ambiguous_input: 'ambiguous_request',
+  contradictory_input: 'incorrect_input_data',
+  wrong_order_number: 'incorrect_input_data',
+  unsupported_question: 'unsupported_request',
+  mistaken_reviewer: 'reviewer_mistake',
+  matter_of_taste: 'acceptable_variation',
+  outdated_document: 'outdated_reference',
+  wrong_language: 'instruction_noncompliance',
+  invented_fact: 'hallucinated_content',
+  wrong_document: 'retrieval_failure',
+  misread_number: 'context_misinterpretation',
+  transposed_digits: 'context_misinterpretation',
+  swapped_dates: 'context_misinterpretation',
+  wrong_label: 'reasoning_error',
+  missing_field: 'output_format_violation',
+  incomplete_answer: 'incomplete_output',
+  missing_line: 'incomplete_output',
+} as const
+
+export type Flaw = keyof typeof ERROR_TYPE_OF_FLAW
+
+/** One step of a run, before it has a place in time. */
+export interface Step {
+  stepId: string
+  input: Json
+  /** Absent where the step failed. */
+  output?: Json
+  error?: { type: string; message: string }
+  /** Which version of the step's prompt it used. */
+  promptVersion?: number
+  state?: JsonObject
+  /** The time of its own work; that of its children comes on top. */
+  workMs: number
+  children?: Step[]
+}
+
+/** What a person said about a run. */
+export interface Opinion {
+  rating: 'positive' | 'negative' | number
+  comment?: string
+  correction?: JsonObject
+  /** The step that it is about; else it is about the whole. */
+  stepId?: string
+}
+
+/** How a run ended. A failed one is completed too, as far as the service can tell, but one of its steps was the last. */
+export type Ending = 'completed' | 'running' | 'failed'
+
+/** One run of a pipeline. */
+export interface DemoTrace {
+  /** Tells it from all others: its ids are drawn from this. */
+  key: string
+  project: 'support' | 'back-office'
+  name: string
+  startedAt: number
+  metadata: JsonObject
+  input: JsonObject
+  state: JsonObject
+  steps: Step[]
+  output?: Json
+  ending: Ending
+  opinion?: Opinion | undefined
+  flaw: Flaw | null
+}
+
+/** Which id the service gave to a version (1 is the first) of a step's prompt. */
+export type PromptVersionId = (stepId: string, version: number) => string
+
+/** A run's events in the order in which a pipeline posts them: a step when it is done, opinions after all. */
+export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId): DemoEvent[] {
+  const random = seededRandom(`ids of ${trace.key}`)
+  const trace_id = `trace_${random.hex(22)}`
+  const { placed, endsAt } = placeSteps(trace.steps, trace.startedAt + random.whole(4, 20), random)
+  const finishedAt = endsAt + random.whole(3, 15)
+  const head = { trace_id, name: trace.name, timestamp: isoTime(trace.startedAt), metadata: trace.metadata }
+  const observe = (fields: JsonObject, time: number): DemoEvent => ({
+    type: 'observation',
+    body: { trace_id, observation_id: random.uuid(), ...fields, timestamp: isoTime(time) },
+  })
+  const observeState = (state: JsonObject, time: number, fields: JsonObject = {}) =>
+    Object.entries(state).map(([key, data]) => observe({ type: 'state', ...fields, key, data }, time))
+  const postStep = ({ step, spanId, parentId, startedAt, durationMs, children }: PlacedStep): DemoEvent[] => [
+    ...children.flatMap(postStep),
+    {
+      type: 'span',
+      body: {
+        trace_id,
+        span_id: spanId,
+        ...(parentId && { parent_span_id: parentId }),
+        step_id: step.stepId,
+        input: step.input,
+        ...(step.output !== undefined && { output: step.output }),
+        ...(step.error && { metadata: { error: step.error } }),
+        ...(step.promptVersion && { prompt_version_id: promptVersionId(step.stepId, step.promptVersion) }),
+        timestamp: isoTime(startedAt),
+        duration_ms: durationMs,
+        status: step.error ? 'error' : 'ok',
+      },
+    },
+    ...observeState(step.state ?? {}, startedAt, { span_id: spanId }),
+  ]
+  const completion: DemoEvent = {
+    type: 'trace',
+    body: { ...head, status: 'completed', duration_ms: finishedAt - trace.startedAt },
+  }
+  return [
+    { type: 'trace', body: { ...head, status: 'running' } },
+    observe({ type: 'input', data: trace.input }, trace.startedAt + 1),
+    ...observeState(trace.state, trace.startedAt + 2),
+    ...placed.flatMap(postStep),
+    ...(trace.output === undefined ? [] : [observe({ type: 'output', data: trace.output }, finishedAt - 1)]),
+    ...(trace.ending === 'running' ? [] : [completion]),
+    ...(trace.opinion ? [feedback(trace.opinion, { trace_id, placed, finishedAt, random })] : []),
+  ]
+}
+
+const REVIEWERS = [
+  { name: 'Ada Lopez', email: 'ada@example.com' },
+  { name: 'Kofi Mensah', email: 'kofi@example.com' },
+  { name: 'Mei Tanaka', email: 'mei@example.com' },
+]
+
+interface FeedbackContext {
+  trace_id: string
+  placed: readonly PlacedStep[]
+  finishedAt: number
+  random: Random
+}
+
+function feedback({ stepId, ...said }: Opinion, { trace_id, placed, finishedAt, random }: FeedbackContext): DemoEvent {
+  const about = placed.find(({ step }) => step.stepId === stepId)
+  return {
+    type: 'feedback',
+    body: {
+      trace_id,
+      feedback_id: `feedback-${random.hex(12)}`,
+      ...(about && { span_id: about.spanId }),
+      ...said,
+      labeller: random.pick(REVIEWERS),
+      timestamp: isoTime(finishedAt + random.whole(90_000, 4 * HOUR_MS)),
+    },
+  }
+}
+
+interface PlacedStep {
+  step: Step
+  spanId: string
+  parentId: string | undefined
+  startedAt: number
+  durationMs: number
+  children: PlacedStep[]
+}
+
+/** Puts steps one after the other, each around its children, and says when the last one ends. */
+function placeSteps(steps: readonly Step[], from: number, random: Random, parentId?: string) {
+  let endsAt = from
+  const placed = steps.map((step): PlacedStep => {
+    const startedAt = endsAt + random.whole(1, 12)
+    const spanId = random.uuid()
+    const inner = placeSteps(step.children ?? [], startedAt, random, spanId)
+    endsAt = inner.endsAt + step.workMs
+    return { step, spanId, parentId, startedAt, durationMs: endsAt - startedAt, children: inner.placed }
+  })
+  return { placed, endsAt }
+}
+
+/** How the run at an index ended: a twentieth is still running, a fortieth failed. No flawed one is among them. */
+export function endingAt(index: number): Ending {
+  if (index % 20 === 11) return 'running'
+  return index % 40 === 27 ? 'failed' : 'completed'
+}
+
+/** The flawed case that the run at an index is, if it is one: each tenth, until the table ends. */
+export const caseAt = <T>(cases: readonly T[], index: number): T | undefined =>
+  index % 10 === 4 ? cases[(index - 4) / 10] : undefined
+
+/** What is left of the steps of a run: a running one lacks the last, a failed one goes up to the step that failed. */
+export function stepsUntil(
+  ending: Ending,
+  steps: Step[],
+  failure: Required<Pick<Step, 'stepId' | 'error' | 'workMs'>>,
+) {
+  if (ending === 'running') return steps.slice(0, -1)
+  if (ending === 'completed') return steps
+  const failed = steps.findIndex(({ stepId }) => stepId === failure.stepId)
+  return steps.slice(0, failed + 1).map(step => (step.stepId === failure.stepId ? failedStep(step, failure) : step))
+}
+
+function failedStep(
+  { output: _, state: __, children: ___, ...step }: Step,
+  failure: Pick<Step, 'error' | 'workMs'>,
+): Step {
+  return { ...step, ...failure }
+}
+
+/** What a reviewer says now and then about a run that went well, and about which of its steps. */
+export function approval(
+  ending: Ending,
+  comments: readonly string[],
+  stepIds: readonly string[],
+  random: Random,
+): Opinion | undefined {
+  if (ending !== 'completed' || !random.chance(27)) return undefined
+  return {
+    rating: random.chance(70) ? 'positive' : random.whole(14, 20) / 20,
+    ...(random.chance(50) && { comment: random.pick(comments) }),
+    ...(random.chance(25) && { stepId: random.pick(stepIds) }),
+  }
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const FIRST_DAY = Date.parse('2026-10-24T00:00:00.000Z')
+const LAST_DAY = Date.parse('2026-11-20T00:00:00.000Z')
+const OPENS_AT_MS = 7.5 * HOUR_MS
+const OPEN_MS = 10 * HOUR_MS
+
+/** So many ascending moments of working hours, in even steps with some jitter. Days of the week count from Sunday, 0. */
+export function workingTimes(count: number, closedDays: readonly number[], random: Random): number[] {
+  const days = Array.from({ length: (LAST_DAY - FIRST_DAY) / DAY_MS + 1 }, (_, day) => FIRST_DAY + day * DAY_MS)
+  const openDays = days.filter(day => !closedDays.includes(new Date(day).getUTCDay()))
+  const stepMs = Math.floor((openDays.length * OPEN_MS) / count)
+  return Array.from({ length: count }, (_, index) => {
+    const worked = index * stepMs + random.whole(0, Math.floor(stepMs * 0.7))
+    const day = openDays[Math.floor(worked / OPEN_MS)] ?? LAST_DAY
+    return day + OPENS_AT_MS + (worked % OPEN_MS)
+  })
+}
+
+/** A time as it is sent. */
+export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

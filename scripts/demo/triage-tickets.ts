@@ -1,0 +1,222 @@
+import { LANGUAGES, type Language } from './support-handbook.ts'
+import type { Flaw, Opinion } from './trace.ts'
+
+export const CATEGORIES = ['billing', 'delivery', 'returns', 'technical', 'account', 'other'] as const
+export type Category = (typeof CATEGORIES)[number]
+
+export const PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
+export type Priority = (typeof PRIORITIES)[number]
+
+/** A ticket as customers write it; what it is about follows from its words, and so from the list that it stands in. */
+export interface Ticket {
+  category: Category
+  language: Language
+  subject: string
+  text: string
+}
+
+/** Tickets a line each: the subject, a colon, the text. */
+const TICKET_LINES: Record<Category, Partial<Record<Language, string>>> = {
+  billing: {
+    en: `
+Charged twice: My card was charged twice for order {order}: two bookings of {amount} EUR on the same day.
+Invoice address: Please issue the invoice for {order} to my company. I need it for our accounts.
+Gift card not accepted: At the checkout my gift card over {amount} EUR was declined, so I paid by card instead.
+Wrong amount: The invoice for {order} says {amount} EUR, but the shop showed a lower price for the {product}.
+Reminder: I got a payment reminder for {order}, although I paid {amount} EUR by bank transfer on Monday.
+Instalments: My second instalment for the {product} was taken twice this month. Please check the payment plan.`,
+    de: `
+Doppelt abgebucht: Für die Bestellung {order} wurden zweimal {amount} EUR abgebucht.
+Rechnung fehlt: Zu meiner Bestellung {order} habe ich keine Rechnung bekommen. Ich brauche sie für die Steuer.`,
+  },
+  delivery: {
+    en: `
+Where is my parcel?: The tracking of {order} has not moved for {days} days. Where is my parcel?
+Delivered to a neighbour: The carrier says that {order} was handed to a neighbour. Nobody here has the parcel.
+Wrong address: I moved last week. Can the courier bring the {product} from {order} to my new address?
+Empty box: The parcel for {order} arrived open and the {product} was missing from it.
+Still not shipped: The {product} has been in stock all week, yet {order} has not been shipped. When will it leave?
+Parcel shop closed: My parcel shop is closed for holidays and the parcel with the {product} lies inside.`,
+    de: `
+Paket fehlt: Laut Sendungsverfolgung wurde {order} gestern zugestellt, bei mir ist aber kein Paket angekommen.`,
+  },
+  returns: {
+    en: `
+Send it back: I would like to return the {product} from {order}. It is unused. How do I get a label?
+Return not registered: I handed in my return of {order} {days} days ago. The status still says "waiting".
+Exchange: Could I exchange the {product} from {order} for the grey one?
+Label does not print: The return label for {order} comes out blank. Could you send it as a PDF?
+Changed my mind: I ordered two of the {product} and need only one. I would like to send the other one back.`,
+    es: `
+Devolución: Quiero devolver el artículo del pedido {order}. Está sin usar y en su caja.`,
+  },
+  technical: {
+    en: `
+Does not switch on: My {product} no longer switches on, with the charger connected as well.
+App loses connection: The app loses the connection to my {product} after a few minutes. I installed it again.
+Strange noise: Since yesterday the {product} makes a grinding noise when it runs. It is {days} weeks old.
+Update failed: The firmware update of the {product} stops at 80 percent and starts again from the beginning.
+Battery drains: The battery of the {product} is empty after {days} minutes. In the beginning it lasted for hours.
+Error E4: The {product} shows error E4 and blinks three times. The manual does not mention it.`,
+    de: `
+Gerät geht nicht an: Mein Gerät aus {order} lässt sich nicht mehr einschalten, auch nicht am Ladekabel.`,
+  },
+  account: {
+    en: `
+Cannot sign in: I cannot sign in. The password mail does not arrive, and I looked in the spam folder too.
+New e-mail: Please change my sign-in from my work e-mail to my private one. I no longer have the old mailbox.
+Delete my data: I would like to close my account and have my personal data deleted.
+Locked: My account is locked since this morning, and I do not know why.
+Two-step codes: I have a new phone, and the sign-in asks for codes that only the old one could show.`,
+    es: `
+No puedo entrar: No puedo iniciar sesión y el correo para cambiar la contraseña no llega.`,
+  },
+  other: {
+    en: `
+Thank you: I only want to say thank you to the colleague who helped me on the phone on Tuesday.
+Suggestion: A suggestion: please offer the {product} without plastic packaging.
+Press: I write about household devices for a local newspaper. Whom may I ask for an interview?
+Job: Do you offer summer jobs for students in the warehouse?`,
+  },
+}
+
+export const TICKETS: readonly Ticket[] = CATEGORIES.flatMap(category =>
+  LANGUAGES.flatMap(language =>
+    Array.from(
+      (TICKET_LINES[category][language] ?? '').matchAll(/^([^:\n]+): (.+)$/gm),
+      ([, subject = '', text = '']) => ({ category, language, subject, text }),
+    ),
+  ),
+)
+
+/** What makes a ticket more or less pressing than others. Nothing said is normal. */
+export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
+  en: {
+    low: ['There is no hurry.', 'This can wait until you have time.'],
+    normal: ['', '', 'Thank you.', 'Kind regards', 'I look forward to your answer.'],
+    high: ['This is the second time that I write.', 'I need an answer by tomorrow, please.'],
+    urgent: ['The plug got hot and smelled of smoke.', 'I felt an electric shock when I touched it.'],
+  },
+  de: {
+    low: ['Es eilt nicht.'],
+    normal: ['', 'Vielen Dank.'],
+    high: ['Ich schreibe nun zum zweiten Mal.'],
+    urgent: ['Der Stecker wurde heiß und roch nach Rauch.'],
+  },
+  es: {
+    low: ['No hay prisa.'],
+    normal: ['', 'Muchas gracias.'],
+    high: ['Es la segunda vez que escribo.'],
+    urgent: ['El enchufe se calentó y olía a humo.'],
+  },
+}
+
+/** What the classifier says of a ticket; `priority` is absent where the answer broke its schema. */
+export interface Label {
+  category: Category
+  priority?: Priority
+  language: Language
+}
+
+/** A ticket of which the label, the ticket itself or the reviewer's view of it is wrong. */
+export interface TriageCase extends Pick<Ticket, 'subject' | 'text'> {
+  flaw: Flaw
+  /** What the classifier said. */
+  label: Label
+  /** What it should have said, where that can be known. */
+  right: Required<Label>
+  opinion?: Opinion
+}
+
+export const TRIAGE_CASES: readonly TriageCase[] = [
+  {
+    flaw: 'wrong_label',
+    subject: 'Refund',
+    text: 'I want to return the head torch from LF-552901. Please do not charge me for the label, it was faulty.',
+    label: { category: 'billing', priority: 'normal', language: 'en' },
+    right: { category: 'returns', priority: 'normal', language: 'en' },
+    opinion: {
+      rating: 'negative',
+      comment: 'The customer wants to send something back. The label is a side remark.',
+      correction: { category: 'returns' },
+      stepId: 'classify',
+    },
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Power bank',
+    text: 'The battery of my power bank swelled while charging. The plug got hot and smelled of smoke.',
+    label: { category: 'technical', priority: 'normal', language: 'en' },
+    right: { category: 'technical', priority: 'urgent', language: 'en' },
+    opinion: {
+      rating: 0,
+      comment: 'Heat and smoke are always urgent.',
+      correction: { category: 'technical', priority: 'urgent' },
+      stepId: 'classify',
+    },
+  },
+  {
+    flaw: 'ambiguous_input',
+    subject: 'Broken desk lamp',
+    text: 'The desk lamp from LF-310447 flickers. Repair it or take it back, I do not mind which.',
+    label: { category: 'technical', priority: 'normal', language: 'en' },
+    right: { category: 'technical', priority: 'normal', language: 'en' },
+    opinion: {
+      rating: 'negative',
+      comment: 'I would treat this as a return. It can be seen either way.',
+      correction: { category: 'returns' },
+    },
+  },
+  {
+    flaw: 'missing_field',
+    subject: 'Tracking',
+    text: 'The tracking of LF-774120 says "handed over", but the parcel never came. There is no hurry.',
+    label: { category: 'delivery', language: 'en' },
+    right: { category: 'delivery', priority: 'low', language: 'en' },
+  },
+  {
+    flaw: 'mistaken_reviewer',
+    subject: 'Sign-in',
+    text: 'I cannot sign in on my new phone. The code goes to the old number. Kind regards',
+    label: { category: 'account', priority: 'normal', language: 'en' },
+    right: { category: 'account', priority: 'normal', language: 'en' },
+    opinion: {
+      rating: 'negative',
+      comment: 'Phones are devices, so this is technical.',
+      correction: { category: 'technical' },
+      stepId: 'classify',
+    },
+  },
+  {
+    flaw: 'contradictory_input',
+    subject: 'Return of LF-129988',
+    text: 'My parcel LF-129988 has not arrived yet. As I wrote, it works well, but I have sent it back today.',
+    label: { category: 'returns', priority: 'normal', language: 'en' },
+    right: { category: 'delivery', priority: 'normal', language: 'en' },
+    opinion: {
+      rating: 'negative',
+      comment: 'Not arrived, working well and sent back cannot all be true. We have to ask the customer.',
+      correction: { category: 'delivery' },
+    },
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'No funciona',
+    text: 'La batería de mi linterna ya no carga. Es la segunda vez que escribo.',
+    label: { category: 'technical', priority: 'high', language: 'en' },
+    right: { category: 'technical', priority: 'high', language: 'es' },
+    opinion: {
+      rating: 0.5,
+      comment: 'The ticket is in Spanish and was answered in English.',
+      correction: { language: 'es' },
+      stepId: 'classify',
+    },
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'LF-660215',
+    text: 'The invoice for LF-660215 lists delivery twice, 4.90 EUR each. I look forward to your answer.',
+    label: { category: 'delivery', priority: 'normal', language: 'en' },
+    right: { category: 'billing', priority: 'normal', language: 'en' },
+  },
+]

@@ -1,0 +1,271 @@
+import type { Json, JsonObject } from '../../src/domain/json.ts'
+import { itemAt, type Random, seededRandom } from './random.ts'
+import { PRODUCTS } from './support-handbook.ts'
+import { approval, caseAt, type DemoTrace, endingAt, type Step, stepsUntil, workingTimes } from './trace.ts'
+import {
+  CATEGORIES,
+  type Category,
+  type Label,
+  PRESSING,
+  PRIORITIES,
+  type Priority,
+  TICKETS,
+  TRIAGE_CASES,
+} from './triage-tickets.ts'
+import { fill, type PromptHistory, versionAt } from './versions.ts'
+
+/** A triage run, and the label that its ticket should have. */
+export interface TriageTrace extends DemoTrace {
+  right: Required<Label>
+}
+
+const COUNT = 80
+const WEEKEND = [0, 6]
+
+const classification = (properties: JsonObject): JsonObject => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+})
+
+const LABELS = {
+  category: { type: 'string', enum: [...CATEGORIES] },
+  priority: { type: 'string', enum: [...PRIORITIES] },
+  language: { type: 'string', pattern: '^[a-z]{2}$' },
+}
+
+export const CLASSIFY: PromptHistory = {
+  stepId: 'classify',
+  text: `
+You sort the tickets that reach the customer service of an online shop for small household and outdoor devices. You read
+the subject and the text of one ticket.
+
+Category: choose one, by what the customer wants us to do, not by single words
+- billing: charges, invoices, payment reminders, instalments, gift cards
+- delivery: parcels on their way, missing, open or sent to the wrong address
+- returns: sending something back or exchanging it, labels and the state of a return
+- technical: a device or its app does not work as it should
+- account: sign-in, passwords, personal data, closing an account
+- other: praise, suggestions, press, jobs, and all that fits nowhere else
+
+Priority
+- urgent: {urgent}
+- high: the customer writes for the second time or needs an answer by the next day
+- low: the customer says that it can wait
+- normal: everything else
+
+Language: the two-letter code of the language of the text.
+{confidence}
+
+{several}
+Return JSON with {fields}, and nothing else.
+`,
+  versions: [
+    {
+      since: '2026-09-14',
+      note: 'First version',
+      slots: {
+        urgent: 'heat, smoke, an electric shock',
+        confidence: '',
+        several: '',
+        fields: '"category", "priority" and "language"',
+      },
+      outputSchema: classification(LABELS),
+    },
+    {
+      since: '2026-10-31',
+      note: 'A confidence, so that doubtful tickets can be read by a person first',
+      slots: {
+        confidence: 'Confidence: a number from 0 to 1. Below 0.6 a person reads the ticket before it is routed.',
+        fields: '"category", "priority", "language" and "confidence"',
+      },
+      outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
+    },
+    {
+      since: '2026-11-12',
+      note: 'Accounts used by others are urgent too; what to do with two wishes in one ticket',
+      slots: {
+        urgent: 'heat, smoke, an electric shock, or an account or card that somebody else uses',
+        several: 'If a ticket has two wishes, label the one that has to be settled first.\n',
+      },
+      outputSchema: classification({ ...LABELS, confidence: { type: 'number', minimum: 0, maximum: 1 } }),
+    },
+  ],
+}
+
+const TEAMS: Record<Category, string> = {
+  billing: 'accounting',
+  delivery: 'logistics',
+  returns: 'logistics',
+  technical: 'workshop',
+  account: 'customer-care',
+  other: 'customer-care',
+}
+
+/** The version of the route prompt that knows the desk for what cannot wait. */
+const WITH_DUTY_DESK = 2
+
+const routing = (teams: Iterable<string>): JsonObject => ({
+  type: 'object',
+  properties: {
+    team: { type: 'string', enum: [...new Set(teams)] },
+    reason: { type: 'string', minLength: 1 },
+  },
+  required: ['team', 'reason'],
+  additionalProperties: false,
+})
+
+export const ROUTE: PromptHistory = {
+  stepId: 'route',
+  text: `
+You hand a labelled ticket to the team that can settle it. You are given its category and its priority.
+
+Teams
+- accounting: billing
+- logistics: delivery and returns
+- workshop: technical
+- customer-care: account and other
+{dutyDesk}
+
+Give the reason in one short sentence that names the category{also}. The team sees it above the ticket. Do not repeat
+the customer's text in it, and do not add anything that the labels do not say.
+
+Return JSON with "team" and "reason", and nothing else.
+`,
+  versions: [
+    {
+      since: '2026-09-14',
+      note: 'First version',
+      slots: { dutyDesk: '', also: '' },
+      outputSchema: routing(Object.values(TEAMS)),
+    },
+    {
+      since: '2026-11-06',
+      note: 'Urgent tickets lay in the queues of the teams for hours: they go to the duty desk now',
+      slots: {
+        dutyDesk: '- duty-desk: everything urgent, whatever its category. Somebody is there until 22:00 every day.',
+        also: ' and the priority',
+      },
+      outputSchema: routing([...Object.values(TEAMS), 'duty-desk']),
+    },
+  ],
+}
+
+/** The runs of the triage pipeline, oldest first. */
+export function triageTraces(): TriageTrace[] {
+  const random = seededRandom('triage')
+  const startTimes = workingTimes(COUNT, WEEKEND, random)
+  const tickets = random.shuffle(TICKETS)
+  return startTimes.map((startedAt, index) => triageTrace(index, startedAt, itemAt(tickets, index)))
+}
+
+function triageTrace(index: number, startedAt: number, template: (typeof TICKETS)[number]): TriageTrace {
+  const key = `triage/${index}`
+  const random = seededRandom(key)
+  const triageCase = caseAt(TRIAGE_CASES, index)
+  const { subject, text, label, right } = triageCase ?? writtenTicket(template, random)
+  const confidence = (triageCase ? random.whole(55, 78) : random.whole(81, 99)) / 100
+  const answer: JsonObject = { ...label, confidence }
+  const version = versionAt(CLASSIFY, startedAt)
+  const classified = onlyKnown(answer, CLASSIFY.versions[version - 1]?.outputSchema.properties)
+  const routed = route(label, versionAt(ROUTE, startedAt))
+  const steps: Step[] = [
+    {
+      stepId: 'classify',
+      input: { subject, text },
+      output: classified,
+      promptVersion: version,
+      workMs: random.whole(240, 900),
+    },
+    {
+      stepId: 'route',
+      input: { category: label.category, priority: label.priority ?? null },
+      output: routed,
+      promptVersion: versionAt(ROUTE, startedAt),
+      workMs: random.whole(120, 400),
+    },
+  ]
+  const ending = endingAt(index)
+  return {
+    key,
+    project: 'support',
+    name: 'ticket-triage',
+    startedAt,
+    metadata: {
+      group_id: `ticket-${random.digits(5)}`,
+      channel: random.pick(['email', 'email', 'form']),
+      language: right.language,
+      customer: { tier: random.pick(['standard', 'standard', 'gold']), id: `C-${random.digits(5)}` },
+    },
+    input: { subject, text },
+    state: { config: { model: 'classifier-tiny-3', temperature: 0 } },
+    steps: stepsUntil(ending, steps, FAILURE),
+    ...(ending === 'completed' && { output: { ...classified, team: routed.team } }),
+    ending,
+    opinion: triageCase ? triageCase.opinion : approval(ending, PRAISE, ['classify', 'route'], random),
+    flaw: triageCase?.flaw ?? null,
+    right,
+  }
+}
+
+const PRAISE = [
+  'Right team.',
+  'The priority fits.',
+  'Agreed.',
+  'Good: seen from the second sentence.',
+  'Label is right.',
+]
+
+const FAILURE = {
+  stepId: 'classify',
+  error: { type: 'timeout', message: 'The model did not answer within 5000 ms' },
+  workMs: 5000,
+}
+
+/** A ticket from its template, with its details and with words that make it more or less pressing. */
+function writtenTicket(template: (typeof TICKETS)[number], random: Random) {
+  const { category, language } = template
+  const priority = random.pick(PRIORITY_SHARES[category])
+  const slots = {
+    product: random.pick(PRODUCTS),
+    order: `LF-${random.digits(6)}`,
+    amount: `${random.whole(12, 240)}.${random.pick(['90', '50', '00', '95'])}`,
+    days: String(random.whole(3, 9)),
+  }
+  const text = `${fill(template.text, slots)} ${random.pick(PRESSING[language][priority])}`.trim()
+  const label = { category, priority, language }
+  return { subject: fill(template.subject, slots), text, label, right: label }
+}
+
+/** How often a category is how pressing. Only devices get hot. */
+const PRIORITY_SHARES: Record<Category, readonly Priority[]> = {
+  billing: ['normal', 'normal', 'normal', 'high', 'low'],
+  delivery: ['normal', 'normal', 'high', 'high', 'low'],
+  returns: ['normal', 'normal', 'normal', 'high', 'low'],
+  technical: ['normal', 'normal', 'urgent', 'high', 'low'],
+  account: ['normal', 'normal', 'high'],
+  other: ['normal', 'low'],
+}
+
+/** The fields of an answer that its schema knew by then. */
+const onlyKnown = (answer: JsonObject, properties: Json | undefined): JsonObject =>
+  Object.fromEntries(Object.entries(answer).filter(([field]) => Object.keys(properties ?? {}).includes(field)))
+
+function route({ category, priority }: Label, version: number) {
+  const isForDutyDesk = version >= WITH_DUTY_DESK && priority === 'urgent'
+  const named = version >= WITH_DUTY_DESK && priority ? `, ${priority} priority` : ''
+  return {
+    team: isForDutyDesk ? 'duty-desk' : TEAMS[category],
+    reason: `The ticket is about ${REASONS[category]}${named}.`,
+  }
+}
+
+const REASONS: Record<Category, string> = {
+  billing: 'billing',
+  delivery: 'delivery',
+  returns: 'returns',
+  technical: 'a technical problem',
+  account: "the customer's account",
+  other: 'something else',
+}

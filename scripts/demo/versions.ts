@@ -1,0 +1,63 @@
+import type { JsonObject } from '../../src/domain/json.ts'
+
+/** The values of a text's `{slots}`. */
+export type Slots = Readonly<Record<string, string>>
+
+/** One version of a text. */
+export interface TextVersion {
+  /** The day from which it was the current one; a draft has none. */
+  since?: string
+  note: string
+  /** What this version changed; the other slots are as in the version before. */
+  slots: Slots
+}
+
+/** A text with slots, and what its versions, oldest first, put into them. */
+export interface VersionedText<Version extends TextVersion = TextVersion> {
+  text: string
+  versions: readonly Version[]
+}
+
+/** The prompt of a step. */
+export interface PromptHistory extends VersionedText<TextVersion & { outputSchema: JsonObject }> {
+  stepId: string
+}
+
+/** The number of the version that was current at a time, 1 for the first. */
+export function versionAt({ versions }: VersionedText, time: number): number {
+  const number = versions.findLastIndex(({ since }) => since !== undefined && Date.parse(since) <= time) + 1
+  if (number === 0) throw new Error('A text was used before its first version')
+  return number
+}
+
+/** The number of the version that is current after all of them. */
+export const activeVersion = (text: VersionedText): number => versionAt(text, Number.POSITIVE_INFINITY)
+
+/** The values of all slots in a version. */
+export const slotsOf = ({ versions }: VersionedText, version: number): Slots =>
+  Object.fromEntries(versions.slice(0, version).flatMap(({ slots }) => Object.entries(slots)))
+
+/** The text of a version. A line that is nothing but an empty slot leaves no trace. */
+export function contentOf(text: VersionedText, version: number): string {
+  const slots = slotsOf(text, version)
+  const lines = text.text.trim().split('\n')
+  const filled = lines.map(line => ({ line, text: fill(line, slots) }))
+  const kept = filled.filter(each => each.line === '' || each.text !== '').map(each => each.text)
+  return kept
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}
+
+/** Puts values into a text's slots. An unknown slot is a mistake in our tables. */
+export const fill = (text: string, slots: Slots): string =>
+  text.replace(SLOT, (_, name: string) => {
+    const value = slots[name]
+    if (value === undefined) throw new Error(`No value for {${name}} in: ${text}`)
+    return value
+  })
+
+/** The names of a text's slots. */
+export const slotNames = (text: string): string[] => Array.from(text.matchAll(SLOT), ([, name = '']) => name)
+
+const SLOT = /\{(\w+)\}/g

@@ -1,0 +1,436 @@
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { describe, expect, it } from 'vitest'
+import { demoProjects, demoTraces } from '../../scripts/demo/index.ts'
+import { invoiceTraces } from '../../scripts/demo/invoices.ts'
+import { type SupportTrace, supportTraces } from '../../scripts/demo/support.ts'
+import { HANDBOOK } from '../../scripts/demo/support-handbook.ts'
+import { type DemoTrace, ERROR_TYPE_OF_FLAW, type Flaw, type Step } from '../../scripts/demo/trace.ts'
+import { type TriageTrace, triageTraces } from '../../scripts/demo/triage.ts'
+import type { Category, Priority } from '../../scripts/demo/triage-tickets.ts'
+import { contentOf, versionAt } from '../../scripts/demo/versions.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
+import { Timestamp, Uuid } from '../../src/http/atoms.ts'
+import { Metadata, TraceId, TraceName } from '../../src/ingest/wire.ts'
+import { INLINE_BYTES } from '../../src/limits.ts'
+
+/** A stand-in for the service: an id for each version of each prompt. */
+const promptVersionId = (stepId: string, version: number) => {
+  const hash = createHash('sha256').update(`${stepId} ${version}`).digest('hex')
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(12, 15)}-8${hash.slice(15, 18)}-${hash.slice(18, 30)}`
+}
+
+const everything = () =>
+  demoProjects().map(({ events, ...project }) => ({ ...project, events: events(promptVersionId) }))
+
+const projects = everything()
+const traces = demoTraces()
+const events = projects.flatMap(project => project.events)
+
+const common = { trace_id: TraceId, timestamp: Timestamp }
+const Rating = v.union([v.picklist(['positive', 'negative']), v.pipe(v.number(), v.minValue(0), v.maxValue(1))])
+const Labeller = v.strictObject({ name: v.string(), email: v.pipe(v.string(), v.email()) })
+const Duration = v.pipe(v.number(), v.integer(), v.minValue(1))
+const JsonAny = v.custom<Json>(value => value !== undefined)
+
+/** The bodies of each type by the contract, with nothing in them that it does not name. */
+const BODIES = {
+  trace: v.variant('status', [
+    v.strictObject({ ...common, name: TraceName, metadata: Metadata, status: v.literal('running') }),
+    v.strictObject({
+      ...common,
+      name: TraceName,
+      metadata: Metadata,
+      status: v.literal('completed'),
+      duration_ms: Duration,
+    }),
+  ]),
+  span: v.strictObject({
+    ...common,
+    span_id: Uuid,
+    parent_span_id: v.optional(Uuid),
+    step_id: v.string(),
+    input: JsonAny,
+    output: v.optional(JsonAny),
+    metadata: v.optional(Metadata),
+    prompt_version_id: v.optional(Uuid),
+    duration_ms: Duration,
+    status: v.picklist(['ok', 'error']),
+  }),
+  observation: v.variant('type', [
+    v.strictObject({
+      ...common,
+      observation_id: Uuid,
+      span_id: v.optional(Uuid),
+      type: v.picklist(['input', 'output']),
+      data: JsonAny,
+    }),
+    v.strictObject({
+      ...common,
+      observation_id: Uuid,
+      span_id: v.optional(Uuid),
+      type: v.literal('state'),
+      key: v.string(),
+      data: JsonAny,
+    }),
+  ]),
+  feedback: v.strictObject({
+    ...common,
+    feedback_id: v.string(),
+    span_id: v.optional(Uuid),
+    rating: Rating,
+    comment: v.optional(v.string()),
+    correction: v.optional(v.custom<JsonObject>(isJsonObject)),
+    labeller: Labeller,
+  }),
+}
+
+const bodiesOf = <Type extends keyof typeof BODIES>(type: Type, of = events) =>
+  of.filter(event => event.type === type).map(({ body }) => v.parse(BODIES[type], body))
+
+describe('the events', () => {
+  it('are the same on every machine and run', () => {
+    const json = JSON.stringify(projects)
+    expect(JSON.stringify(everything())).toBe(json)
+    expect(json.length).toBeLessThan(2_500_000)
+    expect(createHash('sha256').update(json).digest('hex')).toBe(
+      '4a5ae4d91ed75060571110e918839ea073ac82177db621a0338bd2afa1a4a261',
+    )
+  })
+
+  it.for(['trace', 'span', 'observation', 'feedback'] as const)('have bodies by the contract: %s', type => {
+    expect(bodiesOf(type).length).toBeGreaterThan(80)
+  })
+
+  it('give no id twice', () => {
+    const runs = bodiesOf('trace').filter(({ status }) => status === 'running')
+    const ids = [
+      ...runs.map(body => body.trace_id),
+      ...bodiesOf('span').map(body => body.span_id),
+      ...bodiesOf('observation').map(body => body.observation_id),
+      ...bodiesOf('feedback').map(body => body.feedback_id),
+    ]
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(runs.every(body => /^trace_[0-9a-f]{22}$/.test(body.trace_id))).toBe(true)
+  })
+
+  it('come trace by trace, the oldest first, each begun before all else', () => {
+    for (const project of projects) {
+      const groups = [...Map.groupBy(project.events, ({ body }) => body.trace_id).values()]
+      expect(groups.flat()).toEqual(project.events)
+      const begun = groups.map(([first]) => v.parse(BODIES.trace, first?.body))
+      expect(begun.every(({ status }) => status === 'running')).toBe(true)
+      const times = begun.map(({ timestamp }) => timestamp)
+      expect(times).toEqual(times.toSorted((left, right) => left - right))
+      expect(times[0]).toBeGreaterThan(Date.parse('2026-10-24T00:00:00.000Z'))
+    }
+    const last = Math.max(...events.map(({ body }) => v.parse(Timestamp, body.timestamp)))
+    expect(last).toBeLessThan(Date.parse('2026-11-21T00:00:00.000Z'))
+  })
+
+  it('nest in time: spans in their parents and one after the other, all in their trace', () => {
+    for (const group of Map.groupBy(events, ({ body }) => body.trace_id).values()) {
+      const [begun, completed] = bodiesOf('trace', group)
+      const start = begun?.timestamp ?? Number.NaN
+      const end = completed && 'duration_ms' in completed ? start + completed.duration_ms : Number.POSITIVE_INFINITY
+      const spans = bodiesOf('span', group).map(span => ({
+        ...span,
+        start: span.timestamp,
+        end: span.timestamp + span.duration_ms,
+      }))
+      const siblings = Map.groupBy(spans, span => span.parent_span_id)
+      for (const [parentId, children] of siblings) {
+        const parent = parentId === undefined ? { start, end } : spans.find(span => span.span_id === parentId)
+        const edges = children.flatMap(child => [child.start, child.end])
+        const inOrder = [parent?.start, ...edges, parent?.end]
+        expect(inOrder).toEqual(inOrder.toSorted((left = Number.NaN, right = Number.NaN) => left - right))
+      }
+      for (const observation of bodiesOf('observation', group)) {
+        const span = spans.find(each => each.span_id === observation.span_id) ?? { start, end }
+        expect(observation.timestamp).toBeGreaterThanOrEqual(span.start)
+        expect(observation.timestamp).toBeLessThanOrEqual(span.end)
+      }
+      for (const { timestamp, span_id } of bodiesOf('feedback', group)) {
+        expect(timestamp).toBeGreaterThan(end)
+        if (span_id) expect(spans.map(span => span.span_id)).toContain(span_id)
+      }
+    }
+  })
+
+  it('hold values that are too large for a row', () => {
+    const large = bodiesOf('span').filter(({ output }) => JSON.stringify(output ?? null).length > INLINE_BYTES)
+    expect(new Set(large.map(({ trace_id }) => trace_id)).size).toBe(2)
+  })
+
+  it('come in the shares of a real project', () => {
+    const share = (holds: (trace: DemoTrace) => boolean) => traces.filter(holds).length / traces.length
+    expect(traces).toHaveLength(320)
+    expect(share(({ flaw }) => flaw !== null)).toBeCloseTo(0.1, 2)
+    expect(share(({ ending }) => ending === 'running')).toBeCloseTo(0.05, 2)
+    expect(share(({ ending }) => ending === 'failed')).toBeCloseTo(0.025, 2)
+    expect(share(({ opinion }) => opinion !== undefined)).toBeCloseTo(0.32, 1)
+    expect(new Set(traces.flatMap(({ flaw }) => flaw ?? []))).toEqual(new Set(Object.keys(ERROR_TYPE_OF_FLAW)))
+    const silent = traces.filter(({ flaw, opinion }) => flaw !== null && opinion === undefined)
+    expect(silent.length).toBeGreaterThan(4)
+    expect(new Set(supportTraces().map(({ input }) => input.question)).size).toBeGreaterThan(135)
+  })
+})
+
+describe('the prompts', () => {
+  const schemaOf = ({ stepId, promptVersion = 0 }: Step) =>
+    projects.flatMap(({ prompts }) => prompts).find(prompt => prompt.stepId === stepId)?.versions[promptVersion - 1]
+      ?.outputSchema
+  const breaks = (trace: DemoTrace) =>
+    trace.steps
+      .filter(step => step.promptVersion !== undefined && step.output !== undefined)
+      .filter(step => !fits(step.output, schemaOf(step)))
+
+  it('have schemas that every output fits but those with a missing field', () => {
+    const broken = traces.filter(trace => breaks(trace).length > 0)
+    expect(new Set(broken)).toEqual(new Set(traces.filter(({ flaw }) => flaw === 'missing_field')))
+  })
+
+  it('change from version to version, and the active one was used last', () => {
+    for (const { stepId, versions, active } of projects.flatMap(({ prompts }) => prompts)) {
+      expect(new Set(versions.map(({ content }) => content)).size).toBe(versions.length)
+      const used = traces.flatMap(({ steps }) => steps).filter(step => step.stepId === stepId)
+      expect(used.findLast(({ promptVersion }) => promptVersion)?.promptVersion).toBe(active)
+    }
+  })
+})
+
+/** Whether a flawed trace of each kind is wrong in the way that its flaw says. */
+type FlawChecks<Trace> = Partial<Record<Flaw, (trace: Trace) => boolean>>
+
+function expectFlawed<Trace extends DemoTrace>(all: readonly Trace[], checks: FlawChecks<Trace>) {
+  for (const trace of all) {
+    if (trace.flaw) expect([trace.key, trace.flaw, checks[trace.flaw]?.(trace)]).toEqual([trace.key, trace.flaw, true])
+  }
+}
+
+const outputOf = (trace: DemoTrace, stepId: string) => trace.steps.find(step => step.stepId === stepId)?.output
+const correctionOf = (trace: DemoTrace) => trace.opinion?.correction ?? {}
+
+describe('the support runs', () => {
+  const Chunks = v.object({ chunks: v.array(v.object({ doc: v.string(), text: v.string() })) })
+  const Answer = v.object({ answer: v.string(), sources: v.array(v.string()) })
+  const Question = v.object({ question: v.string() })
+  const Orders = v.array(v.object({ number: v.string() }))
+  const Corrected = v.object({ answer: v.string() })
+
+  const chunksOf = (trace: DemoTrace) => v.parse(v.optional(Chunks, { chunks: [] }), outputOf(trace, 'retrieve')).chunks
+  const answerOf = (trace: DemoTrace) => v.parse(Answer, trace.output)
+  const correctedAnswer = (trace: DemoTrace) => v.parse(Corrected, correctionOf(trace)).answer
+  const isRetrieved = (trace: DemoTrace, words: string) => chunksOf(trace).some(({ text }) => text.includes(words))
+  const docAt = (slug: string, time: number) => {
+    const doc = HANDBOOK.find(each => each.slug === slug)
+    return doc ? contentOf(doc, versionAt(doc, time)) : ''
+  }
+  const isCurrent = (trace: DemoTrace) =>
+    chunksOf(trace).every(({ doc, text }) => docAt(doc, trace.startedAt).includes(text))
+  const knowsOrder = ({ input, state }: DemoTrace) => {
+    const [named] = /LF-\d{6}/.exec(v.parse(Question, input).question) ?? []
+    return named === undefined || v.parse(Orders, state.customer_orders).some(({ number }) => number === named)
+  }
+  const isGrounded = (trace: SupportTrace) =>
+    trace.facts.every(fact => answerOf(trace).answer.includes(fact) && isRetrieved(trace, fact))
+  const isSound = (trace: SupportTrace) => isCurrent(trace) && knowsOrder(trace) && isGrounded(trace)
+  const saysWrong = ({ wrong }: SupportTrace, answer: string) => wrong !== undefined && answer.includes(wrong)
+
+  it('rest on chunks of the docs as they were, where they are sound', () => {
+    for (const trace of supportTraces().filter(({ flaw }) => flaw === null)) {
+      expect(trace.facts).not.toEqual([])
+      expect([trace.key, isCurrent(trace), knowsOrder(trace)]).toEqual([trace.key, true, true])
+      if (trace.ending === 'completed') expect([trace.key, isGrounded(trace)]).toEqual([trace.key, true])
+    }
+  })
+
+  it('are wrong as their flaws say', () => {
+    expectFlawed<SupportTrace>(supportTraces(), {
+      misread_number: trace =>
+        trace.facts.every(fact => isRetrieved(trace, fact) && !answerOf(trace).answer.includes(fact)) &&
+        saysWrong(trace, answerOf(trace).answer),
+      wrong_document: trace => !trace.facts.some(fact => isRetrieved(trace, fact)),
+      outdated_document: trace => !isCurrent(trace) && saysWrong(trace, answerOf(trace).answer),
+      invented_fact: trace => saysWrong(trace, answerOf(trace).answer) && !isRetrieved(trace, trace.wrong ?? ''),
+      incomplete_answer: trace => {
+        const said = trace.facts.filter(fact => answerOf(trace).answer.includes(fact))
+        return said.length > 0 && said.length < trace.facts.length
+      },
+      ambiguous_input: trace => isSound(trace) && !trace.facts.some(fact => correctedAnswer(trace).includes(fact)),
+      wrong_order_number: trace => !knowsOrder(trace),
+      unsupported_question: trace => answerOf(trace).sources.length === 0,
+      wrong_language: trace => trace.metadata.language === 'de' && saysWrong(trace, answerOf(trace).answer),
+      matter_of_taste: trace => isSound(trace) && trace.facts.every(fact => correctedAnswer(trace).includes(fact)),
+      mistaken_reviewer: trace =>
+        isSound(trace) &&
+        saysWrong(trace, correctedAnswer(trace)) &&
+        answerOf(trace).sources.every(slug => !docAt(slug, trace.startedAt).includes(trace.wrong ?? '')),
+    })
+  })
+})
+
+describe('the triage runs', () => {
+  /** The words by which each category can be told. No sound ticket holds those of two. */
+  const CATEGORY_WORDS: Record<Category, RegExp> = {
+    billing: /charged|invoice|gift card|instalment|payment reminder|abgebucht|rechnung/i,
+    delivery: /parcel (for|with)|my parcel|the parcel|courier|shipped|paket/i,
+    returns: /\breturn\b|exchange|send the other one back|devolver/i,
+    technical: /switches on|the app|noise|firmware|battery|error E4|einschalten/i,
+    account: /sign(-| )in|my account is|close my account|sesión/i,
+    other: /thank you to|suggestion|newspaper|summer jobs/i,
+  }
+
+  /** The words by which a priority can be told. */
+  const PRIORITY_WORDS: Record<Exclude<Priority, 'normal'>, RegExp> = {
+    low: /no hurry|can wait|eilt nicht|no hay prisa/i,
+    high: /second time|by tomorrow|zum zweiten mal|segunda vez/i,
+    urgent: /smoke|electric shock|rauch|humo/i,
+  }
+  const matching = (words: object, text: string) =>
+    Object.entries(words).flatMap(([name, pattern]) => (pattern instanceof RegExp && pattern.test(text) ? [name] : []))
+  const Ticket = v.object({ text: v.string() })
+  const isRight = ({ right, ...trace }: TriageTrace) => {
+    const label = v.parse(
+      v.partial(v.object({ category: v.string(), priority: v.string(), language: v.string() })),
+      outputOf(trace, 'classify'),
+    )
+    return label.category === right.category && label.priority === right.priority && label.language === right.language
+  }
+
+  it('have labels that follow from the words of the ticket, where they are sound', () => {
+    for (const trace of triageTraces().filter(({ flaw }) => flaw === null)) {
+      const { text } = v.parse(Ticket, trace.input)
+      expect([text, matching(CATEGORY_WORDS, text)]).toEqual([text, [trace.right.category]])
+      const [priority = 'normal'] = matching(PRIORITY_WORDS, text)
+      expect(priority).toBe(trace.right.priority)
+      if (trace.ending !== 'failed') expect(isRight(trace)).toBe(true)
+    }
+  })
+
+  it('are wrong as their flaws say', () => {
+    const contradicts = (trace: TriageTrace) => correctionOf(trace).category !== trace.right.category
+    expectFlawed<TriageTrace>(triageTraces(), {
+      wrong_label: trace => !isRight(trace),
+      missing_field: trace => !isRight(trace),
+      contradictory_input: trace => !isRight(trace) && !contradicts(trace),
+      ambiguous_input: trace => isRight(trace) && contradicts(trace),
+      mistaken_reviewer: trace => isRight(trace) && contradicts(trace),
+    })
+  })
+})
+
+describe('the invoice runs', () => {
+  const Fields = v.object({
+    supplier: v.object({ name: v.string(), vat_id: v.string(), address: v.record(v.string(), v.string()) }),
+    invoice_number: v.string(),
+    issue_date: v.string(),
+    due_date: v.optional(v.string()),
+    lines: v.array(
+      v.object({ description: v.string(), quantity: v.number(), unit_price: v.number(), amount: v.number() }),
+    ),
+    net: v.number(),
+    tax: v.object({ rate: v.number(), amount: v.number() }),
+    total: v.number(),
+  })
+  const fieldsOf = (trace: DemoTrace) => v.parse(Fields, outputOf(trace, 'extract-fields'))
+  const textOf = (trace: DemoTrace) =>
+    v.parse(v.object({ text_lines: v.array(v.string()) }), outputOf(trace, 'read-document')).text_lines.join('\n')
+
+  const cents = (amount: number) => Math.round(amount * 100)
+  const addsUp = (trace: DemoTrace) => {
+    const { lines, net, tax, total } = fieldsOf(trace)
+    return (
+      lines.every(line => cents(line.amount) === line.quantity * cents(line.unit_price)) &&
+      cents(net) === lines.reduce((sum, { amount }) => sum + cents(amount), 0) &&
+      cents(tax.amount) === Math.round((cents(net) * tax.rate) / 100) &&
+      cents(total) === cents(net) + cents(tax.amount)
+    )
+  }
+  const amountForms = (amount: number) => {
+    const english = amount.toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ',')
+    return [english, english.replace(/[.,]/g, mark => (mark === '.' ? ',' : '.'))]
+  }
+  const dateForms = (iso: string) => [iso, ...['.', '/'].map(mark => iso.split('-').toReversed().join(mark))]
+  /** The values that do not stand in the text, in any way of writing them. */
+  const unread = (trace: DemoTrace) => {
+    const { supplier, lines, ...fields } = fieldsOf(trace)
+    const amounts = [
+      fields.net,
+      fields.tax.amount,
+      fields.total,
+      ...lines.flatMap(line => [line.unit_price, line.amount]),
+    ]
+    const texts = [supplier.name, supplier.vat_id, ...Object.values(supplier.address), fields.invoice_number]
+    const forms = [
+      ...[...texts, ...lines.map(line => line.description)].map(text => [text]),
+      ...amounts.map(amountForms),
+      ...[fields.issue_date, fields.due_date ?? fields.issue_date].map(dateForms),
+    ]
+    return forms.filter(each => !each.some(form => textOf(trace).includes(form))).map(([first]) => first)
+  }
+  const isInOrder = (trace: DemoTrace) => fieldsOf(trace).issue_date < (fieldsOf(trace).due_date ?? '')
+  const isSound = (trace: DemoTrace) => addsUp(trace) && unread(trace).length === 0 && isInOrder(trace)
+
+  it('read what is printed, and sums are sums, where they are sound', () => {
+    for (const trace of invoiceTraces().filter(({ flaw, ending }) => flaw === null && ending !== 'failed')) {
+      expect([trace.key, unread(trace), addsUp(trace), isInOrder(trace)]).toEqual([trace.key, [], true, true])
+    }
+  })
+
+  it('have a validation that tells whether what was read adds up', () => {
+    for (const trace of invoiceTraces().filter(({ ending }) => ending === 'completed')) {
+      expect(outputOf(trace, 'validate-totals')).toMatchObject({ ok: addsUp(trace) })
+    }
+  })
+
+  it('are wrong as their flaws say', () => {
+    expectFlawed<DemoTrace>(invoiceTraces(), {
+      transposed_digits: trace => unread(trace).length === 1,
+      missing_line: trace => !addsUp(trace) && unread(trace).length === 0,
+      swapped_dates: trace => !isInOrder(trace),
+      contradictory_input: trace => !addsUp(trace) && unread(trace).length === 0,
+      missing_field: trace => fieldsOf(trace).due_date === undefined,
+      invented_fact: trace => unread(trace).includes(fieldsOf(trace).supplier.vat_id),
+      misread_number: trace => !addsUp(trace),
+      mistaken_reviewer: trace => isSound(trace) && correctionOf(trace).total !== fieldsOf(trace).total,
+    })
+  })
+})
+
+const ofType: Record<string, (value: unknown) => boolean> = {
+  object: isJsonObject,
+  array: Array.isArray,
+  string: value => typeof value === 'string',
+  number: value => typeof value === 'number',
+}
+
+const Schema = v.object({
+  type: v.picklist(['object', 'array', 'string', 'number']),
+  properties: v.optional(v.record(v.string(), v.unknown()), {}),
+  required: v.optional(v.array(v.string()), []),
+  additionalProperties: v.optional(v.boolean(), true),
+  items: v.optional(v.unknown()),
+  enum: v.optional(v.array(v.unknown())),
+  pattern: v.optional(v.string(), ''),
+  minLength: v.optional(v.number(), 0),
+  minimum: v.optional(v.number(), Number.NEGATIVE_INFINITY),
+  maximum: v.optional(v.number(), Number.POSITIVE_INFINITY),
+  description: v.optional(v.string()),
+})
+
+/** Whether a value fits a JSON schema, as far as the demo's schemas go; a key word that is not known here throws. */
+function fits(value: unknown, source: unknown): boolean {
+  const schema = v.parse(v.strictObject(Schema.entries), source)
+  if (ofType[schema.type]?.(value) !== true) return false
+  if (schema.enum && !schema.enum.includes(value)) return false
+  if (typeof value === 'string') return value.length >= schema.minLength && new RegExp(schema.pattern).test(value)
+  if (typeof value === 'number') return value >= schema.minimum && value <= schema.maximum
+  if (Array.isArray(value)) return value.every(item => fits(item, schema.items))
+  if (!isJsonObject(value)) return true
+  const known = schema.properties
+  return (
+    schema.required.every(field => field in value) &&
+    Object.keys(value).every(field => (field in known ? fits(value[field], known[field]) : schema.additionalProperties))
+  )
+}
