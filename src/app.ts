@@ -1,5 +1,6 @@
 import { Router } from 'itty-router/Router'
 import * as v from 'valibot'
+import { description, examples } from './documentation.ts'
 import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
 import { errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
@@ -30,7 +31,7 @@ const describeApi = endpoint({
   summary: 'Read this document',
   scope: 'public',
   responses: { 200: v.looseObject({ openapi: v.string() }) },
-}).handle(async () => ({ status: 200, body: openApiDocument(endpoints) }))
+}).handle(async () => ({ status: 200, body: openApiDocument(endpoints, { description, examples }) }))
 
 const Status = v.object({ status: v.literal('ok') })
 

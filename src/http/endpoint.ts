@@ -7,7 +7,7 @@ import { takeToken } from '../rate-limit/token.ts'
 import { Patience } from '../store/patience.ts'
 import { type Organization, openRegistry, openStore, type Registry, type Store } from '../store/store.ts'
 import { readJson } from './body.ts'
-import { errorResponse, forbidden, invalidRequest, logFault, notFound } from './errors.ts'
+import { type ErrorStatus, errorResponse, forbidden, invalidRequest, logFault, notFound } from './errors.ts'
 import { taggedResponse } from './etag.ts'
 import { jsonResponse } from './response.ts'
 import { parse, validationDetails } from './validation.ts'
@@ -35,7 +35,7 @@ export interface Contract {
   /** Whether the answer carries an `ETag`, and a client that has it already is told so with 304. */
   readonly hasEtag?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
-  readonly errors?: Readonly<Partial<Record<400 | 403 | 404 | 409 | 413 | 422 | 503, string>>>
+  readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
 }
 

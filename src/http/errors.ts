@@ -13,23 +13,37 @@ interface ApiErrorOptions {
   cause?: unknown
 }
 
+/** The `code` of each error status. */
+export const ERROR_CODES = {
+  400: 'invalid_request',
+  401: 'not_authenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  422: 'unprocessable',
+  429: 'rate_limited',
+  500: 'internal',
+  503: 'unavailable',
+} as const satisfies Record<ErrorStatus, string>
+
+export const ERROR_STATUSES = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503] as const
+export type ErrorStatus = (typeof ERROR_STATUSES)[number]
+
 /** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
 export class ApiError extends Error {
-  readonly status: number
+  readonly status: ErrorStatus
   readonly code: string
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(
-    status: number,
-    code: string,
-    message: string,
-    { details = [], headers = {}, cause }: ApiErrorOptions = {},
-  ) {
+  constructor(status: ErrorStatus, message: string, { details = [], headers = {}, cause }: ApiErrorOptions = {}) {
     super(message, { cause })
     this.name = 'ApiError'
     this.status = status
-    this.code = code
+    this.code = ERROR_CODES[status]
     this.details = details
     this.headers = headers
   }
@@ -42,40 +56,40 @@ export const badRequest = (message: string, path = '') => invalidRequest([{ path
 export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first] = details
   const message = first ? [first.path, first.message].filter(Boolean).join(': ') : 'Invalid request'
-  return new ApiError(400, 'invalid_request', message, { details })
+  return new ApiError(400, message, { details })
 }
 
-export const notAuthenticated = () => new ApiError(401, 'not_authenticated', 'Not authenticated')
+export const NOT_JSON = 'The body must be JSON, sent with content-type: application/json'
+
+export const notAuthenticated = () => new ApiError(401, 'Not authenticated')
 /** 403; `reason` says which right is missing, where that is the caller's own business. */
 export const forbidden = (reason?: string) =>
-  new ApiError(403, 'forbidden', 'Forbidden', reason ? { details: [{ path: '', message: reason }] } : {})
+  new ApiError(403, 'Forbidden', reason ? { details: [{ path: '', message: reason }] } : {})
 /** 403 for a key of one project on another: its holder may know that the other exists. */
 export const otherProject = () => forbidden('This key is for another project')
-export const notFound = (message = 'Not found') => new ApiError(404, 'not_found', message)
-export const conflict = (message: string, path: string) =>
-  new ApiError(409, 'conflict', message, { details: [{ path, message }] })
+export const notFound = (message = 'Not found') => new ApiError(404, message)
+export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
 export const unprocessable = (message: string, path: string) =>
-  new ApiError(422, 'unprocessable', message, { details: [{ path, message }] })
-export const tooLarge = (message = 'Request body too large') => new ApiError(413, 'too_large', message)
-export const unsupportedMediaType = () =>
-  new ApiError(415, 'unsupported_media_type', 'The body must be JSON, sent with content-type: application/json')
+  new ApiError(422, message, { details: [{ path, message }] })
+export const tooLarge = (message = 'Request body too large') => new ApiError(413, message)
+export const unsupportedMediaType = () => new ApiError(415, NOT_JSON)
 
 export const methodNotAllowed = (allowed: readonly string[]) =>
-  new ApiError(405, 'method_not_allowed', 'Method not allowed', { headers: { allow: allowed.join(', ') } })
+  new ApiError(405, 'Method not allowed', { headers: { allow: allowed.join(', ') } })
 
 export const rateLimited = (retryAfterSeconds: number, headers: Record<string, string>) =>
-  new ApiError(429, 'rate_limited', 'Rate limit exceeded', {
+  new ApiError(429, 'Rate limit exceeded', {
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
   })
 
 /** 503: a part of the platform did not answer; whether a write took effect is unknown. */
 export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
-  new ApiError(503, 'unavailable', 'Temporarily unavailable, please retry', {
+  new ApiError(503, 'Temporarily unavailable, please retry', {
     headers: { 'retry-after': String(retryAfterSeconds) },
     cause,
   })
 
-const internal = () => new ApiError(500, 'internal', 'Internal error')
+const internal = () => new ApiError(500, 'Internal error')
 
 /** The `ApiError` that an error is or was caused by: drizzle wraps what its driver throws. */
 function findApiError(error: unknown): ApiError | undefined {
@@ -104,9 +118,9 @@ export const errorBody = ({ message, code, details }: ApiError, requestId: strin
 })
 
 /** An error that a part of a request made, its paths as they are in the whole. */
-export function errorWithin(place: string, { status, code, message, details }: ApiError): ApiError {
+export function errorWithin(place: string, { status, message, details }: ApiError): ApiError {
   const placed = details.map(detail => ({ ...detail, path: [place, detail.path].filter(Boolean).join('.') }))
-  return status === 400 ? invalidRequest(placed) : new ApiError(status, code, message, { details: placed })
+  return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed })
 }
 
 /** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every 5xx is logged. */

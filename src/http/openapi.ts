@@ -1,22 +1,36 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { type Contract, type Endpoint, isIngestion } from './endpoint.ts'
+import { ERROR_CODES, ERROR_STATUSES, type ErrorStatus, NOT_JSON } from './errors.ts'
 
 type JsonSchema = Record<string, unknown>
 
-/** The OpenAPI 3.1 document of a list of endpoints. Nothing in it is written by hand but what contracts say. */
-export function openApiDocument(endpoints: readonly Endpoint[]): JsonSchema & { openapi: string } {
+/** What is sent to an endpoint and what it answers, for people to read. */
+interface Example {
+  body?: object
+  response: object
+}
+
+/** What the contracts do not say. */
+interface Documentation {
+  description: string
+  /** By `METHOD path`. */
+  examples: Readonly<Record<string, Example>>
+}
+
+/** The OpenAPI 3.1 document of a list of endpoints, made from their contracts. */
+export function openApiDocument(
+  endpoints: readonly Endpoint[],
+  { description, examples }: Documentation,
+): JsonSchema & { openapi: string } {
   const paths: Record<string, JsonSchema> = {}
   for (const { contract } of endpoints) {
-    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract) }
+    const example = examples[`${contract.method} ${contract.path}`]
+    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract, example) }
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Countersign',
-      version: '1',
-      description: 'Records the runs of AI pipelines: traces, observations and feedback.',
-    },
+    info: { title: 'Countersign', version: '1', description },
     servers: [{ url: '/' }],
     components: {
       securitySchemes: {
@@ -38,7 +52,7 @@ export const ErrorBody = v.strictObject({
   requestId: v.string(),
 })
 
-function operation(contract: Contract): JsonSchema {
+function operation(contract: Contract, example: Example | undefined): JsonSchema {
   return {
     summary: contract.summary,
     operationId: operationId(contract),
@@ -47,20 +61,22 @@ function operation(contract: Contract): JsonSchema {
     parameters: [
       ...parameters('path', contract.params),
       ...parameters('query', contract.query),
+      ...metadataParameters(contract),
       ...headerParameters(contract),
     ],
     ...(contract.body && {
       requestBody: {
         required: contract.body.type !== 'optional',
-        content: { 'application/json': { schema: jsonSchema(contract.body, 'input') } },
+        content: json(jsonSchema(contract.body, 'input'), example?.body),
       },
     }),
-    responses: { ...successes(contract), ...failures(contract) },
+    responses: { ...successes(contract, example), ...failures(contract) },
   }
 }
 
 function tagOf(contract: Contract): string {
   if (isIngestion(contract)) return 'Ingestion'
+  if (contract.scope === 'public') return 'Operation'
   return contract.scope === 'manage' || contract.scope === 'admin' ? 'Management' : 'Reading'
 }
 
@@ -73,30 +89,39 @@ function security({ scope }: Contract): JsonSchema[] {
   return scope === 'admin' ? [{ adminToken: [] }] : [{ apiKey: [] }, { bearer: [] }]
 }
 
+const json = (schema: JsonSchema, example?: object): JsonSchema => ({
+  'application/json': { schema, ...(example && { example }) },
+})
+
 function parameters(place: 'path' | 'query', schema: Contract['params'] | Contract['query']): JsonSchema[] {
   if (!schema) return []
-  const { properties = {}, required = [], additionalProperties } = jsonSchema(schema, 'input')
-  const declared = Object.entries(properties as Record<string, JsonSchema>).map(
-    ([name, { description, ...schema }]) => ({
-      name,
-      in: place,
-      required: (required as string[]).includes(name),
-      ...(description !== undefined && { description }),
-      schema,
-    }),
-  )
-  return place === 'query' && additionalProperties !== false ? [...declared, ANY_OTHER_PARAMETER] : declared
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input')
+  return Object.entries(properties as Record<string, JsonSchema>).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    required: (required as string[]).includes(name),
+    ...(description !== undefined && { description }),
+    schema,
+  }))
 }
 
-/** How OpenAPI says that a query takes any name: the fields of one exploded object. */
-const ANY_OTHER_PARAMETER = {
-  name: 'metadata',
-  in: 'query',
-  required: false,
-  description: 'Any other name matches the metadata field at that dotted path',
-  style: 'form',
-  explode: true,
-  schema: { type: 'object', additionalProperties: { type: 'string' } },
+/** How OpenAPI says that a query takes names of the client's own. */
+function metadataParameters({ metadataPrefix }: Contract): JsonSchema[] {
+  if (metadataPrefix === undefined) return []
+  const isAnyName = metadataPrefix === ''
+  return [
+    {
+      name: isAnyName ? 'metadata' : `${metadataPrefix}<path>`,
+      in: 'query',
+      required: false,
+      description: isAnyName
+        ? 'Any other name matches the metadata field at that dotted path'
+        : 'Matches the metadata field at that dotted path; may be given for several paths',
+      ...(isAnyName
+        ? { style: 'form', explode: true, schema: { type: 'object', additionalProperties: { type: 'string' } } }
+        : { schema: { type: 'string' } }),
+    },
+  ]
 }
 
 function headerParameters(contract: Contract): JsonSchema[] {
@@ -112,26 +137,49 @@ function headerParameters(contract: Contract): JsonSchema[] {
     ...(isIngestion(contract)
       ? [header('x-project-slug', 'The project, where the key serves all projects of its organization')]
       : []),
+    ...(contract.hasEtag
+      ? [header('if-none-match', 'The ETag that the client has: unchanged, the answer is 304')]
+      : []),
   ]
 }
 
-const successes = (contract: Contract): JsonSchema =>
-  Object.fromEntries(
-    Object.entries(contract.responses).map(([status, schema]) => [
-      status,
-      { description: 'Success', content: { 'application/json': { schema: jsonSchema(schema, 'output') } } },
-    ]),
-  )
+function successes(contract: Contract, example: Example | undefined): JsonSchema {
+  const headers = {
+    ...(contract.hasEtag && { ETag: ETAG }),
+    ...(isIngestion(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
+  }
+  const responses: JsonSchema = {}
+  for (const [status, schema] of Object.entries(contract.responses)) {
+    const content = json(jsonSchema(schema, 'output'), example?.response)
+    responses[status] = { description: SUCCESSES[Number(status)] ?? 'Success', headers, content }
+  }
+  if (contract.hasEtag) responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
+  return responses
+}
+
+const SUCCESSES: Readonly<Record<number, string>> = {
+  200: 'Success',
+  201: 'Created',
+  202: 'Accepted',
+  207: 'Each event has a result of its own',
+}
+
+const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
+
+const ETAG = textHeader('Changes with the list', '"2f0a9c41d7ab3e58"')
+const RATE_LIMIT = textHeader('Requests left, and the seconds until more are', '"default";r=5999;t=60')
+const RATE_LIMIT_POLICY = textHeader('Requests in any 60 seconds', '"default";q=6000;w=60')
+const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
 
 /** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
-export function errorStatuses(contract: Contract): Record<number, string> {
+export function errorStatuses(contract: Contract): Partial<Record<ErrorStatus, string>> {
   const hasInput = contract.scope !== 'public'
   return {
     ...(hasInput && { 400: 'Invalid request; `details` names the fields' }),
     ...(contract.scope !== 'public' && { 401: 'Not authenticated' }),
     ...(contract.scope !== 'public' && contract.scope !== 'admin' && { 403: 'Forbidden' }),
     ...((contract.scope === 'admin' || isIngestion(contract) || contract.params) && { 404: 'Not found' }),
-    ...(contract.body && { 413: 'Request body too large', 415: 'The body is not JSON' }),
+    ...(contract.body && { 413: 'Request body too large', 415: NOT_JSON }),
     ...(isIngestion(contract) && { 429: 'Rate limit exceeded' }),
     500: 'Internal error',
     ...(contract.scope !== 'public' && { 503: 'Temporarily unavailable, please retry' }),
@@ -139,21 +187,40 @@ export function errorStatuses(contract: Contract): Record<number, string> {
   }
 }
 
-const failures = (contract: Contract): JsonSchema =>
-  Object.fromEntries(
-    Object.entries(errorStatuses(contract)).map(([status, description]) => [
-      status,
-      { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } },
-    ]),
+const failures = (contract: Contract): JsonSchema => {
+  const messages = errorStatuses(contract)
+  return Object.fromEntries(
+    ERROR_STATUSES.flatMap(status => {
+      const message = messages[status]
+      return message === undefined ? [] : [[status, failure(status, message)]]
+    }),
   )
+}
+
+const failure = (status: ErrorStatus, message: string): JsonSchema => ({
+  description: message,
+  ...((status === 429 || status === 503) && { headers: { 'Retry-After': RETRY_AFTER } }),
+  content: json(
+    { $ref: '#/components/schemas/Error' },
+    {
+      error: status === 400 ? 'timestamp: is required' : message,
+      code: ERROR_CODES[status],
+      ...(status === 400 && { details: [{ path: 'timestamp', message: 'is required' }] }),
+      requestId: '9b2f6c1e-3d4a-4e5b-8f6c-7a8b9c0d1e2f',
+    },
+  ),
+})
 
 /** Checks that are code (a real date, well-formed text) have no JSON Schema, but those that atoms.ts documents. */
 function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: 'input' | 'output'): JsonSchema {
   const { $schema, ...rest } = toJsonSchema(schema, {
     typeMode,
     errorMode: 'ignore',
-    overrideSchema: ({ valibotSchema, jsonSchema }) => withDocumented(valibotSchema, jsonSchema),
-    overrideAction: ({ valibotAction, jsonSchema }) => withDocumented(valibotAction, jsonSchema),
+    overrideSchema: ({ valibotSchema, jsonSchema: converted }) =>
+      'shown' in valibotSchema
+        ? jsonSchema(valibotSchema.shown as v.GenericSchema<unknown, unknown>, typeMode)
+        : withDocumented(valibotSchema, converted),
+    overrideAction: ({ valibotAction, jsonSchema: converted }) => withDocumented(valibotAction, converted),
   })
   return rest
 }

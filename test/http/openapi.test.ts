@@ -1,6 +1,18 @@
+import * as v from 'valibot'
 import { describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
+import { examples } from '../../src/documentation.ts'
 import { send } from '../support/org.ts'
+
+interface Message {
+  content?: { 'application/json': { example?: unknown } }
+}
+
+interface Operation {
+  summary: string
+  requestBody?: Message
+  responses: Record<string, Message>
+}
 
 describe('the OpenAPI document', () => {
   it('has every endpoint, its credentials, its fields and each status that it can answer', async ({ expect }) => {
@@ -23,6 +35,28 @@ describe('the OpenAPI document', () => {
       Object.values(methods).map(({ operationId }) => operationId),
     )
     expect(new Set(ids).size).toBe(endpoints.length)
+  })
+
+  it('has for each body and each answer an example that is one', async ({ expect }) => {
+    expect(Object.keys(examples).sort()).toEqual(
+      endpoints.map(({ contract }) => `${contract.method} ${contract.path}`).sort(),
+    )
+    for (const { contract } of endpoints) {
+      const name = `${contract.method} ${contract.path}`
+      const example = examples[name]
+      if (contract.body) expect(v.safeParse(contract.body, example?.body).issues, name).toBeUndefined()
+      for (const schema of Object.values(contract.responses)) {
+        expect(v.safeParse(schema, example?.response).issues, name).toBeUndefined()
+      }
+    }
+    const { body } = await send(new Request('https://countersign.test/openapi.json'))
+    for (const operation of Object.values<Record<string, Operation>>(body.paths).flatMap(methods =>
+      Object.values(methods),
+    )) {
+      for (const { content } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
+        if (content) expect(content['application/json'].example, operation.summary).toBeDefined()
+      }
+    }
   })
 
   it('may be asked for with any query', async ({ expect }) => {

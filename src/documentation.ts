@@ -1,0 +1,294 @@
+/** What the OpenAPI document says first. */
+export const description = `Records the runs of AI pipelines, and keeps the prompts and knowledge docs that they used.
+
+Pipelines post to \`/api/v1/\` in snake_case; the rest reads and manages, in camelCase. Give each write an id of yours
+(\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`), and whatever was answered with a 429 or a 5xx, or not at
+all, can be sent again and has one effect. Values are JSON with IEEE 754 numbers: integers past 2^53 lose digits. Times
+are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.`
+
+/*
+ * One example for each endpoint of what is sent and answered. They tell one story: a support
+ * pipeline answered a question about a warranty, and somebody said that the answer was wrong.
+ */
+
+const TRACE_ID = 'trace_0123456789abcdef012345'
+const TRACE_UUID = '5b0c7d5e-9f0e-5d5a-8a43-0f3a1f8f2f11'
+const ROOT_SPAN_ID = '8a1e4a7c-1c2d-5b6f-9d3e-6b1f0c2a4e21'
+const SPAN_ID = '3f2b8c1a-6d4e-4f7a-9b2c-1e5d8a7f6c31'
+const OBSERVATION_ID = 'd4f1a2b3-7c8d-4e9f-8a1b-2c3d4e5f6a41'
+const FEEDBACK_UUID = 'c2a9e7d1-4b3f-5c8e-a6d2-7f1b9e3c5d51'
+const PROJECT_ID = '6e4d2c1b-8a7f-4e5d-9c3b-2a1f0e9d8c61'
+const PROMPT_ID = 'a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71'
+const PROMPT_VERSION_ID = 'b8c9d0e1-2f3a-4b4c-9d5e-6f7a8b9c0d81'
+const DOC_ID = 'c9d0e1f2-3a4b-4c5d-8e6f-7a8b9c0d1e91'
+const DOC_VERSION_ID = 'd0e1f2a3-4b5c-4d6e-9f7a-8b9c0d1e2fa1'
+const KEY_ID = 'e1f2a3b4-5c6d-4e7f-8a8b-9c0d1e2f3ab1'
+const USER_ID = 'f2a3b4c5-6d7e-5f8a-9b9c-0d1e2f3a4bc1'
+const ORGANIZATION_ID = '03a4b5c6-7e8f-4a9b-8c0d-1e2f3a4b5cd1'
+const STARTED = '2026-11-21T09:30:00.000Z'
+const ANSWERED = '2026-11-21T09:30:01.040Z'
+const JUDGED = '2026-11-21T11:12:00.000Z'
+const CREATED = '2026-11-02T08:00:00.000Z'
+const CURSOR = 'YjJmYzE4OGUxYTQ3OTMwYlsxNzk1MjUzNDAwMDAwXQ'
+
+const QUESTION = { question: 'How long is the warranty?' }
+const ANSWER = { answer: 'The warranty is 12 months.' }
+const CORRECTION = { answer: 'The warranty is 24 months.' }
+const METADATA = { group_id: 'session-1', customer: { tier: 'gold' } }
+const SCHEMA = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }
+
+const trace = { trace_id: TRACE_ID, name: 'support-answer', timestamp: STARTED, status: 'running', metadata: METADATA }
+
+const spanEvent = {
+  trace_id: TRACE_ID,
+  span_id: SPAN_ID,
+  step_id: 'generate-answer',
+  input: QUESTION,
+  output: ANSWER,
+  prompt_version_id: PROMPT_VERSION_ID,
+  timestamp: STARTED,
+  duration_ms: 980,
+  status: 'ok',
+}
+
+const observation = {
+  trace_id: TRACE_ID,
+  observation_id: OBSERVATION_ID,
+  type: 'output',
+  data: ANSWER,
+  timestamp: ANSWERED,
+}
+
+const feedback = {
+  trace_id: TRACE_ID,
+  feedback_id: 'ticket-4711',
+  rating: 'negative',
+  comment: 'It is 24 months.',
+  correction: CORRECTION,
+  labeller: { name: 'Ada Lopez', email: 'ada@example.com' },
+}
+
+const traceItem = {
+  id: TRACE_UUID,
+  traceId: TRACE_ID,
+  name: 'support-answer',
+  status: 'completed',
+  metadata: METADATA,
+  durationMs: 1040,
+  createdAt: STARTED,
+  updatedAt: JUDGED,
+  spanCount: 2,
+  reviewedCount: 0,
+  feedbackCount: 1,
+  reviewState: 'unreviewed',
+}
+
+const rootSpan = {
+  id: ROOT_SPAN_ID,
+  parentSpanId: null,
+  stepId: 'support-answer',
+  status: null,
+  durationMs: null,
+  input: QUESTION,
+  output: ANSWER,
+  approvedOutput: null,
+  state: { retrieved_chunks: [{ doc: 'warranty', text: 'Every device has a warranty of 24 months.' }] },
+  promptVersionId: null,
+  metadata: {},
+  review: { state: 'unreviewed', by: null, at: null, stale: false },
+  etag: `"${OBSERVATION_ID}"`,
+  truncated: [],
+  createdAt: STARTED,
+}
+
+const span = {
+  ...rootSpan,
+  id: SPAN_ID,
+  parentSpanId: ROOT_SPAN_ID,
+  stepId: 'generate-answer',
+  status: 'ok',
+  durationMs: 980,
+  state: {},
+  promptVersionId: PROMPT_VERSION_ID,
+  etag: '"9f2c41d07ab3"',
+}
+
+const prompt = {
+  id: PROMPT_ID,
+  stepId: 'generate-answer',
+  versionId: PROMPT_VERSION_ID,
+  content: 'Answer the question from the chunks alone.',
+  outputSchema: SCHEMA,
+  createdAt: CREATED,
+  updatedAt: CREATED,
+}
+
+const docVersion = {
+  id: DOC_VERSION_ID,
+  content: 'Every device has a warranty of 24 months.',
+  note: null,
+  isActive: true,
+  createdAt: CREATED,
+}
+
+const promptVersion = { ...docVersion, id: PROMPT_VERSION_ID, content: prompt.content, outputSchema: SCHEMA }
+
+const doc = {
+  id: DOC_ID,
+  slug: 'warranty',
+  title: 'Warranty',
+  versionId: DOC_VERSION_ID,
+  content: docVersion.content,
+  createdAt: CREATED,
+  updatedAt: CREATED,
+}
+
+const project = { id: PROJECT_ID, slug: 'support', name: 'Customer support', createdAt: CREATED }
+
+const apiKey = {
+  id: KEY_ID,
+  name: 'Support pipeline',
+  prefix: 'cs_4fT9x',
+  projectId: PROJECT_ID,
+  userId: null,
+  scopes: ['ingest'],
+  rateLimitPerMinute: null,
+  expiresAt: null,
+  revokedAt: null,
+  createdAt: CREATED,
+}
+
+const newApiKey = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
+
+const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', createdAt: CREATED }
+
+/** By `METHOD path`. */
+export const examples: Readonly<Record<string, { body?: object; response: object }>> = {
+  'POST /api/v1/traces': { body: trace, response: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
+  'POST /api/v1/spans': { body: spanEvent, response: { status: 'accepted', span_id: SPAN_ID } },
+  'POST /api/v1/observations': { body: observation, response: { status: 'created', observation_id: OBSERVATION_ID } },
+  'POST /api/v1/feedback': { body: feedback, response: { status: 'success', feedback_id: 'ticket-4711' } },
+  'POST /api/v1/batch': {
+    body: {
+      events: [
+        { type: 'trace', body: trace },
+        { type: 'observation', body: observation },
+      ],
+    },
+    response: {
+      results: [
+        { status: 202, body: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
+        { status: 201, body: { status: 'created', observation_id: OBSERVATION_ID } },
+      ],
+    },
+  },
+  'GET /api/v1/traces/search': {
+    response: {
+      traces: [
+        {
+          trace_id: TRACE_ID,
+          name: 'support-answer',
+          status: 'completed',
+          metadata: METADATA,
+          timestamp: STARTED,
+        },
+      ],
+      count: 1,
+    },
+  },
+  'GET /api/v1/traces/{trace_id}/observations': {
+    response: {
+      observations: [
+        {
+          observation_id: OBSERVATION_ID,
+          span_id: ROOT_SPAN_ID,
+          type: 'output',
+          key: null,
+          data: ANSWER,
+          timestamp: ANSWERED,
+        },
+      ],
+      next_cursor: null,
+    },
+  },
+  'GET /api/traces': { response: { traces: [traceItem], nextCursor: CURSOR } },
+  'GET /api/traces/{traceId}': {
+    response: {
+      ...traceItem,
+      spans: [rootSpan, span],
+      feedback: [
+        {
+          id: FEEDBACK_UUID,
+          spanId: ROOT_SPAN_ID,
+          userId: USER_ID,
+          content: feedback.comment,
+          rating: 'negative',
+          correction: CORRECTION,
+          labeller: feedback.labeller,
+          source: 'api',
+          truncated: [],
+          createdAt: JUDGED,
+        },
+      ],
+    },
+  },
+  'DELETE /api/traces/{traceId}': { response: { id: TRACE_UUID } },
+  'GET /api/spans/{spanId}': {
+    response: { ...span, trace: { id: TRACE_UUID, traceId: TRACE_ID, name: 'support-answer' } },
+  },
+  'GET /api/prompts': { response: { prompts: [prompt], nextCursor: null } },
+  'GET /api/prompts/{promptId}': {
+    response: { id: PROMPT_ID, stepId: prompt.stepId, outputSchema: SCHEMA, versions: [promptVersion] },
+  },
+  'POST /api/prompts': {
+    body: { projectSlug: 'support', stepId: prompt.stepId, content: prompt.content, outputSchema: SCHEMA },
+    response: prompt,
+  },
+  'POST /api/prompts/{promptId}/versions': {
+    body: { content: prompt.content, note: 'Say that the chunks are all there is' },
+    response: { ...promptVersion, note: 'Say that the chunks are all there is' },
+  },
+  'PUT /api/prompts/{promptId}/active-version': { body: { versionId: PROMPT_VERSION_ID }, response: prompt },
+  'GET /api/knowledge-docs': { response: { knowledgeDocs: [doc], nextCursor: null } },
+  'GET /api/knowledge-docs/{docId}': {
+    response: { id: DOC_ID, slug: doc.slug, title: doc.title, versions: [docVersion] },
+  },
+  'POST /api/knowledge-docs': {
+    body: { projectSlug: 'support', slug: doc.slug, title: doc.title, content: doc.content },
+    response: doc,
+  },
+  'POST /api/knowledge-docs/{docId}/versions': {
+    body: { content: doc.content, activate: false },
+    response: { ...docVersion, isActive: false },
+  },
+  'PUT /api/knowledge-docs/{docId}/active-version': { body: { versionId: DOC_VERSION_ID }, response: doc },
+  'POST /api/orgs': {
+    body: { slug: 'acme', name: 'Acme' },
+    response: {
+      id: ORGANIZATION_ID,
+      slug: 'acme',
+      name: 'Acme',
+      createdAt: CREATED,
+      apiKey: { ...newApiKey, name: 'Owner', projectId: null, scopes: ['ingest', 'read', 'review', 'manage'] },
+    },
+  },
+  'POST /api/orgs/{slug}/api-keys': {
+    body: {},
+    response: { ...newApiKey, name: 'Owner', projectId: null, scopes: ['ingest', 'read', 'review', 'manage'] },
+  },
+  'GET /api/projects': { response: { projects: [project], nextCursor: null } },
+  'POST /api/projects': { body: { slug: 'support', name: 'Customer support' }, response: project },
+  'PATCH /api/projects/{projectId}': { body: { name: 'Customer support' }, response: project },
+  'GET /api/api-keys': { response: { apiKeys: [apiKey], nextCursor: null } },
+  'POST /api/api-keys': {
+    body: { name: apiKey.name, projectSlug: 'support', scopes: ['ingest'] },
+    response: newApiKey,
+  },
+  'DELETE /api/api-keys/{keyId}': { response: { id: KEY_ID } },
+  'POST /api/api-keys/{keyId}/rotate': { body: { graceSeconds: 3600 }, response: newApiKey },
+  'GET /api/users': { response: { users: [user], nextCursor: null } },
+  'POST /api/users': { body: { email: user.email, name: user.name }, response: user },
+  'GET /openapi.json': { response: { openapi: '3.1.0' } },
+  'GET /healthz': { response: { status: 'ok' } },
+  'GET /readyz': { response: { status: 'ok' } },
+}
