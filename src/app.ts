@@ -5,6 +5,7 @@ import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
 import { errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
 import { openApiDocument } from './http/openapi.ts'
+import { attributeTrace } from './ingest/attribute.ts'
 import { postBatch } from './ingest/batch.ts'
 import { createFeedback } from './ingest/feedback.ts'
 import { listObservations } from './ingest/observation-list.ts'
@@ -64,6 +65,7 @@ export const endpoints: readonly Endpoint[] = [
   postBatch,
   searchTraces,
   listObservations,
+  attributeTrace,
   listTraces,
   getTrace,
   getSpan,

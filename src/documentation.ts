@@ -211,6 +211,9 @@ export const examples: Readonly<Record<string, { body?: object; response: object
       next_cursor: null,
     },
   },
+  'POST /api/v1/traces/{trace_id}/attribute': {
+    response: { error: 'Attribution is not there yet', code: 'not_implemented', requestId: OBSERVATION_ID },
+  },
   'GET /api/traces': { response: { traces: [traceItem], nextCursor: CURSOR } },
   'GET /api/traces/{traceId}': {
     response: {

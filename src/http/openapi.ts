@@ -151,17 +151,18 @@ function successes(contract: Contract, example: Example | undefined): JsonSchema
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
     const content = json(jsonSchema(schema, 'output'), example?.response)
-    responses[status] = { description: SUCCESSES[Number(status)] ?? 'Success', headers, content }
+    responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers, content }
   }
   if (contract.hasEtag) responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
   return responses
 }
 
-const SUCCESSES: Readonly<Record<number, string>> = {
+const ANSWERS: Readonly<Record<number, string>> = {
   200: 'Success',
   201: 'Created',
   202: 'Accepted',
   207: 'Each event has a result of its own',
+  501: 'Not implemented',
 }
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })

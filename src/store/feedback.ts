@@ -52,6 +52,20 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
   return drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing')
 }
 
+/** Whether a live trace has feedback; undefined where there is no such trace. */
+export async function findTraceFeedback(
+  store: Store,
+  traceUuid: string,
+): Promise<{ hasFeedback: boolean } | undefined> {
+  const [trace] = await store.database
+    .select({
+      hasFeedback: sql<number>`exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
+    })
+    .from(traces)
+    .where(isLive(store, eq(traces.id, traceUuid)))
+  return trace && { hasFeedback: trace.hasFeedback === 1 }
+}
+
 const rowOf = (draft: FeedbackDraft) => [
   draft.traceUuid,
   draft.id,

@@ -88,6 +88,10 @@ const samples: Readonly<Record<string, Sample>> = {
     path: ({ traceId }) => `/api/v1/traces/${traceId}/observations`,
     names: 'trace',
   },
+  'POST /api/v1/traces/{trace_id}/attribute': {
+    path: ({ traceId }) => `/api/v1/traces/${traceId}/attribute`,
+    names: 'trace',
+  },
   'GET /api/prompts': { path: ({ org }) => `/api/prompts?projectId=${org.project.id}`, names: 'project' },
   'GET /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
   'POST /api/prompts': { path: () => '/api/prompts', body: () => aPrompt() },
