@@ -6,7 +6,7 @@ import { consume, runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
-import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 
 /** A deployment whose queue takes no message: only what the test runs happens. */
@@ -33,6 +33,8 @@ async function deletedTrace() {
   for (const data of ['small', 'x'.repeat(20_000), 'y'.repeat(20_000)]) {
     await org.ingest.post('/api/v1/observations', anObservation({ trace_id, data }))
   }
+  const large = 'z'.repeat(20_000)
+  await org.ingest.post('/api/v1/spans', aSpan({ trace_id, input: large, output: large }))
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
   const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
   const job: Job = { kind: 'purge_trace', organizationKey: Number(row?.organization_key), traceKey: Number(row?.key) }
@@ -54,13 +56,28 @@ async function leftOf({ job, org }: { job: Job; org: { id: string } }) {
   }
 }
 
-const EVERYTHING = { traces: 1, fields: 2, spans: 1, observations: 3, feedback: 1, objects: 2 }
+const EVERYTHING = { traces: 1, fields: 2, spans: 2, observations: 3, feedback: 1, objects: 3 }
 const NOTHING = { traces: 0, fields: 0, spans: 0, observations: 0, feedback: 0, objects: 0 }
 
 describe('the purge of a deleted trace', () => {
   it('removes every row and every object', async ({ expect }) => {
     const deleted = await deletedTrace()
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
+    await runJob(deleted.job, env)
+    expect(await leftOf(deleted)).toEqual(NOTHING)
+  })
+
+  it('removes objects and spans by the thousand', async ({ expect }) => {
+    const deleted = await deletedTrace()
+    const prefix = `${deleted.org.id}/${deleted.job.traceKey}/`
+    const names = Array.from({ length: 1100 }, () => prefix + crypto.randomUUID())
+    await Promise.all(names.map(name => env.PAYLOADS.put(name, '1')))
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 12000)
+       insert into spans (id, trace_key, is_root, step_id, timestamp) select 's' || i, ?, 0, 'step', 0 from n`,
+    )
+      .bind(deleted.job.traceKey)
+      .run()
     await runJob(deleted.job, env)
     expect(await leftOf(deleted)).toEqual(NOTHING)
   })
