@@ -26,7 +26,9 @@ export function jsonPieces(body: unknown): string[] {
     texts.push(value.text)
     return marker
   })
-  return skeleton.split(`"${marker}"`).flatMap((piece, index) => [piece, ...texts.slice(index, index + 1)])
+  const pieces: string[] = []
+  for (const [index, piece] of skeleton.split(`"${marker}"`).entries()) pieces.push(piece, texts[index] ?? '')
+  return pieces
 }
 
 function bodyOf(pieces: string[]): string | ReadableStream<Uint8Array> {

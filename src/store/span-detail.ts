@@ -1,10 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type FoldedObservation, foldObservations, mergeInputs, type ObservationType } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
 import { unavailable } from '../http/errors.ts'
-import { MAX_DETAIL_BYTES, PREVIEW_BYTES } from '../limits.ts'
+import { MAX_DETAIL_BYTES } from '../limits.ts'
+import { bounded, bytesSoFar } from './bounds.ts'
 import { type FoundValue, type ShownValue, showValues } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -32,20 +32,6 @@ export interface SpanDetail {
 
 /** How much of the values an answer shows. */
 export type PayloadMode = 'full' | 'preview'
-
-/** The bytes of these columns in all rows together. */
-export const bytesOf = (...columns: SQLiteColumn[]): SQL => {
-  const bytes = columns.map(column => sql`coalesce(octet_length(${column}), 0)`)
-  return sql`sum(${sql.join(bytes, sql` + `)})`
-}
-
-/** The bytes of these columns in a row and in all that SQLite read before it. */
-export const bytesSoFar = (...columns: SQLiteColumn[]): SQL =>
-  sql`${bytesOf(...columns)} over (rows unbounded preceding)`
-
-/** Rows with a column's whole text while what was read fits `maxBytes`, after that with its beginning. */
-export const bounded = (column: SQLiteColumn, soFar: SQL, maxBytes: SQL, name: string) =>
-  sql<string | null>`iif(${soFar} > ${maxBytes}, substr(${column}, 1, ${PREVIEW_BYTES}), ${column})`.as(name)
 
 const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output)
 const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))

@@ -2,12 +2,10 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import { JsonText } from '../domain/json.ts'
 import { MAX_DETAIL_FEEDBACK_BYTES } from '../limits.ts'
+import { bounded, bytesOf, bytesSoFar } from './bounds.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
 import {
   assembleSpans,
-  bounded,
-  bytesOf,
-  bytesSoFar,
   observationColumns,
   type PayloadMode,
   requireGone,

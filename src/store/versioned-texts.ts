@@ -2,9 +2,9 @@ import { and, asc, eq, gt, not, type SQL, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES } from '../limits.ts'
+import { bytesOf } from './bounds.ts'
 import type { Project } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
-import { bytesOf } from './span-detail.ts'
 import type { Store } from './store.ts'
 
 /** A prompt or a knowledge doc with its active version. */
