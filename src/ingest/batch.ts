@@ -11,6 +11,7 @@ import { placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
 import { saveSpans } from '../store/spans.ts'
 import type { Store } from '../store/store.ts'
+import { mergeFeedback, mergeSpans, roundsOf } from './batch-rounds.ts'
 import { Feedback, feedbackDraft, feedbackReply } from './feedback.ts'
 import { Observation, observationDraft, observationReply } from './observations.ts'
 import { ingestProject } from './project.ts'
@@ -47,7 +48,9 @@ export const postBatch = endpoint({
 }).handle(async ({ body, caller, store, headers, now, requestId }) => {
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)
-  const events = body.events.flatMap((input, index) => results.take(index, () => ({ ...parse(Event, input), index })))
+  const events = body.events.flatMap((input, index) =>
+    results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
+  )
   await storeDependents(await storeTraces(events, scope, results), scope, results)
   return { status: 207, body: { results: results.inOrder() } }
 })
@@ -70,13 +73,13 @@ class Results {
     this.#requestId = requestId
   }
 
-  /** The value made for an event; none where making it throws an error of the event's own, which is its result then. */
-  take<Value>(index: number, make: () => Value): Value[] {
+  /** The value made for an event; none where making it throws an error of the event's own, which is its result then, at `place`. */
+  take<Value>(index: number, place: string, make: () => Value): Value[] {
     try {
       return [make()]
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      const body = errorBody(errorWithin(`events.${index}`, error), this.#requestId)
+      const body = errorBody(errorWithin(place, error), this.#requestId)
       this.#results.set(index, { status: error.status, body })
       return []
     }
@@ -84,7 +87,9 @@ class Results {
 
   /** Notes what an event came to: its reply, or the error that the single call would have answered. */
   settle(index: number, reply: () => { status: number; body: object }): void {
-    for (const { status, body } of this.take(index, reply)) this.#results.set(index, { status, body: { ...body } })
+    for (const { status, body } of this.take(index, `events.${index}.body`, reply)) {
+      this.#results.set(index, { status, body: { ...body } })
+    }
   }
 
   inOrder() {
@@ -158,43 +163,34 @@ async function storeDependents(
         })),
     ),
   ])
+  const spanRounds = roundsOf(spans, ({ id }) => id, mergeSpans)
+  const feedbackRounds = roundsOf(feedback, ({ fields }) => fields.id, mergeFeedback)
   const placement = await placeValues(store, [
-    ...spans.flatMap(({ draft }) => valuesOf(draft)),
+    ...spanRounds.flat().flatMap(({ draft }) => valuesOf(draft)),
     ...observations.map(({ draft }) => draft.data),
   ])
-  for (const round of roundsOf(spans, ({ draft }) => draft.id)) {
+  for (const round of spanRounds) {
     const outcomes = await saveSpans(store, project, draftsOf(round), placement)
-    for (const [place, { index, draft }] of round.entries()) {
-      results.settle(index, () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
+    for (const [place, { indexes, draft }] of round.entries()) {
+      for (const index of indexes) results.settle(index, () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
     }
   }
   const areStored = await addObservations(store, draftsOf(observations), placement)
   for (const [place, { index, draft }] of observations.entries()) {
     results.settle(index, () => observationReply(draft, areStored[place] ?? false))
   }
-  for (const round of roundsOf(feedback, ({ draft }) => draft.fields.id)) {
+  for (const round of feedbackRounds) {
     const outcomes = await saveFeedback(
       store,
       draftsOf(round).map(({ fields }) => fields),
     )
-    for (const [place, { index, draft }] of round.entries()) {
-      results.settle(index, () => feedbackReply(draft, outcomes[place] ?? 'trace_missing'))
+    for (const [place, { indexes, draft }] of round.entries()) {
+      const outcome = outcomes[place] ?? 'trace_missing'
+      for (const [nth, index] of indexes.entries()) {
+        results.settle(index, () => feedbackReply(draft, nth > 0 && outcome === 'created' ? 'updated' : outcome))
+      }
     }
   }
 }
 
 const draftsOf = <Draft>(items: readonly { draft: Draft }[]): Draft[] => items.map(({ draft }) => draft)
-
-/** The items in rounds of which each has an id once: the second event of an id must find what the first one left. */
-function roundsOf<Item>(items: readonly Item[], idOf: (item: Item) => string): Item[][] {
-  const rounds: Item[][] = []
-  const counts = new Map<string, number>()
-  for (const item of items) {
-    const count = counts.get(idOf(item)) ?? 0
-    counts.set(idOf(item), count + 1)
-    const round = rounds[count]
-    if (round) round.push(item)
-    else rounds.push([item])
-  }
-  return rounds
-}
