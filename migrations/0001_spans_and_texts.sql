@@ -64,4 +64,5 @@ INSERT INTO `__new_spans`("id", "trace_key", "is_root", "parent_id", "step_id", 
 DROP TABLE `spans`;--> statement-breakpoint
 ALTER TABLE `__new_spans` RENAME TO `spans`;--> statement-breakpoint
 CREATE INDEX `spans_by_trace` ON `spans` (`trace_key`) WHERE "spans"."is_root" = 0;--> statement-breakpoint
-CREATE UNIQUE INDEX `users_by_email` ON `users` (`organization_key`,`email`);
+CREATE UNIQUE INDEX `users_by_email` ON `users` (`organization_key`,`email`);--> statement-breakpoint
+ALTER TABLE `users` ADD `created_by` text;

@@ -55,8 +55,8 @@ export const MAX_CORRECTION_BYTES = 128 * 1024
 export const MAX_CONTENT_BYTES = 256 * 1024
 /** A prompt version's `outputSchema` as JSON. */
 export const MAX_SCHEMA_BYTES = 64 * 1024
-/** All versions of one prompt or knowledge doc together: its detail shows every one. */
-export const MAX_VERSIONS_BYTES = 16 * 1024 * 1024
+/** All versions of one prompt or knowledge doc together: its detail shows every one, and JSON may spell a byte as six. */
+export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** Why a version was made. */
 export const MAX_NOTE_LENGTH = 1024
 /** An e-mail (RFC 5321: 64 + 1 + 255). */
@@ -72,7 +72,7 @@ export const PAGE_MAX_LIMIT = 200
 export const OBSERVATIONS_DEFAULT_LIMIT = 200
 export const OBSERVATIONS_MAX_LIMIT = 1000
 /** A page of prompts or knowledge docs ends early after this much text. */
-export const MAX_PAGE_BYTES = 8 * 1024 * 1024
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Traces that a page looks at, so that a filter which few of them match costs one page's time. */
 export const MAX_SCANNED_TRACES = 5000
 /** Traces counted to tell which of several metadata filters matches the fewest. */

@@ -15,6 +15,6 @@ export async function taggedResponse(
   const etag = `"${(await sha256Hex(pieces.join(''))).slice(0, 32)}"`
   const tagged = { ...headers, etag, 'cache-control': 'private, no-cache' }
   const known = request.headers.get('if-none-match')?.split(',') ?? []
-  const isKnown = known.some(tag => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+  const isKnown = known.map(tag => tag.trim()).some(tag => tag === '*' || tag.replace(/^W\//, '') === etag)
   return isKnown ? new Response(null, { status: 304, headers: tagged }) : jsonResponse(status, body, tagged)
 }

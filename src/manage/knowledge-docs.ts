@@ -64,7 +64,8 @@ export const createKnowledgeDocVersion = endpoint({
   responses: { 201: KnowledgeDocVersion },
 }).handle(async context => {
   const { params, body, store, now } = context
-  const doc = await requireText(context, params.docId, await findTextHead(store, 'knowledge_doc', params.docId))
+  const named = { kind: 'knowledge_doc', id: params.docId } as const
+  const doc = await requireText(context, named, await findTextHead(store, named))
   const version = await addedVersion(store, doc.id, versionDraft(body, now), body.activate)
   return { status: 201, body: toKnowledgeDocVersion(version) }
 })
@@ -80,6 +81,7 @@ export const activateKnowledgeDocVersion = endpoint({
   responses: { 200: KnowledgeDoc },
 }).handle(async context => {
   const { params, body, store, now } = context
-  const doc = await requireText(context, params.docId, await findTextHead(store, 'knowledge_doc', params.docId))
+  const named = { kind: 'knowledge_doc', id: params.docId } as const
+  const doc = await requireText(context, named, await findTextHead(store, named))
   return { status: 200, body: toKnowledgeDoc(await activated(store, doc.id, body.versionId, now)) }
 })

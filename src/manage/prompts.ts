@@ -73,7 +73,8 @@ export const createPromptVersion = endpoint({
   responses: { 201: PromptVersion },
 }).handle(async context => {
   const { params, body, store, now } = context
-  const prompt = await requireText(context, params.promptId, await findTextHead(store, 'prompt', params.promptId))
+  const named = { kind: 'prompt', id: params.promptId } as const
+  const prompt = await requireText(context, named, await findTextHead(store, named))
   const version = await addedVersion(store, prompt.id, versionDraft(body, now), body.activate)
   return { status: 201, body: toPromptVersion(version) }
 })
@@ -89,6 +90,7 @@ export const activatePromptVersion = endpoint({
   responses: { 200: Prompt },
 }).handle(async context => {
   const { params, body, store, now } = context
-  const prompt = await requireText(context, params.promptId, await findTextHead(store, 'prompt', params.promptId))
+  const named = { kind: 'prompt', id: params.promptId } as const
+  const prompt = await requireText(context, named, await findTextHead(store, named))
   return { status: 200, body: toPrompt(await activated(store, prompt.id, body.versionId, now)) }
 })

@@ -35,7 +35,7 @@ export const getKnowledgeDoc = endpoint({
   params: v.object({ docId: Uuid }),
   responses: { 200: KnowledgeDocDetail },
 }).handle(async context => {
-  const id = context.params.docId
-  const text = await requireText(context, id, await findText(context.store, 'knowledge_doc', id))
+  const named = { kind: 'knowledge_doc', id: context.params.docId } as const
+  const text = await requireText(context, named, await findText(context.store, named))
   return { status: 200, body: toKnowledgeDocDetail(text) }
 })

@@ -35,7 +35,7 @@ export const getPrompt = endpoint({
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },
 }).handle(async context => {
-  const id = context.params.promptId
-  const text = await requireText(context, id, await findText(context.store, 'prompt', id))
+  const named = { kind: 'prompt', id: context.params.promptId } as const
+  const text = await requireText(context, named, await findText(context.store, named))
   return { status: 200, body: toPromptDetail(text) }
 })

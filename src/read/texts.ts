@@ -30,10 +30,10 @@ export const pageOfTexts = (
 /** What was found of a prompt or knowledge doc, if the caller may see it. 404 for none, 403 for another organization's or project's. */
 export async function requireText<Text extends { projectKey: number }>(
   { caller, store, registry }: { caller: Caller; store: Store; registry: Registry },
-  id: string,
+  named: { kind: TextKind; id: string },
   text: Text | undefined,
 ): Promise<Text> {
-  if (!text) throw (await isForeignText(registry, store.organization, id)) ? forbidden() : notFound()
+  if (!text) throw (await isForeignText(registry, store.organization, named)) ? forbidden() : notFound()
   requireProject(caller, text.projectKey)
   return text
 }

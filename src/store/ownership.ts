@@ -1,4 +1,5 @@
 import { and, eq, isNull, ne } from 'drizzle-orm'
+import type { TextKind } from '../domain/versioned-text.ts'
 import { apiKeys, projects, spans, traces, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
@@ -36,12 +37,16 @@ export async function isForeignApiKey({ database }: Registry, own: Organization,
   return rows.length > 0
 }
 
-/** Whether another organization has a prompt or a knowledge doc with this id. */
-export async function isForeignText({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+/** Whether another organization has a prompt, or a knowledge doc, with this id. */
+export async function isForeignText(
+  { database }: Registry,
+  own: Organization,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<boolean> {
   const rows = await database
     .select({ key: versionedTexts.key })
     .from(versionedTexts)
-    .where(and(eq(versionedTexts.id, id), ne(versionedTexts.organizationKey, own.key)))
+    .where(and(eq(versionedTexts.id, id), eq(versionedTexts.kind, kind), ne(versionedTexts.organizationKey, own.key)))
   return rows.length > 0
 }
 

@@ -47,6 +47,8 @@ export const users = sqliteTable(
     email: text('email').notNull(),
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
+    /** Names the write that created it, as feedback's does; null where a labeller was first seen. */
+    createdBy: text('created_by'),
   },
   table => [
     primaryKey({ columns: [table.organizationKey, table.id] }),

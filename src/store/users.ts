@@ -1,4 +1,5 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
+import { newRevision } from '../domain/ids.ts'
 import { users } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -23,18 +24,18 @@ export async function userExists({ database, organization }: Store, id: string):
 
 /** Creates a user, whose id is derived from the e-mail. Returns whether there was none with it. */
 export async function addUser({ database, organization }: Store, user: User): Promise<boolean> {
+  const createdBy = newRevision()
   const [, [stored]] = await database.batch([
     database
       .insert(users)
-      .values({ ...user, organizationKey: organization.key })
+      .values({ ...user, organizationKey: organization.key, createdBy })
       .onConflictDoNothing(),
-    // Tried a second time because the reply was lost, it must know its own row by the time.
     database
-      .select()
+      .select({ createdBy: users.createdBy })
       .from(users)
       .where(and(eq(users.organizationKey, organization.key), eq(users.id, user.id))),
   ])
-  return stored?.createdAt === user.createdAt && stored.name === user.name
+  return stored?.createdBy === createdBy
 }
 
 /** A page of the organization's users, by e-mail. */

@@ -101,9 +101,9 @@ export async function addVersion(
 ): Promise<VersionOutcome> {
   const { database } = store
   const ofText = ofStore(store, eq(versionedTexts.id, textId))
-  const activeSchema = sql`(
+  const schema = sql`coalesce(${draft.outputSchema}, (
     select ${textVersions.outputSchema} from ${textVersions}
-    where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive})`
+    where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive}))`
   const bytesBefore = sql`(
     select ${bytesOf(textVersions.content, textVersions.outputSchema)} from ${textVersions}
     where ${textVersions.textKey} = ${versionedTexts.key})`
@@ -111,10 +111,10 @@ export async function addVersion(
     .insert(textVersions)
     .select(
       sql`select null, ${draft.id}, ${versionedTexts.key}, ${draft.content},
-          coalesce(${draft.outputSchema}, ${activeSchema}), ${draft.note}, 0, ${draft.createdAt}
+          ${schema}, ${draft.note}, 0, ${draft.createdAt}
         from ${versionedTexts}
         where ${ofText} and ${bytesBefore} + octet_length(${draft.content})
-          + coalesce(octet_length(${draft.outputSchema}), 0) <= ${MAX_VERSIONS_BYTES}`,
+          + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
     )
     .onConflictDoNothing()
   const select = selectVersions(store, eq(textVersions.id, draft.id))
@@ -181,7 +181,7 @@ export async function listTexts(
 }
 
 /** A text of the store, without its versions, which may be long. */
-export async function findTextHead(store: Store, kind: TextKind, id: string) {
+export async function findTextHead(store: Store, { kind, id }: { kind: TextKind; id: string }) {
   const [text] = await store.database
     .select({ id: versionedTexts.id, projectKey: versionedTexts.projectKey })
     .from(versionedTexts)
@@ -190,7 +190,10 @@ export async function findTextHead(store: Store, kind: TextKind, id: string) {
 }
 
 /** A text of the store with all its versions. */
-export async function findText(store: Store, kind: TextKind, id: string): Promise<TextDetail | undefined> {
+export async function findText(
+  store: Store,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<TextDetail | undefined> {
   const ofText = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind))
   const [[text], versions] = await store.database.batch([
     store.database.select().from(versionedTexts).where(ofText),
@@ -218,11 +221,15 @@ function activation(store: Store, versionId: string, now: number) {
     select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
     where own.id = ${versionId} and ${ofStore(store)})`
   const isVersion = eq(textVersions.id, versionId)
+  // After the one before, whatever the clocks of two isolates say: the last in the history is the active one.
+  const activatedAt = sql`max(${now}, coalesce((
+    select max(${textActivations.activatedAt}) + 1 from ${textActivations}
+    where ${textActivations.textKey} = ${textVersions.textKey}), 0))`
   return [
     database
       .insert(textActivations)
       .select(
-        sql`select ${textVersions.textKey}, ${now}, ${textVersions.key} from ${textVersions}
+        sql`select ${textVersions.textKey}, ${activatedAt}, ${textVersions.key} from ${textVersions}
           where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0`,
       )
       .onConflictDoNothing(),

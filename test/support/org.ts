@@ -85,6 +85,7 @@ function checkAgainstContract(request: Request, status: number, body: unknown): 
   if (!contract) return
   const schema = contract.responses[status]
   if (schema) v.assert(schema, body)
+  else if (status === 304 && contract.hasEtag) v.assert(v.undefined(), body)
   else if (!(status in errorStatuses(contract))) {
     throw new Error(`${contract.method} ${contract.path} answered ${status}, which its contract does not name`)
   }

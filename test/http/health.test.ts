@@ -1,0 +1,113 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { STORE_PATIENCE_MS } from '../../src/limits.ts'
+import { failing, type Intercept, wrapBindings } from '../support/bindings.ts'
+import { send } from '../support/org.ts'
+
+const get = (path: string, bindings?: Env, init?: RequestInit) =>
+  send(new Request(`https://countersign.test${path}`, init), bindings)
+
+/** Bindings that take down what is called, and never answer. */
+function silentBindings(): { bindings: Env; called: string[] } {
+  const called: string[] = []
+  const bindings = wrapBindings(binding => {
+    called.push(binding)
+    return new Promise(() => {})
+  })
+  return { bindings, called }
+}
+
+const OK = { status: 200, body: { status: 'ok' } }
+const UNAVAILABLE = {
+  status: 503,
+  body: { error: 'Temporarily unavailable, please retry', code: 'unavailable' },
+}
+
+describe('/healthz', () => {
+  it('answers with all that it stands on silent, and asks none of it', async ({ expect }) => {
+    const { bindings, called } = silentBindings()
+    expect(await get('/healthz', bindings)).toMatchObject(OK)
+    expect(called).toEqual([])
+  })
+
+  it.for<[string, HeadersInit]>([
+    ['no credentials', {}],
+    ['a key that is none', { 'x-api-key': 'cs_none' }],
+    ['an organization that is none', { 'x-org-slug': 'nope' }],
+  ])('answers with %s', async ([, headers], { expect }) => {
+    const answer = await get('/healthz', env, { headers })
+    expect(answer).toMatchObject(OK)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('x-request-id')).toEqual(expect.any(String))
+  })
+})
+
+describe.for(['/healthz', '/readyz'])('%s', path => {
+  it('answers HEAD, takes any query, and no other method', async ({ expect }) => {
+    expect(await get(path, env, { method: 'HEAD' })).toMatchObject({ status: 200, body: undefined })
+    expect(await get(`${path}?probe=1`)).toMatchObject(OK)
+    const answer = await get(path, env, { method: 'POST', body: '{}' })
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+  })
+})
+
+describe('/readyz', () => {
+  it('answers where the database is there and migrated, at one call of it', async ({ expect }) => {
+    const called: string[] = []
+    const bindings = wrapBindings((binding, call) => {
+      called.push(binding)
+      return call()
+    })
+    expect(await get('/readyz', bindings)).toMatchObject(OK)
+    expect(called).toEqual(['DB'])
+  })
+
+  it('lives through one lost connection', async ({ expect }) => {
+    const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1))
+    expect(await get('/readyz', bindings)).toMatchObject(OK)
+  })
+
+  it.for([
+    'D1_ERROR: Network connection lost.',
+    'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
+    'D1_ERROR: no such table: sweeps: SQLITE_ERROR',
+    'D1_ERROR: something that nobody has seen',
+  ])('is a 503 with Retry-After where D1 says %o, which it does not repeat', async (message, { expect }) => {
+    const answer = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
+    expect(answer).toMatchObject(UNAVAILABLE)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    const { requestId, ...shown } = answer.body
+    expect([requestId, shown]).toEqual([expect.any(String), UNAVAILABLE.body])
+  })
+
+  it('is a 503 where a table is really missing, and well again with it', async ({ expect }) => {
+    await env.DB.exec('alter table sweeps rename to sweeps_away')
+    try {
+      const answer = await get('/readyz')
+      expect(answer).toMatchObject(UNAVAILABLE)
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    } finally {
+      await env.DB.exec('alter table sweeps_away rename to sweeps')
+    }
+    expect(await get('/readyz')).toMatchObject(OK)
+  })
+
+  it('is a 503 in bounded time where D1 never answers', async ({ expect }) => {
+    const { bindings, called } = silentBindings()
+    const begin = Date.now()
+    const answer = await get('/readyz', bindings)
+    expect(answer).toMatchObject(UNAVAILABLE)
+    expect(Date.now() - begin).toBeLessThan(STORE_PATIENCE_MS + 500)
+    expect(called.length).toBeGreaterThan(0)
+  }, 10_000)
+
+  it.for<[string, Intercept]>([
+    ['the storage', failing('PAYLOADS', 'down', 99)],
+    ['the limiter', failing('RATE_LIMITER', 'down', 99)],
+    ['the queue', failing('JOBS', 'down', 99)],
+  ])('does not depend on %s', async ([, intercept], { expect }) => {
+    expect(await get('/readyz', wrapBindings(intercept))).toMatchObject(OK)
+  })
+})

@@ -1,0 +1,510 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, it, vi } from 'vitest'
+import { SCOPES } from '../../src/auth/keys.ts'
+import { sha256Hex } from '../../src/domain/hash.ts'
+import { KEY_FRESH_MS, MAX_ROTATION_GRACE_SECONDS } from '../../src/limits.ts'
+import { failing, wrapBindings } from '../support/bindings.ts'
+import { aTrace } from '../support/builders.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const LOST = 'D1_ERROR: Network connection lost.'
+const LIST = '/api/traces?projectSlug=support'
+
+/** Sets the clock of this isolate, and lets it stand still. */
+const setTime = (now: number) => vi.useFakeTimers({ toFake: ['Date'], now })
+
+/** The status that a key gets, of an isolate that may know it. */
+const statusFor = async (key: string) => (await client({ 'x-api-key': key }).get(LIST)).status
+
+/** A key as its creation answers it. */
+const newKey = async (org: Org, fields: object = {}) => {
+  const answer = await org.owner.post('/api/api-keys', { name: 'CI', scopes: ['read'], ...fields })
+  if (answer.status !== 201) throw new Error(`a key was answered ${answer.status}`)
+  return answer.body
+}
+
+/** A key as the list shows it. */
+const listed = async (org: Org, id: string) =>
+  (await org.owner.get('/api/api-keys?limit=200')).body.apiKeys.find((each: { id: string }) => each.id === id)
+
+const keysIn = async (org: Org): Promise<{ id: string }[]> =>
+  (await org.owner.get('/api/api-keys?limit=200')).body.apiKeys
+
+const rotate = (by: Pick<Org, 'owner'>, id: string, body?: object) => by.owner.post(`/api/api-keys/${id}/rotate`, body)
+
+describe('an API key', () => {
+  it('shows what it was made with, and its secret once', async ({ expect }) => {
+    const org = await newOrg()
+    const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
+    const fields = {
+      name: 'CI',
+      scopes: ['read', 'ingest', 'read'],
+      projectSlug: 'support',
+      expiresAt: new Date(Date.now() + 60_000).toISOString(),
+      rateLimitPerMinute: 7,
+      userId: user.id.toUpperCase(),
+    }
+    const { status, body } = await org.owner.post('/api/api-keys', fields)
+    expect(status).toBe(201)
+    const { key, ...shown } = body
+    expect(shown).toEqual({
+      id: expect.any(String),
+      prefix: key.slice(0, 8),
+      name: 'CI',
+      scopes: ['ingest', 'read'],
+      projectId: org.project.id,
+      expiresAt: fields.expiresAt,
+      revokedAt: null,
+      rateLimitPerMinute: 7,
+      userId: user.id,
+      createdAt: expect.any(String),
+    })
+    expect(await listed(org, shown.id)).toEqual(shown)
+  })
+
+  it('is stored as a SHA-256 and shown in no list', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org)
+    const rotated = (await rotate(org, id)).body
+    const list = JSON.stringify(await org.owner.get('/api/api-keys'))
+    for (const secret of [key, rotated.key, org.ownerKey, org.projectKey]) {
+      expect(secret).toMatch(/^cs_[0-9A-Za-z]{24}$/)
+      expect(list).not.toContain(secret.slice(8))
+      const { results } = await env.DB.prepare('select * from api_keys where hash = ?')
+        .bind(await sha256Hex(secret))
+        .all()
+      expect(results).toHaveLength(1)
+    }
+    // Nowhere in the database: in no column of any row.
+    const { results } = await env.DB.prepare('select * from api_keys').all()
+    for (const secret of [key, rotated.key]) expect(JSON.stringify(results)).not.toContain(secret.slice(8))
+  })
+
+  it.for([
+    ['no name', { name: undefined }, 'name'],
+    ['no scope', { scopes: [] }, 'scopes'],
+    ['an unknown scope', { scopes: ['read', 'admin'] }, 'scopes.1'],
+    ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00.000Z' }, 'expiresAt'],
+    ['an expiry that is no time', { expiresAt: '2099-02-30T00:00:00.000Z' }, 'expiresAt'],
+    ['a limit of 0', { rateLimitPerMinute: 0 }, 'rateLimitPerMinute'],
+    ['a limit of half a request', { rateLimitPerMinute: 1.5 }, 'rateLimitPerMinute'],
+    ['a limit past all measure', { rateLimitPerMinute: 1_000_001 }, 'rateLimitPerMinute'],
+    ['a user that is no UUID', { userId: 'ada' }, 'userId'],
+    ['a typo', { projectslug: 'support' }, 'projectslug'],
+  ] as const)('400s for %s', async ([, fields, path], { expect }) => {
+    const org = await newOrg()
+    const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...fields })
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    expect(await keysIn(org)).toHaveLength(2)
+  })
+
+  it('404s for a project and 422s for a user that the organization does not have', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    await theirs.owner.post('/api/projects', { slug: 'theirs', name: 'Theirs' })
+    const foreign = (await theirs.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body.id
+    const draft = { name: 'x', scopes: ['read'] }
+    for (const projectSlug of ['nope', 'theirs']) {
+      expect((await org.owner.post('/api/api-keys', { ...draft, projectSlug })).status).toBe(404)
+    }
+    for (const userId of [crypto.randomUUID(), foreign]) {
+      const answer = await org.owner.post('/api/api-keys', { ...draft, userId })
+      expect(answer).toMatchObject({ status: 422, body: { details: [{ path: 'userId' }] } })
+    }
+  })
+
+  it('gives no scope and no project that the calling key lacks', async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const narrow = client({ 'x-api-key': await org.keyFor({ scopes: ['manage', 'read'] }) })
+    const draft = { name: 'x', scopes: ['read'], projectSlug: 'support' }
+    expect((await narrow.post('/api/api-keys', draft)).status).toBe(201)
+    for (const fields of [
+      { scopes: ['ingest'] },
+      { scopes: ['read', 'review'] },
+      { projectSlug: 'other' },
+      { projectSlug: undefined },
+    ]) {
+      expect((await narrow.post('/api/api-keys', { ...draft, ...fields })).status).toBe(403)
+    }
+  })
+
+  it.for(['before', 'after'] as const)(
+    'is made once when the answer of D1 is lost %s it was stored',
+    async (when, { expect }) => {
+      const org = await newOrg()
+      const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
+      const { status, body } = await owner.post('/api/api-keys', { name: 'CI', scopes: ['read'] })
+      expect(status).toBe(201)
+      expect(await keysIn(org)).toHaveLength(3)
+      expect(await statusFor(body.key)).toBe(200)
+    },
+  )
+
+  it('expires by time, at once even where it is known', async ({ expect }) => {
+    const org = await newOrg()
+    const expiresAt = Date.now() + 60_000
+    const { key } = await newKey(org, { expiresAt: new Date(expiresAt).toISOString() })
+    setTime(expiresAt - 1)
+    expect(await statusFor(key)).toBe(200)
+    setTime(expiresAt)
+    expect(await statusFor(key)).toBe(401)
+  })
+
+  it('is listed oldest first, page by page, and nobody sees those of others', async ({ expect }) => {
+    const [org] = [await newOrg(), await newOrg()]
+    const made = []
+    for (const name of ['c', 'a', 'b']) made.push((await newKey(org, { name })).id)
+    const ids = []
+    let cursor = ''
+    do {
+      const { body } = await org.owner.get(`/api/api-keys?limit=2${cursor}`)
+      ids.push(...body.apiKeys.map(({ id }: { id: string }) => id))
+      cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`
+    } while (cursor !== '')
+    expect(ids).toHaveLength(5)
+    expect(ids.slice(2)).toEqual(made)
+  })
+})
+
+describe('the credentials of a request', () => {
+  it.for<[string, (org: Org, theirs: Org) => Record<string, string>, number]>([
+    ['a key', org => ({ 'x-api-key': org.ownerKey }), 200],
+    ['a key as a Bearer token', org => ({ authorization: `bearer  ${org.ownerKey}` }), 200],
+    ['a key and its organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug }), 200],
+    ['a token and its organization', org => ({ authorization: `Bearer ${org.ownerKey}`, 'x-org-slug': org.slug }), 200],
+    [
+      "a key and another's organization",
+      (org, theirs) => ({ 'x-api-key': org.ownerKey, 'x-org-slug': theirs.slug }),
+      401,
+    ],
+    ['a key and no organization that there is', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': 'nope' }), 401],
+    ['a key and an empty organization', org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': '' }), 401],
+    [
+      'a key and its organization in capitals',
+      org => ({ 'x-api-key': org.ownerKey, 'x-org-slug': org.slug.toUpperCase() }),
+      401,
+    ],
+    ['a key with a letter more', org => ({ 'x-api-key': `${org.ownerKey}x` }), 401],
+    ['a key in capitals', org => ({ 'x-api-key': org.ownerKey.toUpperCase() }), 401],
+    ["a key's prefix", org => ({ 'x-api-key': org.ownerKey.slice(0, 8) }), 401],
+    ['a key as a basic password', org => ({ authorization: `Basic ${btoa(`x:${org.ownerKey}`)}` }), 401],
+    ['an organization alone', org => ({ 'x-org-slug': org.slug }), 401],
+    ['nothing', () => ({}), 401],
+  ])('that are %s', async ([, headersOf, status], { expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const answer = await client(headersOf(org, theirs)).get(LIST)
+    expect(answer.status).toBe(status)
+    if (status === 401) expect(answer.body.error).toBe('Not authenticated')
+  })
+})
+
+describe('a revoked key', () => {
+  it('stays in the list with the time, and is refused where it was not known', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, ...shown } = await newKey(org)
+    setTime(Date.now() + 1000)
+    const answer = await org.owner.delete(`/api/api-keys/${shown.id}`)
+    expect(answer).toMatchObject({ status: 200, body: { id: shown.id } })
+    expect(Object.keys(answer.body)).toEqual(['id'])
+    expect(await listed(org, shown.id)).toEqual({ ...shown, revokedAt: new Date().toISOString() })
+    const refused = await client({ 'x-api-key': key }).get(LIST)
+    expect(refused).toMatchObject({ status: 401, body: { error: 'Not authenticated' } })
+  })
+
+  it('is refused within 30 s where it was known', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org)
+    const now = Date.now()
+    setTime(now)
+    expect(await statusFor(key)).toBe(200)
+    await org.owner.delete(`/api/api-keys/${id}`)
+    expect(KEY_FRESH_MS).toBeLessThanOrEqual(30_000)
+    setTime(now + KEY_FRESH_MS)
+    expect(await statusFor(key)).toBe(401)
+    expect(await statusFor(org.ownerKey)).toBe(200)
+  })
+
+  it('keeps the time of its first revocation', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org)
+    await org.owner.delete(`/api/api-keys/${id}`)
+    const { revokedAt } = await listed(org, id)
+    setTime(Date.now() + 5000)
+    expect(await org.owner.delete(`/api/api-keys/${id.toUpperCase()}`)).toMatchObject({ status: 200, body: { id } })
+    expect((await listed(org, id)).revokedAt).toBe(revokedAt)
+  })
+
+  it.for(['before', 'after'] as const)('is revoked though the answers of D1 are lost %s', async (when, { expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org)
+    const bindings = wrapBindings(failing('DB', LOST, 1, when))
+    expect((await org.clientOf(org.ownerKey, bindings).delete(`/api/api-keys/${id}`)).status).toBe(200)
+    expect((await listed(org, id)).revokedAt).toEqual(expect.any(String))
+  })
+
+  it('may be the calling one', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org, { scopes: ['manage'] })
+    expect((await client({ 'x-api-key': key }).delete(`/api/api-keys/${id}`)).status).toBe(200)
+    setTime(Date.now() + KEY_FRESH_MS)
+    expect((await client({ 'x-api-key': key }).get('/api/api-keys')).status).toBe(401)
+  })
+})
+
+/** A key that stands somewhere, and what a call on it answers: to DELETE, and to a rotation. */
+const places: [string, (org: Org, theirs: Org) => Promise<string>, number, number][] = [
+  ['that is not there', async () => crypto.randomUUID(), 404, 404],
+  ['with an id that is none', async () => 'ci', 404, 404],
+  ["of another organization's", async (_, theirs) => (await newKey(theirs)).id, 404, 403],
+]
+
+describe.for(places)('a key %s', ([, place, revoked, rotated]) => {
+  it('is neither revoked nor replaced', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const id = await place(org, theirs)
+    const before = [await keysIn(org), await keysIn(theirs)]
+    const messages: Record<number, string> = { 403: 'Forbidden', 404: 'Not found' }
+    for (const by of [org.owner, org.bearer()]) {
+      const answers = [await by.delete(`/api/api-keys/${id}`), await by.post(`/api/api-keys/${id}/rotate`)]
+      expect(answers[0]).toMatchObject({ status: revoked, body: { error: messages[revoked] } })
+      expect(answers[1]).toMatchObject({ status: rotated, body: { error: messages[rotated] } })
+    }
+    expect([await keysIn(org), await keysIn(theirs)]).toEqual(before)
+  })
+})
+
+describe("a project's key", () => {
+  it.for<[string, object, number]>([
+    ["of its own project's", { projectSlug: 'support' }, 200],
+    ["of another project's", { projectSlug: 'other' }, 403],
+    ['of the whole organization', {}, 403],
+  ])('governs keys %s, or not', async ([, fields, status], { expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const { id } = await newKey(org, fields)
+    const isAllowed = status === 200
+    expect((await org.bearer().post(`/api/api-keys/${id}/rotate`, { graceSeconds: 60 })).status).toBe(
+      isAllowed ? 201 : 403,
+    )
+    const revoked = await org.bearer().delete(`/api/api-keys/${id}`)
+    expect(revoked.status).toBe(status)
+    if (!isAllowed) expect(revoked.body.error).toBe('Forbidden')
+    expect((await listed(org, id)).revokedAt !== null).toBe(isAllowed)
+    const shown = (await org.bearer().get('/api/api-keys')).body.apiKeys
+    expect(shown.some((each: { id: string }) => each.id === id)).toBe(isAllowed)
+  })
+})
+
+describe('a rotation', () => {
+  it('gives a new key with the same rights', async ({ expect }) => {
+    const org = await newOrg()
+    const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
+    const { key, ...old } = await newKey(org, {
+      projectSlug: 'support',
+      userId: user.id,
+      scopes: ['ingest', 'read'],
+      rateLimitPerMinute: 7,
+      expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    })
+    setTime(Date.now() + 1000)
+    const { status, body } = await rotate(org, old.id)
+    expect(status).toBe(201)
+    const { key: newSecret, ...successor } = body
+    const createdAt = new Date().toISOString()
+    expect(successor).toEqual({ ...old, id: expect.any(String), prefix: newSecret.slice(0, 8), createdAt })
+    expect(successor.id).not.toBe(old.id)
+    expect(await listed(org, successor.id)).toEqual(successor)
+    expect(await listed(org, old.id)).toEqual({ ...old, revokedAt: createdAt })
+    expect(await statusFor(newSecret)).toBe(200)
+    expect(await statusFor(key)).toBe(401)
+    // Ingestion needs no x-project-slug, for the key is the project's; what it has not, it may not.
+    const successorClient = org.clientOf(newSecret)
+    expect((await successorClient.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=7;')
+    expect((await successorClient.get('/api/users')).status).toBe(403)
+  })
+
+  it('keeps a key of the whole organization one', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org, { scopes: [...SCOPES] })
+    const { body } = await rotate(org, id, {})
+    expect(body).toMatchObject({
+      scopes: SCOPES,
+      projectId: null,
+      userId: null,
+      rateLimitPerMinute: null,
+      expiresAt: null,
+    })
+    expect((await org.clientOf(body.key).post('/api/projects', { slug: 'new', name: 'New' })).status).toBe(201)
+  })
+
+  it.for([undefined, {}, { graceSeconds: 0 }])(
+    'without a grace (%o) ends the old one at once',
+    async (body, { expect }) => {
+      const org = await newOrg()
+      const known = await newKey(org)
+      const unknown = await newKey(org)
+      const now = Date.now()
+      setTime(now)
+      expect(await statusFor(known.key)).toBe(200)
+      for (const { id } of [known, unknown]) expect((await rotate(org, id, body)).status).toBe(201)
+      expect(await statusFor(unknown.key)).toBe(401)
+      setTime(now + KEY_FRESH_MS)
+      expect(await statusFor(known.key)).toBe(401)
+    },
+  )
+
+  it.for([1, 60, MAX_ROTATION_GRACE_SECONDS])(
+    'with a grace of %i s ends the old one after it',
+    async (graceSeconds, { expect }) => {
+      const org = await newOrg()
+      const { key, id } = await newKey(org)
+      const now = Date.now()
+      setTime(now)
+      const successor = (await rotate(org, id, { graceSeconds })).body
+      expect((await listed(org, id)).revokedAt).toBe(new Date(now + graceSeconds * 1000).toISOString())
+      setTime(now + graceSeconds * 1000 - 1)
+      expect(await statusFor(key)).toBe(200)
+      // The isolate knows it, and yet it ends in time.
+      setTime(now + graceSeconds * 1000)
+      expect(await statusFor(key)).toBe(401)
+      expect(await statusFor(successor.key)).toBe(200)
+    },
+  )
+
+  it('never makes the life of the old one longer', async ({ expect }) => {
+    const org = await newOrg()
+    const expiresAt = new Date(Date.now() + 30_000).toISOString()
+    const { key, id } = await newKey(org, { expiresAt })
+    const successor = (await rotate(org, id, { graceSeconds: 3600 })).body
+    expect(successor.expiresAt).toBe(expiresAt)
+    setTime(Date.parse(expiresAt))
+    expect(await statusFor(key)).toBe(401)
+    expect(await statusFor(successor.key)).toBe(401)
+  })
+
+  it('may follow another one in its grace, whose end can only come nearer', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org)
+    const now = Date.now()
+    setTime(now)
+    const endsAt = async () => Date.parse((await listed(org, id)).revokedAt) - now
+    const secrets = [(await rotate(org, id, { graceSeconds: 600 })).body.key]
+    for (const [graceSeconds, end] of [
+      [3600, 600],
+      [60, 60],
+      [600, 60],
+    ] as const) {
+      const again = await rotate(org, id, { graceSeconds })
+      expect(again.status).toBe(201)
+      secrets.push(again.body.key)
+      expect(await endsAt()).toBe(end * 1000)
+    }
+    expect(new Set(secrets).size).toBe(4)
+    for (const secret of [key, ...secrets]) expect(await statusFor(secret)).toBe(200)
+    // Revoked in its grace, it ends now.
+    await org.owner.delete(`/api/api-keys/${id}`)
+    expect(await endsAt()).toBe(0)
+    expect((await rotate(org, id, { graceSeconds: 60 })).status).toBe(409)
+  })
+
+  it.for<[string, (org: Org, id: string, now: number) => Promise<unknown>]>([
+    ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
+    ['replaced without a grace', (org, id) => rotate(org, id)],
+    [
+      'replaced, its grace over',
+      async (org, id, now) => {
+        await rotate(org, id, { graceSeconds: 30 })
+        setTime(now + 30_000)
+      },
+    ],
+    ['expired', async (_org, _id, now) => setTime(now + 60_000)],
+  ])('of a key that is %s: 409, and no new key', async ([, end], { expect }) => {
+    const org = await newOrg()
+    const now = Date.now()
+    setTime(now)
+    const { id } = await newKey(org, { expiresAt: new Date(now + 60_000).toISOString() })
+    await end(org, id, now)
+    const before = await keysIn(org)
+    const answer = await rotate(org, id, { graceSeconds: 60 })
+    expect(answer).toMatchObject({ status: 409, body: { code: 'conflict', details: [{ path: 'keyId' }] } })
+    expect(JSON.stringify(answer.body)).not.toContain('cs_')
+    expect(await keysIn(org)).toEqual(before)
+  })
+
+  it('gives no scope that the calling key lacks', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org, { projectSlug: 'support', scopes: ['read', 'review'] })
+    const before = await keysIn(org)
+    const narrow = { owner: org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] })) }
+    expect(await rotate(narrow, id)).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+    expect((await keysIn(org)).slice(0, -1)).toEqual(before)
+    const wide = { owner: org.clientOf(await org.keyFor({ scopes: ['manage', 'read', 'review'] })) }
+    expect((await rotate(wide, id)).status).toBe(201)
+  })
+
+  it('needs the scope manage', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org)
+    const reader = org.clientOf(await org.keyFor({ scopes: ['ingest', 'read', 'review'] }))
+    expect((await rotate({ owner: reader }, id)).status).toBe(403)
+    expect((await reader.delete(`/api/api-keys/${id}`)).status).toBe(403)
+    expect((await reader.get('/api/api-keys')).status).toBe(403)
+    expect((await listed(org, id)).revokedAt).toBeNull()
+  })
+
+  it('may be of the calling key', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org, { scopes: [...SCOPES] })
+    const own = { owner: org.clientOf(key) }
+    const { status, body } = await rotate(own, id)
+    expect(status).toBe(201)
+    expect((await org.clientOf(body.key).get('/api/api-keys')).status).toBe(200)
+  })
+
+  it.for([
+    [{ graceSeconds: -1 }, 'graceSeconds'],
+    [{ graceSeconds: 0.5 }, 'graceSeconds'],
+    [{ graceSeconds: '60' }, 'graceSeconds'],
+    [{ graceSeconds: null }, 'graceSeconds'],
+    [{ graceSeconds: MAX_ROTATION_GRACE_SECONDS + 1 }, 'graceSeconds'],
+    [{ grace: 60 }, 'grace'],
+  ] as const)('400s for %o, and the key lives on', async ([body, path], { expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org)
+    expect(await rotate(org, id, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    expect((await listed(org, id)).revokedAt).toBeNull()
+    expect(await statusFor(key)).toBe(200)
+  })
+
+  it.for([1, 2].flatMap(place => (['before', 'after'] as const).map(when => ({ place, when }))))(
+    'gives one key when answer $place of D1 is lost $when it took effect',
+    async ({ place, when }, { expect }) => {
+      const org = await newOrg()
+      const { key, id } = await newKey(org)
+      const fail = failing('DB', LOST, 1, when)
+      let calls = 0
+      const bindings = wrapBindings((binding, call) => (++calls < place ? call() : fail(binding, call)))
+      const { status, body } = await rotate({ owner: org.clientOf(org.ownerKey, bindings) }, id)
+      expect(status).toBe(201)
+      expect(calls).toBe(3)
+      expect(await keysIn(org)).toHaveLength(4)
+      expect(await statusFor(body.key)).toBe(200)
+      expect(await statusFor(key)).toBe(401)
+    },
+  )
+
+  it('without a grace gives one key of 20 asked for at once', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org)
+    setTime(Date.now())
+    const answers = await Promise.all(Array.from({ length: 20 }, () => rotate(org, id)))
+    const made = answers.filter(({ status }) => status === 201)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    expect(await keysIn(org)).toHaveLength(4)
+    expect(await statusFor(made[0]?.body.key)).toBe(200)
+  })
+})

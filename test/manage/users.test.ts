@@ -1,0 +1,191 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { MAX_EMAIL_LENGTH } from '../../src/limits.ts'
+import { failing, wrapBindings } from '../support/bindings.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { newTrace } from '../support/trace.ts'
+
+const LOST = 'D1_ERROR: Network connection lost.'
+const TAKEN = { status: 409, body: { code: 'conflict', details: [{ path: 'email' }] } }
+
+const create = (org: Org, fields: object = {}) =>
+  org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada', ...fields })
+
+const usersIn = async (org: Org): Promise<{ id: string; email: string }[]> =>
+  (await org.owner.get('/api/users?limit=200')).body.users
+
+describe('a user', () => {
+  it('has the fields of the contract, the e-mail in lower case', async ({ expect }) => {
+    const org = await newOrg()
+    const { status, body } = await create(org, { email: 'Ada.Lovelace@Example.COM' })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      email: 'ada.lovelace@example.com',
+      name: 'Ada',
+      createdAt: expect.any(String),
+    })
+    expect(await usersIn(org)).toEqual([body])
+  })
+
+  it.for(['ada@example.com', 'ADA@EXAMPLE.COM', 'Ada@example.com'])(
+    'is one for one e-mail: 409 for %s',
+    async (email, { expect }) => {
+      const org = await newOrg()
+      const first = (await create(org)).body
+      expect(await create(org, { email, name: 'Another' })).toMatchObject(TAKEN)
+      expect(await usersIn(org)).toEqual([first])
+    },
+  )
+
+  it('is one when 20 with one e-mail come at once', async ({ expect }) => {
+    const org = await newOrg()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        create(org, { email: index % 2 === 0 ? 'ada@example.com' : 'Ada@Example.com', name: `Ada ${index}` }),
+      ),
+    )
+    const made = answers.filter(({ status }) => status === 201)
+    expect(made).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    expect(await usersIn(org)).toEqual([made[0]?.body])
+  })
+
+  it.for(['before', 'after'] as const)(
+    'is made once when the answer of D1 is lost %s it was stored',
+    async (when, { expect }) => {
+      const org = await newOrg()
+      const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
+      const { status, body } = await owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })
+      expect(status).toBe(201)
+      expect(await usersIn(org)).toEqual([body])
+    },
+  )
+
+  it('is another one in each organization', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [mine, other] = [(await create(org)).body, (await create(theirs)).body]
+    expect(mine.id).not.toBe(other.id)
+    expect(await usersIn(org)).toEqual([mine])
+    expect(await usersIn(theirs)).toEqual([other])
+  })
+
+  it('is not made by a key of one project or without the scope', async ({ expect }) => {
+    const org = await newOrg()
+    const draft = { email: 'ada@example.com', name: 'Ada' }
+    expect(await org.bearer().post('/api/users', draft)).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+    const reader = org.clientOf(await org.keyFor({ projectSlug: undefined, scopes: ['ingest', 'read', 'review'] }))
+    expect((await reader.post('/api/users', draft)).status).toBe(403)
+    expect((await reader.get('/api/users')).status).toBe(403)
+    expect(await usersIn(org)).toEqual([])
+  })
+
+  it.for<[string, object, string]>([
+    ['no e-mail', { email: undefined }, 'email'],
+    ['an empty e-mail', { email: '' }, 'email'],
+    ['an e-mail without @', { email: 'ada.example.com' }, 'email'],
+    ['an e-mail with two @', { email: 'ada@home@example.com' }, 'email'],
+    ['an e-mail with a space', { email: 'ada @example.com' }, 'email'],
+    ['an e-mail with a space before it', { email: ' ada@example.com' }, 'email'],
+    ['an e-mail with a line end after it', { email: 'ada@example.com\n' }, 'email'],
+    ['an e-mail that is no text', { email: ['ada@example.com'] }, 'email'],
+    ['an e-mail that is too long', { email: `${'a'.repeat(MAX_EMAIL_LENGTH)}@b` }, 'email'],
+    ['no name', { name: undefined }, 'name'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name that is too long', { name: 'x'.repeat(257) }, 'name'],
+    ['a typo', { mail: 'x' }, 'mail'],
+  ])('400s for %s', async ([, fields, path], { expect }) => {
+    const org = await newOrg()
+    expect(await create(org, fields)).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    expect(await usersIn(org)).toEqual([])
+  })
+})
+
+describe('the list of users', () => {
+  it('is by e-mail, page by page, without gap or double', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    await create(theirs)
+    const emails = ['m@x', 'Zoë@x', 'a@x', 'a@X.y', 'ö@x', '😀@x', 'b@x', 'a.b@x', 'a+b@x']
+    for (const email of emails) expect((await create(org, { email })).status).toBe(201)
+    const expected = ['a+b@x', 'a.b@x', 'a@x', 'a@x.y', 'b@x', 'm@x', 'zoë@x', 'ö@x', '😀@x']
+    for (const limit of [1, 2, 4, 9, 200]) {
+      const seen: string[] = []
+      let cursor = ''
+      do {
+        const { body } = await org.owner.get(`/api/users?limit=${limit}${cursor}`)
+        expect(body.users.length).toBeLessThanOrEqual(limit)
+        seen.push(...body.users.map(({ email }: { email: string }) => email))
+        cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`
+      } while (cursor !== '' && seen.length <= expected.length)
+      expect(seen).toEqual(expected)
+    }
+  })
+
+  it('takes no cursor of another organization', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    for (const email of ['a@x', 'b@x']) await create(org, { email })
+    const { nextCursor } = (await org.owner.get('/api/users?limit=1')).body
+    expect(nextCursor).toEqual(expect.any(String))
+    expect((await theirs.owner.get(`/api/users?cursor=${nextCursor}`)).status).toBe(400)
+  })
+})
+
+describe("a labeller's user", () => {
+  it('is there from the first feedback: 409 for the e-mail in any case', async ({ expect }) => {
+    const { org, give, read } = await newTrace()
+    await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })
+    const [user] = await usersIn(org)
+    expect(user).toMatchObject({ email: 'ada@example.com', name: 'Ada' })
+    expect((await read()).feedback[0].userId).toBe(user?.id)
+    expect(await create(org, { email: 'aDA@example.com', name: 'Countess' })).toMatchObject(TAKEN)
+    expect(await usersIn(org)).toEqual([user])
+  })
+
+  it('is the one that was made before, whose name stays', async ({ expect }) => {
+    const { org, give, read } = await newTrace()
+    const user = (await create(org)).body
+    for (const email of ['ada@example.com', 'ADA@example.com'])
+      await give({ comment: 'x', labeller: { name: 'A.', email } })
+    expect((await read()).feedback.map(({ userId }: { userId: string }) => userId)).toEqual([user.id, user.id])
+    expect(await usersIn(org)).toEqual([user])
+    const { results } = await env.DB.prepare('select 1 from users where id = ?').bind(user.id).all()
+    expect(results).toHaveLength(1)
+  })
+})
+
+describe('a key that acts for a user', () => {
+  it("makes feedback the user's, unless a labeller is named; a key for none makes it its own", async ({ expect }) => {
+    const { org, trace_id, read } = await newTrace()
+    const ada = (await create(org)).body
+    const grace = (await create(org, { email: 'grace@example.com', name: 'Grace' })).body
+    const draft = { name: 'Ada', projectSlug: 'support', scopes: ['ingest'] }
+    const forAda = (await org.owner.post('/api/api-keys', { ...draft, userId: ada.id })).body
+    const forNone = (await org.owner.post('/api/api-keys', draft)).body
+    const labeller = { email: 'Grace@example.com' }
+    const given: [key: string, fields: object][] = [
+      [forAda.key, { comment: 'Ada' }],
+      [forAda.key, { comment: 'Grace', labeller }],
+      [forNone.key, { comment: 'nobody' }],
+      [forNone.key, { comment: 'Grace', labeller }],
+    ]
+    for (const [key, fields] of given) {
+      expect((await org.clientOf(key).post('/api/v1/feedback', { trace_id, ...fields })).status).toBe(201)
+    }
+    const { feedback } = await read()
+    const ids = Object.groupBy<string, { content: string }>(feedback, ({ content }) => content)
+    const userIds = Object.fromEntries(
+      Object.entries(ids).map(([content, all]) => [content, all?.map(each => Reflect.get(each, 'userId'))]),
+    )
+    expect(userIds).toEqual({ Ada: [ada.id], Grace: [grace.id, grace.id], nobody: [forNone.id] })
+  })
+
+  it('acts for the same one after its rotation', async ({ expect }) => {
+    const { org, trace_id, read } = await newTrace()
+    const ada = (await create(org)).body
+    const draft = { name: 'Ada', projectSlug: 'support', scopes: ['ingest'], userId: ada.id }
+    const { id } = (await org.owner.post('/api/api-keys', draft)).body
+    const { key } = (await org.owner.post(`/api/api-keys/${id}/rotate`)).body
+    await org.clientOf(key).post('/api/v1/feedback', { trace_id, comment: 'x' })
+    expect((await read()).feedback).toMatchObject([{ userId: ada.id }])
+  })
+})

@@ -1,0 +1,615 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, it, vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { MAX_CONTENT_BYTES, MAX_NOTE_LENGTH, MAX_SCHEMA_BYTES, MAX_VERSIONS_BYTES } from '../../src/limits.ts'
+import { type Intercept, wrapBindings } from '../support/bindings.ts'
+import { type Answer, client, newOrg } from '../support/org.ts'
+import { activeIn, aText, kindsOfText, newText, otherKind, storedText } from '../support/texts.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const LOST = 'D1_ERROR: Network connection lost.'
+const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
+
+/** For tests that store megabytes, on a machine that does more. */
+const SLOW_MS = 30_000
+
+/** Fails one D1 call of many, by its place among them, before or after it took effect. */
+function failingAt(place: number, when: 'before' | 'after', message: string): Intercept {
+  let count = 0
+  return async (binding, call) => {
+    if (binding !== 'DB' || ++count !== place) return call()
+    if (when === 'after') await call()
+    throw new Error(message)
+  }
+}
+
+/** Bindings whose D1 batches break off at their statement `place`. */
+const breakingOffAt = (place: number): Env => ({
+  ...env,
+  DB: new Proxy(env.DB, {
+    get: (database, property) =>
+      property === 'batch'
+        ? (statements: D1PreparedStatement[]) =>
+            database.batch(statements.toSpliced(place, 0, database.prepare('select no_such_function()')))
+        : Reflect.get(database, property).bind(database),
+  }),
+})
+
+const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => act(index)))
+
+/** How many answers had each status. */
+const statuses = (answers: Answer[]) =>
+  Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
+
+describe.for(kindsOfText)('a creation at $path', kind => {
+  it('answers what the list shows, its first version active', async ({ expect }) => {
+    const org = await newOrg()
+    const before = Date.now()
+    const { status, body } = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Ünï\u0000code 😀' }))
+    expect(status).toBe(201)
+    expect(Object.keys(body).sort()).toEqual([...kind.itemFields].sort())
+    expect(body).toMatchObject({ [kind.named]: 'answer', content: 'Ünï\u0000code 😀', ...kind.more })
+    expect(body.updatedAt).toBe(body.createdAt)
+    expect(Date.parse(body.createdAt)).toBeGreaterThanOrEqual(before)
+    const list = (await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list]
+    expect(list).toEqual([body])
+    const detail = (await org.read.get(`${kind.path}/${body.id}`)).body
+    expect(detail.versions).toMatchObject([{ id: body.versionId, content: 'Ünï\u0000code 😀', isActive: true }])
+  })
+
+  it('409s for a name that the project has, and changes nothing', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const answer = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Again' }))
+    expect(answer).toMatchObject({ status: 409, body: { code: 'conflict', details: [{ path: kind.named }] } })
+    expect(await text.listed()).toEqual(text.created)
+    expect((await text.detail()).versions).toHaveLength(1)
+  })
+
+  it('takes a name again in another project, organization and kind, and in other letters', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    await newText(kind, org)
+    for (const [owner, path, body] of [
+      [org.owner, kind.path, aText(kind, 'answer', { projectSlug: 'other' })],
+      [theirs.owner, kind.path, aText(kind, 'answer')],
+      [org.owner, otherKind(kind).path, aText(otherKind(kind), 'answer')],
+      [org.owner, '/api/prompts', aText(kindsOfText[0] ?? kind, 'Answer')],
+    ] as const) {
+      expect((await owner.post(path, body)).status).toBe(201)
+    }
+  })
+
+  it('makes one of 20 that come at once', async ({ expect }) => {
+    const org = await newOrg()
+    await newText(kind, org, 'warm')
+    const answers = await times(20, index =>
+      org.owner.post(kind.path, aText(kind, 'answer', { content: `Nr ${index}` })),
+    )
+    expect(statuses(answers)).toEqual([
+      ['201', 1],
+      ['409', 19],
+    ])
+    const created = answers.find(({ status }) => status === 201)?.body
+    const rows = await env.DB.prepare(
+      `select t.id from versioned_texts t join projects p on p.key = t.project_key
+       where t.name = ? and t.kind = ? and p.id = ?`,
+    )
+      .bind('answer', kind.kind, org.project.id)
+      .all<{ id: string }>()
+    expect(rows.results.map(({ id }) => id)).toEqual([created.id])
+    const { versions, active, activations } = await storedText(created.id)
+    expect([versions, active]).toEqual([[created.versionId], [created.versionId]])
+    expect(activations.map(({ id }) => id)).toEqual([created.versionId])
+    const list = (await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=answer`)).body[kind.list]
+    expect(list).toEqual([created])
+  })
+
+  it.for<[string, object, string]>([
+    ['no project', { projectSlug: undefined }, 'projectSlug'],
+    ['no name', { NAME: undefined }, 'NAME'],
+    ['an empty name', { NAME: '' }, 'NAME'],
+    ['a name that is no text', { NAME: 7 }, 'NAME'],
+    ['a name of 257 characters', { NAME: 'x'.repeat(257) }, 'NAME'],
+    ['half a character in its name', { NAME: 'a\ud800' }, 'NAME'],
+    ['no content', { content: undefined }, 'content'],
+    ['empty content', { content: '' }, 'content'],
+    ['content that is no text', { content: { text: 'x' } }, 'content'],
+    ['half a character in its content', { content: '\udc00' }, 'content'],
+    ['content of a byte too many', { content: `${'é'.repeat(MAX_CONTENT_BYTES / 2)}x` }, 'content'],
+    ['a note that is too long', { note: 'x'.repeat(MAX_NOTE_LENGTH + 1) }, 'note'],
+    ['a version that is not to be active', { activate: false }, 'activate'],
+    ['a typo', { contents: 'x' }, 'contents'],
+  ])('400s for %s and stores nothing', async ([, fields, path], { expect }) => {
+    const org = await newOrg()
+    const renamed = Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name.replace('NAME', kind.named), value]),
+    )
+    const answer = await org.owner.post(kind.path, aText(kind, 'answer', renamed))
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: path.replace('NAME', kind.named) }] } })
+    expect((await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list]).toEqual([])
+  })
+
+  it('takes content up to its limit, however it is escaped', async ({ expect }) => {
+    const org = await newOrg()
+    const draft = JSON.stringify(aText(kind, 'answer', { content: 'CONTENT' }))
+    const answer = await org.owner.post(kind.path, draft.replace('CONTENT', '\\u0061'.repeat(MAX_CONTENT_BYTES)))
+    expect(answer.status).toBe(201)
+    expect(answer.body.content === 'a'.repeat(MAX_CONTENT_BYTES)).toBe(true)
+  })
+
+  it.for<[string, object, number, string]>([
+    ['a project that is not there', { projectSlug: 'nope' }, 404, 'Not found'],
+    ["another project than the key's", { projectSlug: 'other' }, 403, 'Forbidden'],
+  ])('is refused for %s', async ([, fields, status, error], { expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    expect(await org.bearer().post(kind.path, aText(kind, 'answer', fields))).toMatchObject({ status, body: { error } })
+    expect((await org.bearer().post(kind.path, aText(kind, 'answer'))).status).toBe(201)
+  })
+
+  it('needs the scope manage', async ({ expect }) => {
+    const org = await newOrg()
+    const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
+    const text = await newText(kind, org)
+    for (const answer of [
+      await reader.post(kind.path, aText(kind, 'b')),
+      await text.add({ content: 'Second' }, reader),
+      await text.activate(text.created.versionId, reader),
+    ]) {
+      expect(answer).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+    }
+  })
+})
+
+describe.for(kindsOfText)('a version at $path', kind => {
+  it('is the active one from its creation, unless it is not wished', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(text.created.createdAt) + 1000 })
+    const second = await text.add({ content: 'Second', activate: false, note: 'For later' })
+    expect(second).toMatchObject({ status: 201, body: { content: 'Second', isActive: false, note: 'For later' } })
+    expect(Object.keys(second.body).sort()).toEqual([...kind.versionFields].sort())
+    expect(await text.listed()).toEqual(text.created)
+    const third = await text.add({ content: 'Third' })
+    expect(third).toMatchObject({ status: 201, body: { content: 'Third', isActive: true, note: null } })
+    expect(await text.listed()).toMatchObject({ versionId: third.body.id, updatedAt: third.body.createdAt })
+    expect(activeIn(await text.detail())).toEqual([third.body.id])
+  })
+
+  it('becomes active, and an earlier one again, at the time of the call', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const first = text.created.versionId
+    const second = (await text.add({ content: 'Second', activate: false })).body.id
+    for (const versionId of [second, first, second.toUpperCase()]) {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5000 })
+      const answer = await text.activate(versionId)
+      const updatedAt = new Date().toISOString()
+      const expected = { id: text.id, versionId: versionId.toLowerCase(), createdAt: text.created.createdAt, updatedAt }
+      expect(answer).toMatchObject({ status: 200, body: expected })
+      expect(Object.keys(answer.body).sort()).toEqual([...kind.itemFields].sort())
+      expect(await text.listed()).toEqual(answer.body)
+      expect(activeIn(await text.detail())).toEqual([versionId.toLowerCase()])
+    }
+  })
+
+  it('that is active already is activated without a change', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5000 })
+    expect(await text.activate(text.created.versionId)).toMatchObject({ status: 200, body: text.created })
+    expect(await text.listed()).toEqual(text.created)
+    expect((await storedText(text.id)).activations).toHaveLength(1)
+  })
+
+  it.for<[string, (ids: { other: string; foreign: string; kindred: string; text: string }) => string]>([
+    ["of another text of the project's", ({ other }) => other],
+    ['of another organization', ({ foreign }) => foreign],
+    ['of the other kind', ({ kindred }) => kindred],
+    ["with the text's own id", ({ text }) => text],
+    ['that is not there', () => crypto.randomUUID()],
+  ])('%s cannot be activated: 422, and nothing changes', async ([, idFrom], { expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const text = await newText(kind, org)
+    const others = [
+      await newText(kind, org, 'other'),
+      await newText(kind, theirs),
+      await newText(otherKind(kind), org),
+    ] as const
+    const [other, foreign, kindred] = others
+    for (const each of others) await each.add({ content: 'Newer' }, each === foreign ? theirs.owner : org.owner)
+    const id = idFrom({
+      other: other.created.versionId,
+      foreign: foreign.created.versionId,
+      kindred: kindred.created.versionId,
+      text: text.id,
+    })
+    expect(await text.activate(id)).toMatchObject({ status: 422, body: { details: [{ path: 'versionId' }] } })
+    for (const each of [text, ...others]) expect((await storedText(each.id)).active).toHaveLength(1)
+    expect(await text.listed()).toEqual(text.created)
+    expect((await other.listed()).content).toBe('Newer')
+  })
+
+  it.for<[string, string, (ids: { foreign: string; kindred: string }) => string, number, string]>([
+    ['absent', 'owner', () => crypto.randomUUID(), 404, 'Not found'],
+    ['of the other kind', 'owner', ({ kindred }) => kindred, 404, 'Not found'],
+    ['no UUID', 'owner', () => 'answer', 404, 'Not found'],
+    ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
+  ])('is not for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const foreign = await newText(kind, theirs)
+    const kindred = await newText(otherKind(kind), org)
+    const path = `${kind.path}/${idFrom({ foreign: foreign.id, kindred: kindred.id })}`
+    const before = [await foreign.detail(), await kindred.detail()]
+    expect(await org.owner.post(`${path}/versions`, { content: 'x' })).toMatchObject({ status, body: { error } })
+    const choice = { versionId: foreign.created.versionId }
+    expect(await org.owner.put(`${path}/active-version`, choice)).toMatchObject({ status, body: { error } })
+    expect([await theirs.read.get(foreign.path), await org.read.get(kindred.path)].map(({ body }) => body)).toEqual([
+      (await theirs.read.get(foreign.path)).body,
+      before[1],
+    ])
+  })
+
+  it("is not made with a key of another project, but with its own project's", async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const text = await newText(kind, org)
+    const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+    expect(await text.add({ content: 'x' }, other)).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+    expect((await text.activate(text.created.versionId, other)).status).toBe(403)
+    expect((await text.add({ content: 'x' }, org.bearer())).status).toBe(201)
+  })
+
+  it.for<[string, object | undefined, string]>([
+    ['no content', {}, 'content'],
+    ['empty content', { content: '' }, 'content'],
+    ['a wish that is neither true nor false', { content: 'x', activate: 'yes' }, 'activate'],
+    ['a note that is too long', { content: 'x', note: 'x'.repeat(MAX_NOTE_LENGTH + 1) }, 'note'],
+    ['a name', { content: 'x', stepId: 'b', slug: 'b' }, 'stepId'],
+  ])('400s for %s', async ([, body, path], { expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    expect(await text.add(body ?? {})).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    expect(await text.activate('none')).toMatchObject({ status: 400, body: { details: [{ path: 'versionId' }] } })
+    expect((await text.detail()).versions).toHaveLength(1)
+  })
+
+  it('cannot be deleted, and neither can its text', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    for (const path of [text.path, `${text.path}/versions`, `${text.path}/active-version`]) {
+      const answer = await org.owner.delete(path)
+      expect(answer).toMatchObject({ status: 405, body: { error: 'Method not allowed' } })
+      expect(answer.headers.get('allow')).not.toContain('DELETE')
+    }
+    expect(await text.listed()).toEqual(text.created)
+  })
+})
+
+describe.for(kindsOfText)('of the versions at $path', kind => {
+  it('one is active at any moment while 20 are activated at once', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const added = await times(9, index => text.add({ content: `Nr ${index}`, activate: false }))
+    const ids = [text.created.versionId, ...added.map(({ body }) => body.id)]
+    const seen: number[] = []
+    const look = async () => {
+      const [detail, list] = await Promise.all([text.detail(), org.read.get(`${kind.path}?projectSlug=support`)])
+      seen.push(activeIn(detail).length, list.body[kind.list].length)
+    }
+    const [answers] = await Promise.all([
+      times(20, async index => {
+        const id = ids[index % ids.length]
+        const answer = await text.activate(id)
+        // Each one's own answer shows it as the active one.
+        return { status: answer.status, own: answer.body.versionId === id }
+      }),
+      times(20, look),
+    ])
+    expect(new Set(answers.map(answer => JSON.stringify(answer)))).toEqual(new Set(['{"status":200,"own":true}']))
+    expect(seen).toEqual(seen.map(() => 1))
+    const { active } = await storedText(text.id)
+    expect(active).toEqual([(await text.listed()).versionId])
+  })
+
+  it('one is active, and none is lost, when 20 are made at once', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const added = await times(20, index => text.add({ content: `Nr ${index}` }))
+    expect(statuses(added)).toEqual([['201', 20]])
+    const { versions, active } = await storedText(text.id)
+    expect([...versions].sort()).toEqual([text.created.versionId, ...added.map(({ body }) => body.id)].sort())
+    expect(active).toEqual([(await text.listed()).versionId])
+  })
+
+  it('the one activated last is the last in its history, whatever the clocks said', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const lastOf = async () => (await storedText(text.id)).activations.at(-1)?.id
+    // Two in one millisecond, and one by an isolate whose clock is behind.
+    const begin = Date.now() + 1000
+    for (const now of [begin, begin, begin - 500, begin + 5]) {
+      vi.useFakeTimers({ toFake: ['Date'], now })
+      const before = await text.listed()
+      const { body } = await text.add({ content: `At ${now}` })
+      expect(await lastOf()).toBe(body.id)
+      expect(Date.parse((await text.listed()).updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt))
+      await text.activate(before.versionId)
+      expect(await lastOf()).toBe(before.versionId)
+      await text.activate(body.id)
+      expect(await lastOf()).toBe(body.id)
+    }
+    vi.useRealTimers()
+    const { versions } = await storedText(text.id)
+    await times(20, index => text.activate(versions[index % versions.length] ?? ''))
+    expect([await lastOf()]).toEqual((await storedText(text.id)).active)
+  })
+
+  it('a second active one is refused by the database itself', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const { id } = (await text.add({ content: 'Second', activate: false })).body
+    const second = env.DB.prepare('update text_versions set is_active = 1 where id = ?').bind(id)
+    await expect(second.run()).rejects.toThrow('UNIQUE constraint failed: text_versions.text_key')
+    const third = env.DB.prepare(
+      `insert into text_versions (id, text_key, content, is_active, created_at)
+       select ?, text_key, 'x', 1, 0 from text_versions where id = ?`,
+    ).bind(crypto.randomUUID(), id)
+    await expect(third.run()).rejects.toThrow('UNIQUE constraint failed: text_versions.text_key')
+    expect((await storedText(text.id)).active).toEqual([text.created.versionId])
+  })
+
+  it(
+    'all together stay within what a detail shows; past it none is stored',
+    async ({ expect }) => {
+      const org = await newOrg()
+      const text = await newText(kind, org)
+      const content = 'x'.repeat(MAX_CONTENT_BYTES)
+      const fitting = MAX_VERSIONS_BYTES / MAX_CONTENT_BYTES - 1
+      // At once, so that no two take the last place.
+      const added = await times(fitting + 5, index => text.add({ content, activate: index === 0 }))
+      expect(statuses(added)).toEqual([
+        ['201', fitting],
+        ['422', 5],
+      ])
+      for (const { status, body } of added) {
+        if (status === 422) expect(body.details).toEqual([{ path: 'content', message: body.error }])
+      }
+      const active = (await text.listed()).versionId
+      expect(active).toBe(added[0]?.body.id)
+      // One more text of the project has its own measure.
+      await newText(kind, org, 'other', { content })
+      expect((await text.add({ content })).status).toBe(422)
+      const stored = await storedText(text.id)
+      expect(stored.versions).toHaveLength(1 + fitting)
+      expect(stored.active).toEqual([active])
+      expect((await text.add({ content: 'A small one fits' })).status).toBe(201)
+      const detail = await text.detail()
+      expect(detail.versions).toHaveLength(2 + fitting)
+      const bytes = detail.versions.map(
+        (version: { content: string; outputSchema?: object }) =>
+          version.content.length + (version.outputSchema ? JSON.stringify(version.outputSchema).length : 0),
+      )
+      expect(bytes.reduce((sum: number, each: number) => sum + each)).toBeLessThanOrEqual(MAX_VERSIONS_BYTES)
+    },
+    SLOW_MS,
+  )
+})
+
+describe("a prompt's outputSchema", () => {
+  const [kind] = kindsOfText
+  if (!kind) throw new Error('prompts are a kind of text')
+  const SCHEMA = {
+    type: 'object',
+    properties: { b: { type: 'string' }, a: {} },
+    required: ['b'],
+    'x-1.0': [null, 1e3, ''],
+  }
+
+  it('is that of the active version where none is sent', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org, 'answer', { outputSchema: SCHEMA })
+    expect(text.created.outputSchema).toEqual(SCHEMA)
+    const other = { type: 'array' }
+    await text.add({ content: 'Not active', outputSchema: other, activate: false })
+    expect((await text.add({ content: 'Inherits' })).body.outputSchema).toEqual(SCHEMA)
+    const changed = await text.add({ content: 'Changes', outputSchema: other })
+    expect(changed.body.outputSchema).toEqual(other)
+    expect((await text.add({ content: 'Inherits', activate: false })).body.outputSchema).toEqual(other)
+    expect((await text.add({ content: 'Empties', outputSchema: {} })).body.outputSchema).toEqual({})
+    expect((await text.add({ content: 'Inherits' })).body.outputSchema).toEqual({})
+    await text.activate(changed.body.id)
+    const detail = await text.detail()
+    expect(detail.outputSchema).toEqual(other)
+    expect((await text.listed()).outputSchema).toEqual(other)
+    expect(detail.versions.map(({ outputSchema }: { outputSchema: object }) => outputSchema)).toEqual([
+      SCHEMA,
+      other,
+      SCHEMA,
+      other,
+      other,
+      {},
+      {},
+    ])
+  })
+
+  it('is an empty object where there never was one', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    expect(text.created.outputSchema).toEqual({})
+    expect((await text.add({ content: 'x' })).body.outputSchema).toEqual({})
+    expect((await text.detail()).outputSchema).toEqual({})
+  })
+
+  it('comes back as it was sent, whatever its fields are called', async ({ expect }) => {
+    const org = await newOrg()
+    const schema = '{"b":1,"a":2,"__proto__":{"x":[]},"constructor":"😀","toJSON":{}}'
+    const draft = JSON.stringify(aText(kind, 'answer', { outputSchema: 'SCHEMA' })).replace('"SCHEMA"', schema)
+    const { body } = await org.owner.post(kind.path, draft)
+    expect(JSON.stringify(body.outputSchema)).toBe(schema)
+    const detail = await org.read.get(`${kind.path}/${body.id}`)
+    expect(JSON.stringify(detail.body.outputSchema)).toBe(schema)
+    expect(JSON.stringify(detail.body.versions[0].outputSchema)).toBe(schema)
+  })
+
+  it.for<[string, unknown]>([
+    ['a list', []],
+    ['null', null],
+    ['a text', '{}'],
+    ['a byte too many', { x: 'x'.repeat(MAX_SCHEMA_BYTES - 7) }],
+  ])('cannot be %s', async ([, outputSchema], { expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    for (const answer of [
+      await org.owner.post(kind.path, aText(kind, 'b', { outputSchema })),
+      await text.add({ content: 'x', outputSchema }),
+    ]) {
+      expect(answer.status).toBe(400)
+      expect(answer.body.details[0].path).toMatch(/^outputSchema/)
+    }
+    expect((await text.detail()).versions).toHaveLength(1)
+  })
+
+  it(
+    'counts where it is inherited, too',
+    async ({ expect }) => {
+      const org = await newOrg()
+      const outputSchema = { x: 'x'.repeat(MAX_SCHEMA_BYTES - '{"x":""}'.length) }
+      const content = 'x'.repeat(MAX_CONTENT_BYTES)
+      const text = await newText(kind, org, 'answer', { content: content.slice(10), outputSchema })
+      const fitting = Math.floor(MAX_VERSIONS_BYTES / (MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES))
+      const added = await times(fitting - 1, () => text.add({ content, activate: false }))
+      expect(statuses(added)).toEqual([['201', fitting - 1]])
+      // What is left holds one more schema and as many bytes as the first content left out.
+      expect(MAX_VERSIONS_BYTES % (MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES)).toBe(MAX_SCHEMA_BYTES)
+      expect((await text.add({ content: 'x'.repeat(11) })).status).toBe(422)
+      expect((await text.add({ content: 'x'.repeat(10) })).status).toBe(201)
+      expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(422)
+    },
+    SLOW_MS,
+  )
+})
+
+describe("the other kind's fields", () => {
+  it('are refused: a knowledge doc has no schema and a prompt no title', async ({ expect }) => {
+    const org = await newOrg()
+    for (const kind of kindsOfText) {
+      const alien = kind.named === 'slug' ? { outputSchema: {} } : { title: 'x' }
+      expect((await org.owner.post(kind.path, aText(kind, 'answer', alien))).status).toBe(400)
+      const text = await newText(kind, org)
+      expect((await text.add({ content: 'x', ...alien })).status).toBe(400)
+    }
+  })
+
+  it.for(['', '-a', 'A', 'a_b', 'a b', 'ä', 'x'.repeat(64)])('400s for the slug %o', async (slug, { expect }) => {
+    const org = await newOrg()
+    const answer = await org.owner.post('/api/knowledge-docs', {
+      projectSlug: 'support',
+      slug,
+      title: 'x',
+      content: 'x',
+    })
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'slug' }] } })
+  })
+
+  it.for([undefined, '', 'x'.repeat(257), 7])('400s for the title %o', async (title, { expect }) => {
+    const org = await newOrg()
+    const answer = await org.owner.post('/api/knowledge-docs', {
+      projectSlug: 'support',
+      slug: 'a',
+      title,
+      content: 'x',
+    })
+    expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'title' }] } })
+  })
+})
+
+/** A write, its calls of D1, and what is stored once it took effect: how many versions, the active one's content. */
+const writes = [
+  { write: 'a creation', calls: 1, versions: 1, content: 'First' },
+  { write: 'a version', calls: 2, versions: 3, content: 'Third' },
+  { write: 'an activation', calls: 3, versions: 2, content: 'Second' },
+] as const
+const cases = kindsOfText.flatMap(kind => writes.map(write => ({ ...write, kind, path: kind.path })))
+
+describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content }) => {
+  /** A tenant and the write, made with some bindings. */
+  const prepare = async () => {
+    const org = await newOrg()
+    if (write === 'a creation') {
+      // The project is known to the isolate.
+      await newText(kind, org, 'warm')
+      const run = (bindings: Env) => org.clientOf(org.ownerKey, bindings).post(kind.path, aText(kind, 'answer'))
+      return { org, run }
+    }
+    const text = await newText(kind, org)
+    const second = (await text.add({ content: 'Second', activate: false })).body.id
+    const run = (bindings: Env) => {
+      const owner = org.clientOf(org.ownerKey, bindings)
+      return write === 'a version' ? text.add({ content: 'Third' }, owner) : text.activate(second, owner)
+    }
+    return { org, run }
+  }
+  const stored = async (org: Awaited<ReturnType<typeof newOrg>>) => {
+    const { body } = await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=answer`)
+    const [item] = body[kind.list]
+    if (!item) return undefined
+    const { versions, active, activations } = await storedText(item.id)
+    return { versions: versions.length, active: active.length, activations: activations.length, content: item.content }
+  }
+  const activations = write === 'a creation' ? 1 : 2
+
+  const faults = Array.from({ length: calls }, (_, index) => index + 1).flatMap(place =>
+    (['before', 'after'] as const).map(when => ({ place, when })),
+  )
+  const done = { versions, active: 1, activations, content }
+
+  it.for(faults)(
+    'has one effect when the answer to call $place of D1 is lost $when it took effect',
+    async ({ place, when }, { expect }) => {
+      const { org, run } = await prepare()
+      let reached = 0
+      const fail = failingAt(place, when, LOST)
+      const bindings = wrapBindings((binding, call) => {
+        reached++
+        return fail(binding, call)
+      })
+      const answer = await run(bindings)
+      expect(answer.status).toBe(write === 'an activation' ? 200 : 201)
+      expect(await stored(org)).toEqual(done)
+      if (write === 'a version') expect(answer.body).toMatchObject({ content, isActive: true })
+      else expect(answer.body).toMatchObject({ content, [kind.named]: 'answer' })
+      // One call was made twice, and there is none that this table does not know of.
+      expect(reached).toBe(calls + 1)
+    },
+  )
+
+  it.for(faults)(
+    'is a 503, made wholly or not at all, when D1 gives up at call $place, $when it took effect',
+    async ({ place, when }, { expect }) => {
+      const { org, run } = await prepare()
+      const before = await stored(org)
+      const answer = await run(wrapBindings(failingAt(place, when, OVERLOADED)))
+      expect(answer).toMatchObject({
+        status: 503,
+        body: { code: 'unavailable', error: 'Temporarily unavailable, please retry' },
+      })
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(await stored(org)).toEqual(place === calls && when === 'after' ? done : before)
+    },
+  )
+
+  it('leaves all as it was where its batch breaks off, at whichever statement', async ({ expect }) => {
+    const { org, run } = await prepare()
+    const before = await stored(org)
+    for (const place of [0, 1, 2, 3, 4, 5, 6]) {
+      expect((await run(breakingOffAt(place))).status).toBe(503)
+      expect(await stored(org)).toEqual(before)
+    }
+  })
+})

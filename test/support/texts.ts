@@ -1,0 +1,105 @@
+import { env } from 'cloudflare:workers'
+import type { TextKind } from '../../src/domain/versioned-text.ts'
+import type { Answer, Client, Org } from './org.ts'
+
+/** How prompts and knowledge docs differ on the wire. */
+export interface KindOfText {
+  kind: TextKind
+  path: string
+  /** The list's key in its answer. */
+  list: 'prompts' | 'knowledgeDocs'
+  /** The field by which a text is named in its project. */
+  named: 'stepId' | 'slug'
+  /** What a new one needs beside its project, name and content. */
+  more: object
+  itemFields: string[]
+  detailFields: string[]
+  versionFields: string[]
+}
+
+const ITEM = ['id', 'versionId', 'content', 'createdAt', 'updatedAt']
+const VERSION = ['id', 'content', 'note', 'isActive', 'createdAt']
+
+const prompts: KindOfText = {
+  kind: 'prompt',
+  path: '/api/prompts',
+  list: 'prompts',
+  named: 'stepId',
+  more: {},
+  itemFields: [...ITEM, 'stepId', 'outputSchema'],
+  detailFields: ['id', 'stepId', 'outputSchema', 'versions'],
+  versionFields: [...VERSION, 'outputSchema'],
+}
+
+const knowledgeDocs: KindOfText = {
+  kind: 'knowledge_doc',
+  path: '/api/knowledge-docs',
+  list: 'knowledgeDocs',
+  named: 'slug',
+  more: { title: 'Returns' },
+  itemFields: [...ITEM, 'slug', 'title'],
+  detailFields: ['id', 'slug', 'title', 'versions'],
+  versionFields: VERSION,
+}
+
+export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
+
+/** The other kind: what is named alike there is another thing. */
+export const otherKind = ({ kind }: KindOfText): KindOfText => (kind === 'prompt' ? knowledgeDocs : prompts)
+
+/** A valid body that creates a text, with some fields changed. */
+export const aText = ({ named, more }: KindOfText, name: string, fields: object = {}) => ({
+  projectSlug: 'support',
+  [named]: name,
+  content: 'First',
+  ...more,
+  ...fields,
+})
+
+/** A tenant with one text, and the calls on it. */
+export async function newText(kind: KindOfText, org: Org, name = 'answer', fields: object = {}) {
+  const created = await org.owner.post(kind.path, aText(kind, name, fields))
+  if (created.status !== 201) throw new Error(`${kind.path} answered ${created.status}: ${created.body.error}`)
+  const path = `${kind.path}/${created.body.id}`
+  return {
+    created: created.body,
+    id: String(created.body.id),
+    path,
+    add: (body: object, by: Client = org.owner): Promise<Answer> => by.post(`${path}/versions`, body),
+    activate: (versionId: string, by: Client = org.owner): Promise<Answer> =>
+      by.put(`${path}/active-version`, { versionId }),
+    /** The text as the list of its project shows it. */
+    listed: async () => {
+      const { body } = await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=${encodeURIComponent(name)}`)
+      return body[kind.list][0]
+    },
+    detail: async () => (await org.read.get(path)).body,
+  }
+}
+
+/** Which versions are active, as the detail says. */
+export const activeIn = ({ versions }: { versions: { id: string; isActive: boolean }[] }): string[] =>
+  versions.filter(({ isActive }) => isActive).map(({ id }) => id)
+
+/** What D1 holds of a text: its versions, and its activations in the order in which they count. */
+export async function storedText(textId: string) {
+  const [versions, activations] = await Promise.all([
+    env.DB.prepare(
+      `select v.id, v.is_active as isActive from text_versions v
+       join versioned_texts t on t.key = v.text_key where t.id = ? order by v.key`,
+    )
+      .bind(textId)
+      .all<{ id: string; isActive: number }>(),
+    env.DB.prepare(
+      `select v.id, a.activated_at as activatedAt from text_activations a join text_versions v on v.key = a.version_key
+       join versioned_texts t on t.key = a.text_key where t.id = ? order by a.activated_at, a.version_key`,
+    )
+      .bind(textId)
+      .all<{ id: string; activatedAt: number }>(),
+  ])
+  return {
+    versions: versions.results.map(({ id }) => id),
+    active: versions.results.filter(({ isActive }) => isActive === 1).map(({ id }) => id),
+    activations: activations.results,
+  }
+}
