@@ -14,8 +14,12 @@ export const MAX_BODY_BYTES = 256 * 1024
 export const MAX_METADATA_BYTES = 64 * 1024
 /** Nesting of a value. SQLite and structuredClone fail far above it, a recursive client far below those. */
 export const MAX_JSON_DEPTH = 128
-/** What a body wraps around its deepest value (a batch's events, an event, its body). */
-export const ENVELOPE_DEPTH = 4
+/** Nesting of a body: far above a value's, which is judged field by field, event by event; it bounds what parsing builds. */
+export const MAX_BODY_DEPTH = 1000
+/** Faults that one answer names: it must not be longer than the request. */
+export const MAX_ERROR_DETAILS = 20
+/** What is shown of a field's path: a request may be made of one long name. */
+export const MAX_ERROR_PATH_LENGTH = 256
 
 /** A value whose JSON is larger goes to R2: a D1 row costs less than an R2 put, and D1's 10 GB are the scarcer space. */
 export const INLINE_BYTES = 8 * 1024
@@ -57,6 +61,8 @@ export const MAX_CONTENT_BYTES = 256 * 1024
 export const MAX_SCHEMA_BYTES = 64 * 1024
 /** All versions of one prompt or knowledge doc together: its detail shows every one, and JSON may spell a byte as six. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
+/** What a version counts for besides its texts: its ids, time and field names take that much of a detail. */
+export const VERSION_BYTES = 256
 /** Why a version was made. */
 export const MAX_NOTE_LENGTH = 1024
 /** An e-mail (RFC 5321: 64 + 1 + 255). */

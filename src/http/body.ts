@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
-import { ENVELOPE_DEPTH, MAX_JSON_DEPTH } from '../limits.ts'
+import { MAX_BODY_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
@@ -91,15 +91,15 @@ function refuseDeepNesting(text: string): void {
     } else if (unit === QUOTE) {
       inString = true
     } else if (unit === 0x7b || unit === 0x5b) {
-      if (++depth > MAX_JSON_DEPTH + ENVELOPE_DEPTH) throw badRequest(`The body nests deeper than ${MAX_JSON_DEPTH}`)
+      if (++depth > MAX_BODY_DEPTH) throw badRequest(`The body nests deeper than ${MAX_BODY_DEPTH}`)
     } else if (unit === 0x7d || unit === 0x5d) {
       depth--
     }
   }
 }
 
-/** Where parsing stopped. The engine's own message would quote the body. */
+/** Where parsing stopped. The engine's own message may quote the body, and only what ends it is the engine's for sure. */
 function position(error: unknown): string {
-  const found = error instanceof Error ? /position (\d+)/.exec(error.message) : null
+  const found = error instanceof Error ? /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message) : null
   return found ? ` at character ${found[1]}` : ''
 }

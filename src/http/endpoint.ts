@@ -172,15 +172,14 @@ function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URL
   // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
   const metadataFilters: MetadataFilter[] = []
   const parameters: Record<string, string> = Object.create(null)
-  for (const [name, value] of singleValues(searchParams)) {
-    const isKnown = query !== undefined && Object.hasOwn(query.entries, name)
-    if (metadataPrefix !== undefined && !isKnown && name.startsWith(metadataPrefix)) {
-      metadataFilters.push({ path: name.slice(metadataPrefix.length), value })
-    } else if (isKnown || !path.startsWith('/api/v1/')) {
-      parameters[name] = value
-    }
+  const isStrict = path.startsWith('/api/') && !path.startsWith('/api/v1/')
+  const isKnown = (name: string) => query !== undefined && Object.hasOwn(query.entries, name)
+  const isFilter = (name: string) => metadataPrefix !== undefined && !isKnown(name) && name.startsWith(metadataPrefix)
+  const read = [...searchParams].filter(([name]) => isKnown(name) || isFilter(name) || isStrict)
+  for (const [name, value] of singleValues(read)) {
+    if (isFilter(name)) metadataFilters.push({ path: name.slice(metadataPrefix?.length), value })
+    else parameters[name] = value
   }
-  const isStrict = path.startsWith('/api/')
   return { query: query || isStrict ? parse(query ?? NO_QUERY, parameters) : undefined, metadataFilters }
 }
 
@@ -203,11 +202,11 @@ function decode(value: string): string {
   }
 }
 
-/** The query's parameters; one given twice is an error, because no reader could say which one counts. */
-function singleValues(searchParams: URLSearchParams): Map<string, string> {
-  const values = new Map(searchParams)
-  if (values.size === searchParams.size) return values
-  const names = [...searchParams.keys()]
+/** The parameters that are read; one given twice is an error, because no reader could say which one counts. */
+function singleValues(parameters: readonly (readonly [name: string, value: string])[]): Map<string, string> {
+  const values = new Map(parameters)
+  if (values.size === parameters.length) return values
+  const names = parameters.map(([name]) => name)
   const repeated = names.find((name, index) => names.indexOf(name) !== index) ?? ''
   throw invalidRequest([{ path: repeated, message: 'is given more than once' }])
 }

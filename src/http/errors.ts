@@ -1,3 +1,4 @@
+import { MAX_ERROR_DETAILS, MAX_ERROR_PATH_LENGTH } from '../limits.ts'
 import { jsonResponse } from './response.ts'
 
 /** One thing that is wrong with a request: where (a dotted path, '' for the whole) and what to mend. */
@@ -52,8 +53,11 @@ export class ApiError extends Error {
 /** 400 with the field at fault. `path` '' speaks of the request as a whole. */
 export const badRequest = (message: string, path = '') => invalidRequest([{ path, message }])
 
-/** 400 with every field at fault; the first one makes the message. */
-export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
+/** 400 with the fields at fault, the first of them where they are many; the first one makes the message. */
+export function invalidRequest(faults: readonly ErrorDetail[]): ApiError {
+  const details = faults
+    .slice(0, MAX_ERROR_DETAILS)
+    .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
   const [first] = details
   const message = first ? [first.path, first.message].filter(Boolean).join(': ') : 'Invalid request'
   return new ApiError(400, message, { details })

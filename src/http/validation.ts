@@ -13,19 +13,13 @@ export function validationDetails(issues: readonly v.BaseIssue<unknown>[]): Erro
   return issues.map(issue => ({ path: pathOf(issue), message: messageOf(issue) }))
 }
 
-/** An error must not repeat a body that was made of one long name. */
-const MAX_PATH_LENGTH = 256
-
-const pathOf = (issue: v.BaseIssue<unknown>): string =>
-  (issue.path ?? [])
-    .map(item => String(item.key))
-    .join('.')
-    .slice(0, MAX_PATH_LENGTH)
+const pathOf = (issue: v.BaseIssue<unknown>): string => (issue.path ?? []).map(item => String(item.key)).join('.')
 
 function messageOf(issue: v.BaseIssue<unknown>): string {
   if (issue.kind !== 'schema' || !issue.message.startsWith('Invalid ')) return issue.message
   if (issue.received === 'undefined') return issue.path ? 'is required' : 'The body is empty; a JSON object is required'
-  if (issue.expected === 'never') return 'is not known here'
+  if (issue.expected === 'never')
+    return pathOf(issue) === '' ? 'A field without a name is not known here' : 'is not known here'
   return `must be ${expected(issue.expected ?? issue.type)}`
 }
 

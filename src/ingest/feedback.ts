@@ -7,6 +7,7 @@ import { documented, objectOfBytes, Timestamp, text, Uuid } from '../http/atoms.
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import {
+  ENVELOPE_BYTES,
   MAX_COMMENT_LENGTH,
   MAX_CORRECTION_BYTES,
   MAX_EMAIL_LENGTH,
@@ -50,6 +51,9 @@ export const Feedback = v.object({
   timestamp: v.optional(Timestamp),
 })
 
+/** A body may spell each character of a comment as two escapes of six, and each byte of a correction as one. */
+const MAX_FEEDBACK_BODY_BYTES = 12 * MAX_COMMENT_LENGTH + 6 * MAX_CORRECTION_BYTES + ENVELOPE_BYTES
+
 const TAKEN = 'This feedback_id belongs to another trace'
 
 const Saved = v.object({ status: v.literal('success'), feedback_id: v.string() })
@@ -60,6 +64,7 @@ export const createFeedback = endpoint({
   summary: 'Rate, comment on or correct a trace; with a feedback_id that is known, update the fields that are sent',
   scope: 'ingest',
   body: Feedback,
+  maxBytes: MAX_FEEDBACK_BODY_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
   responses: { 200: Saved, 201: Saved },
 }).handle(async ({ body, caller, store, headers, now }) => {

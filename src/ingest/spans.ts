@@ -44,7 +44,7 @@ export const postSpan = endpoint({
   summary: 'Record one step of a trace; sent again, the fields that are sent replace the earlier ones',
   scope: 'ingest',
   body: Span,
-  maxBytes: 2 * MAX_OBSERVATION_BYTES + MAX_METADATA_BYTES + ENVELOPE_BYTES,
+  maxBytes: 2 * MAX_OBSERVATION_BYTES + 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
   responses: { 202: v.object({ status: v.literal('accepted'), span_id: Uuid }) },
 }).handle(async ({ body, caller, store, headers, now }) => {

@@ -4,6 +4,7 @@ import type { TraceCall } from '../domain/trace-status.ts'
 import { Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
+import { ENVELOPE_BYTES, MAX_METADATA_BYTES } from '../limits.ts'
 import type { Project } from '../store/projects.ts'
 import type { TraceDraft } from '../store/traces.ts'
 import { ingestProject } from './project.ts'
@@ -25,6 +26,8 @@ export const postTrace = endpoint({
   summary: 'Create a trace, or complete it: an upsert that is safe in any order and any number of times',
   scope: 'ingest',
   body: Trace,
+  // A body may spell each byte of its metadata as an escape of six.
+  maxBytes: 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES,
   responses: {
     202: v.object({
       status: v.literal('accepted'),

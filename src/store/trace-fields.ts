@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SearchableField } from '../domain/metadata.ts'
+import { utf8Length } from '../domain/text.ts'
 import { traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -24,9 +25,15 @@ export const deleteTraceFields = ({ database }: Store, fields: readonly FieldsOf
     .delete(traceFields)
     .where(sql`(project_key, path, value, timestamp, trace_key) in (${rowsOf(fields, ofTraces)})`)
 
+/** The bytes that a trace's fields add to the parameter that carries them. */
+export const fieldBytes = (fields: FieldsOfTrace): number => utf8Length(JSON.stringify(parameterRows([fields])))
+
+const parameterRows = (fieldsOfTraces: readonly FieldsOfTrace[]) =>
+  fieldsOfTraces.flatMap(({ id, fields }) => fields.map(({ path, value }) => [id, path, value]))
+
 /** The rows that these fields make up, in the order of the table's columns. */
 function rowsOf(fieldsOfTraces: readonly FieldsOfTrace[], ofTraces: SQL | undefined): SQL {
-  const rows = fieldsOfTraces.flatMap(({ id, fields }) => fields.map(({ path, value }) => [id, path, value]))
+  const rows = parameterRows(fieldsOfTraces)
   return sql`
     select ${traces.projectKey}, field.value ->> 1, field.value ->> 2, ${traces.timestamp}, ${traces.key}
     from json_each(${JSON.stringify(rows)}) as field cross join ${traces}

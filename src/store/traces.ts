@@ -2,14 +2,13 @@ import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { newKeys, newRevision } from '../domain/ids.ts'
 import type { SearchableField } from '../domain/metadata.ts'
-import { utf8Length } from '../domain/text.ts'
 import type { TraceState } from '../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../limits.ts'
 import { chunksOf } from './chunks.ts'
 import type { Project } from './projects.ts'
 import { spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { deleteTraceFields, insertTraceFields } from './trace-fields.ts'
+import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 
 /** A trace's own row, its metadata parsed. */
 export interface TraceRecord extends TraceState {
@@ -92,7 +91,7 @@ export async function addTraces(
   const found = new Map<string, TraceRecord & { isNew: boolean }>()
   const keys = newKeys(news[0]?.draft.receivedAt ?? 0, news.length)
   const keyed = news.map((trace, index) => ({ ...trace, key: keys[index] ?? 0 }))
-  for (const { items, json } of chunksOf(keyed, rowOf, ({ fields }) => utf8Length(JSON.stringify(fields)))) {
+  for (const { items, json } of chunksOf(keyed, rowOf, bytesOfNew)) {
     const revision = newRevision()
     const ids = items.map(({ draft }) => draft.id)
     const written = isLive(store, hasIdIn(ids), eq(traces.revision, revision))
@@ -131,6 +130,8 @@ export async function addTraces(
   return found
 }
 
+const bytesOfNew = ({ draft, fields }: NewTrace): number => fieldBytes({ id: draft.id, fields })
+
 const rowOf = ({ key, draft, state }: NewTrace & { key: number }) => [
   key,
   draft.id,
@@ -167,7 +168,8 @@ export interface TraceUpdate {
 export async function updateTraces(store: Store, updates: readonly TraceUpdate[]): Promise<Set<string>> {
   const { database } = store
   const done = new Set<string>()
-  const sizeOfFields = ({ added, removed }: TraceUpdate) => utf8Length(JSON.stringify([added, removed]))
+  const sizeOfFields = ({ from: { id }, added, removed }: TraceUpdate) =>
+    fieldBytes({ id, fields: added }) + fieldBytes({ id, fields: removed })
   for (const { items, json } of chunksOf(updates, updateRowOf, sizeOfFields)) {
     const revision = newRevision()
     const ids = items.map(({ from }) => from.id)

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, not, type SQL, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
-import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES } from '../limits.ts'
+import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../limits.ts'
 import { bytesOf } from './bounds.ts'
 import type { Project } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
@@ -105,8 +105,8 @@ export async function addVersion(
     select ${textVersions.outputSchema} from ${textVersions}
     where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive}))`
   const bytesBefore = sql`(
-    select ${bytesOf(textVersions.content, textVersions.outputSchema)} from ${textVersions}
-    where ${textVersions.textKey} = ${versionedTexts.key})`
+    select ${bytesOf(textVersions.content, textVersions.outputSchema, textVersions.note)} + count(*) * ${VERSION_BYTES}
+    from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   const insert = database
     .insert(textVersions)
     .select(

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
-import { MAX_BODY_BYTES, MAX_JSON_DEPTH } from '../../src/limits.ts'
+import { MAX_BODY_BYTES, MAX_BODY_DEPTH } from '../../src/limits.ts'
 import { admin, client, newOrg, type Org, send } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 
@@ -30,7 +30,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     ['a list', '[]', 'The body must be a JSON object'],
     ['null', 'null', 'The body must be a JSON object'],
     ['a number', '7', 'The body must be a JSON object'],
-    ['deep nesting', `{"metadata":${nested(1100)}}`, `nests deeper than ${MAX_JSON_DEPTH}`],
+    ['deep nesting', `{"metadata":${nested(1100)}}`, `nests deeper than ${MAX_BODY_DEPTH}`],
   ] as const)('400s for %s', async ([, body, message], { expect }) => {
     const answer = await post(body)
     expect(answer.status).toBe(400)

@@ -67,7 +67,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(NOTHING)
   })
 
-  it('removes objects and spans by the thousand', async ({ expect }) => {
+  it('removes objects and spans by the thousand', { timeout: 30_000 }, async ({ expect }) => {
     const deleted = await deletedTrace()
     const prefix = `${deleted.org.id}/${deleted.job.traceKey}/`
     const names = Array.from({ length: 1100 }, () => prefix + crypto.randomUUID())

@@ -1,7 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
-import { MAX_CONTENT_BYTES, MAX_NOTE_LENGTH, MAX_SCHEMA_BYTES, MAX_VERSIONS_BYTES } from '../../src/limits.ts'
+import {
+  MAX_CONTENT_BYTES,
+  MAX_NOTE_LENGTH,
+  MAX_SCHEMA_BYTES,
+  MAX_VERSIONS_BYTES,
+  VERSION_BYTES,
+} from '../../src/limits.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { type Answer, client, newOrg } from '../support/org.ts'
 import { activeIn, aText, kindsOfText, newText, otherKind, storedText } from '../support/texts.ts'
@@ -481,14 +487,15 @@ describe("a prompt's outputSchema", () => {
       const org = await newOrg()
       const outputSchema = { x: 'x'.repeat(MAX_SCHEMA_BYTES - '{"x":""}'.length) }
       const content = 'x'.repeat(MAX_CONTENT_BYTES)
-      const text = await newText(kind, org, 'answer', { content: content.slice(10), outputSchema })
-      const fitting = Math.floor(MAX_VERSIONS_BYTES / (MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES))
+      const text = await newText(kind, org, 'answer', { content, outputSchema })
+      const each = MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES + VERSION_BYTES
+      const fitting = Math.floor(MAX_VERSIONS_BYTES / each)
       const added = await times(fitting - 1, () => text.add({ content, activate: false }))
       expect(statuses(added)).toEqual([['201', fitting - 1]])
-      // What is left holds one more schema and as many bytes as the first content left out.
-      expect(MAX_VERSIONS_BYTES % (MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES)).toBe(MAX_SCHEMA_BYTES)
-      expect((await text.add({ content: 'x'.repeat(11) })).status).toBe(422)
-      expect((await text.add({ content: 'x'.repeat(10) })).status).toBe(201)
+      // What is left holds one more schema and so much content.
+      const left = MAX_VERSIONS_BYTES - fitting * each - MAX_SCHEMA_BYTES
+      expect((await text.add({ content: 'x'.repeat(left + 1) })).status).toBe(422)
+      expect((await text.add({ content: 'x'.repeat(left) })).status).toBe(201)
       expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(422)
     },
     SLOW_MS,

@@ -1,0 +1,152 @@
+import { env } from 'cloudflare:workers'
+import { beforeAll, describe, it } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { utf8Length } from '../../src/domain/text.ts'
+import type { Contract } from '../../src/http/endpoint.ts'
+import {
+  ENVELOPE_BYTES,
+  MAX_BATCH_BYTES,
+  MAX_BODY_BYTES,
+  MAX_METADATA_BYTES,
+  MAX_OBSERVATION_BYTES,
+} from '../../src/limits.ts'
+import { type Answer, newOrg, send } from '../support/org.ts'
+import { newWorld, sampleOf, type World } from '../support/samples.ts'
+import { storedCounts } from '../support/stored.ts'
+
+const contracts = endpoints
+  .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
+  .filter(([, { body }]) => body !== undefined)
+
+const limitOf = ({ maxBytes }: Contract) => maxBytes ?? MAX_BODY_BYTES
+
+let world: World
+beforeAll(async () => {
+  world = await newWorld(await newOrg())
+})
+
+/** How a body travels: the headers that speak of its size, and whether they come with it in one piece. */
+type Way = (size: number) => { headers: Record<string, string>; isChunked: boolean }
+const ways: Readonly<Record<string, Way>> = {
+  'with content-length': size => ({ headers: { 'content-length': String(size) }, isChunked: false }),
+  chunked: () => ({ headers: {}, isChunked: true }),
+  'chunked, with a content-length that is too small': () => ({ headers: { 'content-length': '2' }, isChunked: true }),
+  'chunked, with a content-length that is no number': () => ({ headers: { 'content-length': 'x' }, isChunked: true }),
+}
+
+/** The bytes in pieces, of which none fits the limit's edge. */
+function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let offset = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (offset >= bytes.byteLength) return controller.close()
+      controller.enqueue(bytes.slice(offset, offset + 1_000_003))
+      offset += 1_000_003
+    },
+  })
+}
+
+/** A key that nothing else uses: once it is rotated, it cannot be again. */
+const spareKey = async (): Promise<World> => {
+  const { body } = await world.org.owner.post('/api/api-keys', { name: 'Spare', scopes: ['manage'] })
+  return { ...world, keyId: body.id }
+}
+
+async function post(contract: Contract, text: string, way: Way): Promise<Answer> {
+  const key = contract.scope === 'admin' ? env.ADMIN_TOKEN : world.org.ownerKey
+  const bytes = new TextEncoder().encode(text)
+  const { headers, isChunked } = way(bytes.byteLength)
+  const isRotation = contract.path.endsWith('/rotate')
+  return send(
+    new Request(`https://countersign.test${sampleOf(contract).path(isRotation ? await spareKey() : world)}`, {
+      method: contract.method,
+      headers: { authorization: `Bearer ${key}`, 'x-project-slug': 'support', ...headers },
+      body: isChunked ? pieces(bytes) : bytes,
+    }),
+  )
+}
+
+/** A valid body of so many bytes, white space at its end. */
+const padded = (contract: Contract, size: number) => JSON.stringify(sampleOf(contract).body?.(world) ?? {}).padEnd(size)
+
+/** A body of so many bytes with a field of 4-byte characters that no endpoint knows. */
+function withUnknownField(contract: Contract, size: number): string {
+  const text = JSON.stringify({ ...sampleOf(contract).body?.(world), surprise: '' })
+  const room = size - utf8Length(text)
+  return text.replace(/""}$/, () => `"${'😀'.repeat(Math.floor(room / 4))}${'x'.repeat(room % 4)}"}`)
+}
+
+describe.for(contracts)('the body of %s', ([, contract]) => {
+  const limit = limitOf(contract)
+  const tooLarge = { error: contract.errors?.[413] ?? 'Request body too large', code: 'too_large' }
+
+  it.for(Object.entries(ways))('is taken up to the last byte, %s', async ([, way], { expect }) => {
+    for (const size of [limit - 1, limit]) {
+      const answer = await post(contract, padded(contract, size), way)
+      expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
+    }
+    const text = padded(contract, limit + 1)
+    const before = contract.path.endsWith('/rotate') ? undefined : await storedCounts()
+    const refused = await post(contract, text, way)
+    expect(refused.status).toBe(413)
+    expect(refused.body).toMatchObject(tooLarge)
+    if (before) expect(await storedCounts()).toEqual(before)
+  })
+
+  it('is measured in bytes of UTF-8', async ({ expect }) => {
+    for (const size of [limit - 1, limit]) {
+      const text = withUnknownField(contract, size)
+      expect(utf8Length(text)).toBe(size)
+      const answer = await post(contract, text, () => ({ headers: {}, isChunked: true }))
+      if (contract.path.startsWith('/api/v1/')) {
+        expect(Object.keys(contract.responses)).toContain(String(answer.status))
+      } else {
+        expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not known here' }])
+      }
+    }
+    const answer = await post(contract, withUnknownField(contract, limit + 1), () => ({ headers: {}, isChunked: true }))
+    expect(answer.status).toBe(413)
+  })
+
+  it('is refused by its content-length alone only where that is past the limit', async ({ expect }) => {
+    const claiming = (size: number) => () => ({ headers: { 'content-length': String(size) }, isChunked: true })
+    expect((await post(contract, padded(contract, 0), claiming(limit + 1))).status).toBe(413)
+    const answer = await post(contract, padded(contract, 0), claiming(limit))
+    expect(Object.keys(contract.responses)).toContain(String(answer.status))
+  })
+
+  it('is not read past its limit', async ({ expect }) => {
+    const piece = new Uint8Array(64 * 1024).fill(0x20)
+    let given = 0
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        given += piece.byteLength
+        controller.enqueue(piece)
+      },
+    })
+    const key = contract.scope === 'admin' ? env.ADMIN_TOKEN : world.org.ownerKey
+    const answer = await send(
+      new Request(`https://countersign.test${sampleOf(contract).path(world)}`, {
+        method: contract.method,
+        headers: { authorization: `Bearer ${key}` },
+        body: endless,
+      }),
+    )
+    expect(answer.status).toBe(413)
+    // What it held, and the piece or two that the stream makes ahead.
+    expect(given).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
+  })
+})
+
+describe('the limit of a body', () => {
+  it.for([
+    ['POST /api/v1/observations', MAX_OBSERVATION_BYTES + ENVELOPE_BYTES],
+    ['POST /api/v1/spans', 2 * MAX_OBSERVATION_BYTES + 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES],
+    ['POST /api/v1/batch', MAX_BATCH_BYTES],
+    ['POST /api/v1/traces', 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES],
+    ['POST /api/projects', MAX_BODY_BYTES],
+  ] as const)('of %s is %i bytes', ([name, limit], { expect }) => {
+    const found = contracts.find(([each]) => each === name)
+    expect(found && limitOf(found[1])).toBe(limit)
+  })
+})

@@ -1,0 +1,880 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { feedbackUuid } from '../../src/domain/ids.ts'
+import type { Json } from '../../src/domain/json.ts'
+import { utf8Length } from '../../src/domain/text.ts'
+import {
+  MAX_BATCH_EVENTS,
+  MAX_COMMENT_LENGTH,
+  MAX_CONTENT_BYTES,
+  MAX_CORRECTION_BYTES,
+  MAX_EMAIL_LENGTH,
+  MAX_FEEDBACK_ID_LENGTH,
+  MAX_FIELD_PATH_BYTES,
+  MAX_FIELD_VALUE_BYTES,
+  MAX_JSON_DEPTH,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_NOTE_LENGTH,
+  MAX_OBSERVATION_BYTES,
+  MAX_RATE_LIMIT_PER_MINUTE,
+  MAX_ROTATION_GRACE_SECONDS,
+  MAX_SCHEMA_BYTES,
+  MAX_SEARCH_FILTERS,
+  MAX_SEARCHABLE_FIELDS,
+  MAX_STATE_KEY_LENGTH,
+  MAX_TRACE_ID_LENGTH,
+  OBSERVATIONS_DEFAULT_LIMIT,
+  OBSERVATIONS_MAX_LIMIT,
+  PAGE_DEFAULT_LIMIT,
+  PAGE_MAX_LIMIT,
+  SEARCH_DEFAULT_LIMIT,
+  SEARCH_MAX_LIMIT,
+} from '../../src/limits.ts'
+import { aFeedback, anObservation, aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { type Answer, admin, newOrg, type Org } from '../support/org.ts'
+import { storedCounts } from '../support/stored.ts'
+import { newTrace } from '../support/trace.ts'
+
+type Place = Awaited<ReturnType<typeof newTrace>>
+
+/** A field that a limit bounds: how a value of some size is made, sent in it, and read back. */
+interface Field {
+  name: string
+  /** The field as errors name it. */
+  path: string
+  max: number
+  /** How the error says the limit, where it is not by `max`. */
+  says?: string
+  make: (character: string, size: number) => Json
+  send: (place: Place, value: Json) => Promise<Answer>
+  /** Every value that is there now. */
+  held: (place: Place) => Promise<unknown[]>
+  /** What a value is read back as, where it is not itself. */
+  shown?: (place: Place, value: Json) => Promise<unknown>
+  /** Whether a value takes the place of the one before. */
+  replaces?: boolean
+  /** Whether only some ASCII characters are allowed. */
+  isAscii?: boolean
+}
+
+const ASCII = 'x'
+const EMOJI = '😀'
+const alphabets = [
+  ['ASCII', ASCII],
+  ['4-byte UTF-8', EMOJI],
+] as const
+
+/** A text of so many characters (code points). */
+const characters = (character: string, length: number) => character.repeat(length)
+
+/** A text of so many bytes of UTF-8. */
+function bytes(character: string, size: number): string {
+  const each = utf8Length(character)
+  return character.repeat(Math.floor(size / each)) + ASCII.repeat(size % each)
+}
+
+/** An object of so many bytes as JSON. */
+const object = (character: string, size: number) => ({ a: bytes(character, size - '{"a":""}'.length) })
+
+type EventType = 'trace' | 'span' | 'observation' | 'feedback'
+const PATHS: Record<EventType, string> = {
+  trace: '/api/v1/traces',
+  span: '/api/v1/spans',
+  observation: '/api/v1/observations',
+  feedback: '/api/v1/feedback',
+}
+
+interface IngestedField extends Omit<Field, 'send'> {
+  type: EventType
+  body: (place: Place, value: Json) => object
+}
+
+/** A field of ingestion, sent by itself and in a batch. */
+function ingested({ type, body, ...field }: IngestedField): Field[] {
+  return [
+    {
+      ...field,
+      name: `${type}: ${field.name}`,
+      send: (place, value) => place.org.ingest.post(PATHS[type], body(place, value)),
+    },
+    {
+      ...field,
+      name: `${type} in a batch: ${field.name}`,
+      path: `events.0.body.${field.path}`,
+      send: async (place, value) => inBatch(place.org, type, body(place, value)),
+    },
+  ]
+}
+
+async function inBatch(org: Org, type: EventType, body: object): Promise<Answer> {
+  const answer = await org.ingest.post('/api/v1/batch', { events: [{ type, body }] })
+  return answer.status === 207 ? { ...answer, ...answer.body.results[0] } : answer
+}
+
+const freshSlug = () => `s-${crypto.randomUUID()}`
+const tracesOf = async ({ org }: Place) => (await org.read.get('/api/traces?projectSlug=support&limit=200')).body.traces
+const promptsOf = async ({ org }: Place) => (await org.read.get('/api/prompts?projectSlug=support')).body.prompts
+const docsOf = async ({ org }: Place) =>
+  (await org.read.get('/api/knowledge-docs?projectSlug=support')).body.knowledgeDocs
+const labellersOf = async ({ read }: Place) =>
+  (await read()).feedback.flatMap(({ labeller }: { labeller: object | null }) => labeller ?? [])
+const pick =
+  (name: string) =>
+  (items: Record<string, unknown>[]): unknown[] =>
+    items.map(item => item[name])
+
+const aPrompt = (fields: object) => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer.', ...fields })
+const aDoc = (fields: object) => ({ projectSlug: 'support', slug: freshSlug(), title: 'T', content: 'C', ...fields })
+
+/** A place's one prompt or doc, made on first sight. */
+async function textOf(place: Place, kind: 'prompts' | 'knowledge-docs'): Promise<string> {
+  const slot = kind === 'prompts' ? { stepId: 'versioned' } : { slug: 'versioned' }
+  const draft = kind === 'prompts' ? aPrompt(slot) : aDoc(slot)
+  const list = kind === 'prompts' ? promptsOf : docsOf
+  const { status, body } = await place.org.owner.post(`/api/${kind}`, draft)
+  if (status === 201) return body.id
+  return (await list(place)).find(
+    ({ stepId, slug }: { stepId?: string; slug?: string }) => (stepId ?? slug) === 'versioned',
+  ).id
+}
+
+const versionsOf = (kind: 'prompts' | 'knowledge-docs') => async (place: Place) =>
+  (await place.org.read.get(`/api/${kind}/${await textOf(place, kind)}`)).body.versions
+const sendVersion = (kind: 'prompts' | 'knowledge-docs', name: string) => async (place: Place, value: Json) =>
+  place.org.owner.post(`/api/${kind}/${await textOf(place, kind)}/versions`, { content: 'C', [name]: value })
+
+/** What lies in a column of the organizations whose slug begins with the place's. */
+const organizations =
+  (column: 'slug' | 'name') =>
+  async ({ org }: Place) =>
+    (
+      await env.DB.prepare('select slug, name from organizations where slug like ?').bind(`${org.slug}-%`).all()
+    ).results.map(row => row[column])
+
+const texts: Field[] = [
+  ...ingested({
+    name: 'name',
+    path: 'name',
+    max: MAX_NAME_LENGTH,
+    type: 'trace',
+    make: characters,
+    body: (_, name) => aTrace({ name }),
+    held: async place => pick('name')(await tracesOf(place)),
+  }),
+  ...ingested({
+    name: 'trace_id',
+    path: 'trace_id',
+    max: MAX_TRACE_ID_LENGTH,
+    says: '1 to 122',
+    isAscii: true,
+    type: 'trace',
+    make: (character, length) => `trace_${characters(character, length - 'trace_'.length)}`,
+    body: (_, trace_id) => aTrace({ trace_id }),
+    held: async place => pick('traceId')(await tracesOf(place)),
+  }),
+  ...ingested({
+    name: 'step_id',
+    path: 'step_id',
+    max: MAX_NAME_LENGTH,
+    type: 'span',
+    make: characters,
+    body: ({ trace_id }, step_id) => aSpan({ trace_id, step_id }),
+    held: async ({ read }) => pick('stepId')((await read()).spans),
+  }),
+  ...ingested({
+    name: 'key',
+    path: 'key',
+    max: MAX_STATE_KEY_LENGTH,
+    type: 'observation',
+    make: characters,
+    body: ({ trace_id }, key) => anObservation({ trace_id, type: 'state', key }),
+    held: async ({ span }) => Object.keys((await span()).state),
+  }),
+  ...ingested({
+    name: 'feedback_id',
+    path: 'feedback_id',
+    max: MAX_FEEDBACK_ID_LENGTH,
+    type: 'feedback',
+    make: characters,
+    body: ({ trace_id }, feedback_id) => aFeedback({ trace_id, feedback_id }),
+    held: async ({ read }) => pick('id')((await read()).feedback),
+    shown: ({ org }, value) => feedbackUuid(org.project.id, String(value)),
+  }),
+  ...ingested({
+    name: 'comment',
+    path: 'comment',
+    max: MAX_COMMENT_LENGTH,
+    type: 'feedback',
+    make: characters,
+    body: ({ trace_id }, comment) => aFeedback({ trace_id, comment }),
+    held: async ({ read }) => pick('content')((await read()).feedback),
+  }),
+  ...ingested({
+    name: 'labeller.name',
+    path: 'labeller.name',
+    max: MAX_NAME_LENGTH,
+    type: 'feedback',
+    make: characters,
+    body: ({ trace_id }, name) => aFeedback({ trace_id, labeller: { name } }),
+    held: async place => pick('name')(await labellersOf(place)),
+  }),
+  ...ingested({
+    name: 'labeller.email',
+    path: 'labeller.email',
+    max: MAX_EMAIL_LENGTH,
+    type: 'feedback',
+    make: (character, length) => `${characters(character, length - 2)}@b`,
+    body: ({ trace_id }, email) => aFeedback({ trace_id, labeller: { email } }),
+    held: async place => pick('email')(await labellersOf(place)),
+  }),
+  {
+    name: 'organization: name',
+    path: 'name',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, name) =>
+      admin().post('/api/orgs', { slug: `${org.slug}-${crypto.randomUUID().slice(0, 8)}`, name }),
+    held: organizations('name'),
+  },
+  {
+    name: 'project: name',
+    path: 'name',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, name) => org.owner.post('/api/projects', { slug: freshSlug(), name }),
+    held: async ({ org }) => pick('name')((await org.owner.get('/api/projects')).body.projects),
+  },
+  {
+    name: 'project: name, changed',
+    path: 'name',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, name) => org.owner.patch(`/api/projects/${org.project.id}`, { name }),
+    held: async ({ org }) => pick('name')((await org.owner.get('/api/projects')).body.projects),
+    replaces: true,
+  },
+  {
+    name: 'API key: name',
+    path: 'name',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, name) => org.owner.post('/api/api-keys', { name, scopes: ['read'] }),
+    held: async ({ org }) => pick('name')((await org.owner.get('/api/api-keys')).body.apiKeys),
+  },
+  {
+    name: 'user: name',
+    path: 'name',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, name) => org.owner.post('/api/users', { email: `${freshSlug()}@example.com`, name }),
+    held: async ({ org }) => pick('name')((await org.owner.get('/api/users')).body.users),
+  },
+  {
+    name: 'user: email',
+    path: 'email',
+    max: MAX_EMAIL_LENGTH,
+    make: (character, length) => `${characters(character, length - 2)}@b`,
+    send: ({ org }, email) => org.owner.post('/api/users', { email, name: 'Ada' }),
+    held: async ({ org }) => pick('email')((await org.owner.get('/api/users')).body.users),
+  },
+  {
+    name: 'prompt: stepId',
+    path: 'stepId',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, stepId) => org.owner.post('/api/prompts', aPrompt({ stepId })),
+    held: async place => pick('stepId')(await promptsOf(place)),
+  },
+  {
+    name: 'prompt version: note',
+    path: 'note',
+    max: MAX_NOTE_LENGTH,
+    make: characters,
+    send: sendVersion('prompts', 'note'),
+    held: async place => pick('note')(await versionsOf('prompts')(place)),
+  },
+  {
+    name: 'knowledge doc: title',
+    path: 'title',
+    max: MAX_NAME_LENGTH,
+    make: characters,
+    send: ({ org }, title) => org.owner.post('/api/knowledge-docs', aDoc({ title })),
+    held: async place => pick('title')(await docsOf(place)),
+  },
+  {
+    name: 'knowledge doc version: note',
+    path: 'note',
+    max: MAX_NOTE_LENGTH,
+    make: characters,
+    send: sendVersion('knowledge-docs', 'note'),
+    held: async place => pick('note')(await versionsOf('knowledge-docs')(place)),
+  },
+  {
+    name: 'organization: slug',
+    path: 'slug',
+    max: 63,
+    isAscii: true,
+    make: (_, length) => length,
+    send: ({ org }, length) =>
+      admin().post('/api/orgs', { slug: `${org.slug}-`.padEnd(Number(length), 'x'), name: 'N' }),
+    held: organizations('slug'),
+    shown: async ({ org }, length) => `${org.slug}-`.padEnd(Number(length), 'x'),
+  },
+  {
+    name: 'project: slug',
+    path: 'slug',
+    max: 63,
+    isAscii: true,
+    make: characters,
+    send: ({ org }, slug) => org.owner.post('/api/projects', { slug, name: 'N' }),
+    held: async ({ org }) => pick('slug')((await org.owner.get('/api/projects')).body.projects),
+  },
+  {
+    name: 'knowledge doc: slug',
+    path: 'slug',
+    max: 63,
+    isAscii: true,
+    make: characters,
+    send: ({ org }, slug) => org.owner.post('/api/knowledge-docs', aDoc({ slug })),
+    held: async place => pick('slug')(await docsOf(place)),
+  },
+]
+
+const sizes: Field[] = [
+  ...ingested({
+    name: 'metadata',
+    path: 'metadata',
+    max: MAX_METADATA_BYTES,
+    type: 'trace',
+    make: object,
+    body: (_, metadata) => aTrace({ metadata }),
+    held: async place => pick('metadata')(await tracesOf(place)),
+  }),
+  ...ingested({
+    name: 'metadata, merged',
+    path: 'metadata',
+    max: MAX_METADATA_BYTES,
+    type: 'trace',
+    // With the fields of the trace that is there: `{"group_id":"session-1","customer":{"tier":"gold"},"a":"..."}`.
+    make: (character, size) => object(character, size - '"group_id":"session-1","customer":{"tier":"gold"},'.length),
+    body: ({ trace_id }, metadata) => aTrace({ trace_id, metadata }),
+    held: async ({ read }) => [(await read()).metadata],
+    shown: async (_, value) => ({ group_id: 'session-1', customer: { tier: 'gold' }, ...Object(value) }),
+    replaces: true,
+  }),
+  ...ingested({
+    name: 'metadata',
+    path: 'metadata',
+    max: MAX_METADATA_BYTES,
+    type: 'span',
+    make: object,
+    body: ({ trace_id }, metadata) => aSpan({ trace_id, metadata }),
+    held: async ({ read }) => pick('metadata')((await read()).spans),
+  }),
+  ...ingested({
+    name: 'correction',
+    path: 'correction',
+    max: MAX_CORRECTION_BYTES,
+    type: 'feedback',
+    make: object,
+    body: ({ trace_id }, correction) => aFeedback({ trace_id, correction }),
+    held: async ({ read }) => pick('correction')((await read()).feedback),
+  }),
+  {
+    name: 'prompt: content',
+    path: 'content',
+    max: MAX_CONTENT_BYTES,
+    make: bytes,
+    send: ({ org }, content) => org.owner.post('/api/prompts', aPrompt({ content })),
+    held: async place => pick('content')(await promptsOf(place)),
+  },
+  {
+    name: 'prompt version: content',
+    path: 'content',
+    max: MAX_CONTENT_BYTES,
+    make: bytes,
+    send: sendVersion('prompts', 'content'),
+    held: async place => pick('content')(await versionsOf('prompts')(place)),
+  },
+  {
+    name: 'prompt: outputSchema',
+    path: 'outputSchema',
+    max: MAX_SCHEMA_BYTES,
+    make: object,
+    send: ({ org }, outputSchema) => org.owner.post('/api/prompts', aPrompt({ outputSchema })),
+    held: async place => pick('outputSchema')(await promptsOf(place)),
+  },
+  {
+    name: 'prompt version: outputSchema',
+    path: 'outputSchema',
+    max: MAX_SCHEMA_BYTES,
+    make: object,
+    send: sendVersion('prompts', 'outputSchema'),
+    held: async place => pick('outputSchema')(await versionsOf('prompts')(place)),
+  },
+  {
+    name: 'knowledge doc: content',
+    path: 'content',
+    max: MAX_CONTENT_BYTES,
+    make: bytes,
+    send: ({ org }, content) => org.owner.post('/api/knowledge-docs', aDoc({ content })),
+    held: async place => pick('content')(await docsOf(place)),
+  },
+  {
+    name: 'knowledge doc version: content',
+    path: 'content',
+    max: MAX_CONTENT_BYTES,
+    make: bytes,
+    send: sendVersion('knowledge-docs', 'content'),
+    held: async place => pick('content')(await versionsOf('knowledge-docs')(place)),
+  },
+]
+
+const inAlphabets = (fields: readonly Field[]) =>
+  fields.flatMap(field =>
+    alphabets
+      .filter(([, character]) => character === ASCII || !field.isAscii)
+      .map(([alphabet, character]) => [field.name, alphabet, character, field] as const),
+  )
+
+const inAnyOrder = (values: readonly unknown[]) => values.map(value => JSON.stringify(value)).sort()
+
+describe.for([
+  ['characters', texts],
+  ['bytes', sizes],
+] as const)('a limit in %s', ([, fields]) => {
+  it.for(inAlphabets(fields))(
+    'of %s holds to the last one, in %s',
+    { timeout: 20_000 },
+    async ([, , character, field], { expect }) => {
+      const place = await newTrace()
+      const before = await field.held(place)
+      const expected: unknown[] = []
+      for (const size of [field.max - 1, field.max]) {
+        const value = field.make(character, size)
+        const answer = await field.send(place, value)
+        expect(answer.status, answer.body.error).toBeLessThan(300)
+        expected.push(field.shown ? await field.shown(place, value) : value)
+        const held = inAnyOrder(await field.held(place))
+        expect(held).toEqual(inAnyOrder(field.replaces ? expected.slice(-1) : [...before, ...expected]))
+      }
+      const held = inAnyOrder(await field.held(place))
+      const counts = await storedCounts()
+      const refused = await field.send(place, field.make(character, field.max + 1))
+      expect(refused.status).toBe(400)
+      expect(refused.body.code).toBe('invalid_request')
+      expect(refused.body.details).toHaveLength(1)
+      expect(refused.body.details[0].path).toBe(field.path)
+      expect(refused.body.details[0].message).toContain(field.says ?? String(field.max))
+      expect(refused.body.error).toBe(`${field.path}: ${refused.body.details[0].message}`)
+      expect(inAnyOrder(await field.held(place))).toEqual(held)
+      expect(await storedCounts()).toEqual(counts)
+    },
+  )
+})
+
+describe('a text that is required', () => {
+  const required = texts.filter(({ name }) => !/comment|note|labeller\.name|organization: slug/.test(name))
+  it.for(required.map(field => [field.name, field] as const))('is not empty: %s', async ([, field], { expect }) => {
+    const place = await newTrace()
+    const counts = await storedCounts()
+    const refused = await field.send(place, '')
+    expect(refused.status).toBe(400)
+    expect(refused.body.details[0].path).toBe(field.path)
+    expect(await storedCounts()).toEqual(counts)
+  })
+})
+
+describe('a large value', () => {
+  const values: (readonly [name: string, send: Field['send'], held: (place: Place) => Promise<unknown>])[] = [
+    [
+      'observation in a batch: data',
+      ({ org, trace_id }, data) =>
+        inBatch(org, 'observation', anObservation({ trace_id, data, timestamp: timeAfter(1) })),
+      async ({ span }) => (await span()).output,
+    ],
+    [
+      'span: input',
+      ({ org, trace_id, id }, input) => org.ingest.post('/api/v1/spans', aSpan({ trace_id, span_id: id, input })),
+      async ({ org, id }) => (await org.read.get(`/api/spans/${id}`)).body.input,
+    ],
+    [
+      'span: output',
+      ({ org, trace_id, id }, output) => org.ingest.post('/api/v1/spans', aSpan({ trace_id, span_id: id, output })),
+      async ({ org, id }) => (await org.read.get(`/api/spans/${id}`)).body.output,
+    ],
+    [
+      'span in a batch: output',
+      ({ org, trace_id, id }, output) => inBatch(org, 'span', aSpan({ trace_id, span_id: id, output })),
+      async ({ org, id }) => (await org.read.get(`/api/spans/${id}`)).body.output,
+    ],
+  ]
+
+  it.for(values.flatMap(value => alphabets.map(alphabet => [value[0], alphabet[0], value, alphabet[1]] as const)))(
+    '%s is bounded in bytes of JSON, in %s',
+    { timeout: 20_000 },
+    async ([, , [, send, held], character], { expect }) => {
+      const place = await newTrace()
+      const ofBytes = (size: number) => bytes(character, size - 2)
+      for (const size of [MAX_OBSERVATION_BYTES - 1, MAX_OBSERVATION_BYTES]) {
+        const value = ofBytes(size)
+        expect((await send(place, value)).status).toBeLessThan(300)
+        // A comparison by expect() would print ten million characters.
+        expect((await held(place)) === value).toBe(true)
+      }
+      const counts = await storedCounts()
+      const refused = await send(place, ofBytes(MAX_OBSERVATION_BYTES + 1))
+      expect(refused.status).toBe(413)
+      expect(refused.body).toMatchObject({ error: 'Observation data too large', code: 'too_large' })
+      expect((await held(place)) === ofBytes(MAX_OBSERVATION_BYTES)).toBe(true)
+      expect(await storedCounts()).toEqual(counts)
+    },
+  )
+
+  it('may be a span’s input and its output at once', { timeout: 20_000 }, async ({ expect }) => {
+    const { org, trace_id } = await newTrace()
+    const value = bytes(EMOJI, MAX_OBSERVATION_BYTES - 2)
+    const span = aSpan({ trace_id, input: value, output: value, metadata: object(EMOJI, MAX_METADATA_BYTES) })
+    expect((await org.ingest.post('/api/v1/spans', span)).status).toBe(202)
+    const { input, output } = (await org.read.get(`/api/spans/${span.span_id}`)).body
+    expect([input === value, output === value]).toEqual([true, true])
+  })
+})
+
+describe('a body of ASCII alone, as many JSON libraries write it,', () => {
+  const escaped = (body: object) =>
+    JSON.stringify(body).replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+  it.for([
+    [
+      'a comment and a correction',
+      'feedback',
+      { comment: characters(EMOJI, MAX_COMMENT_LENGTH), correction: object(EMOJI, MAX_CORRECTION_BYTES) },
+    ],
+    [
+      'metadata of a trace',
+      'trace',
+      { name: characters(EMOJI, MAX_NAME_LENGTH), metadata: object(EMOJI, MAX_METADATA_BYTES) },
+    ],
+    [
+      'metadata of a span',
+      'span',
+      { step_id: characters(EMOJI, MAX_NAME_LENGTH), metadata: object(EMOJI, MAX_METADATA_BYTES) },
+    ],
+  ] as const)('reaches the same limits: %s', async ([, type, fields], { expect }) => {
+    const { org, trace_id } = await newTrace()
+    const body = { ...{ trace: aTrace(), span: aSpan(), feedback: aFeedback() }[type], trace_id, ...fields }
+    const merged = { ...body, ...(type === 'trace' && { trace_id: aTrace().trace_id }) }
+    const answer = await org.ingest.post(PATHS[type], escaped(merged))
+    expect(answer.status, answer.body.error).toBeLessThan(300)
+  })
+
+  it('reaches the same limits: a content and a schema', async ({ expect }) => {
+    const org = await newOrg()
+    const fields = { content: bytes(EMOJI, MAX_CONTENT_BYTES), outputSchema: object(EMOJI, MAX_SCHEMA_BYTES) }
+    expect((await org.owner.post('/api/prompts', escaped(aPrompt(fields)))).status).toBe(201)
+  })
+})
+
+describe('a whole number', () => {
+  const createKey = ({ org }: Place, rateLimitPerMinute: number) =>
+    org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], rateLimitPerMinute })
+
+  it.for([
+    [
+      'trace: duration_ms',
+      'duration_ms',
+      0,
+      Number.MAX_SAFE_INTEGER,
+      ({ org }: Place, duration_ms: number) =>
+        org.ingest.post('/api/v1/traces', aTrace({ status: 'completed', duration_ms })),
+      async ({ org }: Place, { body }: Answer) => (await org.read.get(`/api/traces/${body.id}`)).body.durationMs,
+    ],
+    [
+      'span: duration_ms',
+      'duration_ms',
+      0,
+      Number.MAX_SAFE_INTEGER,
+      ({ org, trace_id }: Place, duration_ms: number) =>
+        org.ingest.post('/api/v1/spans', aSpan({ trace_id, duration_ms })),
+      async ({ org }: Place, { body }: Answer) => (await org.read.get(`/api/spans/${body.span_id}`)).body.durationMs,
+    ],
+    [
+      'API key: rateLimitPerMinute',
+      'rateLimitPerMinute',
+      1,
+      MAX_RATE_LIMIT_PER_MINUTE,
+      createKey,
+      async ({ org }: Place, { body }: Answer) =>
+        (await org.owner.get('/api/api-keys')).body.apiKeys.find(({ id }: { id: string }) => id === body.id)
+          .rateLimitPerMinute,
+    ],
+    [
+      'rotation: graceSeconds',
+      'graceSeconds',
+      0,
+      MAX_ROTATION_GRACE_SECONDS,
+      async (place: Place, graceSeconds: number) => {
+        const { body } = await createKey(place, 1)
+        const answer = await place.org.owner.post(`/api/api-keys/${body.id}/rotate`, { graceSeconds })
+        return { ...answer, body: { ...answer.body, oldId: body.id } }
+      },
+      async ({ org }: Place, { body }: Answer) => {
+        const keys: { id: string; revokedAt: string; createdAt: string }[] = (await org.owner.get('/api/api-keys')).body
+          .apiKeys
+        const revokedAt = keys.find(({ id }) => id === body.oldId)?.revokedAt ?? ''
+        return (Date.parse(revokedAt) - Date.parse(body.createdAt)) / 1000
+      },
+    ],
+  ] as const)('of %s holds to the last one', async ([, path, min, max, send, read], { expect }) => {
+    const place = await newTrace()
+    for (const value of [min, min + 1, max - 1, max]) {
+      const answer = await send(place, value)
+      expect(answer.status, answer.body.error).toBeLessThan(300)
+      expect(await read(place, answer)).toBe(value)
+    }
+    for (const value of [min - 1, max + 1, min + 0.5]) {
+      const refused = await send(place, value)
+      expect(refused.status).toBe(400)
+      expect(refused.body.details).toEqual([{ path, message: expect.any(String) }])
+      if (value === min - 1) expect(refused.body.error).toContain(`at least ${min}`)
+      if (value === max + 1)
+        expect(refused.body.error).toMatch(max === Number.MAX_SAFE_INTEGER ? /whole number/ : `${max}`)
+    }
+  })
+})
+
+describe('nesting', () => {
+  const list = (depth: number): Json => (depth === 0 ? 1 : [list(depth - 1)])
+  const tree = (depth: number): Json => (depth === 1 ? { a: 1 } : { a: tree(depth - 1) })
+
+  it.for([
+    ['observation: data', 'data', list, 'observation', async ({ span }: Place) => (await span()).output],
+    ['span: input', 'input', list, 'span', async ({ read }: Place) => (await read()).spans[1].input],
+    ['span: output', 'output', tree, 'span', async ({ read }: Place) => (await read()).spans[1].output],
+    ['span: metadata', 'metadata', tree, 'span', async ({ read }: Place) => (await read()).spans[1].metadata],
+    [
+      'feedback: correction',
+      'correction',
+      tree,
+      'feedback',
+      async ({ read }: Place) => (await read()).feedback[0].correction,
+    ],
+    ['trace: metadata', 'metadata', tree, 'trace', async ({ read }: Place) => (await read()).metadata],
+  ] as const)('of %s goes 128 deep, in a batch too', async ([, path, nested, type, held], { expect }) => {
+    for (const send of ['by itself', 'in a batch']) {
+      const place = await newTrace()
+      const { org, trace_id, id } = place
+      const bodyOf = (value: Json) => {
+        const fields = { trace_id, [path]: value }
+        if (type === 'trace') return { ...aTrace(fields), metadata: { group_id: 'x', customer: 'y', ...Object(value) } }
+        if (type === 'span') return aSpan({ ...fields, span_id: id })
+        return type === 'feedback' ? aFeedback({ ...fields, feedback_id: 'one' }) : anObservation(fields)
+      }
+      for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
+        const body = bodyOf(nested(depth))
+        const answer = send === 'in a batch' ? await inBatch(org, type, body) : await org.ingest.post(PATHS[type], body)
+        expect(answer.status, answer.body.error).toBeLessThan(300)
+        expect(await held(place)).toMatchObject(Object(nested(depth)))
+      }
+      const deepest = JSON.stringify(await held(place))
+      if (send === 'by itself') {
+        const refused = await org.ingest.post(PATHS[type], bodyOf(nested(MAX_JSON_DEPTH + 1)))
+        expect(refused.status).toBe(400)
+        expect(refused.body.details).toEqual([{ path, message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+      }
+      expect(JSON.stringify(await held(place))).toBe(deepest)
+    }
+  })
+
+  it('of a schema goes 128 deep', async ({ expect }) => {
+    const { org } = await newTrace()
+    for (const depth of [MAX_JSON_DEPTH - 1, MAX_JSON_DEPTH]) {
+      const { status, body } = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(depth) }))
+      expect(status).toBe(201)
+      expect((await org.read.get(`/api/prompts/${body.id}`)).body.outputSchema).toEqual(tree(depth))
+    }
+    const refused = await org.owner.post('/api/prompts', aPrompt({ outputSchema: tree(MAX_JSON_DEPTH + 1) }))
+    expect(refused.status).toBe(400)
+    expect(refused.body.details).toEqual([{ path: 'outputSchema', message: `nests deeper than ${MAX_JSON_DEPTH}` }])
+  })
+})
+
+describe('a batch', () => {
+  it('has at most 1,000 events', { timeout: 20_000 }, async ({ expect }) => {
+    const { org, trace_id, id } = await newTrace()
+    const events = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        type: 'observation',
+        body: anObservation({ trace_id, type: 'input', data: index }),
+      }))
+    for (const count of [0, MAX_BATCH_EVENTS - 1, MAX_BATCH_EVENTS]) {
+      const { status, body } = await org.ingest.post('/api/v1/batch', { events: events(count) })
+      expect(status).toBe(207)
+      expect(body.results.filter(({ status }: { status: number }) => status === 201)).toHaveLength(count)
+    }
+    const stored = (await org.read.get(`/api/traces/${id}`)).body.spans[0].input
+    expect(stored).toHaveLength(2 * MAX_BATCH_EVENTS - 1)
+    const counts = await storedCounts()
+    const refused = await org.ingest.post('/api/v1/batch', { events: events(MAX_BATCH_EVENTS + 1) })
+    expect(refused.status).toBe(400)
+    expect(refused.body.details).toEqual([{ path: 'events', message: `must have at most ${MAX_BATCH_EVENTS} events` }])
+    expect(await storedCounts()).toEqual(counts)
+  })
+})
+
+describe('searchable metadata', () => {
+  const count = async (org: Org, path: string, value: string) =>
+    (await org.ingest.get(`/api/v1/traces/search?${encodeURIComponent(path)}=${encodeURIComponent(value)}`)).body.count
+
+  it.for([MAX_SEARCHABLE_FIELDS - 1, MAX_SEARCHABLE_FIELDS, MAX_SEARCHABLE_FIELDS + 1])(
+    'is the first 64 of %i values',
+    async (leaves, { expect }) => {
+      const org = await newOrg()
+      const metadata = Object.fromEntries(Array.from({ length: leaves }, (_, index) => [`f${index}`, index]))
+      const { body } = await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
+      expect(body.warnings?.length ?? 0).toBe(leaves > MAX_SEARCHABLE_FIELDS ? 1 : 0)
+      expect(await count(org, `f${leaves - 1}`, String(leaves - 1))).toBe(leaves > MAX_SEARCHABLE_FIELDS ? 0 : 1)
+      expect((await org.read.get(`/api/traces/${body.id}`)).body.metadata).toEqual(metadata)
+    },
+  )
+
+  it.for(alphabets)('has paths of at most 256 bytes, in %s', async ([, character], { expect }) => {
+    const org = await newOrg()
+    for (const [size, isSearchable] of [
+      [MAX_FIELD_PATH_BYTES - 1, true],
+      [MAX_FIELD_PATH_BYTES, true],
+      [MAX_FIELD_PATH_BYTES + 1, false],
+    ] as const) {
+      const [outer, inner] = ['o', bytes(character, size - 2)]
+      const metadata = { [outer]: { [inner]: size } }
+      const { status, body } = await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
+      expect(status).toBe(202)
+      expect(body.warnings ?? []).toEqual(
+        isSearchable ? [] : [`metadata: values with a path over ${MAX_FIELD_PATH_BYTES} bytes are not searchable`],
+      )
+      expect(await count(org, `${outer}.${inner}`, String(size))).toBe(isSearchable ? 1 : 0)
+      expect((await org.read.get(`/api/traces/${body.id}`)).body.metadata).toEqual(metadata)
+    }
+  })
+
+  it.for(alphabets)(
+    'has values of any length, of which rows hold 256 bytes, in %s',
+    async ([, character], { expect }) => {
+      const org = await newOrg()
+      const values = [-1, 0, 1].map(more => bytes(character, MAX_FIELD_VALUE_BYTES + more))
+      for (const value of values) await org.ingest.post('/api/v1/traces', aTrace({ metadata: { a: value } }))
+      for (const value of values) expect(await count(org, 'a', value)).toBe(1)
+      expect(await count(org, 'a', bytes(character, MAX_FIELD_VALUE_BYTES + 2))).toBe(0)
+      const { results } = await env.DB.prepare(
+        'select octet_length(value) as bytes from trace_fields f join projects p on p.key = f.project_key where p.id = ?',
+      )
+        .bind(org.project.id)
+        .all<{ bytes: number }>()
+      expect(results.map(({ bytes }) => bytes).sort((a, b) => a - b)).toEqual([
+        71,
+        MAX_FIELD_VALUE_BYTES - 1,
+        MAX_FIELD_VALUE_BYTES,
+      ])
+    },
+  )
+})
+
+describe('filters', () => {
+  const names = Array.from({ length: MAX_SEARCH_FILTERS + 1 }, (_, index) => `f${index}`)
+  const query = (count: number, prefix = '') =>
+    names
+      .slice(0, count)
+      .map(name => `${prefix}${name}=1`)
+      .join('&')
+
+  it.for([
+    ['the search', '/api/v1/traces/search?', '', 0],
+    ['the search, name and status among them', '/api/v1/traces/search?name=n&status=running&', '', 2],
+    ['the trace list', '/api/traces?projectSlug=support&', 'metadata.', 0],
+    [
+      'the trace list, beside all its others',
+      `/api/traces?projectSlug=support&name=n&stepId=n&status=running&hasFeedback=false&from=${TIME}&to=${timeAfter(1)}&`,
+      'metadata.',
+      0,
+    ],
+  ] as const)('of %s are at most 10', async ([, path, prefix, others], { expect }) => {
+    const org = await newOrg()
+    const metadata = Object.fromEntries(names.map(name => [name, 1]))
+    await org.ingest.post('/api/v1/traces', aTrace({ name: 'n', metadata }))
+    const get = (count: number) => org.ingest.get(path + query(count - others, prefix))
+    for (const count of [MAX_SEARCH_FILTERS - 1, MAX_SEARCH_FILTERS]) {
+      const { status, body } = await get(count)
+      expect(status).toBe(200)
+      expect(body.traces).toHaveLength(1)
+    }
+    const refused = await get(MAX_SEARCH_FILTERS + 1)
+    expect(refused.status).toBe(400)
+    expect(refused.body.error).toContain(`At most ${MAX_SEARCH_FILTERS}`)
+  })
+})
+
+describe('a page', () => {
+  const manyTraces = async (count: number) => {
+    const org = await newOrg()
+    const events = Array.from({ length: count }, () => ({ type: 'trace', body: aTrace() }))
+    await org.ingest.post('/api/v1/batch', { events })
+    return org
+  }
+
+  it('of the search has up to 100 hits, however many more are asked for', async ({ expect }) => {
+    const org = await manyTraces(SEARCH_MAX_LIMIT + 1)
+    const found = async (limit: string) =>
+      (await org.ingest.get(`/api/v1/traces/search?name=support-answer${limit}`)).body.traces.length
+    expect(await found('')).toBe(SEARCH_DEFAULT_LIMIT)
+    for (const limit of [SEARCH_MAX_LIMIT - 1, SEARCH_MAX_LIMIT]) expect(await found(`&limit=${limit}`)).toBe(limit)
+    for (const limit of [String(SEARCH_MAX_LIMIT + 1), '1000000000', '9'.repeat(400)]) {
+      expect(await found(`&limit=${limit}`)).toBe(SEARCH_MAX_LIMIT)
+    }
+  })
+
+  it('of the traces has up to 200', async ({ expect }) => {
+    const org = await manyTraces(PAGE_MAX_LIMIT + 1)
+    const get = (limit: string) => org.read.get(`/api/traces?projectSlug=support${limit}`)
+    expect((await get('')).body.traces).toHaveLength(PAGE_DEFAULT_LIMIT)
+    for (const limit of [PAGE_MAX_LIMIT - 1, PAGE_MAX_LIMIT]) {
+      expect((await get(`&limit=${limit}`)).body.traces).toHaveLength(limit)
+    }
+  })
+
+  it('of the observations has up to 1,000', { timeout: 20_000 }, async ({ expect }) => {
+    const { org, trace_id } = await newTrace()
+    const body = anObservation({ trace_id, type: 'input', data: 1 })
+    const events = Array.from({ length: OBSERVATIONS_MAX_LIMIT }, () => ({ type: 'observation', body }))
+    await org.ingest.post('/api/v1/batch', { events })
+    await org.ingest.post('/api/v1/observations', body)
+    const get = (limit: string) => org.ingest.get(`/api/v1/traces/${trace_id}/observations${limit}`)
+    expect((await get('')).body.observations).toHaveLength(OBSERVATIONS_DEFAULT_LIMIT)
+    for (const limit of [OBSERVATIONS_MAX_LIMIT - 1, OBSERVATIONS_MAX_LIMIT]) {
+      expect((await get(`?limit=${limit}`)).body.observations).toHaveLength(limit)
+    }
+    expect((await get(`?limit=${OBSERVATIONS_MAX_LIMIT + 1}`)).body.error).toContain(`1 to ${OBSERVATIONS_MAX_LIMIT}`)
+  })
+
+  it.for([
+    '/api/traces?projectSlug=support&',
+    '/api/prompts?projectSlug=support&',
+    '/api/knowledge-docs?projectSlug=support&',
+    '/api/projects?',
+    '/api/api-keys?',
+    '/api/users?',
+  ])('of %s has 1 to 200 items', async (path, { expect }) => {
+    const org = await newOrg()
+    for (const limit of [1, PAGE_MAX_LIMIT - 1, PAGE_MAX_LIMIT]) {
+      expect((await org.read.get(`${path}limit=${limit}`)).status).toBe(200)
+    }
+    for (const limit of ['0', '-1', '', '1.5', '1e2', '٣', String(PAGE_MAX_LIMIT + 1)]) {
+      const refused = await org.read.get(`${path}limit=${encodeURIComponent(limit)}`)
+      expect(refused.status).toBe(400)
+      expect(refused.body.details).toEqual([
+        { path: 'limit', message: `must be a whole number from 1 to ${PAGE_MAX_LIMIT}` },
+      ])
+    }
+  })
+})
