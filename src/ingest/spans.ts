@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { sha256Hex } from '../domain/hash.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { objectOfBytes, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
@@ -15,7 +16,10 @@ const Fields = v.object({
   trace_id: TraceId,
   span_id: Uuid,
   parent_span_id: v.optional(
-    v.pipe(Uuid, v.metadata({ description: 'It may come later; without one the span hangs under the root' })),
+    v.pipe(
+      v.nullable(Uuid),
+      v.metadata({ description: 'It may come later; without one the span hangs under the root' }),
+    ),
   ),
   step_id: StepId,
   input: v.optional(JsonPayload),
@@ -75,6 +79,7 @@ export async function spanDraft(project: Project, body: v.InferOutput<typeof Spa
     durationMs: body.duration_ms ?? null,
     input: value(body.input),
     output: value(body.output),
+    outputRevision: body.output === undefined ? null : (await sha256Hex(body.output)).slice(0, 32),
     now,
   }
 }

@@ -1,6 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
 import { chunksOf } from './chunks.ts'
@@ -8,7 +7,7 @@ import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { observations, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, liveTraceKeys, traceUuidOf } from './traces.ts'
+import { isLive } from './traces.ts'
 
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface SpanDraft {
@@ -23,6 +22,8 @@ export interface SpanDraft {
   durationMs: number | null
   input: NewValue | null
   output: NewValue | null
+  /** Names the output: the same one, sent again, has the same name. */
+  outputRevision: string | null
   /** When the service received it. */
   now: number
 }
@@ -51,13 +52,14 @@ export async function saveSpans(
       upsertSpans(store, project, json),
       touchTraces(
         store,
+        project,
         items.map(({ draft }) => draft),
       ),
     ])
     for (const { id } of rows) stored.add(id)
   }
   const refused = drafts.filter(({ id }) => !stored.has(id))
-  const reasons = refused.length === 0 ? new Map<string, SpanOutcome>() : await reasonsOf(store, refused)
+  const reasons = refused.length === 0 ? new Map<string, SpanOutcome>() : await reasonsOf(store, project, refused)
   return drafts.map(({ id }) => reasons.get(id) ?? 'accepted')
 }
 
@@ -82,6 +84,7 @@ const rowOf = ({ draft, input, output }: PlacedDraft) => [
   input?.ref,
   output?.text,
   output?.ref,
+  draft.outputRevision,
 ]
 
 /** Inserts rows in the order of `rowOf`, each guarded by its trace, and returns those that are there after. */
@@ -96,12 +99,12 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           item.value ->> 7,
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          ${newRevision()}
+          item.value ->> 14
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
           and not exists ${onOtherTrace(store, { id, traceUuid: sql`${traces.id}` })}
-          and (${promptVersionId} is null or exists (${promptVersion(project, promptVersionId)}))`,
+          and ${hasPromptVersion(project, promptVersionId)}`,
     )
     .onConflictDoUpdate({
       target: [spans.id, spans.traceKey],
@@ -118,12 +121,10 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         inputRef: sql`iif(excluded.input is null, ${spans.inputRef}, excluded.input_ref)`,
         output: sql`coalesce(excluded.output, ${spans.output})`,
         outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
-        outputRevision: sql`iif(
-          excluded.output is null or (excluded.output is ${spans.output} and excluded.output_ref is ${spans.outputRef}),
-          ${spans.outputRevision}, excluded.output_revision)`,
+        outputRevision: sql`coalesce(excluded.output_revision, ${spans.outputRevision})`,
       },
     })
-    .returning({ id: spans.id, traceUuid: traceUuidOf(spans.traceKey) })
+    .returning({ id: spans.id })
 }
 
 /** What a trace says of its root span stays: its name, its time, and that it has no parent. */
@@ -158,42 +159,48 @@ function onOtherTrace(
     )
 }
 
-/** The version of one of the project's prompts that has this id. */
-const promptVersion = (project: Project, id: ReturnType<typeof sql>) => sql`
+/** Whether this is the id of a version of one of the project's prompts, or none. */
+const hasPromptVersion = (project: Project, id: ReturnType<typeof sql>) => sql`(${id} is null or exists (
   select 1 from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
-  where ${textVersions.id} = ${id} and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'`
+  where ${textVersions.id} = ${id} and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'))`
+
+/** What tells whether a span was stored. */
+const claimsOf = (drafts: readonly SpanDraft[]): string =>
+  JSON.stringify(drafts.map(({ traceUuid, id, promptVersionId }) => [traceUuid, id, promptVersionId]))
 
 /** Moves the time of update of the traces whose spans were stored. */
-function touchTraces(store: Store, drafts: readonly SpanDraft[]) {
-  const ids = JSON.stringify(drafts.map(({ traceUuid, id }) => [traceUuid, id]))
-  return store.database
+const touchTraces = (store: Store, project: Project, drafts: readonly SpanDraft[]) =>
+  store.database
     .update(traces)
     .set({ updatedAt: sql`max(${traces.updatedAt}, ${drafts[0]?.now ?? 0})` })
     .where(
       sql`${traces.key} in (
-        select ${spans.traceKey} from json_each(${ids}) as item cross join ${spans}
-        where ${spans.id} = item.value ->> 1)
-        and ${isLive(store)} and ${traces.id} in (select item.value ->> 0 from json_each(${ids}) as item)`,
+        select ${traces.key} from json_each(${claimsOf(drafts)}) as item cross join ${traces} cross join ${spans}
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+          and ${spans.traceKey} = ${traces.key} and ${spans.id} = item.value ->> 1
+          and ${hasPromptVersion(project, sql`item.value ->> 2`)})`,
     )
-}
 
 /** Why spans were not stored. */
-async function reasonsOf(store: Store, refused: readonly SpanDraft[]): Promise<Map<string, SpanOutcome>> {
-  const live = await liveTraceKeys(
-    store,
-    refused.map(({ traceUuid }) => traceUuid),
-  )
-  const ids = JSON.stringify(refused.map(({ traceUuid, id }) => [traceUuid, id]))
-  const taken = await store.database.all<{ id: string }>(sql`
-    select item.value ->> 1 as id from json_each(${ids}) as item
-    where exists ${onOtherTrace(store, { id: sql`item.value ->> 1`, traceUuid: sql`item.value ->> 0` })}`)
-  const takenIds = new Set(taken.map(({ id }) => id))
+async function reasonsOf(
+  store: Store,
+  project: Project,
+  refused: readonly SpanDraft[],
+): Promise<Map<string, SpanOutcome>> {
+  const id = sql`item.value ->> 1`
+  const traceUuid = sql`item.value ->> 0`
+  const rows = await store.database.all<{ id: string; isLive: number; isTaken: number; hasVersion: number }>(sql`
+    select ${id} as id,
+      exists (select 1 from ${traces} where ${isLive(store, sql`${traces.id} = ${traceUuid}`)}) as isLive,
+      exists ${onOtherTrace(store, { id, traceUuid })} as isTaken,
+      ${hasPromptVersion(project, sql`item.value ->> 2`)} as hasVersion
+    from json_each(${claimsOf(refused)}) as item`)
   return new Map(
-    refused.map(({ id, traceUuid, promptVersionId }) => {
-      if (!live.has(traceUuid)) return [id, 'trace_missing']
-      if (takenIds.has(id)) return [id, 'on_other_trace']
-      // Nothing stands in the way: the trace came since.
-      return [id, promptVersionId === null ? 'trace_missing' : 'prompt_version_missing']
+    rows.map(({ id, isLive, isTaken, hasVersion }) => {
+      if (isLive === 0) return [id, 'trace_missing']
+      if (isTaken === 1) return [id, 'on_other_trace']
+      // Where nothing stands in the way, the trace came since.
+      return [id, hasVersion === 0 ? 'prompt_version_missing' : 'trace_missing']
     }),
   )
 }

@@ -1,6 +1,8 @@
 import { describe, it } from 'vitest'
+import { INLINE_BYTES, MAX_BATCH_EVENTS } from '../../src/limits.ts'
+import { event, resultsOf } from '../support/batch.ts'
 import { type Counts, countingBindings } from '../support/bindings.ts'
-import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
@@ -85,6 +87,133 @@ describe('the cost of', () => {
     const { d1RoundTrips, rowsWritten } = await costOf(org, 'post', '/api/v1/feedback', aFeedback({ trace_id }))
     // The record, its index by trace, and the trace's updatedAt.
     expect({ d1RoundTrips, rowsWritten }).toEqual({ d1RoundTrips: 1, rowsWritten: 3 })
+  })
+
+  it.for([
+    // The span, its index by trace, and the trace's updatedAt.
+    ['a span', {}, 1, 3, 0],
+    ['a span with its metadata, status and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
+    // Which trace it belongs to is asked before its values are put under it.
+    ['a span with large values', { input: large, output: large }, 2, 3, 1],
+  ] as const)(
+    '%s, and of the same one sent again',
+    async ([, fields, d1RoundTrips, rowsWritten, r2Calls], { expect }) => {
+      const org = await newOrg()
+      const { trace_id } = aTrace()
+      await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+      const span = aSpan({ trace_id, ...fields })
+      const cost = { ...NOTHING, d1RoundTrips, rowsWritten, r2Calls, limiterCalls: 1 }
+      expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual(cost)
+      // Its index stays as it is.
+      expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual({ ...cost, rowsWritten: rowsWritten - 1 })
+    },
+  )
+
+  it.for([
+    ['unknown', {}, 404],
+    ['of an unknown prompt version', { prompt_version_id: crypto.randomUUID() }, 422],
+  ] as const)('a span that is refused as %s is two round trips and no row', async ([, fields, status], { expect }) => {
+    const org = await newOrg()
+    const { trace_id } = aTrace()
+    await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+    const { bindings, counts } = countingBindings()
+    const span = aSpan({ ...(status === 422 && { trace_id }), ...fields })
+    expect((await org.bearer(bindings).post('/api/v1/spans', span)).status).toBe(status)
+    expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 2, limiterCalls: 1 })
+  })
+
+  it.for([1, 10, 100])(
+    'a batch of %i traces with a span, two observations and feedback each is 4 round trips',
+    async (count, { expect }) => {
+      const org = await newOrg()
+      await resultsOf(org, [])
+      const events = Array.from({ length: count }, () => {
+        const trace = aTrace({ metadata: { a: 1, b: 2 } })
+        const { trace_id } = trace
+        const span = aSpan({ trace_id })
+        return [
+          event('trace', trace),
+          event('span', span),
+          event('observation', anObservation({ trace_id, type: 'input' })),
+          event('observation', anObservation({ trace_id })),
+          event('feedback', aFeedback({ trace_id, labeller: { email: 'ada@example.com' } })),
+        ]
+      }).flat()
+      const { bindings, counts } = countingBindings()
+      const results = await resultsOf(org, events, bindings)
+      expect(results.filter(({ status }) => status >= 300)).toEqual([])
+      // A trace with its two fields; its span; the span's updatedAt; two observations and a mark; feedback and its updatedAt.
+      const each = 4 + 2 + 2 + 1 + 3 + 3
+      // The labeller is made a user once: a row and its index.
+      expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2, limiterCalls: 1 })
+    },
+  )
+
+  it('a batch that creates 100 traces and completes them is no more than one that creates them', async ({ expect }) => {
+    const org = await newOrg()
+    await resultsOf(org, [])
+    const traces = Array.from({ length: 100 }, () => aTrace())
+    const completed = traces.map(trace => ({ ...trace, status: 'completed', duration_ms: 1, metadata: { a: 'new' } }))
+    const { bindings, counts } = countingBindings()
+    await resultsOf(
+      org,
+      [...traces, ...completed].map(trace => event('trace', trace)),
+      bindings,
+    )
+    expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: 100 * (4 + 3), limiterCalls: 1 })
+  })
+
+  it('a batch of as many large observations as can be is one object, and their detail one read of it', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { trace_id } = trace
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    const data = 'x'.repeat(INLINE_BYTES)
+    const events = Array.from({ length: MAX_BATCH_EVENTS }, (_, index) =>
+      event('observation', { trace_id, type: 'state', key: `k${index}`, data, timestamp: TIME }),
+    )
+    const { bindings, counts } = countingBindings()
+    const results = await resultsOf(org, events, bindings)
+    expect(results.filter(({ status }) => status !== 201)).toEqual([])
+    expect(counts).toEqual({
+      ...NOTHING,
+      d1RoundTrips: 2,
+      rowsWritten: MAX_BATCH_EVENTS,
+      r2Calls: 1,
+      limiterCalls: 1,
+    })
+    expect(await costOf(org, 'get', `/api/traces/${id}`)).toEqual({ ...NOTHING, d1RoundTrips: 1, r2Calls: 1 })
+    const raw = `/api/v1/traces/${trace_id}/observations?limit=1000`
+    expect(await costOf(org, 'get', raw)).toEqual({ ...NOTHING, d1RoundTrips: 1, r2Calls: 1, limiterCalls: 1 })
+  })
+
+  it('a detail whose large outputs follow each other is a read for each that counts', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    const { trace_id } = trace
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    for (let index = 0; index < 5; index++) {
+      await org.ingest.post('/api/v1/observations', anObservation({ trace_id, data: large }))
+    }
+    expect(await costOf(org, 'get', `/api/traces/${id}`)).toEqual({ ...NOTHING, d1RoundTrips: 1, r2Calls: 1 })
+  })
+
+  it.for([
+    [
+      'a list of traces with every filter',
+      '/api/traces?projectSlug=support&status=running&name=a&stepId=b&hasFeedback=true&rating=positive&metadata.a=1&metadata.b=2&from=2026-01-01T00:00:00.000Z&to=2027-01-01T00:00:00.000Z&promptVersionId=00000000-0000-4000-8000-000000000000',
+      0,
+    ],
+    ['a list of prompts', '/api/prompts?projectSlug=support', 0],
+    ['a list of prompts with a filter', '/api/prompts?projectSlug=support&stepId=a', 0],
+    ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support', 0],
+    ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running', 1],
+  ] as const)('%s is one round trip', async ([, path, limiterCalls], { expect }) => {
+    const org = await newOrg()
+    await org.bearer().get(path)
+    expect(await costOf(org, 'get', path)).toEqual({ ...NOTHING, d1RoundTrips: 1, limiterCalls })
   })
 
   it('reading: one round trip for a search, a list and a detail, and the reads of large values', async ({ expect }) => {

@@ -133,3 +133,37 @@ export function recordingBindings(): { bindings: Env; statements: Statement[] } 
   )
   return { bindings, statements }
 }
+
+/** Fails every call of D1 from the `first` one on (1 is the first), before it takes effect. */
+export function failingFrom(first: number, message: string): Intercept {
+  let calls = 0
+  return async (binding, call) => {
+    if (binding === 'DB' && ++calls >= first) throw new Error(message)
+    return call()
+  }
+}
+
+/** Fails the `nth` call of D1 (1 is the first) and no other. */
+export function failingAt(nth: number, message: string, when: 'before' | 'after'): Intercept {
+  let calls = 0
+  return async (binding, call) => {
+    if (binding !== 'DB' || ++calls !== nth) return call()
+    if (when === 'after') await call()
+    throw new Error(message)
+  }
+}
+
+/** How many rows D1 reads for what `act` asks of it. */
+export async function rowsReadBy(act: (bindings: Env) => Promise<unknown>): Promise<number> {
+  const { bindings, statements } = recordingBindings()
+  await act(bindings)
+  // Reading them again costs the same: raw(), which drizzle reads by, does not say what it cost.
+  const results = await Promise.all(
+    statements.map(({ sql, values }) =>
+      env.DB.prepare(sql)
+        .bind(...values)
+        .run(),
+    ),
+  )
+  return results.reduce((sum, { meta }) => sum + meta.rows_read, 0)
+}

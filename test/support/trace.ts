@@ -1,4 +1,4 @@
-import { anObservation, aTrace } from './builders.ts'
+import { anObservation, aSpan, aTrace } from './builders.ts'
 import { newOrg } from './org.ts'
 
 /** A tenant with an empty trace: what can be sent to it, and how it and its root span read. */
@@ -8,8 +8,11 @@ export async function newTrace() {
   const { trace_id } = trace
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
   const observe = (fields: object) => org.ingest.post('/api/v1/observations', anObservation({ trace_id, ...fields }))
+  const step = (fields: object) => org.ingest.post('/api/v1/spans', aSpan({ trace_id, ...fields }))
   const give = (fields: object) => org.ingest.post('/api/v1/feedback', { trace_id, ...fields })
   const read = async () => (await org.read.get(`/api/traces/${id}`)).body
   const span = async () => (await read()).spans[0]
-  return { org, trace_id, id, observe, give, read, span }
+  /** A span read on its own. */
+  const spanOf = async (spanId: string) => (await org.read.get(`/api/spans/${spanId}`)).body
+  return { org, trace_id, id, observe, step, give, read, span, spanOf }
 }

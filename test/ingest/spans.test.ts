@@ -1,0 +1,759 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { rootSpanUuid } from '../../src/domain/ids.ts'
+import {
+  INLINE_BYTES,
+  MAX_JSON_DEPTH,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_OBSERVATION_BYTES,
+} from '../../src/limits.ts'
+import { countingBindings, failing, wrapBindings } from '../support/bindings.ts'
+import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { newTrace } from '../support/trace.ts'
+
+const SPAN_ID = '0a1b2c3d-0000-4000-8000-00000000000a'
+const PARENT_ID = '0a1b2c3d-0000-4000-8000-00000000000b'
+const LOST = 'D1_ERROR: Network connection lost.'
+const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
+const large = (text: string) => `${'x'.repeat(2 * INLINE_BYTES)} ${text}`
+
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+
+const addProject = async (org: Org, slug: string) => {
+  await org.owner.post('/api/projects', { slug, name: slug })
+  return org.clientOf(await org.keyFor({ projectSlug: slug }))
+}
+
+describe('a span', () => {
+  it.for([
+    ['no trace_id', { trace_id: undefined }, 'trace_id'],
+    ['a trace_id without its prefix', { trace_id: 'abc' }, 'trace_id'],
+    ['no span_id', { span_id: undefined }, 'span_id'],
+    ['a span_id that is no UUID', { span_id: 'one' }, 'span_id'],
+    ['a parent that is no UUID', { parent_span_id: 'one' }, 'parent_span_id'],
+    ['itself as its parent', { span_id: SPAN_ID, parent_span_id: SPAN_ID }, 'parent_span_id'],
+    [
+      'itself as its parent in upper case',
+      { span_id: SPAN_ID, parent_span_id: SPAN_ID.toUpperCase() },
+      'parent_span_id',
+    ],
+    ['no step_id', { step_id: undefined }, 'step_id'],
+    ['an empty step_id', { step_id: '' }, 'step_id'],
+    ['a step_id that is no string', { step_id: 5 }, 'step_id'],
+    ['a step_id that is too long', { step_id: 'x'.repeat(MAX_NAME_LENGTH + 1) }, 'step_id'],
+    ['a step_id with half a surrogate pair', { step_id: 'a\ud800' }, 'step_id'],
+    ['an input that nests past the limit', { input: nested(MAX_JSON_DEPTH + 1) }, 'input'],
+    ['an output that nests past the limit', { output: nested(MAX_JSON_DEPTH + 1) }, 'output'],
+    ['metadata that is a list', { metadata: [] }, 'metadata'],
+    ['metadata that is null', { metadata: null }, 'metadata'],
+    ['metadata that is too large', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 7) } }, 'metadata'],
+    ['a prompt_version_id that is no UUID', { prompt_version_id: 'v1' }, 'prompt_version_id'],
+    ['no timestamp', { timestamp: undefined }, 'timestamp'],
+    ['a time without milliseconds', { timestamp: '2026-11-20T10:00:00Z' }, 'timestamp'],
+    ['a negative duration', { duration_ms: -1 }, 'duration_ms'],
+    ['a duration that is not whole', { duration_ms: 0.5 }, 'duration_ms'],
+    ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
+    ['an unknown status', { status: 'failed' }, 'status'],
+  ] as const)('400s for %s, and is not stored', async ([, fields, path], { expect }) => {
+    const { step, read } = await newTrace()
+    const answer = await step(fields)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(path)
+    expect((await read()).spans).toHaveLength(1)
+  })
+
+  it.for(['input', 'output'])(
+    '400s for a number in its %s that overflows, and says where',
+    async (field, { expect }) => {
+      const { org, trace_id } = await newTrace()
+      const body = JSON.stringify(aSpan({ trace_id, [field]: ['NUMBER'] })).replace('"NUMBER"', '-1e400')
+      const answer = await org.ingest.post('/api/v1/spans', body)
+      expect(answer.body.details).toEqual([{ path: `${field}.0`, message: 'is a number out of range' }])
+    },
+  )
+
+  it.for([
+    ['the longest step id', { step_id: 'x'.repeat(MAX_NAME_LENGTH) }],
+    ['the longest step id in 4-byte characters', { step_id: '😀'.repeat(MAX_NAME_LENGTH) }],
+    ['a NUL in its step id', { step_id: 'a\u0000b' }],
+    ['a step id that looks like a number', { step_id: '1e3' }],
+    ['a step id of quotes and backslashes', { step_id: `'"\\"';--` }],
+    ['the largest metadata', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 8) } }],
+    ['metadata of NULs, which JSON spells out', { metadata: { a: '\u0000'.repeat(10_000) } }],
+    ['metadata with half a surrogate pair in a key', { metadata: { '\ud800': '\udc00' } }],
+    ['metadata with keys in any script', { metadata: { 'ключ.鍵': { '👩‍👩‍👧': [1, null] } } }],
+    ['an output with half a surrogate pair', { output: { '\ud83d': '\ude00' } }],
+    ['a large output with half a surrogate pair', { output: large('\ud83d') }],
+    ['an input with a NUL', { input: 'a\u0000b' }],
+    ['a large input of 4-byte characters, with a NUL', { input: `\u0000${'😀'.repeat(INLINE_BYTES)}` }],
+    ['the largest and the smallest number', { output: [Number.MAX_VALUE, Number.MIN_VALUE, Number.MAX_SAFE_INTEGER] }],
+    ['falsy values', { input: 0, output: false }],
+    ['empty values', { input: {}, output: '' }],
+    ['a long duration', { duration_ms: Number.MAX_SAFE_INTEGER }],
+    ['a time before 1970', { timestamp: '1969-12-31T23:59:59.999Z' }],
+    ['the last moment', { timestamp: '9999-12-31T23:59:59.999Z' }],
+  ] as const)('may have %s, and reads as it was sent', async ([, fields], { expect }) => {
+    const { step, spanOf } = await newTrace()
+    const body = { step_id: 'a', input: null, output: null, metadata: {}, timestamp: TIME, duration_ms: 0, ...fields }
+    expect((await step({ span_id: SPAN_ID, ...body })).status).toBe(202)
+    expect(await spanOf(SPAN_ID)).toMatchObject({
+      stepId: body.step_id,
+      input: body.input,
+      output: body.output,
+      metadata: body.metadata,
+      createdAt: body.timestamp,
+      durationMs: body.duration_ms,
+    })
+  })
+
+  it('keeps fields that are named like prototypes', async ({ expect }) => {
+    const { org, trace_id } = await newTrace()
+    const value = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
+    const body = JSON.stringify(aSpan({ trace_id, span_id: SPAN_ID, input: 'V', output: 'V', metadata: { v: 1 } }))
+    await org.ingest.post('/api/v1/spans', body.replaceAll('"V"', value).replace('{"v":1}', value))
+    const span = (await org.read.get(`/api/spans/${SPAN_ID}`)).body
+    for (const field of ['input', 'output', 'metadata']) expect(JSON.stringify(span[field])).toBe(value)
+  })
+
+  it('is answered by its id in lower case, by which every id of it is known', async ({ expect }) => {
+    const { org, step, trace_id, spanOf } = await newTrace()
+    const ids = { span_id: SPAN_ID.toUpperCase(), parent_span_id: PARENT_ID.toUpperCase() }
+    expect(await step(ids)).toMatchObject({ status: 202, body: { status: 'accepted', span_id: SPAN_ID } })
+    await step({ span_id: SPAN_ID, status: 'error' })
+    await org.ingest.post('/api/v1/observations', {
+      trace_id,
+      span_id: SPAN_ID.toUpperCase(),
+      type: 'state',
+      key: 'a',
+      data: 1,
+      timestamp: TIME,
+    })
+    expect(await spanOf(SPAN_ID.toUpperCase())).toMatchObject({
+      id: SPAN_ID,
+      parentSpanId: PARENT_ID,
+      status: 'error',
+      state: { a: 1 },
+    })
+  })
+
+  it.for([
+    ['small', { answer: 'Yes' }],
+    ['large', large('')],
+  ] as const)('404s for a trace that is not there, with %s values', async ([, output], { expect }) => {
+    const org = await newOrg()
+    const answer = await org.ingest.post('/api/v1/spans', aSpan({ output }))
+    expect(answer.status).toBe(404)
+    expect(answer.body.error).toBe('Trace not found')
+  })
+
+  it('404s for a trace of another project of the organization', async ({ expect }) => {
+    const { org, trace_id, read } = await newTrace()
+    const other = await addProject(org, 'other')
+    expect((await other.post('/api/v1/spans', aSpan({ trace_id }))).status).toBe(404)
+    expect((await read()).spans).toHaveLength(1)
+  })
+
+  it('takes an input and an output of the largest size at once, and refuses one byte more in either', async ({
+    expect,
+  }) => {
+    const { step, spanOf } = await newTrace()
+    const value = 'x'.repeat(MAX_OBSERVATION_BYTES - 2)
+    expect((await step({ span_id: SPAN_ID, input: value, output: value })).status).toBe(202)
+    const span = await spanOf(SPAN_ID)
+    expect([span.input === value, span.output === value, span.truncated]).toEqual([true, true, []])
+    for (const fields of [{ input: `${value}x` }, { output: `${value}x` }, { output: `${value}x`, step_id: 5 }]) {
+      const answer = await step({ span_id: SPAN_ID, ...fields })
+      expect(answer.status).toBe(413)
+      expect(answer.body.error).toBe('Observation data too large')
+    }
+  })
+})
+
+describe('a span that is sent again', () => {
+  it.for([
+    [
+      'replaces the fields that are sent',
+      { step_id: 'b', output: 2, status: 'error' },
+      { stepId: 'b', output: 2, status: 'error' },
+    ],
+    [
+      'keeps the fields that are not',
+      {},
+      { input: { a: 1 }, output: { b: 1 }, status: 'ok', durationMs: 5, parentSpanId: PARENT_ID },
+    ],
+    ['takes an explicit null for a value', { input: null, output: null }, { input: null, output: null }],
+    ['replaces an object as a whole', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
+    ['replaces its metadata as a whole', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
+    ['replaces its metadata with none', { metadata: {} }, { metadata: {} }],
+    [
+      'moves to another parent',
+      { parent_span_id: SPAN_ID.replace(/a$/, 'c') },
+      { parentSpanId: SPAN_ID.replace(/a$/, 'c') },
+    ],
+    ['moves in time', { timestamp: timeAfter(-5) }, { createdAt: timeAfter(-5) }],
+    ['may last no time', { duration_ms: 0 }, { durationMs: 0 }],
+    ['replaces a small value with a large one', { output: large('new') }, { output: large('new') }],
+  ] as const)('%s', async ([, fields, expected], { expect }) => {
+    const { step, spanOf } = await newTrace()
+    const first = {
+      span_id: SPAN_ID,
+      parent_span_id: PARENT_ID,
+      step_id: 'a',
+      input: { a: 1 },
+      output: { b: 1 },
+      metadata: { x: 1, y: { w: 1 } },
+      status: 'ok',
+      duration_ms: 5,
+    }
+    await step(first)
+    expect(
+      (await step({ span_id: SPAN_ID, input: undefined, output: undefined, step_id: 'a', ...fields })).status,
+    ).toBe(202)
+    expect(await spanOf(SPAN_ID)).toMatchObject(expected)
+  })
+
+  it('replaces a large value with a small one, and keeps a large one that it does not send', async ({ expect }) => {
+    const { step, spanOf } = await newTrace()
+    await step({ span_id: SPAN_ID, input: large('in'), output: large('out') })
+    await step({ span_id: SPAN_ID, input: undefined, output: 'small' })
+    expect(await spanOf(SPAN_ID)).toMatchObject({ input: large('in'), output: 'small' })
+    await step({ span_id: SPAN_ID, input: null, output: undefined })
+    expect(await spanOf(SPAN_ID)).toMatchObject({ input: null, output: 'small' })
+  })
+
+  it('is one, however often and however parallel', async ({ expect }) => {
+    const { step, read } = await newTrace()
+    const fields = { span_id: SPAN_ID, input: 1, output: large('same') }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => step(fields)))
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body.span_id}`))).toEqual(new Set([`202 ${SPAN_ID}`]))
+    expect((await read()).spans).toMatchObject([{}, { id: SPAN_ID, input: 1, output: large('same') }])
+  })
+
+  it('keeps all fields of parallel calls', async ({ expect }) => {
+    const { step, spanOf } = await newTrace()
+    const calls = [{ input: 'in' }, { output: 'out' }, { metadata: { a: 1 } }, { status: 'error' }, { duration_ms: 7 }]
+    await Promise.all(calls.map(call => step({ span_id: SPAN_ID, input: undefined, output: undefined, ...call })))
+    expect(await spanOf(SPAN_ID)).toMatchObject({
+      input: 'in',
+      output: 'out',
+      metadata: { a: 1 },
+      status: 'error',
+      durationMs: 7,
+    })
+  })
+})
+
+describe('the spans of a trace', () => {
+  it('are listed root first, then by time and id, however parallel they came', async ({ expect }) => {
+    const { step, read, id, org } = await newTrace()
+    const sent = Array.from({ length: 50 }, (_, index) => ({
+      span_id: crypto.randomUUID(),
+      // Several share a time.
+      timestamp: timeAfter((index * 7) % 10),
+    }))
+    await Promise.all(sent.map(step))
+    const [root, ...others] = (await read()).spans
+    const inOrder = sent
+      .map(({ span_id, timestamp }) => `${timestamp} ${span_id}`)
+      .sort()
+      .map(each => each.split(' ')[1])
+    expect(others.map((span: { id: string }) => span.id)).toEqual(inOrder)
+    expect(root.parentSpanId).toBeNull()
+    const [item] = (await org.read.get('/api/traces?projectSlug=support')).body.traces
+    expect(item).toMatchObject({ id, spanCount: 51 })
+    expect((await read()).spanCount).toBe(51)
+  })
+
+  it('hang under their parents, which may come later or never, and else under the root', async ({ expect }) => {
+    const { step, read, trace_id, org } = await newTrace()
+    const [child, parent, orphan, never, free] = Array.from({ length: 5 }, () => crypto.randomUUID())
+    await step({ span_id: child, parent_span_id: parent, timestamp: timeAfter(1) })
+    await step({ span_id: orphan, parent_span_id: never, timestamp: timeAfter(2) })
+    await step({ span_id: free, parent_span_id: null, timestamp: timeAfter(3) })
+    const tree = async () =>
+      (await read()).spans.map((span: { id: string; parentSpanId: string | null }) => [span.id, span.parentSpanId])
+    const root = await rootSpanUuid(org.project.id, trace_id)
+    const before = [
+      [root, null],
+      [child, parent],
+      [orphan, never],
+      [free, root],
+    ]
+    expect(await tree()).toEqual(before)
+    await step({ span_id: parent, parent_span_id: root, timestamp: timeAfter(4) })
+    expect(await tree()).toEqual([...before, [parent, root]])
+  })
+
+  it('may refer to each other in a circle, which is the client’s affair', async ({ expect }) => {
+    const { step, read } = await newTrace()
+    await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })
+    await step({ span_id: PARENT_ID, parent_span_id: SPAN_ID })
+    expect((await read()).spans).toHaveLength(3)
+  })
+})
+
+describe('the root span', () => {
+  it('can be given values by its computed id, and stays what its trace says', async ({ expect }) => {
+    const { org, trace_id, step, read, spanOf } = await newTrace()
+    const root = await rootSpanUuid(org.project.id, trace_id)
+    const prompt = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'Answer.' })
+    const answer = await step({
+      span_id: root.toUpperCase(),
+      parent_span_id: SPAN_ID,
+      step_id: 'another',
+      timestamp: timeAfter(99),
+      input: { a: 1 },
+      output: large('out'),
+      metadata: { b: 2 },
+      prompt_version_id: prompt.body.versionId,
+      status: 'error',
+      duration_ms: 3,
+    })
+    expect(answer).toMatchObject({ status: 202, body: { span_id: root } })
+    const { spans } = await read()
+    expect(spans).toHaveLength(1)
+    expect(spans[0]).toMatchObject({
+      id: root,
+      parentSpanId: null,
+      stepId: 'support-answer',
+      createdAt: TIME,
+      input: { a: 1 },
+      output: large('out'),
+      metadata: { b: 2 },
+      promptVersionId: prompt.body.versionId,
+      status: 'error',
+      durationMs: 3,
+    })
+    expect(await spanOf(root)).toMatchObject(spans[0])
+  })
+
+  it('takes observations that name it like those that name no span', async ({ expect }) => {
+    const { org, trace_id, observe, span } = await newTrace()
+    const root = await rootSpanUuid(org.project.id, trace_id)
+    await observe({ type: 'input', data: { a: 1 } })
+    await observe({ type: 'input', data: { b: 2 }, span_id: root, timestamp: timeAfter(1) })
+    expect((await span()).input).toEqual({ a: 1, b: 2 })
+  })
+
+  it('is no span that another trace may have', async ({ expect }) => {
+    const { org, trace_id } = await newTrace()
+    const other = aTrace()
+    await org.ingest.post('/api/v1/traces', other)
+    const root = await rootSpanUuid(org.project.id, trace_id)
+    const answer = await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id: root }))
+    expect(answer.status).toBe(409)
+  })
+})
+
+describe('observations fold over what a span was given:', () => {
+  const input = (data: unknown) => ({ type: 'input', data })
+  const output = (data: unknown) => ({ type: 'output', data })
+  const state = (key: string, data: unknown) => ({ type: 'state', key, data })
+
+  it.for([
+    [
+      'input objects merge, the observed fields winning',
+      { input: { a: 1, b: 1 } },
+      [input({ b: 2 }), input({ c: 3 })],
+      { input: { a: 1, b: 2, c: 3 } },
+    ],
+    [
+      'other inputs become a list that begins with the given one',
+      { input: 'a' },
+      [input({ b: 1 }), input(null)],
+      { input: ['a', { b: 1 }, null] },
+    ],
+    ['a given null is an input too', { input: null }, [input({ a: 1 })], { input: [null, { a: 1 }] }],
+    ['an input that was not given is none', {}, [input({ a: 1 })], { input: { a: 1 } }],
+    ['the observed output wins', { output: 'given' }, [output('observed')], { output: 'observed' }],
+    ['the last observed output wins', { output: 'given' }, [output(1), output(2)], { output: 2 }],
+    ['an observed null wins too', { output: 'given' }, [output(null)], { output: null }],
+    ['the given output stands alone', { output: 'given' }, [input(1), state('a', 1)], { output: 'given' }],
+    [
+      'state is by key, the last value winning',
+      {},
+      [state('a', 1), state('b', 1), state('a', 2)],
+      { state: { a: 2, b: 1 } },
+    ],
+    [
+      'large and small values alike',
+      { input: { a: large('a') } },
+      [input({ b: large('b') }), output(large('c'))],
+      { input: { a: large('a'), b: large('b') }, output: large('c') },
+    ],
+  ] as const)('%s', async ([, given, observations, expected], { expect }) => {
+    // The span's own time is later than the observations': it comes first all the same. It may also arrive last.
+    for (const arrival of ['first', 'last']) {
+      const { step, observe, spanOf } = await newTrace()
+      const send = () =>
+        step({ span_id: SPAN_ID, input: undefined, output: undefined, ...given, timestamp: timeAfter(99) })
+      if (arrival === 'first') await send()
+      for (const [index, fields] of observations.entries()) {
+        await observe({ span_id: SPAN_ID, timestamp: timeAfter(index), ...fields })
+      }
+      if (arrival === 'last') await send()
+      expect(await spanOf(SPAN_ID)).toMatchObject(expected)
+    }
+  })
+
+  it('an observation of one span is none of another’s', async ({ expect }) => {
+    const { step, observe, read, spanOf } = await newTrace()
+    await step({ span_id: SPAN_ID, input: undefined, output: undefined })
+    await step({ span_id: PARENT_ID, input: undefined, output: undefined, timestamp: timeAfter(1) })
+    await observe({ span_id: SPAN_ID, ...output('mine') })
+    await observe(output('the root’s'))
+    expect((await read()).spans.map((span: { output: unknown }) => span.output)).toEqual(['the root’s', 'mine', null])
+    expect((await spanOf(PARENT_ID)).output).toBeNull()
+  })
+
+  it('what came before its span joins it, feedback as well', async ({ expect }) => {
+    const { step, observe, give, read } = await newTrace()
+    await observe({ span_id: SPAN_ID, ...input(large('early')) })
+    await give({ span_id: SPAN_ID, comment: 'early' })
+    expect((await read()).spans).toHaveLength(1)
+    await step({ span_id: SPAN_ID, input: undefined })
+    const { spans, feedback } = await read()
+    expect(spans[1]).toMatchObject({ id: SPAN_ID, input: large('early') })
+    expect(feedback).toMatchObject([{ spanId: SPAN_ID, content: 'early' }])
+  })
+})
+
+describe('a span_id', () => {
+  it('409s on another trace of the organization, in any project, until its trace is deleted', async ({ expect }) => {
+    const { org, id, step, spanOf } = await newTrace()
+    const span_id = crypto.randomUUID()
+    await step({ span_id, output: 'first' })
+    const other = await addProject(org, 'other')
+    const traces = [aTrace(), aTrace()] as const
+    await org.ingest.post('/api/v1/traces', traces[0])
+    await other.post('/api/v1/traces', traces[1])
+    const sendTo = {
+      same: () => org.ingest.post('/api/v1/spans', aSpan({ trace_id: traces[0].trace_id, span_id })),
+      other: () => other.post('/api/v1/spans', aSpan({ trace_id: traces[1].trace_id, span_id })),
+    }
+    for (const answer of [await sendTo.same(), await sendTo.other()]) {
+      expect(answer.status).toBe(409)
+      expect(answer.body).toMatchObject({ code: 'conflict', details: [{ path: 'span_id' }] })
+    }
+    expect(await spanOf(span_id)).toMatchObject({ output: 'first', trace: { id } })
+    await org.owner.delete(`/api/traces/${id}`)
+    expect((await org.read.get(`/api/spans/${span_id}`)).status).toBe(404)
+    expect((await sendTo.other()).status).toBe(202)
+    expect((await sendTo.same()).status).toBe(409)
+    expect(await spanOf(span_id)).toMatchObject({ trace: { traceId: traces[1].trace_id } })
+  })
+
+  it('is another span’s in another organization', async ({ expect }) => {
+    const [mine, theirs] = [await newTrace(), await newTrace()]
+    expect((await mine.step({ span_id: SPAN_ID, output: 'mine' })).status).toBe(202)
+    expect((await theirs.step({ span_id: SPAN_ID, output: 'theirs' })).status).toBe(202)
+    await mine.observe({ span_id: SPAN_ID, type: 'state', key: 'a', data: 'mine' })
+    expect(await mine.spanOf(SPAN_ID)).toMatchObject({ output: 'mine', state: { a: 'mine' }, trace: { id: mine.id } })
+    expect(await theirs.spanOf(SPAN_ID)).toMatchObject({ output: 'theirs', state: {}, trace: { id: theirs.id } })
+    await mine.org.owner.delete(`/api/traces/${mine.id}`)
+    expect(await theirs.spanOf(SPAN_ID)).toMatchObject({ output: 'theirs' })
+    expect((await mine.org.read.get(`/api/spans/${SPAN_ID}`)).status).toBe(403)
+  })
+
+  it('is given to one of the traces that claim it at once', async ({ expect }) => {
+    const org = await newOrg()
+    const traces = Array.from({ length: 10 }, () => aTrace())
+    for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)
+    const answers = await Promise.all(
+      traces.map(({ trace_id }) => org.ingest.post('/api/v1/spans', aSpan({ trace_id, span_id: SPAN_ID }))),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 9 }, () => 409)])
+    const { results } = await env.DB.prepare(
+      'select 1 from spans s join traces t on t.key = s.trace_key where s.id = ? and t.organization_key = (select key from organizations where id = ?)',
+    )
+      .bind(SPAN_ID, org.id)
+      .all()
+    expect(results).toHaveLength(1)
+  })
+})
+
+describe('a prompt_version_id', () => {
+  it.for(['unknown', 'of a knowledge doc', 'of another project', 'of another organization', 'a prompt’s own id'])(
+    '422s when it is %s, and nothing is stored',
+    async (kind, { expect }) => {
+      const { org, step, read } = await newTrace()
+      await addProject(org, 'other')
+      const stranger = await newOrg()
+      const prompt = (projectSlug: string) => ({ projectSlug, stepId: 'a', content: 'Answer.' })
+      const mine = (await org.owner.post('/api/prompts', prompt('support'))).body
+      const doc = { projectSlug: 'support', slug: 'a', title: 'A', content: 'Text' }
+      const made: Record<string, string> = {
+        unknown: crypto.randomUUID(),
+        'of a knowledge doc': (await org.owner.post('/api/knowledge-docs', doc)).body.versionId,
+        'of another project': (await org.owner.post('/api/prompts', prompt('other'))).body.versionId,
+        'of another organization': (await stranger.owner.post('/api/prompts', prompt('support'))).body.versionId,
+        'a prompt’s own id': mine.id,
+      }
+      await step({ span_id: PARENT_ID, output: 'before', prompt_version_id: mine.versionId })
+      const before = await read()
+      await scheduler.wait(3)
+      for (const span_id of [SPAN_ID, PARENT_ID]) {
+        const answer = await step({ span_id, output: large('new'), prompt_version_id: made[kind] })
+        expect(answer.status).toBe(422)
+        expect(answer.body).toMatchObject({ code: 'unprocessable', details: [{ path: 'prompt_version_id' }] })
+      }
+      expect(await read()).toEqual(before)
+    },
+  )
+
+  it('may be of any version of the project’s prompts, active or not, and stays when it is not sent again', async ({
+    expect,
+  }) => {
+    const { org, step, spanOf } = await newTrace()
+    const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
+    await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'v2' })
+    expect((await step({ span_id: SPAN_ID, prompt_version_id: prompt.versionId.toUpperCase() })).status).toBe(202)
+    await step({ span_id: SPAN_ID })
+    expect((await spanOf(SPAN_ID)).promptVersionId).toBe(prompt.versionId)
+  })
+
+  it('is not blamed for a trace that came a moment too late', async ({ expect }) => {
+    const org = await newOrg()
+    const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
+    for (const output of ['small', large('')]) {
+      const trace = aTrace()
+      await org.bearer().post('/api/v1/spans', aSpan())
+      let isFirst = true
+      const bindings = wrapBindings(async (binding, call) => {
+        const result = await call()
+        if (binding === 'DB' && isFirst) {
+          isFirst = false
+          await org.ingest.post('/api/v1/traces', trace)
+        }
+        return result
+      })
+      const span = aSpan({ trace_id: trace.trace_id, output, prompt_version_id: prompt.versionId })
+      expect((await org.bearer(bindings).post('/api/v1/spans', span)).status).toBe(404)
+      expect((await org.ingest.post('/api/v1/spans', span)).status).toBe(202)
+    }
+  })
+})
+
+describe('the etag of a span', () => {
+  it.for([
+    ['stays when the same output is sent again', { output: 'a' }, 'stays'],
+    [
+      'stays when only other fields are sent',
+      { output: undefined, input: 2, metadata: { a: 1 }, status: 'error' },
+      'stays',
+    ],
+    ['changes with another output', { output: 'b' }, 'changes'],
+    ['changes when the output becomes null', { output: null }, 'changes'],
+    ['changes with a large output', { output: large('b') }, 'changes'],
+    ['changes with an observed output', { type: 'output', data: 'b' }, 'changes'],
+    ['stays with an observed input', { type: 'input', data: 'b' }, 'stays'],
+    ['stays with an observed state', { type: 'state', key: 'output', data: 'b' }, 'stays'],
+  ] as const)('%s', async ([, fields, what], { expect }) => {
+    const { step, observe, spanOf } = await newTrace()
+    await step({ span_id: SPAN_ID, output: 'a' })
+    const { etag } = await spanOf(SPAN_ID)
+    expect(etag).toMatch(/^"[!#-~]+"$/)
+    await ('type' in fields ? observe : step)({ span_id: SPAN_ID, ...fields })
+    const now = await spanOf(SPAN_ID)
+    expect(now.etag === etag).toBe(what === 'stays')
+  })
+
+  it.for([
+    ['stays when the same large output is sent again, as a retry does', large('a'), 'stays'],
+    ['changes with a large output that begins alike', large('b'), 'changes'],
+  ] as const)('%s', async ([, output, what], { expect }) => {
+    const { step, spanOf } = await newTrace()
+    await step({ span_id: SPAN_ID, output: large('a') })
+    const { etag } = await spanOf(SPAN_ID)
+    await step({ span_id: SPAN_ID, output })
+    expect((await spanOf(SPAN_ID)).etag === etag).toBe(what === 'stays')
+  })
+
+  it('is that of the observed output, whatever is given to the span or observed earlier', async ({ expect }) => {
+    const { step, observe, spanOf, read } = await newTrace()
+    await step({ span_id: SPAN_ID, output: 'given' })
+    const winning = { span_id: SPAN_ID, type: 'output', data: 'observed', observation_id: crypto.randomUUID() }
+    await observe({ ...winning, timestamp: timeAfter(9) })
+    const { etag } = await spanOf(SPAN_ID)
+    await step({ span_id: SPAN_ID, output: 'given later' })
+    await observe({ span_id: SPAN_ID, type: 'output', data: 'earlier', timestamp: timeAfter(1) })
+    await observe({ ...winning, data: 'ignored', timestamp: timeAfter(99) })
+    expect(await spanOf(SPAN_ID)).toMatchObject({ output: 'observed', etag })
+    expect((await read()).spans[1].etag).toBe(etag)
+  })
+
+  it('is the root’s as well', async ({ expect }) => {
+    const { org, trace_id, step, span } = await newTrace()
+    const span_id = await rootSpanUuid(org.project.id, trace_id)
+    const etags = [(await span()).etag]
+    for (const output of ['a', 'a', 'b']) {
+      await step({ span_id, output })
+      etags.push((await span()).etag)
+    }
+    expect(etags[1]).not.toBe(etags[0])
+    expect(etags[2]).toBe(etags[1])
+    expect(etags[3]).not.toBe(etags[2])
+  })
+})
+
+describe('a span has something to review', () => {
+  type Call = ['span' | 'observation', object]
+  const given = (output?: unknown): Call => ['span', { output }]
+  const observed = (data: unknown, type = 'output'): Call => ['observation', { type, data, key: 'a' }]
+
+  it.for([
+    ['given an output', [given('a')], 1],
+    ['given a large output', [given(large('a'))], 1],
+    ['given a false output', [given(false)], 1],
+    ['given null', [given(null)], 0],
+    ['given none', [given()], 0],
+    ['given none, then one', [given(), given('a')], 1],
+    ['given one, then none', [given('a'), given()], 1],
+    ['observed after it came', [given(), observed('a')], 1],
+    ['observed before it came', [observed('a'), given()], 1],
+    ['observed large before it came', [observed(large('a')), given()], 1],
+    ['observed before it came, with null given', [observed('a'), given(null)], 1],
+    ['observed before it came twice', [observed('a'), given(), given()], 1],
+    ['observed as null only, before', [observed(null), given()], 0],
+    ['observed as null only, after', [given(), observed(null)], 0],
+    ['observed as an input and a state', [observed('a', 'input'), given(), observed('a', 'state')], 0],
+  ] as const)('%s', async ([, calls, hasOutput], { expect }) => {
+    const { step, observe, org } = await newTrace()
+    for (const [kind, fields] of calls) await (kind === 'span' ? step : observe)({ span_id: SPAN_ID, ...fields })
+    const row = await env.DB.prepare(
+      'select s.has_output from spans s join traces t on t.key = s.trace_key join organizations o on o.key = t.organization_key where s.id = ? and o.id = ?',
+    )
+      .bind(SPAN_ID, org.id)
+      .first()
+    expect(row?.has_output).toBe(hasOutput)
+  })
+})
+
+describe('large values of a span', () => {
+  const objectsOf = async (org: Org) => (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length
+
+  it('share one object', async ({ expect }) => {
+    const { org, trace_id, spanOf } = await newTrace()
+    const { bindings, counts } = countingBindings()
+    const span = aSpan({ trace_id, span_id: SPAN_ID, input: { a: large('😀') }, output: large('out') })
+    expect((await org.bearer(bindings).post('/api/v1/spans', span)).status).toBe(202)
+    expect(counts.r2Calls).toBe(1)
+    expect(await objectsOf(org)).toBe(1)
+    expect(await spanOf(SPAN_ID)).toMatchObject({ input: { a: large('😀') }, output: large('out') })
+  })
+
+  it('find no trace where theirs was deleted while they were on their way, though one was created anew', async ({
+    expect,
+  }) => {
+    const { org, trace_id, id, read } = await newTrace()
+    let isFirst = true
+    const bindings = wrapBindings(async (binding, call) => {
+      const result = await call()
+      if (binding === 'PAYLOADS' && isFirst) {
+        isFirst = false
+        await org.owner.delete(`/api/traces/${id}`)
+        await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+      }
+      return result
+    })
+    const span = aSpan({ trace_id, output: large('') })
+    expect((await org.bearer(bindings).post('/api/v1/spans', span)).status).toBe(404)
+    expect((await read()).spans).toHaveLength(1)
+    expect((await org.ingest.post('/api/v1/spans', span)).status).toBe(202)
+  })
+})
+
+describe('the updatedAt of a trace', () => {
+  it.for([
+    ['moves with a span', 'span', {}, true],
+    ['moves with a span that is sent again', 'span', { span_id: SPAN_ID }, true],
+    ['stays with a span that is refused', 'span', { prompt_version_id: SPAN_ID }, false],
+    [
+      'stays with a span that is sent again and refused',
+      'span',
+      { span_id: SPAN_ID, prompt_version_id: SPAN_ID },
+      false,
+    ],
+    ['moves with feedback', 'feedback', { comment: 'a' }, true],
+    ['stays with an output', 'observation', { type: 'output' }, false],
+    ['stays with an output of a span', 'observation', { type: 'output', span_id: SPAN_ID }, false],
+    ['stays with an input', 'observation', { type: 'input' }, false],
+  ] as const)('%s', async ([, kind, fields, moves], { expect }) => {
+    const { step, give, observe, read, org, id } = await newTrace()
+    await step({ span_id: SPAN_ID })
+    const { updatedAt } = await read()
+    await scheduler.wait(5)
+    await { span: step, feedback: give, observation: observe }[kind](fields)
+    const now = (await read()).updatedAt
+    expect(now > updatedAt).toBe(moves)
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id, updatedAt: now }])
+  })
+
+  it('stays that of each trace when a span is refused as another one’s', async ({ expect }) => {
+    const { step, read, org } = await newTrace()
+    await step({ span_id: SPAN_ID })
+    const other = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', other)).body
+    const updatedAt = async () => [(await read()).updatedAt, (await org.read.get(`/api/traces/${id}`)).body.updatedAt]
+    const before = await updatedAt()
+    await scheduler.wait(5)
+    await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id: SPAN_ID }))
+    expect(await updatedAt()).toEqual(before)
+  })
+})
+
+describe('a fault of D1', () => {
+  const calls = {
+    span: ['/api/v1/spans', { span_id: SPAN_ID, step_id: 'a', output: { a: 1 } }, 202],
+    'large span': ['/api/v1/spans', { span_id: SPAN_ID, step_id: 'a', output: { a: large('') } }, 202],
+    'refused span': ['/api/v1/spans', { span_id: SPAN_ID, step_id: 'a', prompt_version_id: SPAN_ID }, 422],
+    feedback: [
+      '/api/v1/feedback',
+      { feedback_id: 'one', comment: 'a\u0000b', labeller: { email: 'ada@example.com' } },
+      201,
+    ],
+  } as const
+  const cases = (Object.keys(calls) as (keyof typeof calls)[]).flatMap(kind =>
+    (['before', 'after'] as const).map(when => [kind, when] as const),
+  )
+
+  it.for(cases)('that passes is not seen by a %s, %s the commit', async ([kind, when], { expect }) => {
+    const { org, trace_id, read } = await newTrace()
+    const [path, fields, status] = calls[kind]
+    await org.bearer().post(path, {})
+    for (let nth = 1; nth <= 4; nth++) {
+      const wanted = kind === 'feedback' && nth > 1 ? 200 : status
+      let calls = 0
+      const flaky = wrapBindings(async (binding, call) => {
+        if (binding !== 'DB' || ++calls !== nth) return call()
+        if (when === 'after') await call()
+        throw new Error(LOST)
+      })
+      const answer = await org.bearer(flaky).post(path, { trace_id, timestamp: TIME, ...fields })
+      expect(answer.status).toBe(wanted)
+    }
+    const { spans, feedback } = await read()
+    expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])
+    if (kind === 'feedback') expect(feedback[0].content).toBe('a\u0000b')
+  })
+
+  it.for(cases)(
+    'that stays is a 503 to a %s, %s the commit, and the retry has one effect',
+    async ([kind, when], { expect }) => {
+      const { org, trace_id, read } = await newTrace()
+      const [path, fields, status] = calls[kind]
+      const body = { trace_id, timestamp: TIME, ...fields }
+      const down = wrapBindings(failing('DB', OVERLOADED, 9, when))
+      const failed = await org.bearer(down).post(path, body)
+      expect(failed.status).toBe(503)
+      expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      const retried = await org.ingest.post(path, body)
+      // Feedback whose first reply was lost is there already.
+      expect(retried.status).toBe(kind === 'feedback' && when === 'after' ? 200 : status)
+      const { spans, feedback } = await read()
+      expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])
+    },
+  )
+})

@@ -1,0 +1,286 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, it, vi } from 'vitest'
+import { answer } from '../../src/app.ts'
+import {
+  INLINE_BYTES,
+  MAX_BATCH_EVENTS,
+  MAX_CORRECTION_BYTES,
+  MAX_DETAIL_BYTES,
+  MAX_DETAIL_FEEDBACK_BYTES,
+  MAX_DETAIL_OBJECTS,
+  MAX_OBSERVATION_BYTES,
+  PREVIEW_BYTES,
+} from '../../src/limits.ts'
+import { event, resultsOf } from '../support/batch.ts'
+import { countingBindings } from '../support/bindings.ts'
+import { anObservation, TIME, timeAfter } from '../support/builders.ts'
+import type { Org } from '../support/org.ts'
+import { newTrace } from '../support/trace.ts'
+
+// Much data takes its time on a busy machine.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
+
+const uuid = () => crypto.randomUUID()
+const large = (text: string) => `${'x'.repeat(2 * INLINE_BYTES)} ${text}`
+const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).byteLength
+
+const preview = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}?payloads=preview`)).body
+
+/** The response of a GET, its body not read. */
+async function respond(org: Org, path: string): Promise<Response> {
+  const context = createExecutionContext()
+  const headers = { 'x-api-key': org.ownerKey }
+  const response = await answer(new Request(`https://countersign.test${path}`, { headers }), env, context)
+  await waitOnExecutionContext(context)
+  return response
+}
+
+describe('a value reads the same wherever it lies:', () => {
+  const fields = ['span input', 'span output', 'input', 'output', 'state'] as const
+  const sizes = [INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES]
+  const texts = [
+    ['ASCII', 'x'],
+    ['escapes', '"'],
+    ['3-byte UTF-8', '鍵'],
+    ['4-byte UTF-8', '😀'],
+  ] as const
+
+  it.for(fields.flatMap(field => texts.map(([name, text]) => [field, name, text] as const)))(
+    'a %s in %s, around the size at which it moves to R2',
+    async ([field, , text], { expect }) => {
+      const { org, step, observe, spanOf, read, id } = await newTrace()
+      const objects = []
+      for (const size of sizes) {
+        const value = { '': text.repeat(Math.floor((size - 16) / (bytesOf(text) - 2))), pad: '' }
+        value.pad = 'x'.repeat(size - bytesOf(value))
+        expect(bytesOf(value)).toBe(size)
+        const span_id = uuid()
+        const [kind = '', name = ''] = field.split(' ')
+        await step({ span_id, input: undefined, output: undefined, ...(kind === 'span' && { [name]: value }) })
+        if (kind !== 'span') await observe({ span_id, type: kind, key: 'input', data: value })
+        const span = await spanOf(span_id)
+        const shown = field === 'state' ? span.state.input : span[name || kind]
+        expect(JSON.stringify(shown)).toBe(JSON.stringify(value))
+        expect(span.truncated).toEqual([])
+        objects.push((await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length)
+      }
+      expect(objects).toEqual([0, 0, 1, 2])
+      expect((await read()).spans).toHaveLength(1 + sizes.length)
+      expect((await preview(org, id)).spans.map(({ truncated }: { truncated: string[] }) => truncated.length)).toEqual([
+        0, 1, 1, 1, 1,
+      ])
+    },
+  )
+})
+
+describe('a preview', () => {
+  it.for<[name: string, value: unknown, shown: unknown, isCut: boolean]>([
+    ['a short text', 'short', 'short', false],
+    ['null', null, null, false],
+    ['a number', 1.5, 1.5, false],
+    ['a text of 256 bytes', 'x'.repeat(256), 'x'.repeat(256), false],
+    ['a text of 257 bytes, cut', 'x'.repeat(257), 'x'.repeat(256), true],
+    ['a text of 256 bytes in 2-byte characters', 'é'.repeat(128), 'é'.repeat(128), false],
+    ['a text of 2-byte characters, no character cut in two', `x${'é'.repeat(128)}`, `x${'é'.repeat(127)}`, true],
+    ['a text of 4-byte characters, no character cut in two', `xx${'😀'.repeat(99)}`, `xx${'😀'.repeat(63)}`, true],
+    [
+      'long texts in a list',
+      ['a', 'x'.repeat(300), ['y'.repeat(300)]],
+      ['a', 'x'.repeat(256), ['y'.repeat(256)]],
+      true,
+    ],
+    ['a long text in an object', { a: { b: 'x'.repeat(300), c: 1 } }, { a: { b: 'x'.repeat(256), c: 1 } }, true],
+    ['a long list of short texts', Array(500).fill('short'), Array(500).fill('short'), false],
+    ['a long field name', { ['x'.repeat(300)]: 1 }, { ['x'.repeat(300)]: 1 }, false],
+    ['an object in R2 as the beginning of its JSON', { a: large('') }, `{"a":"${'x'.repeat(250)}`, true],
+    ['a text in R2 as the beginning of its JSON', large(''), `"${'x'.repeat(255)}`, true],
+    ['a list in R2 as the beginning of its JSON', Array(9000).fill(1), `[${'1,'.repeat(127)}1`, true],
+    ['4-byte characters in R2, none cut in two', '😀'.repeat(9000), `"${'😀'.repeat(63)}`, true],
+    ['half a surrogate pair in R2, spelled out', `\ud800${large('')}`, `"\\ud800${'x'.repeat(249)}`, true],
+  ])('shows %s', async ([, value, shown, isCut], { expect }) => {
+    const { org, id, step, observe } = await newTrace()
+    const span_id = uuid()
+    await step({ span_id, input: value, output: value })
+    await observe({ type: 'output', data: value })
+    await observe({ type: 'state', key: 'a.b', data: value })
+    const { spans } = await preview(org, id)
+    expect(spans).toMatchObject([
+      { output: shown, state: { 'a.b': shown }, truncated: isCut ? ['output', 'state.a.b'] : [] },
+      { id: span_id, input: shown, output: shown, truncated: isCut ? ['input', 'output'] : [] },
+    ])
+    const full = (await org.read.get(`/api/traces/${id}?payloads=full`)).body
+    expect(full.spans).toMatchObject([
+      { output: value, truncated: [] },
+      { input: value, output: value, truncated: [] },
+    ])
+  })
+
+  it('of several inputs is one, cut where one of them is', async ({ expect }) => {
+    const { org, id, observe } = await newTrace()
+    await observe({ type: 'input', data: { a: 'x'.repeat(300) } })
+    await observe({ type: 'input', data: { b: 1 }, timestamp: timeAfter(1) })
+    const shown = { input: { a: 'x'.repeat(256), b: 1 }, truncated: ['input'] }
+    expect((await preview(org, id)).spans).toMatchObject([shown])
+    // Of a value in R2 it cannot tell that it is an object.
+    await observe({ type: 'input', data: { c: large('') }, timestamp: timeAfter(2) })
+    expect((await preview(org, id)).spans[0]).toMatchObject({
+      input: [{ a: 'x'.repeat(256) }, { b: 1 }, `{"c":"${'x'.repeat(250)}`],
+      truncated: ['input'],
+    })
+  })
+
+  it('is one round trip and no read of R2, and the rest of the trace as it is', async ({ expect }) => {
+    const { org, id, observe, give, read } = await newTrace()
+    await observe({ type: 'output', data: large('') })
+    await give({ comment: 'x'.repeat(300), correction: { a: 'y'.repeat(300) } })
+    const { spans: _, ...full } = await read()
+    await org.bearer().get('/api/projects')
+    const { bindings, counts } = countingBindings()
+    const { spans, ...shown } = (await org.bearer(bindings).get(`/api/traces/${id}?payloads=preview`)).body
+    expect(counts).toMatchObject({ d1RoundTrips: 1, r2Calls: 0 })
+    expect(shown).toEqual(full)
+    expect(spans).toHaveLength(1)
+  })
+
+  it('has no other mode', async ({ expect }) => {
+    const { org, id } = await newTrace()
+    for (const mode of ['none', '', 'FULL']) {
+      const { status, body } = await org.read.get(`/api/traces/${id}?payloads=${mode}`)
+      expect([status, body.details[0].path]).toEqual([400, 'payloads'])
+    }
+  })
+})
+
+describe('a full detail', () => {
+  it(`fetches ${MAX_DETAIL_OBJECTS} values and shows the rest as previews, which their span has in full`, async ({
+    expect,
+  }) => {
+    const { org, trace_id, id, step, observe, spanOf } = await newTrace()
+    const value = (index: number) => `${index} ${'x'.repeat(INLINE_BYTES)}`
+    const indexes = Array.from({ length: MAX_BATCH_EVENTS }, (_, index) => index)
+    const state = (index: number) => ({
+      trace_id,
+      type: 'state',
+      key: `k${index}`,
+      data: value(index),
+      timestamp: TIME,
+    })
+    await resultsOf(
+      org,
+      indexes.map(index => event('observation', state(index))),
+    )
+    const span_id = uuid()
+    await step({ span_id, input: 'inline', output: undefined })
+    await observe({ span_id, ...state(5000) })
+    await org.bearer().get('/api/projects')
+    const { bindings, counts } = countingBindings()
+    const { spans } = (await org.bearer(bindings).get(`/api/traces/${id}`)).body
+    // What came in one batch lies in one object, and is fetched in one read.
+    expect(counts).toMatchObject({ d1RoundTrips: 1, r2Calls: 1 })
+    expect(spans[0].truncated).toEqual([])
+    expect(indexes.every(index => spans[0].state[`k${index}`] === value(index))).toBe(true)
+    expect(spans[1]).toMatchObject({ input: 'inline', truncated: ['state.k5000'] })
+    expect(spans[1].state.k5000).toBe(JSON.stringify(value(5000)).slice(0, PREVIEW_BYTES))
+    expect(await spanOf(span_id)).toMatchObject({ state: { k5000: value(5000) }, truncated: [] })
+  })
+
+  it('gives 32 MiB and shows the rest as previews, which their spans have in full', async ({ expect }) => {
+    const { step, read, spanOf } = await newTrace()
+    const value = 'x'.repeat(MAX_OBSERVATION_BYTES - 2)
+    const ids = Array.from({ length: 4 }, uuid)
+    for (const [index, span_id] of ids.entries()) {
+      await step({ span_id, input: value, output: value, metadata: { index }, timestamp: timeAfter(index) })
+    }
+    const { spans } = await read()
+    const whole = Math.floor(MAX_DETAIL_BYTES / MAX_OBSERVATION_BYTES)
+    const shown: string[] = spans
+      .slice(1)
+      .flatMap((span: { input: string; output: string }) => [span.input, span.output])
+    expect(shown.map(each => each === value)).toEqual(shown.map((_, index) => index < whole))
+    expect(new Set(shown.slice(whole))).toEqual(new Set([`"${value.slice(0, PREVIEW_BYTES - 1)}`]))
+    const truncated = spans.map((span: { truncated: string[] }) => span.truncated)
+    expect(truncated).toEqual([[], [], [], [], ['input', 'output']])
+    const last = await spanOf(ids[3] ?? '')
+    expect([last.input === value, last.output === value, last.truncated]).toEqual([true, true, []])
+  })
+
+  it('gives 32 MiB of small values too, and shows the rest as previews', async ({ expect }) => {
+    const { id, read, spanOf } = await newTrace()
+    const count = 4400
+    await env.DB.prepare(
+      `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
+       insert into observations
+       select (select key from traces where id = ?2 and deleted_at is null), printf('00000000-0000-4000-8000-%012d', i),
+         null, 'state', 'k' || i, '"' || i || ' ' || substr(hex(zeroblob(4096)), 1, 8000) || '"', null, 0, 0
+       from n`,
+    )
+      .bind(count, id)
+      .run()
+    const [root] = (await read()).spans
+    const { state, truncated } = root
+    const values: [string, string][] = Object.entries(state)
+    expect(values).toHaveLength(count)
+    const isWhole = ([key, value]: [string, string]) => value === `${key.slice(1)} ${'0'.repeat(8000)}`
+    expect(values.filter(value => !isWhole(value)).map(([key]) => `state.${key}`)).toEqual(truncated)
+    expect(truncated.length).toBeGreaterThan(count - MAX_DETAIL_BYTES / 8000)
+    expect(truncated.length).toBeLessThan(count - MAX_DETAIL_BYTES / 8010 + 10)
+    for (const [key, value] of values.slice(-3))
+      expect(value).toBe(`"${key.slice(1)} ${'0'.repeat(300)}`.slice(0, PREVIEW_BYTES))
+    // A span on its own has the same limit.
+    expect((await spanOf(root.id)).truncated).toHaveLength(truncated.length)
+  })
+
+  it('gives 4 MiB of comments and corrections, and of the rest the beginnings', async ({ expect }) => {
+    const { org, trace_id, read } = await newTrace()
+    const correction = { a: 'x'.repeat(MAX_CORRECTION_BYTES - 8) }
+    const comment = 'y'.repeat(1000)
+    const count = Math.ceil(MAX_DETAIL_FEEDBACK_BYTES / MAX_CORRECTION_BYTES) + 4
+    const events = Array.from({ length: count }, (_, index) =>
+      event('feedback', { trace_id, feedback_id: `${index}`, correction, comment, timestamp: timeAfter(index) }),
+    )
+    expect((await resultsOf(org, events)).every(({ status }) => status === 201)).toBe(true)
+    const { feedback } = await read()
+    expect(feedback).toHaveLength(count)
+    const isWhole = (each: { truncated: string[] }) => each.truncated.length === 0
+    expect(feedback.filter(isWhole)).toHaveLength(Math.floor(MAX_DETAIL_FEEDBACK_BYTES / (MAX_CORRECTION_BYTES + 1000)))
+    for (const each of feedback) {
+      const cut = { content: comment.slice(0, PREVIEW_BYTES), correction: null, truncated: ['content', 'correction'] }
+      expect(each).toMatchObject(isWhole(each) ? { content: comment, correction } : cut)
+    }
+  })
+})
+
+describe('a big answer', () => {
+  it('is sent in pieces as the client takes them, and is the same JSON', async ({ expect }) => {
+    const { org, trace_id, id } = await newTrace()
+    const values = Array.from({ length: 300 }, (_, index) => `${index} 😀"\\ ${'é'.repeat(INLINE_BYTES)}`)
+    await resultsOf(
+      org,
+      values.map((data, index) =>
+        event('observation', anObservation({ trace_id, type: 'state', key: `k${index}`, data })),
+      ),
+    )
+    const { body, headers } = await respond(org, `/api/traces/${id}`)
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const sizes: number[] = []
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+    let text = ''
+    for await (const chunk of body ?? []) {
+      sizes.push(chunk.byteLength)
+      text += decoder.decode(chunk, { stream: true })
+    }
+    expect(Object.values(JSON.parse(text).spans[0].state)).toEqual(values)
+    expect(Math.max(...sizes)).toBeLessThan(256 * 1024)
+    expect(sizes.length).toBeGreaterThan(10)
+  })
+
+  it('may be left off in the middle', async ({ expect }) => {
+    const { org, id, step } = await newTrace()
+    await step({ input: 'x'.repeat(MAX_OBSERVATION_BYTES - 2), output: 'y' })
+    const reader = (await respond(org, `/api/traces/${id}`)).body?.getReader()
+    expect((await reader?.read())?.done).toBe(false)
+    await reader?.cancel()
+    expect((await reader?.read())?.done).toBe(true)
+  })
+})

@@ -1,0 +1,81 @@
+import { beforeAll, describe, it } from 'vitest'
+import { PROBED_TRACES } from '../../src/limits.ts'
+import { rowsReadBy } from '../support/bindings.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { manyTraces } from '../support/traces.ts'
+
+const COUNT = 8000
+/** Three traces of all that are there. */
+const RARE = [10, 4000, 7999]
+
+let org: Org
+beforeAll(async () => {
+  org = await newOrg()
+  await manyTraces(org, COUNT, place => ({
+    name: RARE.includes(place) ? 'rare' : 'common',
+    fields: {
+      common: '1',
+      // What a guess by the look of a filter would start from.
+      group_id: 'everyone',
+      region: 'a value that is long and that every trace has all the same',
+      ...(RARE.includes(place) && { rare: '1' }),
+      ...(place % 2 === 0 && { even: '1' }),
+      ...(place > COUNT - 5 && { oldest: '1' }),
+    },
+  }))
+  await org.bearer().get('/api/projects')
+})
+
+const REGION = `region=${encodeURIComponent('a value that is long and that every trace has all the same')}`
+/** Each field is counted up to a limit, once to tell the path and once to tell the value of the rarest. */
+const probes = (fields: number) => 2 * (PROBED_TRACES + 1) * fields
+
+const searched = (query: string) => `/api/v1/traces/search?${query}&limit=100`
+const listed = (query: string) =>
+  `/api/traces?projectSlug=support&limit=200&${query
+    .split('&')
+    .map(filter => `metadata.${filter}`)
+    .join('&')}`
+
+describe.for([
+  ['a search', searched],
+  ['the list', listed],
+] as const)('%s by several metadata fields', ([, pathOf]) => {
+  it.for([
+    ['a rare and a common one', ['rare=1', 'common=1'], 3, 1],
+    ['a rare one and a conversation’s', ['rare=1', 'group_id=everyone'], 3, 1],
+    ['a rare one and a long one', ['rare=1', REGION], 3, 1],
+    ['one that no trace has and a common one', ['rare=2', 'common=1'], 0, 1],
+    ['the oldest few and all the common ones', ['oldest=1', 'common=1', 'group_id=everyone', REGION], 5, 3],
+  ] as const)('reads few rows whichever is given first: %s', async ([, filters, count, common], { expect }) => {
+    for (const query of [filters.join('&'), filters.toReversed().join('&')]) {
+      expect((await org.ingest.get(pathOf(query))).body.traces).toHaveLength(count)
+      const rows = await rowsReadBy(bindings => org.bearer(bindings).get(pathOf(query)))
+      expect(rows).toBeGreaterThan(0)
+      expect(rows).toBeLessThan(probes(common) + 100)
+    }
+  })
+})
+
+describe('a search', () => {
+  it.for([
+    ['a rare field', 'rare=1', 30],
+    ['a common field', 'common=1', 5 * 100],
+    ['a name that few have, and a rare field', 'name=rare&rare=1', 30],
+    ['a name that all have', 'name=common', 5 * 100],
+    ['a status that all have', 'status=running', 5 * 100],
+    ['a field that no trace has', 'none=1', 10],
+    ['two fields that many have', 'common=1&even=1', probes(2) + 10 * 200],
+  ] as const)('reads about as many rows as it answers: %s', async ([, query, most], { expect }) => {
+    const rows = await rowsReadBy(bindings => org.bearer(bindings).get(searched(query)))
+    expect(rows).toBeLessThan(most)
+  })
+
+  it('by a name that few have reads a row of the index for each trace, and no trace that it does not return', async ({
+    expect,
+  }) => {
+    expect((await org.ingest.get(searched('name=rare'))).body.count).toBe(RARE.length)
+    const rows = await rowsReadBy(bindings => org.bearer(bindings).get(searched('name=rare')))
+    expect(rows).toBeLessThan(COUNT + 100)
+  })
+})

@@ -1,0 +1,57 @@
+import { env } from 'cloudflare:workers'
+import { newKeys } from '../../src/domain/ids.ts'
+import { TIME } from './builders.ts'
+import type { Org } from './org.ts'
+
+/** What makes one of many traces different; `fields` are searchable as metadata would be. */
+interface Different {
+  name: string
+  fields: Record<string, string>
+}
+
+/**
+ * Puts many traces into a tenant's project at once, past the interface, a millisecond apart. Returns their ids, newest
+ * first; `differenceOf` is given a trace's place in that order, from 1 on.
+ */
+export async function manyTraces(
+  org: Org,
+  count: number,
+  differenceOf: (place: number) => Different,
+): Promise<string[]> {
+  const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
+    .bind(org.project.id)
+    .first<{ key: number; organization_key: number }>()
+  const [firstKey = 0] = newKeys(Date.now(), 1)
+  const traces = Array.from({ length: count }, (_, index) => {
+    const { name, fields } = differenceOf(index + 1)
+    return {
+      key: firstKey + index,
+      id: crypto.randomUUID(),
+      rootId: crypto.randomUUID(),
+      name,
+      timestamp: Date.parse(TIME) + count - index,
+      fields,
+    }
+  })
+  const rows = JSON.stringify(traces)
+  const scope = `cross join (select ? as project_key, ? as organization_key) as scope`
+  const bound = [rows, project?.key, project?.organization_key] as const
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into traces select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
+         'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', 'running', t.value ->> 'timestamp',
+         null, '{}', '[]', '', 0, 0, null, null
+       from json_each(?) as t ${scope}`,
+    ).bind(...bound),
+    env.DB.prepare(
+      `insert into spans (id, trace_key, is_root, step_id, timestamp)
+       select t.value ->> 'rootId', t.value ->> 'key', 1, t.value ->> 'name', t.value ->> 'timestamp'
+       from json_each(?) as t ${scope}`,
+    ).bind(...bound),
+    env.DB.prepare(
+      `insert into trace_fields select project_key, f.key, f.value, t.value ->> 'timestamp', t.value ->> 'key'
+       from json_each(?) as t ${scope} cross join json_each(t.value, '$.fields') as f`,
+    ).bind(...bound),
+  ])
+  return traces.map(({ id }) => id)
+}
