@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 
 const START = resolve(import.meta.dirname, '../../scripts/start.ts')
@@ -151,6 +152,9 @@ describe('npm start', () => {
     expect(page).toContain(`<script type="module" crossorigin src="${script}">`)
     expect(await app.text()).not.toContain(script)
     expect(await (await fetch(`${origin}/licenses.md`)).text()).toContain('@scalar/api-reference')
+
+    const specification = await (await fetch(`${origin}/openapi.json`)).json()
+    expect(await new Validator().validate(specification)).toMatchObject({ valid: true })
 
     // Scripts run from files alone, everywhere; only styles may be inline, only here.
     const rest = "frame-ancestors 'none'; object-src 'none'; base-uri 'none'; form-action 'self'"
