@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { description, examples } from './documentation.ts'
 import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
-import { errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
+import { ERRORS, errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { attributeTrace } from './ingest/attribute.ts'
 import { postBatch } from './ingest/batch.ts'
@@ -49,7 +49,7 @@ const checkReadiness = endpoint({
   path: '/readyz',
   summary: 'Whether the database answers and is migrated',
   scope: 'public',
-  errors: { 503: 'Temporarily unavailable, please retry' },
+  errors: { 503: ERRORS[503].message },
   responses: { 200: Status },
 }).handle(async ({ registry }) => {
   await requireDatabase(registry)

@@ -163,7 +163,7 @@ const newApiKey = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
 const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', createdAt: CREATED }
 
 /** By `METHOD path`. */
-export const examples: Readonly<Record<string, { body?: object; response: object }>> = {
+export const examples: Readonly<Record<string, { body?: object; response?: object }>> = {
   'POST /api/v1/traces': { body: trace, response: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
   'POST /api/v1/spans': { body: spanEvent, response: { status: 'accepted', span_id: SPAN_ID } },
   'POST /api/v1/observations': { body: observation, response: { status: 'created', observation_id: OBSERVATION_ID } },
@@ -211,9 +211,7 @@ export const examples: Readonly<Record<string, { body?: object; response: object
       next_cursor: null,
     },
   },
-  'POST /api/v1/traces/{trace_id}/attribute': {
-    response: { error: 'Attribution is not there yet', code: 'not_implemented', requestId: OBSERVATION_ID },
-  },
+  'POST /api/v1/traces/{trace_id}/attribute': {},
   'GET /api/traces': { response: { traces: [traceItem], nextCursor: CURSOR } },
   'GET /api/traces/{traceId}': {
     response: {

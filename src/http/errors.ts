@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { MAX_ERROR_DETAILS, MAX_ERROR_PATH_LENGTH } from '../limits.ts'
 import { jsonResponse } from './response.ts'
 
@@ -14,24 +15,41 @@ interface ApiErrorOptions {
   cause?: unknown
 }
 
-/** The `code` of each error status. */
-export const ERROR_CODES = {
-  400: 'invalid_request',
-  401: 'not_authenticated',
-  403: 'forbidden',
-  404: 'not_found',
-  405: 'method_not_allowed',
-  409: 'conflict',
-  413: 'too_large',
-  415: 'unsupported_media_type',
-  422: 'unprocessable',
-  429: 'rate_limited',
-  500: 'internal',
-  503: 'unavailable',
-} as const satisfies Record<ErrorStatus, string>
+/** What each error status is called, and what it says where nothing more is known. */
+export const ERRORS = {
+  400: { code: 'invalid_request', message: 'Invalid request; `details` names the fields' },
+  401: { code: 'not_authenticated', message: 'Not authenticated' },
+  403: { code: 'forbidden', message: 'Forbidden' },
+  404: { code: 'not_found', message: 'Not found' },
+  405: { code: 'method_not_allowed', message: 'Method not allowed' },
+  409: { code: 'conflict', message: 'It exists already' },
+  413: { code: 'too_large', message: 'Request body too large' },
+  415: {
+    code: 'unsupported_media_type',
+    message: 'The body must be JSON, sent with content-type: application/json',
+  },
+  422: { code: 'unprocessable', message: 'What the request names does not allow it' },
+  429: { code: 'rate_limited', message: 'Rate limit exceeded' },
+  500: { code: 'internal', message: 'Internal error' },
+  501: { code: 'not_implemented', message: 'Not implemented' },
+  503: { code: 'unavailable', message: 'Temporarily unavailable, please retry' },
+} as const
 
-export const ERROR_STATUSES = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503] as const
-export type ErrorStatus = (typeof ERROR_STATUSES)[number]
+export type ErrorStatus = keyof typeof ERRORS
+
+export const ERROR_STATUSES = Object.keys(ERRORS).map(Number).filter(isErrorStatus)
+
+function isErrorStatus(status: number): status is ErrorStatus {
+  return status in ERRORS
+}
+
+/** The body of every error. */
+export const ErrorBody = v.strictObject({
+  error: v.string(),
+  code: v.string(),
+  details: v.optional(v.array(v.strictObject({ path: v.string(), message: v.string() }))),
+  requestId: v.string(),
+})
 
 /** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
 export class ApiError extends Error {
@@ -40,11 +58,15 @@ export class ApiError extends Error {
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: ErrorStatus, message: string, { details = [], headers = {}, cause }: ApiErrorOptions = {}) {
+  constructor(
+    status: ErrorStatus,
+    message: string = ERRORS[status].message,
+    { details = [], headers = {}, cause }: ApiErrorOptions = {},
+  ) {
     super(message, { cause })
     this.name = 'ApiError'
     this.status = status
-    this.code = ERROR_CODES[status]
+    this.code = ERRORS[status].code
     this.details = details
     this.headers = headers
   }
@@ -63,37 +85,38 @@ export function invalidRequest(faults: readonly ErrorDetail[]): ApiError {
   return new ApiError(400, message, { details })
 }
 
-export const NOT_JSON = 'The body must be JSON, sent with content-type: application/json'
-
-export const notAuthenticated = () => new ApiError(401, 'Not authenticated')
+export const notAuthenticated = () => new ApiError(401)
 /** 403; `reason` says which right is missing, where that is the caller's own business. */
 export const forbidden = (reason?: string) =>
-  new ApiError(403, 'Forbidden', reason ? { details: [{ path: '', message: reason }] } : {})
+  new ApiError(403, undefined, reason ? { details: [{ path: '', message: reason }] } : {})
 /** 403 for a key of one project on another: its holder may know that the other exists. */
 export const otherProject = () => forbidden('This key is for another project')
-export const notFound = (message = 'Not found') => new ApiError(404, message)
+export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, message, { details: [{ path, message }] })
-export const tooLarge = (message = 'Request body too large') => new ApiError(413, message)
-export const unsupportedMediaType = () => new ApiError(415, NOT_JSON)
+export const tooLarge = (message?: string) => new ApiError(413, message)
+export const unsupportedMediaType = () => new ApiError(415)
 
 export const methodNotAllowed = (allowed: readonly string[]) =>
-  new ApiError(405, 'Method not allowed', { headers: { allow: allowed.join(', ') } })
+  new ApiError(405, undefined, { headers: { allow: allowed.join(', ') } })
 
 export const rateLimited = (retryAfterSeconds: number, headers: Record<string, string>) =>
-  new ApiError(429, 'Rate limit exceeded', {
+  new ApiError(429, undefined, {
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
   })
 
 /** 503: a part of the platform did not answer; whether a write took effect is unknown. */
 export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
-  new ApiError(503, 'Temporarily unavailable, please retry', {
+  new ApiError(503, undefined, {
     headers: { 'retry-after': String(retryAfterSeconds) },
     cause,
   })
 
-const internal = () => new ApiError(500, 'Internal error')
+/** 501: what is asked for comes with a later release. */
+export const notImplemented = (message: string) => new ApiError(501, message)
+
+const internal = () => new ApiError(500)
 
 /** The `ApiError` that an error is or was caused by: drizzle wraps what its driver throws. */
 function findApiError(error: unknown): ApiError | undefined {
@@ -127,9 +150,9 @@ export function errorWithin(place: string, { status, message, details }: ApiErro
   return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed })
 }
 
-/** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every 5xx is logged. */
+/** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every fault is logged. */
 export function errorResponse(error: unknown, requestId: string): Response {
   const known = findApiError(error) ?? internal()
-  if (known.status >= 500) logFault('request_failed', { requestId }, error)
+  if (known.status === 500 || known.status === 503) logFault('request_failed', { requestId }, error)
   return jsonResponse(known.status, errorBody(known, requestId), known.headers)
 }

@@ -1,14 +1,14 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import { type Contract, type Endpoint, isIngestion } from './endpoint.ts'
-import { ERROR_CODES, ERROR_STATUSES, type ErrorStatus, NOT_JSON } from './errors.ts'
+import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus } from './errors.ts'
 
 type JsonSchema = Record<string, unknown>
 
 /** What is sent to an endpoint and what it answers, for people to read. */
 interface Example {
   body?: object
-  response: object
+  response?: object
 }
 
 /** What the contracts do not say. */
@@ -43,14 +43,6 @@ export function openApiDocument(
     paths,
   }
 }
-
-/** The body of every error. */
-export const ErrorBody = v.strictObject({
-  error: v.string(),
-  code: v.string(),
-  details: v.optional(v.array(v.strictObject({ path: v.string(), message: v.string() }))),
-  requestId: v.string(),
-})
 
 function operation(contract: Contract, example: Example | undefined): JsonSchema {
   return {
@@ -162,7 +154,6 @@ const ANSWERS: Readonly<Record<number, string>> = {
   201: 'Created',
   202: 'Accepted',
   207: 'Each event has a result of its own',
-  501: 'Not implemented',
 }
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
@@ -173,30 +164,26 @@ const RATE_LIMIT_POLICY = textHeader('Requests in any 60 seconds', '"default";q=
 const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
 
 /** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
-export function errorStatuses(contract: Contract): Partial<Record<ErrorStatus, string>> {
-  const hasInput = contract.scope !== 'public'
-  return {
-    ...(hasInput && { 400: 'Invalid request; `details` names the fields' }),
-    ...(contract.scope !== 'public' && { 401: 'Not authenticated' }),
-    ...(contract.scope !== 'public' && contract.scope !== 'admin' && { 403: 'Forbidden' }),
-    ...((contract.scope === 'admin' || isIngestion(contract) || contract.params) && { 404: 'Not found' }),
-    ...(contract.body && { 413: 'Request body too large', 415: NOT_JSON }),
-    ...(isIngestion(contract) && { 429: 'Rate limit exceeded' }),
-    500: 'Internal error',
-    ...(contract.scope !== 'public' && { 503: 'Temporarily unavailable, please retry' }),
-    ...contract.errors,
+export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
+  const { scope, body, errors = {} } = contract
+  const isOpen = scope === 'public'
+  const fromOrder: Partial<Record<ErrorStatus, boolean>> = {
+    400: !isOpen,
+    401: !isOpen,
+    403: !isOpen && scope !== 'admin',
+    404: scope === 'admin' || isIngestion(contract) || contract.params !== undefined,
+    413: body !== undefined,
+    415: body !== undefined,
+    429: isIngestion(contract),
+    500: true,
+    503: !isOpen,
   }
+  const statuses = ERROR_STATUSES.filter(status => fromOrder[status] || errors[status] !== undefined)
+  return new Map(statuses.map(status => [status, errors[status] ?? ERRORS[status].message]))
 }
 
-const failures = (contract: Contract): JsonSchema => {
-  const messages = errorStatuses(contract)
-  return Object.fromEntries(
-    ERROR_STATUSES.flatMap(status => {
-      const message = messages[status]
-      return message === undefined ? [] : [[status, failure(status, message)]]
-    }),
-  )
-}
+const failures = (contract: Contract): JsonSchema =>
+  Object.fromEntries(Array.from(errorStatuses(contract), ([status, message]) => [status, failure(status, message)]))
 
 const failure = (status: ErrorStatus, message: string): JsonSchema => ({
   description: message,
@@ -205,7 +192,7 @@ const failure = (status: ErrorStatus, message: string): JsonSchema => ({
     { $ref: '#/components/schemas/Error' },
     {
       error: status === 400 ? 'timestamp: is required' : message,
-      code: ERROR_CODES[status],
+      code: ERRORS[status].code,
       ...(status === 400 && { details: [{ path: 'timestamp', message: 'is required' }] }),
       requestId: '9b2f6c1e-3d4a-4e5b-8f6c-7a8b9c0d1e2f',
     },

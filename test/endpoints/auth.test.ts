@@ -17,6 +17,12 @@ beforeAll(async () => {
   world = await newWorld(org)
 })
 
+/** The statuses of a request that was let in and done, or of one that a later release will do. */
+const successesOf = ({ responses, errors = {} }: Contract): number[] => [
+  ...Object.keys(responses).map(Number),
+  ...(errors[501] ? [501] : []),
+]
+
 /** Sends an endpoint's sample with the given headers. */
 function sendSample(contract: Contract, headers: Record<string, string>, bindings = env, scopes?: readonly string[]) {
   const sample = sampleOf(contract)
@@ -57,7 +63,7 @@ describe.for(withKey)('%s', ([, contract]) => {
         world = await newWorld(org)
         const named = { ...headers, 'x-org-slug': org.slug, 'x-project-slug': 'support' }
         const answer = await sendSample(contract, named, env, [scope])
-        expect(Object.keys(contract.responses)).toContain(String(answer.status))
+        expect(successesOf(contract)).toContain(answer.status)
       }
     }
   })
@@ -83,7 +89,7 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
 
   it('succeeds with the ADMIN_TOKEN', async ({ expect }) => {
     const answer = await sendSample(contract, { authorization: `Bearer ${env.ADMIN_TOKEN}` })
-    expect(Object.keys(contract.responses)).toContain(String(answer.status))
+    expect(successesOf(contract)).toContain(answer.status)
   })
 })
 
