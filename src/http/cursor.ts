@@ -25,40 +25,46 @@ export const pageParameters = pageParametersOf(PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMI
 /** What a page answers beside its list. */
 export const NextCursor = v.nullable(v.string())
 
+/** The types of the values that a list is sorted by: a forged cursor need not have them. */
+type PlaceTypes = readonly ('string' | 'number')[]
+
 /** Where an item stands in its list: the values that the list is sorted by. */
-export type Place = readonly (string | number)[]
+type Place<Types extends PlaceTypes> = { [I in keyof Types]: Types[I] extends 'number' ? number : string }
 
 /** Some of a list's items, and where the next ones begin; null where nothing is left. */
-export interface Page<Item> {
+interface Page<Item, Types extends PlaceTypes> {
   items: Item[]
-  nextPlace: Place | null
+  nextPlace: Place<Types> | null
 }
 
 /** A list that is read page by page. */
-interface Paged<Item> {
+interface Paged<Item, Types extends PlaceTypes> {
   /** The list's name and whose it is: a cursor of another list or tenant is none of this one's. */
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
+  place: Types
   /** Reads up to `limit` items that follow the place `after`, or the first ones. */
-  read: (limit: number, after: Place | undefined) => Promise<Page<Item>>
-  /** The types of a place's values, which a forged cursor need not have. */
-  place: readonly ('string' | 'number')[]
+  read: (limit: number, after: Place<Types> | undefined) => Promise<Page<Item, Types>>
 }
 
 /** One page of a list and the cursor of the next one, null on the last. 400 for a cursor that this list did not give. */
-export async function pageOf<Item>({
+export async function pageOf<Item, const Types extends PlaceTypes>({
   list,
   query,
   place,
   read,
-}: Paged<Item>): Promise<{ items: Item[]; nextCursor: string | null }> {
+}: Paged<Item, Types>): Promise<{ items: Item[]; nextCursor: string | null }> {
   const after = query.cursor === undefined ? undefined : await decodeCursor(list, place, query.cursor)
   const { items, nextPlace } = await read(query.limit, after)
   return { items, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
 }
 
 /** A page of what was found: `limit` items of which one more was asked for, which tells whether a next page exists. */
-export function firstOf<Item>(found: readonly Item[], limit: number, placeOf: (item: Item) => Place): Page<Item> {
+export function firstOf<Item, const P extends readonly (string | number)[]>(
+  found: readonly Item[],
+  limit: number,
+  placeOf: (item: Item) => P,
+): { items: Item[]; nextPlace: P | null } {
   const items = found.slice(0, limit)
   const last = items.at(-1)
   return { items, nextPlace: found.length > items.length && last ? placeOf(last) : null }
@@ -70,7 +76,7 @@ const TAG_LENGTH = 16
 const tag = async (list: readonly string[], payload: string): Promise<string> =>
   (await sha256Hex(JSON.stringify([...list, payload]))).slice(0, TAG_LENGTH)
 
-async function encodeCursor(list: readonly string[], place: Place): Promise<string> {
+async function encodeCursor(list: readonly string[], place: readonly (string | number)[]): Promise<string> {
   // Base64 takes one byte a character.
   const payload = JSON.stringify(place).replace(
     /[^ -~]/g,
@@ -82,7 +88,11 @@ async function encodeCursor(list: readonly string[], place: Place): Promise<stri
     .replaceAll('=', '')
 }
 
-async function decodeCursor(list: readonly string[], place: readonly string[], cursor: string): Promise<Place> {
+async function decodeCursor<const Types extends PlaceTypes>(
+  list: readonly string[],
+  place: Types,
+  cursor: string,
+): Promise<Place<Types>> {
   try {
     const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
     const payload = text.slice(TAG_LENGTH)
@@ -94,7 +104,7 @@ async function decodeCursor(list: readonly string[], place: readonly string[], c
   throw badRequest('is not a cursor of this list', 'cursor')
 }
 
-const isPlace = (values: unknown, place: readonly string[]): values is Place =>
+const isPlace = <Types extends PlaceTypes>(values: unknown, place: Types): values is Place<Types> =>
   Array.isArray(values) &&
   values.length === place.length &&
   values.every((value, index) => typeof value === place[index] && (typeof value === 'string' || Number.isFinite(value)))

@@ -134,8 +134,8 @@ async function serve<C extends Contract>(
     }
     // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
     const reply = await handler(context as Context<C>)
-    const respond = contract.hasEtag ? taggedResponse : jsonResponse
-    return await respond(reply.status, reply.body, headers, request)
+    if (contract.hasEtag) return await taggedResponse(request, reply.status, reply.body, headers)
+    return jsonResponse(reply.status, reply.body, headers)
   } catch (error) {
     return withHeaders(errorResponse(error, requestId), headers)
   }

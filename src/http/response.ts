@@ -3,9 +3,17 @@ import { JsonText } from '../domain/json.ts'
 /** Above this a body is sent in pieces, so that it never lies in memory as one text and as its bytes too. */
 const MAX_WHOLE_LENGTH = 1024 * 1024
 
-/** A JSON response that no cache keeps and no browser takes for anything else. Stored values go into it as they lie. */
-export function jsonResponse(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(bodyOf(jsonPieces(body)), {
+/** A JSON response. Stored values go into it as they lie. */
+export const jsonResponse = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response =>
+  piecesResponse(status, jsonPieces(body), headers)
+
+/** A JSON response of pieces, that no cache keeps, if `headers` do not say else, and no browser takes for anything else. */
+export function piecesResponse(
+  status: number,
+  pieces: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): Response {
+  return new Response(bodyOf(pieces), {
     status,
     headers: {
       'content-type': 'application/json; charset=utf-8',
@@ -31,13 +39,13 @@ export function jsonPieces(body: unknown): string[] {
   return pieces
 }
 
-function bodyOf(pieces: string[]): string | ReadableStream<Uint8Array> {
+function bodyOf(pieces: readonly string[]): string | ReadableStream<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   return length <= MAX_WHOLE_LENGTH ? pieces.join('') : streamOf(pieces)
 }
 
 /** The pieces' bytes, made as the client takes them. */
-function streamOf(pieces: string[]): ReadableStream<Uint8Array> {
+function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const left = pieces.values()
   return new ReadableStream({

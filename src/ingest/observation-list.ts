@@ -36,7 +36,7 @@ export const listObservations = endpoint({
     query,
     place: ['number', 'number', 'string'],
     read: async (limit, place) => {
-      const after = place && { timestamp: Number(place[0]), receivedAt: Number(place[1]), id: String(place[2]) }
+      const after = place && { timestamp: place[0], receivedAt: place[1], id: place[2] }
       const page = await readObservations(store, id, { limit, after })
       if (!page) throw notFound(TRACE_NOT_FOUND)
       const { items, nextPlace } = page

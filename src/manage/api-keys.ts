@@ -29,6 +29,7 @@ const NewApiKey = v.strictObject({
   rateLimitPerMinute: v.optional(wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)),
 })
 
+const NO_USER = 'The user does not exist in this organization'
 const DEAD = 'This key is revoked or expired'
 
 export const listApiKeys = endpoint({
@@ -44,7 +45,7 @@ export const listApiKeys = endpoint({
     query,
     place: ['number'],
     read: async (limit, after) => {
-      const page = { limit: limit + 1, after: Number(after?.[0] ?? 0) }
+      const page = { limit: limit + 1, after: after?.[0] ?? 0 }
       return firstOf(await readApiKeys(store, caller.project, page), limit, ({ key }) => [key])
     },
   })
@@ -57,7 +58,7 @@ export const createApiKey = endpoint({
   summary: 'Create an API key with no right that the calling key lacks',
   scope: 'manage',
   body: NewApiKey,
-  errors: { 404: 'Not found', 422: 'The user does not exist in this organization' },
+  errors: { 404: 'Not found', 422: NO_USER },
   responses: { 201: ApiKeyWithSecret },
 }).handle(async ({ body, caller, store, now }) => {
   requireScopes(caller, body.scopes)
@@ -68,7 +69,7 @@ export const createApiKey = endpoint({
     throw forbidden('This key can only create keys of its own project')
   }
   if (body.userId !== undefined && !(await userExists(store, body.userId))) {
-    throw unprocessable('The user does not exist in this organization', 'userId')
+    throw unprocessable(NO_USER, 'userId')
   }
   const apiKey = await issueApiKey(store, {
     id: newId(),

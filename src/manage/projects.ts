@@ -1,12 +1,12 @@
 import * as v from 'valibot'
+import { requireFound, requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict, forbidden, notFound, otherProject } from '../http/errors.ts'
+import { conflict, notFound } from '../http/errors.ts'
 import { isForeignProject } from '../store/ownership.ts'
 import { addProject, findProject, listProjects as readProjects, updateProject } from '../store/projects.ts'
-import type { Registry, Store } from '../store/store.ts'
 import { Name, Project, toProject } from './wire.ts'
 
 const TAKEN = 'A project with this slug exists'
@@ -24,7 +24,7 @@ export const listProjects = endpoint({
     query,
     place: ['number'],
     read: async (limit, after) => {
-      const page = { limit: limit + 1, after: Number(after?.[0] ?? 0) }
+      const page = { limit: limit + 1, after: after?.[0] ?? 0 }
       return firstOf(await readProjects(store, caller.project, page), limit, ({ key }) => [key])
     },
   })
@@ -40,7 +40,7 @@ export const createProject = endpoint({
   errors: { 409: TAKEN },
   responses: { 201: Project },
 }).handle(async ({ body: { slug, name }, caller, store, now }) => {
-  if (caller.project) throw forbidden('This key is for one project only')
+  requireWholeOrganization(caller)
   const project = await addProject(store, { id: newId(), slug, name, createdAt: now })
   if (!project) throw conflict(TAKEN, 'slug')
   return { status: 201, body: toProject(project) }
@@ -55,13 +55,10 @@ export const changeProject = endpoint({
   body: v.strictObject({ name: v.optional(Name) }),
   responses: { 200: Project },
 }).handle(async ({ params: { projectId }, body: { name }, caller, store, registry }) => {
-  if (caller.project && caller.project.id !== projectId) {
-    throw (await findProject(store, { id: projectId })) ? otherProject() : await missing(registry, store, projectId)
-  }
+  const isForeign = () => isForeignProject(registry, store.organization, projectId)
+  const found = await findProject(store, { id: projectId })
+  await requireFound(caller, found && { projectKey: found.key }, isForeign)
   const project = await updateProject(store, projectId, name === undefined ? {} : { name })
-  if (!project) throw await missing(registry, store, projectId)
+  if (!project) throw notFound()
   return { status: 200, body: toProject(project) }
 })
-
-const missing = async (registry: Registry, { organization }: Store, projectId: string) =>
-  (await isForeignProject(registry, organization, projectId)) ? forbidden() : notFound()

@@ -1,9 +1,10 @@
 import * as v from 'valibot'
+import { requireWholeOrganization } from '../auth/require-project.ts'
 import { userUuid } from '../domain/ids.ts'
 import { documented, text } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict, forbidden } from '../http/errors.ts'
+import { conflict } from '../http/errors.ts'
 import { MAX_EMAIL_LENGTH } from '../limits.ts'
 import { addUser, listUsers as readUsers } from '../store/users.ts'
 import { Name, toUser, User } from './wire.ts'
@@ -31,7 +32,7 @@ export const listUsers = endpoint({
     query,
     place: ['string'],
     read: async (limit, after) => {
-      const found = await readUsers(store, { limit: limit + 1, after: String(after?.[0] ?? '') })
+      const found = await readUsers(store, { limit: limit + 1, after: after?.[0] ?? '' })
       return firstOf(found, limit, ({ email }) => [email])
     },
   })
@@ -47,7 +48,7 @@ export const createUser = endpoint({
   errors: { 409: TAKEN },
   responses: { 201: User },
 }).handle(async ({ body: { email, name }, caller, store, now }) => {
-  if (caller.project) throw forbidden('This key is for one project only')
+  requireWholeOrganization(caller)
   const user = { id: await userUuid(store.organization.id, email), email, name, createdAt: now }
   if (!(await addUser(store, user))) throw conflict(TAKEN, 'email')
   return { status: 201, body: toUser(user) }

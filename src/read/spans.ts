@@ -1,8 +1,7 @@
 import * as v from 'valibot'
-import { requireProject } from '../auth/require-project.ts'
+import { requireFound } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { forbidden, notFound } from '../http/errors.ts'
 import { isForeignSpan } from '../store/ownership.ts'
 import { findSpan } from '../store/span-detail.ts'
 import { SpanOfTrace, toSpanOfTrace } from './wire.ts'
@@ -15,8 +14,8 @@ export const getSpan = endpoint({
   params: v.object({ spanId: Uuid }),
   responses: { 200: SpanOfTrace },
 }).handle(async ({ params, caller, store, registry }) => {
-  const span = await findSpan(store, params.spanId)
-  if (!span) throw (await isForeignSpan(registry, store.organization, params.spanId)) ? forbidden() : notFound()
-  requireProject(caller, span.projectKey)
+  const { spanId } = params
+  const isForeign = () => isForeignSpan(registry, store.organization, spanId)
+  const span = await requireFound(caller, await findSpan(store, spanId), isForeign)
   return { status: 200, body: toSpanOfTrace(span) }
 })

@@ -1,8 +1,7 @@
 import type { Caller } from '../auth/authenticate.ts'
-import { requireProject } from '../auth/require-project.ts'
+import { requireFound } from '../auth/require-project.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { pageOf } from '../http/cursor.ts'
-import { forbidden, notFound } from '../http/errors.ts'
 import { isForeignText } from '../store/ownership.ts'
 import type { Project } from '../store/projects.ts'
 import type { Registry, Store } from '../store/store.ts'
@@ -20,7 +19,7 @@ export const pageOfTexts = (
     query,
     place: ['string'],
     read: async (limit, after) => {
-      const page = { kind, name: query.name, limit, after: String(after?.[0] ?? '') }
+      const page = { kind, name: query.name, limit, after: after?.[0] ?? '' }
       const { items, hasMore } = await listTexts(store, project, page)
       const last = items.at(-1)
       return { items, nextPlace: hasMore && last ? [last.name] : null }
@@ -28,12 +27,8 @@ export const pageOfTexts = (
   })
 
 /** What was found of a prompt or knowledge doc, if the caller may see it. 404 for none, 403 for another organization's or project's. */
-export async function requireText<Text extends { projectKey: number }>(
+export const requireText = <Text extends { projectKey: number }>(
   { caller, store, registry }: { caller: Caller; store: Store; registry: Registry },
   named: { kind: TextKind; id: string },
   text: Text | undefined,
-): Promise<Text> {
-  if (!text) throw (await isForeignText(registry, store.organization, named)) ? forbidden() : notFound()
-  requireProject(caller, text.projectKey)
-  return text
-}
+): Promise<Text> => requireFound(caller, text, () => isForeignText(registry, store.organization, named))

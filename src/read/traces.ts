@@ -1,12 +1,12 @@
 import * as v from 'valibot'
-import { requireProject } from '../auth/require-project.ts'
+import { requireFound } from '../auth/require-project.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { comparableFields } from '../domain/metadata.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { Timestamp, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { badRequest, forbidden, notFound } from '../http/errors.ts'
+import { badRequest } from '../http/errors.ts'
 import { MAX_SEARCH_FILTERS } from '../limits.ts'
 import { isForeignTrace } from '../store/ownership.ts'
 import { findTraceDetail } from '../store/trace-detail.ts'
@@ -57,7 +57,7 @@ export const listTraces = endpoint({
     query,
     place: ['number', 'string'],
     read: async (limit, after) => {
-      const position = after && { timestamp: Number(after[0]), id: String(after[1]) }
+      const position = after && { timestamp: after[0], id: after[1] }
       const { items, nextPlace } = await readTraces(store, project, filter, { limit, after: position })
       return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.id] }
     },
@@ -82,8 +82,8 @@ export const getTrace = endpoint({
   }),
   responses: { 200: Trace },
 }).handle(async ({ params, query, caller, store, registry }) => {
-  const trace = await findTraceDetail(store, params.traceId, query.payloads)
-  if (!trace) throw (await isForeignTrace(registry, store.organization, params.traceId)) ? forbidden() : notFound()
-  requireProject(caller, trace.projectKey)
+  const { traceId } = params
+  const isForeign = () => isForeignTrace(registry, store.organization, traceId)
+  const trace = await requireFound(caller, await findTraceDetail(store, traceId, query.payloads), isForeign)
   return { status: 200, body: toTrace(trace) }
 })
