@@ -7,7 +7,7 @@ export type Job = { kind: 'purge_trace'; organizationKey: number; traceKey: numb
 export interface Env {
   DB: D1Database
   PAYLOADS: R2Bucket
-  /** The reviewer's app. Files that exist are served before the Worker is asked. */
+  /** The pages of `src/ui`. Files that exist are served before the Worker is asked. */
   ASSETS?: Fetcher
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
   /** Absent on a deployment without queues; cron then does the work. */

@@ -2,10 +2,14 @@
 
 /** One observation's `data` as JSON. D1 rows end at 2 MB, but large values live in R2; this bounds an isolate's memory. */
 export const MAX_OBSERVATION_BYTES = 5 * 1024 * 1024
-/** What may surround `data` in an observation's body: ids, key, timestamp. */
+/** What may surround the long fields of a body: ids, names, notes, timestamps. */
 export const ENVELOPE_BYTES = 64 * 1024
+/** What bytes of text may take in a body: JSON lets each be spelled as an escape of six. */
+export const escaped = (bytes: number): number => 6 * bytes
 /** Events of one batch: each is a result in the answer. */
 export const MAX_BATCH_EVENTS = 1000
+/** Parts of the millisecond in which a batch arrives, one an event at least: their order is the order of arrival. */
+export const ARRIVALS_A_MILLISECOND = 1024
 /** A batch's body, which an isolate holds several times over: as bytes, text, values and rows. */
 export const MAX_BATCH_BYTES = 8 * 1024 * 1024
 /** A body that has no larger limit of its own. */

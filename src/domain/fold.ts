@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from './json.ts'
 
-export type ObservationType = 'input' | 'output' | 'state'
+export const OBSERVATION_TYPES = ['input', 'output', 'state'] as const
+export type ObservationType = (typeof OBSERVATION_TYPES)[number]
 
 /** An observation as far as it makes up a span. `Value` is how its data is held: parsed, or as it is stored. */
 export interface FoldedObservation<Value> {

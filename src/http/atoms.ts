@@ -59,15 +59,19 @@ export const objectOfBytes = (maxBytes: number) =>
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** A time on the wire, `YYYY-MM-DDTHH:mm:ss.sssZ` and a real date; milliseconds since 1970 within. */
-export const Timestamp = v.pipe(
-  v.string(),
-  documented(v.check(isTimestamp, 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'), {
-    format: 'date-time',
-    pattern: TIMESTAMP.source,
-  }),
-  v.metadata({ description: 'UTC, with milliseconds', examples: ['2026-11-21T09:30:00.000Z'] }),
-  v.transform(value => Date.parse(value)),
-)
+export const timestamp = (description: string) =>
+  v.pipe(
+    v.string(),
+    documented(v.check(isTimestamp, 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'), {
+      format: 'date-time',
+      pattern: TIMESTAMP.source,
+    }),
+    // Before the transformation: what is said after it is not seen by the document of what is sent.
+    v.metadata({ description, examples: ['2026-11-21T09:30:00.000Z'] }),
+    v.transform(value => Date.parse(value)),
+  )
+
+export const Timestamp = timestamp('UTC, with milliseconds')
 
 /** `Date` rolls 30 February over into March; what it prints is compared to what was sent. */
 function isTimestamp(value: string): boolean {
@@ -76,12 +80,15 @@ function isTimestamp(value: string): boolean {
 }
 
 /** A UUID in either case; lower case within, so that equal ids are equal texts. */
-export const Uuid = v.pipe(
-  v.string(),
-  documented(v.check(isUuid, 'must be a UUID'), { format: 'uuid' }),
-  v.metadata({ examples: ['7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11'] }),
-  v.transform(value => value.toLowerCase()),
-)
+export const uuid = (description?: string) =>
+  v.pipe(
+    v.string(),
+    documented(v.check(isUuid, 'must be a UUID'), { format: 'uuid' }),
+    v.metadata({ ...(description && { description }), examples: ['7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11'] }),
+    v.transform(value => value.toLowerCase()),
+  )
+
+export const Uuid = uuid()
 
 /** Any JSON value that can be given back as it was sent. */
 export const JsonValue = v.pipe(

@@ -103,15 +103,17 @@ function metadataParameters({ metadataPrefix }: Contract): JsonSchema[] {
   const isAnyName = metadataPrefix === ''
   return [
     {
-      name: isAnyName ? 'metadata' : `${metadataPrefix}<path>`,
+      name: 'metadata',
       in: 'query',
       required: false,
-      description: isAnyName
-        ? 'Any other name matches the metadata field at that dotted path'
-        : 'Matches the metadata field at that dotted path; may be given for several paths',
-      ...(isAnyName
-        ? { style: 'form', explode: true, schema: { type: 'object', additionalProperties: { type: 'string' } } }
-        : { schema: { type: 'string' } }),
+      description: `${isAnyName ? 'Any other name' : `Any name that begins with ${metadataPrefix}`} matches the metadata field at that dotted path`,
+      style: 'form',
+      explode: true,
+      schema: {
+        type: 'object',
+        ...(!isAnyName && { propertyNames: { pattern: `^${metadataPrefix.replaceAll('.', '\\.')}` } }),
+        additionalProperties: { type: 'string' },
+      },
     },
   ]
 }

@@ -4,7 +4,7 @@ import { shownAs } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { ApiError, errorBody, errorWithin, notFound } from '../http/errors.ts'
 import { parse } from '../http/validation.ts'
-import { MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
+import { ARRIVALS_A_MILLISECOND, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
 import { saveFeedback } from '../store/feedback.ts'
 import { addObservations } from '../store/observations.ts'
 import { placeValues } from '../store/payloads.ts'
@@ -55,7 +55,7 @@ export const postBatch = endpoint({
   return { status: 207, body: { results: results.inOrder() } }
 })
 
-type PlacedEvent = v.InferOutput<typeof Event> & { index: number }
+type IndexedEvent = v.InferOutput<typeof Event> & { index: number }
 
 interface Scope {
   caller: Caller
@@ -98,7 +98,7 @@ class Results {
 }
 
 /** Records the calls on traces. Returns the events that hang on a trace; those that came before theirs was made are answered. */
-async function storeTraces(events: readonly PlacedEvent[], { store, project, now }: Scope, results: Results) {
+async function storeTraces(events: readonly IndexedEvent[], { store, project, now }: Scope, results: Results) {
   const calls = await Promise.all(
     events
       .filter(event => event.type === 'trace')
@@ -131,8 +131,8 @@ async function storeTraces(events: readonly PlacedEvent[], { store, project, now
     })
 }
 
-/** Their order in a batch is the order in which events arrive: they share a millisecond, of which each has its own part. */
-const arrivalOf = (now: number, index: number): number => now + index / 1024
+/** The events of a batch arrive in its order: they share a millisecond, of which each has its own part. */
+const arrivalOf = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
 
 /** Stores what hangs on traces: the large values of each trace in one object, then each kind in as few statements as can be. */
 async function storeDependents(
@@ -140,29 +140,19 @@ async function storeDependents(
   { caller, store, project, now }: Scope,
   results: Results,
 ): Promise<void> {
-  const [spans, observations, feedback] = await Promise.all([
-    Promise.all(
-      events
-        .filter(event => event.type === 'span')
-        .map(async ({ index, body }) => ({ index, draft: await spanDraft(project, body, now) })),
-    ),
-    Promise.all(
-      events
-        .filter(event => event.type === 'observation')
-        .map(async ({ index, body }) => ({
-          index,
-          draft: await observationDraft(project, body, arrivalOf(now, index)),
-        })),
-    ),
-    Promise.all(
-      events
-        .filter(event => event.type === 'feedback')
-        .map(async ({ index, body }) => ({
-          index,
-          draft: await feedbackDraft({ caller, store, project }, body, arrivalOf(now, index)),
-        })),
-    ),
-  ])
+  const spans = await Promise.all(
+    events.filter(event => event.type === 'span').map(drafted(body => spanDraft(project, body, now))),
+  )
+  const observations = await Promise.all(
+    events
+      .filter(event => event.type === 'observation')
+      .map(drafted((body, index) => observationDraft(project, body, arrivalOf(now, index)))),
+  )
+  const feedback = await Promise.all(
+    events
+      .filter(event => event.type === 'feedback')
+      .map(drafted((body, index) => feedbackDraft({ caller, store, project }, body, arrivalOf(now, index)))),
+  )
   const spanRounds = roundsOf(spans, ({ id }) => id, mergeSpans)
   const feedbackRounds = roundsOf(feedback, ({ fields }) => fields.id, mergeFeedback)
   const placement = await placeValues(store, [
@@ -192,5 +182,10 @@ async function storeDependents(
     }
   }
 }
+
+/** Makes an event's draft, which keeps the event's place. */
+const drafted =
+  <Body, Draft>(draftOf: (body: Body, index: number) => Promise<Draft>) =>
+  async ({ index, body }: { index: number; body: Body }) => ({ index, draft: await draftOf(body, index) })
 
 const draftsOf = <Draft>(items: readonly { draft: Draft }[]): Draft[] => items.map(({ draft }) => draft)

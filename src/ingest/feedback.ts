@@ -1,13 +1,14 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
-import { type Labeller as LabellerFields, RATINGS } from '../domain/feedback.ts'
+import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
-import { documented, objectOfBytes, Timestamp, text, Uuid } from '../http/atoms.ts'
+import { objectOfBytes, shownAs, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,
+  escaped,
   MAX_COMMENT_LENGTH,
   MAX_CORRECTION_BYTES,
   MAX_EMAIL_LENGTH,
@@ -26,16 +27,15 @@ const Rating = v.union(
   NO_RATING,
 )
 
+const LabellerFields = v.object({
+  name: v.optional(text(0, MAX_NAME_LENGTH)),
+  email: v.optional(text(1, MAX_EMAIL_LENGTH)),
+})
+
 /** To valibot a list is an object without fields, so what is no object is refused before its fields are looked at. */
 const Labeller = v.pipe(
-  documented(v.custom<LabellerFields>(isJsonObject, 'must be an object'), {
-    type: 'object',
-    properties: {
-      name: { type: 'string', maxLength: MAX_NAME_LENGTH },
-      email: { type: 'string', minLength: 1, maxLength: MAX_EMAIL_LENGTH },
-    },
-  }),
-  v.object({ name: v.optional(text(0, MAX_NAME_LENGTH)), email: v.optional(text(1, MAX_EMAIL_LENGTH)) }),
+  shownAs(v.custom<v.InferInput<typeof LabellerFields>>(isJsonObject, 'must be an object'), LabellerFields),
+  LabellerFields,
 )
 
 export const Feedback = v.object({
@@ -51,9 +51,6 @@ export const Feedback = v.object({
   timestamp: v.optional(Timestamp),
 })
 
-/** A body may spell each character of a comment as two escapes of six, and each byte of a correction as one. */
-const MAX_FEEDBACK_BODY_BYTES = 12 * MAX_COMMENT_LENGTH + 6 * MAX_CORRECTION_BYTES + ENVELOPE_BYTES
-
 const TAKEN = 'This feedback_id belongs to another trace'
 
 const Saved = v.object({ status: v.literal('success'), feedback_id: v.string() })
@@ -64,7 +61,7 @@ export const createFeedback = endpoint({
   summary: 'Rate, comment on or correct a trace; with a feedback_id that is known, update the fields that are sent',
   scope: 'ingest',
   body: Feedback,
-  maxBytes: MAX_FEEDBACK_BODY_BYTES,
+  maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
   responses: { 200: Saved, 201: Saved },
 }).handle(async ({ body, caller, store, headers, now }) => {

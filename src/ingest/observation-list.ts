@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime, StoredValue, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParametersOf } from '../http/cursor.ts'
@@ -12,7 +13,7 @@ import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 const Observation = v.object({
   observation_id: Uuid,
   span_id: Uuid,
-  type: v.picklist(['input', 'output', 'state']),
+  type: v.picklist(OBSERVATION_TYPES),
   key: v.nullable(v.string()),
   data: StoredValue,
   timestamp: IsoTime,

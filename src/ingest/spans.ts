@@ -5,10 +5,10 @@ import { SPAN_STATUSES } from '../domain/span.ts'
 import { objectOfBytes, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound, unprocessable } from '../http/errors.ts'
-import { ENVELOPE_BYTES, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } from '../limits.ts'
+import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } from '../limits.ts'
 import { type NewValue, placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
-import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
+import { NO_PARENT, type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -48,7 +48,7 @@ export const postSpan = endpoint({
   summary: 'Record one step of a trace; sent again, the fields that are sent replace the earlier ones',
   scope: 'ingest',
   body: Span,
-  maxBytes: 2 * MAX_OBSERVATION_BYTES + 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES,
+  maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
   responses: { 202: v.object({ status: v.literal('accepted'), span_id: Uuid }) },
 }).handle(async ({ body, caller, store, headers, now }) => {
@@ -70,7 +70,7 @@ export async function spanDraft(project: Project, body: v.InferOutput<typeof Spa
   return {
     id: body.span_id,
     traceUuid: uuid,
-    parentId: body.parent_span_id ?? null,
+    parentId: body.parent_span_id === null ? NO_PARENT : (body.parent_span_id ?? null),
     stepId: body.step_id,
     timestamp: body.timestamp,
     promptVersionId: body.prompt_version_id ?? null,

@@ -4,7 +4,7 @@ import type { TraceCall } from '../domain/trace-status.ts'
 import { Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
-import { ENVELOPE_BYTES, MAX_METADATA_BYTES } from '../limits.ts'
+import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES } from '../limits.ts'
 import type { Project } from '../store/projects.ts'
 import type { TraceDraft } from '../store/traces.ts'
 import { ingestProject } from './project.ts'
@@ -26,8 +26,7 @@ export const postTrace = endpoint({
   summary: 'Create a trace, or complete it: an upsert that is safe in any order and any number of times',
   scope: 'ingest',
   body: Trace,
-  // A body may spell each byte of its metadata as an escape of six.
-  maxBytes: 6 * MAX_METADATA_BYTES + ENVELOPE_BYTES,
+  maxBytes: escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
   responses: {
     202: v.object({
       status: v.literal('accepted'),

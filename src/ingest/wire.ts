@@ -26,7 +26,7 @@ export const TraceId = v.pipe(
 export const TRACE_NOT_FOUND = 'Trace not found'
 export const TOO_LARGE = 'Observation data too large'
 
-/** A value to be stored, as its JSON. Measured before anything else of the body is judged: too large is a 413, whatever else is wrong. */
+/** A value to be stored, as its JSON. Too large is a 413, and goes before what is wrong with the fields beside it. */
 export const JsonPayload = v.pipe(
   JsonValue,
   v.metadata({

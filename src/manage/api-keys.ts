@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { makeKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
-import { Slug, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
+import { Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest, conflict, forbidden, notFound, otherProject, unprocessable } from '../http/errors.ts'
@@ -22,11 +22,11 @@ import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
 
 const NewApiKey = v.strictObject({
   name: Name,
-  projectSlug: v.optional(v.pipe(Slug, v.metadata({ description: 'Absent: the key serves every project' }))),
+  projectSlug: v.nullish(v.pipe(Slug, v.metadata({ description: 'None: the key serves every project' })), null),
   scopes: v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1, 'must name at least one scope')),
-  userId: v.optional(v.pipe(Uuid, v.metadata({ description: 'The user that the key acts for' }))),
-  expiresAt: v.optional(Timestamp),
-  rateLimitPerMinute: v.optional(wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)),
+  userId: v.nullish(uuid('The user that the key acts for'), null),
+  expiresAt: v.nullish(Timestamp, null),
+  rateLimitPerMinute: v.nullish(wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE), null),
 })
 
 const NO_USER = 'The user does not exist in this organization'
@@ -62,23 +62,23 @@ export const createApiKey = endpoint({
   responses: { 201: ApiKeyWithSecret },
 }).handle(async ({ body, caller, store, now }) => {
   requireScopes(caller, body.scopes)
-  if (body.expiresAt !== undefined && body.expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
-  const project = body.projectSlug === undefined ? null : await findProject(store, { slug: body.projectSlug })
+  if (body.expiresAt !== null && body.expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
+  const project = body.projectSlug === null ? null : await findProject(store, { slug: body.projectSlug })
   if (project === undefined) throw notFound()
   if (caller.project && caller.project.key !== project?.key) {
     throw forbidden('This key can only create keys of its own project')
   }
-  if (body.userId !== undefined && !(await userExists(store, body.userId))) {
+  if (body.userId !== null && !(await userExists(store, body.userId))) {
     throw unprocessable(NO_USER, 'userId')
   }
   const apiKey = await issueApiKey(store, {
     id: newId(),
     name: body.name,
     project,
-    userId: body.userId ?? null,
+    userId: body.userId,
     scopes: SCOPES.filter(scope => body.scopes.includes(scope)),
-    rateLimitPerMinute: body.rateLimitPerMinute ?? null,
-    expiresAt: body.expiresAt ?? null,
+    rateLimitPerMinute: body.rateLimitPerMinute,
+    expiresAt: body.expiresAt,
     createdAt: now,
   })
   return { status: 201, body: apiKey }

@@ -5,7 +5,14 @@ import { newId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { Slug, text, textOfBytes, Uuid } from '../http/atoms.ts'
 import { notFound, unprocessable } from '../http/errors.ts'
-import { MAX_CONTENT_BYTES, MAX_NOTE_LENGTH, MAX_SCHEMA_BYTES, MAX_VERSIONS_BYTES } from '../limits.ts'
+import {
+  ENVELOPE_BYTES,
+  escaped,
+  MAX_CONTENT_BYTES,
+  MAX_NOTE_LENGTH,
+  MAX_SCHEMA_BYTES,
+  MAX_VERSIONS_BYTES,
+} from '../limits.ts'
 import { findProject, type Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
 import { activateVersion, addVersion, type TextVersion, type VersionDraft } from '../store/versioned-texts.ts'
@@ -20,8 +27,7 @@ export const ProjectSlug = v.pipe(Slug, v.metadata({ examples: ['support'] }))
 export const IsToBeActive = v.pipe(v.boolean(), v.metadata({ description: 'Whether it becomes the active version' }))
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 
-/** A body may spell each byte of a text and a schema as an escape of six. */
-export const MAX_TEXT_BODY_BYTES = 6 * (MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES)
+export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
 
 export const TOO_MUCH = `All versions together may have ${MAX_VERSIONS_BYTES} bytes`
 export const NO_VERSION = 'It has no version with this id'

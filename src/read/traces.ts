@@ -3,7 +3,7 @@ import { requireFound } from '../auth/require-project.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { comparableFields } from '../domain/metadata.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
-import { Timestamp, Uuid } from '../http/atoms.ts'
+import { timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
@@ -18,10 +18,10 @@ import { Trace, TraceItem, toTrace, toTraceItem } from './wire.ts'
 const traceFilters = {
   status: v.optional(v.picklist(TRACE_STATUSES)),
   name: v.optional(v.string()),
-  from: v.optional(v.pipe(Timestamp, v.metadata({ description: 'Traces from this time on' }))),
-  to: v.optional(v.pipe(Timestamp, v.metadata({ description: 'Traces before this time' }))),
+  from: v.optional(timestamp('Traces from this time on')),
+  to: v.optional(timestamp('Traces before this time')),
   stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span of this step' }))),
-  promptVersionId: v.optional(v.pipe(Uuid, v.metadata({ description: 'Traces with a span that used this version' }))),
+  promptVersionId: v.optional(uuid('Traces with a span that used this version')),
   hasFeedback: v.optional(
     v.pipe(
       v.picklist(['true', 'false']),

@@ -149,7 +149,7 @@ const touchTraces = (store: Store, drafts: readonly FeedbackDraft[]) =>
     .set({ updatedAt: sql`max(${traces.updatedAt}, ${Math.floor(drafts[0]?.receivedAt ?? 0)})` })
     .where(sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`)
 
-/** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. */
+/** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is filled in. */
 const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .insert(users)
@@ -157,4 +157,8 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
       sql`select ${store.organization.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, null
         ${stored(store, drafts, ({ user, receivedAt }) => [user?.id, user?.email, user?.name, Math.floor(receivedAt)])}`,
     )
-    .onConflictDoNothing()
+    .onConflictDoUpdate({
+      target: [users.organizationKey, users.id],
+      set: { name: sql`excluded.name` },
+      setWhere: sql`${users.name} = '' and excluded.name <> ''`,
+    })

@@ -2,9 +2,8 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
 import { MAX_DETAIL_BYTES } from '../limits.ts'
-import { lengthOf, type StoredValue, showValues } from './payloads.ts'
+import { lengthOf, type StoredValue, showValues, untilWhole } from './payloads.ts'
 import { observations, traces } from './schema.ts'
-import { requireGone } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, liveTraceKey } from './traces.ts'
 
@@ -27,11 +26,15 @@ type ObservationPlace = Pick<ListedObservation, 'timestamp' | 'receivedAt' | 'id
  * A page of a live trace's observations in the order in which they fold, each in full, whatever its size: a page ends before
  * the one with which it would hold over 32 MiB. Undefined where there is no such trace.
  */
-export async function listObservations(
-  store: Store,
-  traceUuid: string,
-  { limit, after }: { limit: number; after: ObservationPlace | undefined },
-): Promise<{ items: ListedObservation[]; nextPlace: ObservationPlace | null } | undefined> {
+export const listObservations = (store: Store, traceUuid: string, page: ObservationPage) =>
+  untilWhole(store, () => readPage(store, traceUuid, page))
+
+interface ObservationPage {
+  limit: number
+  after: ObservationPlace | undefined
+}
+
+async function readPage(store: Store, traceUuid: string, { limit, after }: ObservationPage) {
   const { timestamp, receivedAt, id } = observations
   const [[trace], rows] = await store.database.batch([
     store.database
@@ -54,16 +57,14 @@ export async function listObservations(
   const values = rows.map(({ data, dataRef }) => ({ text: data, ref: dataRef }))
   const count = Math.min(limit, countFitting(values))
   const shown = await showValues(store, trace.key, values.slice(0, count), 'full')
-  if (!shown) {
-    await requireGone(store, trace)
-    return undefined
-  }
-  const items = rows.slice(0, count).map(({ spanId, ...row }, index) => {
+  if (!shown) return { trace, found: undefined }
+  const items = rows.slice(0, count).map(({ spanId, ...row }, index): ListedObservation => {
     const value = values[index]
     const data = new JsonText((value && shown.get(value)?.text) ?? 'null')
     return { ...row, spanId: spanId ?? trace.rootSpanId, data }
   })
-  return { items, nextPlace: (rows.length > count && items.at(-1)) || null }
+  const nextPlace: ObservationPlace | null = (rows.length > count && items.at(-1)) || null
+  return { trace, found: { items, nextPlace } }
 }
 
 /** How many values fit an answer, one at least. */

@@ -4,9 +4,9 @@ import { apiKeys, projects, spans, traces, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
 /*
- * The one exception to "every query on tenants' data is bound to an organization": whether what a bound store did not
- * find is another organization's. Asked only after a miss, and only a yes or no comes out; the read interface answers 403
- * or 404 by it.
+ * Of requests' queries on tenants' data the only ones that no organization binds: whether what a bound store did not find
+ * is another organization's. Asked only after a miss, and only a yes or no comes out; the read interface answers 403 or
+ * 404 by it.
  */
 
 /** Whether another organization has a trace with this id. */

@@ -1,6 +1,7 @@
 import { newId } from '../domain/ids.ts'
 import { cutStrings } from '../domain/json.ts'
 import { cutText, utf8Length } from '../domain/text.ts'
+import { unavailable } from '../http/errors.ts'
 import { INLINE_BYTES, MAX_DETAIL_BYTES, MAX_DETAIL_OBJECTS, MAX_PARALLEL_CALLS, PREVIEW_BYTES } from '../limits.ts'
 import { patiently } from './patience.ts'
 import type { Store } from './store.ts'
@@ -156,6 +157,32 @@ function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
     }
   }
   return ranges
+}
+
+/** What one read of a trace found; `found` is undefined where an object was gone. */
+interface Reading<Found> {
+  trace: { id: string; key: number }
+  found: Found | undefined
+}
+
+/**
+ * What is read of a trace with its values. A trace that was deleted while it was read is read again: there may be a new one
+ * in its place. 503 where an object is gone although its trace is not.
+ */
+export async function untilWhole<Found>(
+  store: Store,
+  read: () => Promise<Reading<Found> | undefined>,
+): Promise<Found | undefined> {
+  for (;;) {
+    const reading = await read()
+    if (!reading) return undefined
+    const { trace, found } = reading
+    if (found) return found
+    const live = await liveTraceKeys(store, [trace.id])
+    if (live.get(trace.id) === trace.key) {
+      throw unavailable(5, new Error(`trace ${trace.key} refers to an R2 object that is gone`))
+    }
+  }
 }
 
 /** How long a value is, in bytes of R2 or units of its row. */

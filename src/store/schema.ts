@@ -1,6 +1,7 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { Labeller, Rating } from '../domain/feedback.ts'
+import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
@@ -87,7 +88,7 @@ export const apiKeys = sqliteTable(
 export const traces = sqliteTable(
   'traces',
   {
-    /** `newKey`, never given out again: what a late write or purge still holds must not be another trace's. */
+    /** `newKeys`, never given out again: what a late write or purge still holds must not be another trace's. */
     key: integer('key').primaryKey(),
     /** UUIDv5 of `trace:<trace_id>` in the project. */
     id: text('id').notNull(),
@@ -144,7 +145,7 @@ export const spans = sqliteTable(
     id: text('id').notNull(),
     traceKey: integer('trace_key').notNull(),
     isRoot: integer('is_root', { mode: 'boolean' }).notNull(),
-    /** Null: a span without parent, which hangs under the root. */
+    /** Null or '': a span without parent, which hangs under the root. */
     parentId: text('parent_id'),
     stepId: text('step_id').notNull(),
     timestamp: integer('timestamp').notNull(),
@@ -178,12 +179,13 @@ export const observations = sqliteTable(
     id: text('id').notNull(),
     /** Null: the root span. */
     spanId: text('span_id'),
-    type: text('type', { enum: ['input', 'output', 'state'] }).notNull(),
+    type: text('type', { enum: OBSERVATION_TYPES }).notNull(),
     stateKey: text('state_key'),
     /** JSON, or its first bytes where `dataRef` says that the whole lies in R2. */
     data: text('data').notNull(),
     dataRef: text('data_ref'),
     timestamp: integer('timestamp').notNull(),
+    /** With a fraction that keeps the events of one batch in their order. */
     receivedAt: integer('received_at').notNull(),
   },
   table => [primaryKey({ columns: [table.traceKey, table.id] })],
@@ -203,6 +205,7 @@ export const feedback = sqliteTable(
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
+    /** With a fraction, as an observation's. */
     receivedAt: integer('received_at').notNull(),
     /** Names the write that created it, so that this write, tried twice, still knows it did. */
     createdBy: text('created_by').notNull(),

@@ -1,14 +1,14 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
-import { type FoldedObservation, foldObservations, mergeInputs, type ObservationType } from '../domain/fold.ts'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import { type FoldedObservation, foldObservations, mergeInputs } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
-import { unavailable } from '../http/errors.ts'
 import { MAX_DETAIL_BYTES } from '../limits.ts'
 import { bounded, bytesSoFar } from './bounds.ts'
-import { type FoundValue, type ShownValue, showValues } from './payloads.ts'
+import { type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, liveTraceKeys } from './traces.ts'
+import { isLive } from './traces.ts'
 
 /** A span with its values, as answers show it. */
 export interface SpanDetail {
@@ -72,39 +72,11 @@ export const observationColumns = (spanBytes: SQL = sql`0`) => {
   }
 }
 
-/** What `spanColumns` and `observationColumns` give. */
-export interface SpanRow {
-  id: string
-  parentId: string | null
-  isRoot: boolean
-  stepId: string
-  status: SpanStatus | null
-  durationMs: number | null
-  promptVersionId: string | null
-  timestamp: number
-  inputRef: string | null
-  outputRef: string | null
-  outputRevision: string | null
-  metadata: string | null
-  input: string | null
-  output: string | null
-  isCut: number
-}
-
-export interface ObservationRow {
-  id: string
-  spanId: string | null
-  type: ObservationType
-  stateKey: string | null
-  dataRef: string | null
-  timestamp: number
-  receivedAt: number
-  data: string | null
-  isCut: number
-}
+export type SpanRow = SelectResultFields<typeof spanColumns>
+export type ObservationRow = SelectResultFields<ReturnType<typeof observationColumns>>
 
 /** An observation as far as it is read. */
-export const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
+const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
   ...row,
   value: { text: data ?? 'null', ref: dataRef, isCut: isCut === 1 },
 })
@@ -166,7 +138,7 @@ function detailOf(
   const isMetadataCut = isCut === 1 && row.metadata !== null
   return {
     ...fields,
-    parentId: isRoot ? null : (row.parentId ?? rootSpanId),
+    parentId: isRoot ? null : row.parentId || rootSpanId,
     metadata: new JsonText(isMetadataCut ? '{}' : (row.metadata ?? '{}')),
     input: new JsonText(inputText(shownInputs)),
     output: new JsonText(shownOutput.text),
@@ -181,11 +153,13 @@ function detailOf(
   }
 }
 
-/** Only several inputs need to be parsed, to become one. */
+/** Only several inputs need to be parsed, to become one. Where one is a preview, it stands for all. */
 function inputText(inputs: readonly ShownValue[]): string {
   const [first, ...more] = inputs
   if (!first) return 'null'
   if (more.length === 0) return first.text
+  const preview = inputs.find(({ text, isWhole }) => !isWhole && text.startsWith('"'))
+  if (preview) return preview.text
   return JSON.stringify(mergeInputs(inputs.map(({ text }) => JSON.parse(text))))
 }
 
@@ -196,13 +170,18 @@ export interface LocatedSpan extends SpanDetail {
 }
 
 /** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
-export async function findSpan(store: Store, id: string): Promise<LocatedSpan | undefined> {
+export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefined> =>
+  untilWhole(store, () => readSpan(store, id))
+
+async function readSpan(store: Store, id: string) {
   const { database } = store
+  // A root's id can be computed, and so taken by another trace's span before its trace is there: the root is meant.
   const ofSpan = and(
     eq(spans.id, id),
     sql`${spans.traceKey} = (
       select ${traces.key} from ${spans} own cross join ${traces}
-      where own.id = ${id} and ${traces.key} = own.trace_key and ${isLive(store)})`,
+      where own.id = ${id} and ${traces.key} = own.trace_key and ${isLive(store)}
+      order by own.is_root desc limit 1)`,
   )
   const traceKey = sql`(select ${spans.traceKey} from ${spans} where ${ofSpan})`
   const ofTrace = sql`${traces.key} = ${traceKey}`
@@ -220,14 +199,6 @@ export async function findSpan(store: Store, id: string): Promise<LocatedSpan | 
   ])
   if (!trace) return undefined
   const [span] = (await assembleSpans(store, trace, spanRows, observationRows, 'full')) ?? []
-  if (span)
-    return { ...span, trace: { id: trace.id, traceId: trace.traceId, name: trace.name }, projectKey: trace.projectKey }
-  await requireGone(store, trace)
-  return undefined
-}
-
-/** 503 where an object is gone although its trace is not. */
-export async function requireGone(store: Store, { id, key }: { id: string; key: number }): Promise<void> {
-  const live = await liveTraceKeys(store, [id])
-  if (live.get(id) === key) throw unavailable(5, new Error(`trace ${key} refers to an R2 object that is gone`))
+  const { traceId, name, projectKey } = trace
+  return { trace, found: span && { ...span, trace: { id: trace.id, traceId, name }, projectKey } }
 }

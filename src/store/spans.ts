@@ -9,6 +9,9 @@ import { observations, spans, textVersions, traces, versionedTexts } from './sch
 import type { Store } from './store.ts'
 import { isLive } from './traces.ts'
 
+/** What a row holds where a client says that a span has no parent, which takes back what it said before. */
+export const NO_PARENT = ''
+
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface SpanDraft {
   id: string
@@ -103,7 +106,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
-          and not exists ${onOtherTrace(store, { id, traceUuid: sql`${traces.id}` })}
+          and (${traces.rootSpanId} = ${id} or not exists ${onOtherTrace(store, { id, traceUuid: sql`${traces.id}` })})
           and ${hasPromptVersion(project, promptVersionId)}`,
     )
     .onConflictDoUpdate({

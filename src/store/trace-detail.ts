@@ -3,15 +3,9 @@ import type { Labeller, Rating } from '../domain/feedback.ts'
 import { JsonText } from '../domain/json.ts'
 import { MAX_DETAIL_FEEDBACK_BYTES } from '../limits.ts'
 import { bounded, bytesOf, bytesSoFar } from './bounds.ts'
+import { untilWhole } from './payloads.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
-import {
-  assembleSpans,
-  observationColumns,
-  type PayloadMode,
-  requireGone,
-  type SpanDetail,
-  spanColumns,
-} from './span-detail.ts'
+import { assembleSpans, observationColumns, type PayloadMode, type SpanDetail, spanColumns } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, liveTraceKey, type TraceRecord } from './traces.ts'
 
@@ -37,18 +31,15 @@ export interface TraceDetail extends TraceRecord {
 }
 
 /** A trace with all that belongs to it, values put back in place: one round trip, and R2 reads for its large values. */
-export async function findTraceDetail(store: Store, id: string, mode: PayloadMode): Promise<TraceDetail | undefined> {
-  for (;;) {
-    const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
-    if (!trace) return undefined
-    const details = await assembleSpans(store, trace, [...roots, ...others], observed, mode)
-    if (details) {
-      const rows = feedbackRows.map(row => ({ ...row, spanId: row.spanId ?? trace.rootSpanId }))
-      return { ...trace, spans: details, feedback: rows.map(toFeedbackDetail) }
-    }
-    // The trace was deleted while it was read; there may be a new one in its place.
-    await requireGone(store, trace)
-  }
+export const findTraceDetail = (store: Store, id: string, mode: PayloadMode): Promise<TraceDetail | undefined> =>
+  untilWhole(store, () => readTrace(store, id, mode))
+
+async function readTrace(store: Store, id: string, mode: PayloadMode) {
+  const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
+  if (!trace) return undefined
+  const details = await assembleSpans(store, trace, [...roots, ...others], observed, mode)
+  const rows = feedbackRows.map(row => ({ ...row, spanId: row.spanId ?? trace.rootSpanId }))
+  return { trace, found: details && { ...trace, spans: details, feedback: rows.map(toFeedbackDetail) } }
 }
 
 const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)

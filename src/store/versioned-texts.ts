@@ -10,7 +10,6 @@ import type { Store } from './store.ts'
 /** A prompt or a knowledge doc with its active version. */
 export interface ActiveText {
   id: string
-  projectKey: number
   name: string
   title: string
   versionId: string
@@ -84,7 +83,7 @@ export async function addText(store: Store, project: Project, draft: TextDraft):
     ...activation(store, version.id, version.createdAt),
     selectActive(store, isNew),
   ])
-  return text && toActiveText(text)
+  return text && withSchema(text)
 }
 
 export type VersionOutcome = TextVersion | 'too_large'
@@ -122,7 +121,7 @@ export async function addVersion(
     ? (await database.batch([insert, ...activation(store, draft.id, draft.createdAt), select]))[4]
     : (await database.batch([insert, select]))[1]
   const [version] = rows
-  return version ? toTextVersion(version) : 'too_large'
+  return version ? withSchema(version) : 'too_large'
 }
 
 /** Makes a version of a text the active one. Returns the text, or undefined where it has no such version. */
@@ -143,7 +142,7 @@ export async function activateVersion(
     ...activation(store, versionId, now),
     selectActive(store, eq(versionedTexts.id, textId)),
   ])
-  return text && toActiveText(text)
+  return text && withSchema(text)
 }
 
 /**
@@ -177,7 +176,7 @@ export async function listTexts(
     .orderBy(asc(versionedTexts.name))
     .limit(limit + 1)
   const whole = rows.filter(({ isCut }) => isCut === 0).slice(0, limit)
-  return { items: whole.map(toActiveText), hasMore: rows.length > whole.length }
+  return { items: whole.map(withSchema), hasMore: rows.length > whole.length }
 }
 
 /** A text of the store, without its versions, which may be long. */
@@ -202,7 +201,7 @@ export async function findText(
       sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`,
     ),
   ])
-  return text && { ...text, versions: versions.map(toTextVersion) }
+  return text && { ...text, versions: versions.map(withSchema) }
 }
 
 const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
@@ -244,7 +243,6 @@ function activation(store: Store, versionId: string, now: number) {
 /** No two columns have one name, which drizzle would mix up in a batch. */
 const activeColumns = {
   id: sql<string>`${versionedTexts.id}`.as('text_id'),
-  projectKey: versionedTexts.projectKey,
   name: versionedTexts.name,
   title: versionedTexts.title,
   versionId: sql<string>`${textVersions.id}`.as('version_id'),
@@ -286,6 +284,3 @@ const withSchema = <Row extends { outputSchema: string | null }>({ outputSchema,
   ...row,
   outputSchema: outputSchema === null ? null : new JsonText(outputSchema),
 })
-const toActiveText: (row: Omit<ActiveText, 'outputSchema'> & { outputSchema: string | null }) => ActiveText = withSchema
-const toTextVersion: (row: Omit<TextVersion, 'outputSchema'> & { outputSchema: string | null }) => TextVersion =
-  withSchema

@@ -4,7 +4,7 @@ import { endpoints } from '../../src/app.ts'
 import { SCOPES } from '../../src/auth/keys.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { admin, client, newOrg, type Org } from '../support/org.ts'
-import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
+import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 
 const contracts = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
 const withKey = contracts.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
@@ -16,12 +16,6 @@ beforeAll(async () => {
   org = await newOrg()
   world = await newWorld(org)
 })
-
-/** The statuses of a request that was let in and done, or of one that a later release will do. */
-const successesOf = ({ responses, errors = {} }: Contract): number[] => [
-  ...Object.keys(responses).map(Number),
-  ...(errors[501] ? [501] : []),
-]
 
 /** Sends an endpoint's sample with the given headers. */
 function sendSample(contract: Contract, headers: Record<string, string>, bindings = env, scopes?: readonly string[]) {

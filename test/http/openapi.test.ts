@@ -77,6 +77,13 @@ describe('the OpenAPI document', () => {
     expect(search.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['group_id', 'name', 'status', 'limit', 'x-org-slug', 'x-project-slug']),
     )
+    const listed = body.paths['/api/traces'].get.parameters
+    const described = (wanted: string) => listed.find(({ name }: { name: string }) => name === wanted)?.description
+    expect([described('from'), described('to')]).toEqual(['Traces from this time on', 'Traces before this time'])
+    expect(listed.find(({ name }: { name: string }) => name === 'metadata')).toMatchObject({
+      explode: true,
+      schema: { propertyNames: { pattern: '^metadata\\.' } },
+    })
     expect(body.paths['/api/traces/{traceId}'].get.parameters[0]).toMatchObject({
       name: 'traceId',
       in: 'path',

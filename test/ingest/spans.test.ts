@@ -286,6 +286,31 @@ describe('the spans of a trace', () => {
     expect(await tree()).toEqual([...before, [parent, root]])
   })
 
+  it('goes back under the root when its parent is taken back', async ({ expect }) => {
+    const { step, read } = await newTrace()
+    const parentOf = async () => (await read()).spans.find(({ id }: { id: string }) => id === SPAN_ID).parentSpanId
+    await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })
+    await step({ span_id: SPAN_ID })
+    expect(await parentOf()).toBe(PARENT_ID)
+    await step({ span_id: SPAN_ID, parent_span_id: null })
+    expect(await parentOf()).toBe((await read()).spans[0].id)
+  })
+
+  it('of another trace cannot stand in for a root, whose id can be computed before its trace is there', async ({
+    expect,
+  }) => {
+    const { org, step } = await newTrace()
+    const trace = aTrace({ name: 'the real one' })
+    const root = await rootSpanUuid(org.project.id, trace.trace_id)
+    await step({ span_id: root, step_id: 'squatter' })
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    expect((await org.read.get(`/api/spans/${root}`)).body).toMatchObject({ stepId: 'the real one', trace: { id } })
+    const given = aSpan({ trace_id: trace.trace_id, span_id: root, output: 'given' })
+    expect((await org.ingest.post('/api/v1/spans', given)).status).toBe(202)
+    expect((await org.read.get(`/api/spans/${root}`)).body.output).toBe('given')
+    expect((await step({ span_id: root, step_id: 'squatter' })).status).toBe(409)
+  })
+
   it('may refer to each other in a circle, which is the client’s affair', async ({ expect }) => {
     const { step, read } = await newTrace()
     await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })

@@ -102,6 +102,13 @@ describe('an API key', () => {
     expect(await keysIn(org)).toHaveLength(2)
   })
 
+  it('takes null for what a key need not have, as answers show it', async ({ expect }) => {
+    const org = await newOrg()
+    const nothing = { projectSlug: null, userId: null, expiresAt: null, rateLimitPerMinute: null }
+    const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...nothing })
+    expect(answer).toMatchObject({ status: 201, body: { projectId: null, userId: null, expiresAt: null } })
+  })
+
   it('404s for a project and 422s for a user that the organization does not have', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await theirs.owner.post('/api/projects', { slug: 'theirs', name: 'Theirs' })

@@ -131,6 +131,19 @@ describe('the list of users', () => {
 })
 
 describe("a labeller's user", () => {
+  it('gets a name as soon as one is known', async ({ expect }) => {
+    const { org, give } = await newTrace()
+    const names = async () => (await org.owner.get('/api/users')).body.users.map(({ name }: { name: string }) => name)
+    for (const [name, known] of [
+      [undefined, ''],
+      ['Ada', 'Ada'],
+      ['Another', 'Ada'],
+    ]) {
+      await give({ comment: 'x', labeller: { name, email: 'ada@example.com' } })
+      expect(await names()).toEqual([known])
+    }
+  })
+
   it('is there from the first feedback: 409 for the e-mail in any case', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })

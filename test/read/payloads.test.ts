@@ -122,10 +122,10 @@ describe('a preview', () => {
     await observe({ type: 'input', data: { b: 1 }, timestamp: timeAfter(1) })
     const shown = { input: { a: 'x'.repeat(256), b: 1 }, truncated: ['input'] }
     expect((await preview(org, id)).spans).toMatchObject([shown])
-    // Of a value in R2 it cannot tell that it is an object.
+    // Of a value in R2 it cannot tell that it is an object, so it does not merge the others into what they are not.
     await observe({ type: 'input', data: { c: large('') }, timestamp: timeAfter(2) })
     expect((await preview(org, id)).spans[0]).toMatchObject({
-      input: [{ a: 'x'.repeat(256) }, { b: 1 }, `{"c":"${'x'.repeat(250)}`],
+      input: `{"c":"${'x'.repeat(250)}`,
       truncated: ['input'],
     })
   })
