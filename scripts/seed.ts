@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
-import { type DemoEvent, type DemoKnowledgeDoc, type DemoProject, type DemoPrompt, demoProjects } from './demo/index.ts'
+import { type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
 
 /** Where and with what right to seed. */
 export interface SeedTarget {
@@ -61,23 +61,64 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
   })
   const { key } = v.parse(WithKey, created)
   const versionIds = new Map<string, string[]>()
-  for (const { stepId, ...prompt } of project.prompts) {
+  const activations: Activation[] = []
+  for (const { stepId, since, versions } of project.prompts) {
     const list = `/api/prompts?projectSlug=${slug}&stepId=${stepId}`
-    versionIds.set(stepId, await seedText(url, key, { path: '/api/prompts', list, names: { stepId } }, slug, prompt))
+    const place = { path: '/api/prompts', list, listName: 'prompts', names: { projectSlug: slug, stepId } } as const
+    const text = await seedText(url, key, place, versions)
+    versionIds.set(stepId, text.versionIds)
+    activations.push(...activationsOf(text, since))
   }
-  for (const { slug: docSlug, title, ...doc } of project.knowledgeDocs) {
+  for (const { slug: docSlug, title, since, versions } of project.knowledgeDocs) {
     const list = `/api/knowledge-docs?projectSlug=${slug}&slug=${docSlug}`
-    await seedText(url, key, { path: '/api/knowledge-docs', list, names: { slug: docSlug, title } }, slug, doc)
+    const names = { projectSlug: slug, slug: docSlug, title }
+    const place = { path: '/api/knowledge-docs', list, listName: 'knowledgeDocs', names } as const
+    activations.push(...activationsOf(await seedText(url, key, place, versions), since))
   }
   const events = project.events((stepId, version) => {
     const id = versionIds.get(stepId)?.[version - 1]
     if (id === undefined) throw new Error(`The demo's prompt ${stepId} has no version ${version}`)
     return id
   })
-  for (let start = 0; start < events.length; start += EVENTS_A_BATCH) {
-    await postBatch(url, key, events.slice(start, start + EVENTS_A_BATCH))
-  }
+  await replay(url, key, events, activations)
   return key
+}
+
+/** When a version becomes the active one of its text. */
+interface Activation {
+  at: number
+  path: string
+  versionId: string
+}
+
+const activationsOf = ({ path, versionIds }: SeededText, since: readonly (string | null)[]): Activation[] =>
+  versionIds.flatMap((versionId, index) => {
+    const day = since[index]
+    return day ? [{ at: Date.parse(day), path, versionId }] : []
+  })
+
+/** Posts events in batches, and activates each version before the first trace that began after its day, as it was then. */
+async function replay(url: string, key: string, events: DemoEvent[], activations: Activation[]): Promise<void> {
+  const due = activations.toSorted((left, right) => left.at - right.at)
+  let batch: DemoEvent[] = []
+  const flush = async () => {
+    if (batch.length > 0) await postBatch(url, key, batch)
+    batch = []
+  }
+  const activateUntil = async (time: number) => {
+    for (let next = due[0]; next && next.at <= time; next = due[0]) {
+      await flush()
+      await call(url, key, 'PUT', `${next.path}/active-version`, { versionId: next.versionId })
+      due.shift()
+    }
+  }
+  for (const event of events) {
+    if (event.type === 'trace') await activateUntil(Date.parse(String(event.body.timestamp)))
+    batch.push(event)
+    if (batch.length === EVENTS_A_BATCH) await flush()
+  }
+  await flush()
+  await activateUntil(Number.POSITIVE_INFINITY)
 }
 
 /** Which of the two families of texts, and what names one of them. */
@@ -85,25 +126,33 @@ interface TextPlace {
   path: '/api/prompts' | '/api/knowledge-docs'
   /** Lists this text alone. */
   list: string
+  listName: 'prompts' | 'knowledgeDocs'
   names: object
 }
 
-/** Makes a text with its versions, those that an earlier seeding has not made, and returns the ids of all of them. */
+interface SeededText {
+  path: string
+  /** Of all its versions, oldest first. */
+  versionIds: string[]
+}
+
+/** Makes a text with its versions, those that an earlier seeding has not made; the first one is active. */
 async function seedText(
   url: string,
   key: string,
-  { path, list, names }: TextPlace,
-  projectSlug: string,
-  { versions, active }: Pick<DemoPrompt | DemoKnowledgeDoc, 'versions' | 'active'>,
-): Promise<string[]> {
-  await call(url, key, 'POST', path, { projectSlug, ...names, ...versions[0] })
-  const listed = Object.values(v.parse(v.looseObject({}), await call(url, key, 'GET', list)))[0]
-  const [{ id }] = v.parse(v.tuple([v.object({ id: v.string() })]), listed)
-  const made = v.parse(Detail, await call(url, key, 'GET', `${path}/${id}`)).versions
-  for (const [index, version] of [...versions.entries()].slice(made.length)) {
-    await call(url, key, 'POST', `${path}/${id}/versions`, { ...version, activate: index < active })
+  { path, list, listName, names }: TextPlace,
+  versions: readonly object[],
+): Promise<SeededText> {
+  await call(url, key, 'POST', path, { ...names, ...versions[0] })
+  const WithList = v.object({ [listName]: v.tuple([v.object({ id: v.string() })]) })
+  const [text] = v.parse(WithList, await call(url, key, 'GET', list))[listName] ?? []
+  const textPath = `${path}/${text?.id}`
+  const made = v.parse(Detail, await call(url, key, 'GET', textPath)).versions
+  for (const version of versions.slice(made.length)) {
+    await call(url, key, 'POST', `${textPath}/versions`, { ...version, activate: false })
   }
-  return v.parse(Detail, await call(url, key, 'GET', `${path}/${id}`)).versions.map(({ id }) => id)
+  const { versions: all } = v.parse(Detail, await call(url, key, 'GET', textPath))
+  return { path: textPath, versionIds: all.map(({ id }) => id) }
 }
 
 /** Posts events, none of which may be refused. */
@@ -114,7 +163,13 @@ async function postBatch(url: string, key: string, events: DemoEvent[]): Promise
 }
 
 /** Makes one call and returns its answer. What is there already (409) is as good as created. */
-async function call(url: string, token: string, method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
+async function call(
+  url: string,
+  token: string,
+  method: 'GET' | 'POST' | 'PUT',
+  path: string,
+  body?: object,
+): Promise<unknown> {
   const response = await fetch(url + path, {
     method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -6,7 +6,7 @@ import { HANDBOOK, type HandbookDoc } from './support-handbook.ts'
 import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
 import { type DemoEvent, type DemoTrace, type PromptVersionId, traceEvents } from './trace.ts'
 import { CLASSIFY, ROUTE, triageTraces } from './triage.ts'
-import { activeVersion, contentOf, type PromptHistory } from './versions.ts'
+import { contentOf, type PromptHistory } from './versions.ts'
 
 export type { DemoEvent, DemoTrace, PromptVersionId }
 
@@ -14,8 +14,8 @@ export type { DemoEvent, DemoTrace, PromptVersionId }
 export interface DemoPrompt {
   stepId: string
   versions: { content: string; outputSchema: JsonObject; note: string }[]
-  /** The number of the active version, 1 for the first: what comes after it is a draft. */
-  active: number
+  /** From which day each version was the current one; null for a draft. */
+  since: (string | null)[]
 }
 
 /** A knowledge doc with its versions, oldest first. */
@@ -24,7 +24,7 @@ export interface DemoKnowledgeDoc {
   title: string
   versions: { content: string; note: string }[]
   /** As in a prompt. */
-  active: number
+  since: (string | null)[]
 }
 
 export interface DemoProject {
@@ -79,12 +79,12 @@ const demoPrompt = (prompt: PromptHistory): DemoPrompt => ({
     outputSchema,
     note,
   })),
-  active: activeVersion(prompt),
+  since: prompt.versions.map(({ since = null }) => since),
 })
 
 const demoKnowledgeDoc = (doc: HandbookDoc): DemoKnowledgeDoc => ({
   slug: doc.slug,
   title: doc.title,
   versions: doc.versions.map(({ note }, index) => ({ content: contentOf(doc, index + 1), note })),
-  active: activeVersion(doc),
+  since: doc.versions.map(({ since = null }) => since),
 })

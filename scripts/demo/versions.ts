@@ -30,9 +30,6 @@ export function versionAt({ versions }: VersionedText, time: number): number {
   return number
 }
 
-/** The number of the version that is current after all of them. */
-export const activeVersion = (text: VersionedText): number => versionAt(text, Number.POSITIVE_INFINITY)
-
 /** The values of all slots in a version. */
 export const slotsOf = ({ versions }: VersionedText, version: number): Slots =>
   Object.fromEntries(versions.slice(0, version).flatMap(({ slots }) => Object.entries(slots)))

@@ -94,7 +94,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      '4a5ae4d91ed75060571110e918839ea073ac82177db621a0338bd2afa1a4a261',
+      'f68f755a9c7936c8475aadd2f9efeaaac815d060c84820782d435deb5d8a2f9e',
     )
   })
 
@@ -191,10 +191,12 @@ describe('the prompts', () => {
   })
 
   it('change from version to version, and the active one was used last', () => {
-    for (const { stepId, versions, active } of projects.flatMap(({ prompts }) => prompts)) {
+    for (const { stepId, versions, since } of projects.flatMap(({ prompts }) => prompts)) {
       expect(new Set(versions.map(({ content }) => content)).size).toBe(versions.length)
       const used = traces.flatMap(({ steps }) => steps).filter(step => step.stepId === stepId)
-      expect(used.findLast(({ promptVersion }) => promptVersion)?.promptVersion).toBe(active)
+      expect(used.findLast(({ promptVersion }) => promptVersion)?.promptVersion).toBe(
+        since.findLastIndex(day => day !== null) + 1,
+      )
     }
   })
 })
