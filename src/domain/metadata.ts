@@ -9,26 +9,18 @@ export interface SearchableField {
   value: string
 }
 
-interface SearchableFields {
-  fields: SearchableField[]
-  /** Why some leaves are not searchable; empty where all are. */
-  warnings: string[]
-}
-
 /**
  * The searchable leaves of metadata: scalars by their dotted path and as text (`42`, `true`), scalars in an array by the
  * array's path. The first 64 in document order count, of those with paths of at most 256 bytes.
  */
-export async function searchableFields(metadata: JsonObject): Promise<SearchableFields> {
-  const kept: SearchableField[] = []
-  let shortPaths = 0
-  let longPaths = 0
-  for (const { path, value } of leavesOf(metadata, '')) {
-    if (path === TOO_LONG) longPaths++
-    else if (++shortPaths <= MAX_SEARCHABLE_FIELDS) kept.push({ path, value })
-  }
-  const fields = await comparableFields(kept)
-  const distinct = new Map(fields.map(field => [fieldKey(field), field]))
+export async function searchableFields(metadata: JsonObject): Promise<SearchableField[]> {
+  const fields = await comparableFields(countLeaves(metadata).kept)
+  return [...new Map(fields.map(field => [fieldKey(field), field])).values()]
+}
+
+/** Why some leaves of metadata are not searchable; empty where all are. */
+export function searchWarnings(metadata: JsonObject): string[] {
+  const { kept, shortPaths, longPaths } = countLeaves(metadata)
   const warnings: string[] = []
   if (shortPaths > kept.length) {
     warnings.push(`metadata: only the first ${MAX_SEARCHABLE_FIELDS} of ${shortPaths} values are searchable`)
@@ -36,7 +28,18 @@ export async function searchableFields(metadata: JsonObject): Promise<Searchable
   if (longPaths > 0) {
     warnings.push(`metadata: values with a path over ${MAX_FIELD_PATH_BYTES} bytes are not searchable`)
   }
-  return { fields: [...distinct.values()], warnings }
+  return warnings
+}
+
+function countLeaves(metadata: JsonObject) {
+  const kept: SearchableField[] = []
+  let shortPaths = 0
+  let longPaths = 0
+  for (const { path, value } of leavesOf(metadata, '')) {
+    if (path === TOO_LONG) longPaths++
+    else if (++shortPaths <= MAX_SEARCHABLE_FIELDS) kept.push({ path, value })
+  }
+  return { kept, shortPaths, longPaths }
 }
 
 /** One text for each different field. */

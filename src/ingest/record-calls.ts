@@ -1,4 +1,4 @@
-import { fieldKey, type SearchableField, searchableFields } from '../domain/metadata.ts'
+import { fieldKey, type SearchableField, searchableFields, searchWarnings } from '../domain/metadata.ts'
 import { isSameState, mergeCall, NO_STATE, type TraceCall, type TraceState } from '../domain/trace-status.ts'
 import type { Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
@@ -15,10 +15,8 @@ export interface CallsOnTrace {
 export interface Recorded {
   /** Whether they made the trace. */
   isNew: boolean
-  /** What the caller should know about metadata that is not searchable. */
-  warnings: string[]
-  /** The calls that were left out because the merged metadata would be too large. */
-  tooLarge: ReadonlySet<TraceCall>
+  /** What each caller should know about metadata that is not searchable. A call that is missing was left out: with it, the metadata would be too large. */
+  warnings: ReadonlyMap<TraceCall, string[]>
 }
 
 const FIRST_PAUSE_MS = 25
@@ -65,7 +63,7 @@ export async function recordCalls(
 
 async function asNewTrace({ draft, calls }: CallsOnTrace) {
   const { state } = mergeCalls(NO_STATE, calls)
-  return { draft, state, fields: (await searchableFields(state.metadata)).fields }
+  return { draft, state, fields: await searchableFields(state.metadata) }
 }
 
 /** Calls merged into their trace as it was read. */
@@ -74,33 +72,36 @@ interface Merge {
   trace: TraceRecord
   state: TraceState
   fields: readonly SearchableField[]
-  warnings: string[]
-  tooLarge: ReadonlySet<TraceCall>
+  warnings: ReadonlyMap<TraceCall, string[]>
 }
 
-function mergeInto(traces: ReadonlyMap<string, TraceRecord>, groups: readonly CallsOnTrace[]): Promise<Merge[]> {
+/** `isNew`: the trace is what these calls made it, to be merged as they were then. */
+type FoundTrace = TraceRecord & { isNew?: boolean }
+
+function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Promise<Merge[]> {
   const present = groups.flatMap(group => {
     const trace = traces.get(group.draft.id)
     return trace ? [{ group, trace }] : []
   })
   return Promise.all(
     present.map(async ({ group, trace }) => {
-      const { state, tooLarge } = mergeCalls(trace, group.calls)
-      return { group, trace, state, tooLarge, ...(await searchableFields(state.metadata)) }
+      const { state, warnings } = mergeCalls(trace.isNew ? NO_STATE : trace, group.calls)
+      return { group, trace, state, warnings, fields: await searchableFields(state.metadata) }
     }),
   )
 }
 
 /** Each call merged in turn; one whose metadata would make the whole too large is left out. */
 function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
-  const tooLarge = new Set<TraceCall>()
+  const warnings = new Map<TraceCall, string[]>()
   let state = from
   for (const call of calls) {
     const next = mergeCall(state, call)
-    if (fitsMetadata(next.metadata)) state = next
-    else tooLarge.add(call)
+    if (!fitsMetadata(next.metadata)) continue
+    state = next
+    warnings.set(call, searchWarnings(state.metadata))
   }
-  return { state, tooLarge }
+  return { state, warnings }
 }
 
 /** Writes what changed, and returns the merges that somebody else's write came before. */
@@ -109,7 +110,7 @@ async function writeMerges(store: Store, merges: readonly Merge[]): Promise<Merg
   if (changed.length === 0) return []
   const updates = changed.map(async ({ group, trace, state, fields }) => {
     const before = await searchableFields(trace.metadata)
-    const difference = { added: without(fields, before.fields), removed: without(before.fields, fields) }
+    const difference = { added: without(fields, before), removed: without(before, fields) }
     return { from: trace, state, ...difference, now: group.draft.receivedAt }
   })
   const written = await updateTraces(store, await Promise.all(updates))

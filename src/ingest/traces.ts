@@ -60,8 +60,8 @@ export const traceCall = ({ status, metadata, duration_ms }: TraceBody): TraceCa
 
 /** The answer to one call. 400 where its metadata, merged with what is there, is too large. */
 export function traceReply({ id, traceId }: TraceDraft, call: TraceCall, recorded: Recorded | undefined) {
-  if (recorded?.tooLarge.has(call)) throw badRequest(METADATA_TOO_LARGE, 'metadata')
-  const { warnings = [] } = recorded ?? {}
+  const warnings = recorded?.warnings.get(call)
+  if (!warnings) throw badRequest(METADATA_TOO_LARGE, 'metadata')
   const body = { status: 'accepted' as const, trace_id: traceId, id, ...(warnings.length > 0 && { warnings }) }
   return { status: 202 as const, body }
 }

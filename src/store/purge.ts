@@ -54,7 +54,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
       return false
     }
   }
-  const { fields } = await searchableFields(tombstone.metadata)
+  const fields = await searchableFields(tombstone.metadata)
   await database.batch([
     deleteTraceFields(store, [{ id: tombstone.id, fields }], isTombstone),
     database.delete(spans).where(and(eq(spans.id, tombstone.rootSpanId), eq(spans.traceKey, traceKey))),

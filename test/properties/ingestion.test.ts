@@ -1,0 +1,224 @@
+import * as fc from 'fast-check'
+import { afterEach, describe, it, vi } from 'vitest'
+import { wrapBindings } from '../support/bindings.ts'
+import { crowd, isCommand, isEvent, type Probe, probes, racers, type Step, sequence, sizes } from './commands.ts'
+import { apply, EMPTY, type Event, type World } from './model.ts'
+import { mustBeExplained, race } from './races.ts'
+import {
+  type Answered,
+  anonymous,
+  answerOf,
+  expanded,
+  leftovers,
+  newTenant,
+  pass,
+  runJob,
+  sendBatch,
+  sendOne,
+  type Tenant,
+} from './service.ts'
+import { expectedView, mustEqual, queriesOf, readView, settled } from './view.ts'
+
+/*
+ * Any interleaving and repetition of create, observe, complete, feedback, delete and create again ends in the state that
+ * the contract names: that of `model.ts`, which is the contract once more. The service's clock stands still but for what a
+ * sequence lets pass, so that who came first is part of a counterexample.
+ */
+
+/** How many times the runs of a usual `npm test`; 20 makes a hunt of some minutes. */
+const THOROUGHNESS = 1
+
+/** The seed and the path that a failure printed, to see it again. */
+const REPLAY: { seed?: number; path?: string } = {}
+
+const TIMEOUT_MS = 60_000 * THOROUGHNESS
+
+/** Checks a property; shrinking ends in time for its result to be seen. */
+const check = <Values>(runs: number, property: fc.IAsyncProperty<Values>): Promise<void> =>
+  fc.assert(property, { numRuns: runs * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000, ...REPLAY })
+
+/** Runs with a fresh tenant, of which nothing may be left once its traces are deleted. */
+async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void> {
+  const tenant = await newTenant()
+  let left: string[] = []
+  try {
+    await run(tenant)
+  } finally {
+    left = await leftovers(tenant)
+    // The real clock again: fast-check's own must not stand still.
+    vi.useRealTimers()
+  }
+  mustEqual('what is left of deleted traces', left, [])
+}
+
+/** What can be read must be what the model says. */
+async function mustRead(tenant: Tenant, world: World, probed: readonly Probe[], steps: readonly Step[]): Promise<void> {
+  const queries = queriesOf(probed, steps)
+  const expected = expectedView(world, tenant.ids, queries)
+  mustEqual('what can be read', settled(await readView(tenant.client, tenant.ids, queries), expected), expected)
+}
+
+/** Steps with what only the run knows filled in. */
+const stepsOf = (steps: readonly Step[], { ids }: Tenant): Step[] =>
+  steps.map(({ after, does }) => ({ after, does: expanded(does, ids) }))
+
+const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ does }) => does).filter(isEvent)
+
+/** Sends calls one by one, each of them `times`, and returns the world after. Each answer must be the model's. */
+async function play(tenant: Tenant, before: World, steps: readonly Step[], times = 1): Promise<World> {
+  let world = before
+  for (const { after, does } of steps) {
+    const at = pass(after)
+    if (!isCommand(does)) {
+      await runJob(tenant, does)
+      continue
+    }
+    for (let time = 0; time < times; time++) {
+      const [next, expected] = apply(world, does, { at, place: 0 }, tenant.ids)
+      const answered = await sendOne(tenant.client, does, tenant.ids)
+      mustEqual(`the answer to ${JSON.stringify(does)}`, answerOf(answered), expected)
+      world = next
+    }
+  }
+  return world
+}
+
+/** Sends runs of events in batches of these sizes. Returns the world after and each event's result. */
+async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readonly number[]) {
+  let world = EMPTY
+  const results: Answered[] = []
+  const send = async (events: readonly Event[]) => {
+    if (events.length === 0) return
+    const at = pass(1)
+    for (const [place, result] of (await sendBatch(tenant.client, events)).entries()) {
+      const event = events[place]
+      if (!event) throw new Error('a batch has more results than events')
+      const [next, expected] = apply(world, event, { at, place }, tenant.ids)
+      mustEqual(`result ${place} of ${JSON.stringify(events)}`, answerOf(result), expected)
+      results.push(anonymous(result, `events.${place}.body.`))
+      world = next
+    }
+  }
+  const batch: Event[] = []
+  let sent = 0
+  for (const step of steps) {
+    if (isEvent(step.does)) batch.push(step.does)
+    if (isEvent(step.does) && batch.length < (sizes[sent % sizes.length] ?? 1)) continue
+    await send(batch.splice(0))
+    sent++
+    if (!isEvent(step.does)) world = await play(tenant, world, [step])
+  }
+  await send(batch)
+  return { world, results }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('calls end in the state that the contract names:', () => {
+  it('one by one', { timeout: TIMEOUT_MS }, () =>
+    check(
+      25,
+      fc.asyncProperty(sequence(25, 0), probes, (sent, probed) =>
+        withTenant(async tenant => {
+          const steps = stepsOf(sent, tenant)
+          await mustRead(tenant, await play(tenant, EMPTY, steps), probed, steps)
+        }),
+      ),
+    ),
+  )
+
+  it('each sent twice, and all but deletions again after the end', { timeout: TIMEOUT_MS }, () =>
+    check(
+      15,
+      fc.asyncProperty(sequence(15, 0), probes, (sent, probed) =>
+        withTenant(async tenant => {
+          const steps = stepsOf(sent, tenant)
+          const world = await play(tenant, EMPTY, steps, 2)
+          await mustRead(tenant, world, probed, steps)
+          const again = steps.filter(({ does }) => isEvent(does))
+          await mustRead(tenant, await play(tenant, world, again), probed, steps)
+        }),
+      ),
+    ),
+  )
+
+  it('in batches, whose results are what single calls answer', { timeout: TIMEOUT_MS }, () =>
+    check(
+      20,
+      fc.asyncProperty(sequence(25, 1), sizes, probes, (sent, sizes, probed) =>
+        withTenant(single =>
+          withTenant(async batched => {
+            const steps = stepsOf(sent, batched)
+            const { world, results } = await playBatches(batched, steps, sizes)
+            await mustRead(batched, world, probed, steps)
+            const answers: Answered[] = []
+            for (const { after, does } of stepsOf(sent, single)) {
+              pass(after)
+              if (!isCommand(does)) continue
+              const answered = await sendOne(single.client, does, single.ids)
+              if (isEvent(does)) answers.push(anonymous(answered))
+            }
+            mustEqual('what the batches answer', results, answers)
+          }),
+        ),
+      ),
+    ),
+  )
+
+  it('by a crowd at once, each call once or twice, where every order has one outcome', { timeout: TIMEOUT_MS }, () =>
+    check(
+      15,
+      fc.asyncProperty(crowd, ({ first, requests }) =>
+        withTenant(async tenant => {
+          const steps = stepsOf(
+            requests.flatMap(({ events }) => events.map(does => ({ after: 0, does }))),
+            tenant,
+          )
+          const begun = await play(tenant, EMPTY, first)
+          const at = pass(1)
+          const world = eventsOf(steps).reduce(
+            (world, event) => apply(world, event, { at, place: 0 }, tenant.ids)[0],
+            begun,
+          )
+          const answered = await Promise.all(
+            requests.flatMap(({ events, times }) => {
+              const own = events.map(event => expanded(event, tenant.ids))
+              return Array.from({ length: times }, () => sendBatch(tenant.client, own))
+            }),
+          )
+          const created = answered
+            .flat()
+            .flatMap(({ status, body }) => (status === 201 ? (body.feedback_id ?? []) : []))
+          const given = eventsOf(steps).flatMap(({ type, body }) => (type === 'feedback' ? body.feedback_id : []))
+          mustEqual('the feedback that was created', created.toSorted(), given.toSorted())
+          await mustRead(tenant, world, [{ leaves: [0], name: undefined, status: undefined }], steps)
+        }),
+      ),
+    ),
+  )
+
+  it('at once, where some order explains what each call answered and left', { timeout: TIMEOUT_MS }, () =>
+    check(
+      35,
+      fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
+        withTenant(async tenant => {
+          const steps = stepsOf(sent, tenant)
+          const before = await play(tenant, EMPTY, steps)
+          const runners = racing.map(racer => expanded(racer, tenant.ids))
+          const at = pass(1)
+          const bindings = wrapBindings(async (binding, call) => {
+            await schedule.schedule(Promise.resolve(), binding)
+            return call()
+          })
+          const sights = await schedule.waitFor(Promise.all(runners.map(runner => race(tenant, runner, bindings))))
+          const raced = runners.flatMap(does => (isCommand(does) ? { after: 0, does } : []))
+          const queries = queriesOf([{ leaves: [0], name: undefined, status: undefined }], [...raced, ...steps])
+          const view = await readView(tenant.client, tenant.ids, queries)
+          await mustBeExplained(tenant, before, { racers: runners, sights, at, queries, view })
+        }),
+      ),
+    ),
+  )
+})

@@ -1,0 +1,423 @@
+/*
+ * The contract's sections 2 and 3 once more, as plain data and functions over it: what a project holds after a sequence of
+ * calls, what each of them answers, and how it reads. Written against the contract and on purpose without the product's
+ * code: two independent statements of one text can disagree.
+ */
+
+export type Json = string | number | boolean | null | Json[] | Fields
+export type Fields = { [field: string]: Json }
+
+export interface TraceBody {
+  trace_id: string
+  name: string
+  timestamp: string
+  status: 'running' | 'completed'
+  metadata?: Fields
+  duration_ms?: number
+}
+
+export interface SpanBody {
+  trace_id: string
+  span_id: string
+  parent_span_id?: string
+  step_id: string
+  input?: Json
+  output?: Json
+  metadata?: Fields
+  prompt_version_id?: string
+  timestamp: string
+  duration_ms?: number
+  status?: 'ok' | 'error'
+}
+
+export interface ObservationBody {
+  trace_id: string
+  observation_id: string
+  span_id?: string
+  type: 'input' | 'output' | 'state'
+  key?: string
+  data: Json
+  timestamp: string
+}
+
+export interface FeedbackBody {
+  trace_id: string
+  feedback_id: string
+  span_id?: string
+  rating?: 'positive' | 'negative' | number
+  comment?: string
+  correction?: Fields
+  labeller?: { name?: string; email?: string }
+  timestamp?: string
+}
+
+/** What a batch may hold. */
+export type Event =
+  | { type: 'trace'; body: TraceBody }
+  | { type: 'span'; body: SpanBody }
+  | { type: 'observation'; body: ObservationBody }
+  | { type: 'feedback'; body: FeedbackBody }
+
+export type Command = Event | { type: 'delete'; trace_id: string }
+
+/** When the service received a call: milliseconds since 1970, and the place in its batch. */
+export interface Arrival {
+  at: number
+  place: number
+}
+
+/** The ids that the contract makes of what clients name, and those of the tenant. */
+export interface Ids {
+  trace: (traceId: string) => string
+  root: (traceId: string) => string
+  feedback: (feedbackId: string) => string
+  /** The one prompt version that exists. */
+  promptVersion: string
+  /** Who gave feedback whose labeller has no e-mail. */
+  caller: string
+}
+
+type Observation = ObservationBody & { arrival: Arrival }
+type Feedback = FeedbackBody & { timestamp: string; arrival: Arrival }
+
+interface Trace {
+  traceId: string
+  name: string
+  timestamp: string
+  status: 'running' | 'completed'
+  durationMs: number | null
+  metadata: Fields
+  /** The metadata fields that a completing call gave. */
+  settled: ReadonlySet<string>
+  /** What was sent of the root span. */
+  root: Partial<SpanBody>
+  /** The other spans, the calls on each merged. */
+  spans: readonly SpanBody[]
+  observations: readonly Observation[]
+  feedback: readonly Feedback[]
+  /** `updatedAt` lies between these: whether a call that changes nothing moves it, the contract leaves open. */
+  updatedAt: { from: number; to: number }
+}
+
+/** The live traces of a project. */
+export type World = readonly Trace[]
+
+export const EMPTY: World = []
+
+/** A call's status and, where it succeeds, its body. `warns`: that some of the metadata is not searchable. */
+export interface Answer {
+  status: number
+  body?: Fields
+  warns?: boolean
+}
+
+const NOT_FOUND: Answer = { status: 404 }
+const CONFLICT: Answer = { status: 409 }
+const UNPROCESSABLE: Answer = { status: 422 }
+const INVALID: Answer = { status: 400 }
+
+const MAX_METADATA_BYTES = 64 * 1024
+const MAX_SEARCHABLE = 64
+const MAX_PATH_BYTES = 256
+
+/** The world after a call, and the call's answer. */
+export function apply(world: World, command: Command, arrival: Arrival, ids: Ids): [World, Answer] {
+  switch (command.type) {
+    case 'trace':
+      return applyTrace(world, command.body, arrival, ids)
+    case 'span':
+      return applySpan(world, command.body, arrival, ids)
+    case 'observation':
+      return applyObservation(world, command.body, arrival)
+    case 'feedback':
+      return applyFeedback(world, command.body, arrival)
+    case 'delete':
+      return findTrace(world, command.trace_id)
+        ? [without(world, command.trace_id), { status: 200, body: { id: ids.trace(command.trace_id) } }]
+        : [world, NOT_FOUND]
+  }
+}
+
+const findTrace = (world: World, traceId: string) => world.find(trace => trace.traceId === traceId)
+const without = (world: World, traceId: string): World => world.filter(trace => trace.traceId !== traceId)
+const replaced = (world: World, trace: Trace): World => [...without(world, trace.traceId), trace]
+
+function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [World, Answer] {
+  const before = findTrace(world, body.trace_id) ?? newTrace(body, at)
+  const trace = {
+    ...before,
+    ...(body.status === 'completed' ? completed(before, body) : kept(before, body)),
+    updatedAt: { from: before.updatedAt.from, to: at },
+  }
+  if (bytesOf(JSON.stringify(trace.metadata)) > MAX_METADATA_BYTES) return [world, INVALID]
+  const answer = { status: 'accepted', trace_id: body.trace_id, id: ids.trace(body.trace_id) }
+  return [replaced(world, trace), { status: 202, body: answer, warns: warns(trace.metadata) }]
+}
+
+const newTrace = ({ trace_id, name, timestamp }: TraceBody, at: number): Trace => ({
+  traceId: trace_id,
+  name,
+  timestamp,
+  status: 'running',
+  durationMs: null,
+  metadata: {},
+  settled: new Set(),
+  root: {},
+  spans: [],
+  observations: [],
+  feedback: [],
+  updatedAt: { from: at, to: at },
+})
+
+/** A completing call: its metadata wins, and the first one's duration stays. */
+const completed = (trace: Trace, { metadata = {}, duration_ms }: TraceBody) => ({
+  status: 'completed' as const,
+  durationMs: trace.status === 'completed' ? trace.durationMs : (duration_ms ?? null),
+  metadata: { ...trace.metadata, ...metadata },
+  settled: new Set([...trace.settled, ...Object.keys(metadata)]),
+})
+
+/** A running call: it neither takes a completion back nor overwrites a completing call's fields. */
+const kept = ({ metadata: before, settled }: Trace, { metadata = {} }: TraceBody) => ({
+  metadata: { ...before, ...Object.fromEntries(Object.entries(metadata).filter(([field]) => !settled.has(field))) },
+})
+
+function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [World, Answer] {
+  // The contract leaves it open; no span can be its own parent.
+  if (body.parent_span_id?.toLowerCase() === body.span_id.toLowerCase()) return [world, INVALID]
+  const trace = findTrace(world, body.trace_id)
+  if (!trace) return [world, NOT_FOUND]
+  const span = { ...body, ...lowered(body), span_id: body.span_id.toLowerCase() }
+  if (without(world, trace.traceId).some(other => hasSpan(other, span.span_id, ids))) return [world, CONFLICT]
+  if (body.prompt_version_id !== undefined && body.prompt_version_id !== ids.promptVersion) {
+    return [world, UNPROCESSABLE]
+  }
+  const updatedAt = { from: at, to: at }
+  const isSame = ({ span_id }: SpanBody) => span_id === span.span_id
+  // Fields that were not sent are absent, so that a spread is "later non-absent fields win".
+  const after =
+    span.span_id === ids.root(trace.traceId)
+      ? { ...trace, root: { ...trace.root, ...span }, updatedAt }
+      : trace.spans.some(isSame)
+        ? { ...trace, spans: trace.spans.map(old => (isSame(old) ? { ...old, ...span } : old)), updatedAt }
+        : { ...trace, spans: [...trace.spans, span], updatedAt }
+  return [replaced(world, after), { status: 202, body: { status: 'accepted', span_id: span.span_id } }]
+}
+
+/** A UUID is the same in either case. */
+const lowered = ({ span_id, parent_span_id }: { span_id?: string; parent_span_id?: string }) => ({
+  ...(span_id !== undefined && { span_id: span_id.toLowerCase() }),
+  ...(parent_span_id !== undefined && { parent_span_id: parent_span_id.toLowerCase() }),
+})
+
+const hasSpan = (trace: Trace, id: string, ids: Ids): boolean =>
+  ids.root(trace.traceId) === id || trace.spans.some(({ span_id }) => span_id === id)
+
+function applyObservation(world: World, body: ObservationBody, arrival: Arrival): [World, Answer] {
+  const trace = findTrace(world, body.trace_id)
+  if (!trace) return [world, NOT_FOUND]
+  const observation_id = body.observation_id.toLowerCase()
+  const answer = { status: 201, body: { status: 'created', observation_id } }
+  if (trace.observations.some(old => old.observation_id === observation_id)) return [world, answer]
+  const observation = { ...body, ...lowered(body), observation_id, arrival }
+  return [replaced(world, { ...trace, observations: [...trace.observations, observation] }), answer]
+}
+
+function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival): [World, Answer] {
+  const body = { ...sent, ...lowered(sent) }
+  const trace = findTrace(world, body.trace_id)
+  if (!trace) return [world, NOT_FOUND]
+  const isSame = ({ feedback_id }: FeedbackBody) => feedback_id === body.feedback_id
+  if (without(world, trace.traceId).some(other => other.feedback.some(isSame))) return [world, CONFLICT]
+  const isUpdate = trace.feedback.some(isSame)
+  const feedback = isUpdate
+    ? trace.feedback.map(old => (isSame(old) ? { ...old, ...body } : old))
+    : [...trace.feedback, { timestamp: isoTime(arrival.at), ...body, arrival }]
+  const answer = { status: 'success', feedback_id: body.feedback_id }
+  return [
+    replaced(world, { ...trace, feedback, updatedAt: { from: arrival.at, to: arrival.at } }),
+    { status: isUpdate ? 200 : 201, body: answer },
+  ]
+}
+
+/** How a trace reads in full; undefined where it is not there. */
+export function detailOf(world: World, traceId: string, ids: Ids): Fields | undefined {
+  const trace = findTrace(world, traceId)
+  if (!trace) return undefined
+  const spans = [rootOf(trace, ids), ...trace.spans.toSorted(bySpanOrder).map(span => spanOf(trace, span, ids))]
+  return { ...itemOf(trace, ids), spans, feedback: feedbackOf(trace, ids) }
+}
+
+/** How the list shows a trace. */
+const itemOf = (trace: Trace, ids: Ids): Fields => ({
+  id: ids.trace(trace.traceId),
+  traceId: trace.traceId,
+  name: trace.name,
+  status: trace.status,
+  metadata: trace.metadata,
+  durationMs: trace.durationMs,
+  createdAt: trace.timestamp,
+  updatedAt: `${isoTime(trace.updatedAt.from)} to ${isoTime(trace.updatedAt.to)}`,
+  spanCount: 1 + trace.spans.length,
+  reviewedCount: 0,
+  feedbackCount: trace.feedback.length,
+  reviewState: 'unreviewed',
+})
+
+/** What the trace says of its root span, nobody else can change. */
+const rootOf = (trace: Trace, ids: Ids): Fields => ({
+  ...spanFieldsOf(trace, trace.root, ids.root(trace.traceId), ids),
+  parentSpanId: null,
+  stepId: trace.name,
+  createdAt: trace.timestamp,
+})
+
+const spanOf = (trace: Trace, span: SpanBody, ids: Ids): Fields => ({
+  ...spanFieldsOf(trace, span, span.span_id, ids),
+  parentSpanId: span.parent_span_id ?? ids.root(trace.traceId),
+  stepId: span.step_id,
+  createdAt: span.timestamp,
+})
+
+function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Ids): Fields {
+  const own = trace.observations
+    .filter(({ span_id }) => (span_id ?? ids.root(trace.traceId)) === id)
+    .toSorted(byFoldOrder)
+  const valuesOf = (type: string) => own.filter(each => each.type === type).map(({ data }) => data)
+  const given = (value: Json | undefined) => (value === undefined ? [] : [value])
+  return {
+    id,
+    status: span.status ?? null,
+    durationMs: span.duration_ms ?? null,
+    input: mergedInput([...given(span.input), ...valuesOf('input')]),
+    output: [...given(span.output), ...valuesOf('output')].at(-1) ?? null,
+    approvedOutput: null,
+    state: Object.fromEntries(own.flatMap(({ type, key, data }) => (type === 'state' ? [[key ?? '', data]] : []))),
+    promptVersionId: span.prompt_version_id ?? null,
+    metadata: span.metadata ?? {},
+    review: { state: 'unreviewed', by: null, at: null, stale: false },
+    truncated: [],
+  }
+}
+
+function mergedInput(inputs: readonly Json[]): Json {
+  if (inputs.length <= 1) return inputs[0] ?? null
+  const objects = inputs.filter(isObject)
+  return objects.length === inputs.length ? Object.fromEntries(objects.flatMap(Object.entries)) : [...inputs]
+}
+
+const feedbackOf = (trace: Trace, ids: Ids): Fields[] =>
+  trace.feedback
+    .toSorted(byArrival(({ feedback_id }) => ids.feedback(feedback_id)))
+    .map(feedback => noteOf(trace, feedback, ids))
+
+const noteOf = (trace: Trace, feedback: Feedback, ids: Ids): Fields => ({
+  id: ids.feedback(feedback.feedback_id),
+  spanId: feedback.span_id ?? ids.root(trace.traceId),
+  userId: feedback.labeller?.email?.toLowerCase() ?? ids.caller,
+  content: feedback.comment ?? '',
+  rating: feedback.rating ?? null,
+  correction: feedback.correction ?? null,
+  labeller: feedback.labeller ?? null,
+  source: 'api',
+  truncated: [],
+  createdAt: feedback.timestamp,
+})
+
+/** How `GET /api/spans/{id}` shows a span; undefined where no live trace has it. */
+export function spanAloneOf(world: World, id: string, ids: Ids): Fields | undefined {
+  const trace = world.find(trace => hasSpan(trace, id, ids))
+  if (!trace) return undefined
+  const span = trace.spans.find(({ span_id }) => span_id === id)
+  const own = span ? spanOf(trace, span, ids) : rootOf(trace, ids)
+  return { ...own, trace: { id: ids.trace(trace.traceId), traceId: trace.traceId, name: trace.name } }
+}
+
+/** A trace's observations as they were sent; undefined where it is not there. */
+export function observationsOf(world: World, traceId: string, ids: Ids): Fields[] | undefined {
+  const trace = findTrace(world, traceId)
+  return trace?.observations.toSorted(byFoldOrder).map(({ observation_id, span_id, type, key, data, timestamp }) => ({
+    observation_id,
+    span_id: span_id ?? ids.root(traceId),
+    type,
+    key: type === 'state' ? (key ?? '') : null,
+    data,
+    timestamp,
+  }))
+}
+
+/** What a search asks; all of it must match. */
+export interface Query {
+  name?: string
+  status?: 'running' | 'completed'
+  fields: readonly Leaf[]
+}
+
+/** The project's traces that match, newest first. */
+const matching = (world: World, { name, status, fields }: Query, ids: Ids): World =>
+  world
+    .filter(trace => (name === undefined || trace.name === name) && (status === undefined || trace.status === status))
+    .filter(({ metadata }) => fields.every(field => isAmong(searchableOf(metadata), field)))
+    .toSorted(
+      (left, right) =>
+        compare(right.timestamp, left.timestamp) || compare(ids.trace(right.traceId), ids.trace(left.traceId)),
+    )
+
+export const listOf = (world: World, query: Query, ids: Ids): Fields[] =>
+  matching(world, query, ids).map(trace => itemOf(trace, ids))
+
+export const hitsOf = (world: World, query: Query, ids: Ids): Fields[] =>
+  matching(world, query, ids).map(({ traceId, name, status, metadata, timestamp }) => ({
+    trace_id: traceId,
+    name,
+    status,
+    metadata,
+    timestamp,
+  }))
+
+/** A scalar in metadata, as the search compares it. */
+export interface Leaf {
+  path: string
+  value: string
+}
+
+/** The scalars of metadata by their dotted paths, in document order. */
+export const leavesOf = (metadata: Fields): Leaf[] =>
+  Object.entries(metadata).flatMap(([field, value]) => leavesAt(field, value))
+
+function leavesAt(path: string, value: Json): Leaf[] {
+  if (Array.isArray(value)) return value.flatMap(item => leavesAt(path, item))
+  if (isObject(value)) return Object.entries(value).flatMap(([field, item]) => leavesAt(`${path}.${field}`, item))
+  return [{ path, value: String(value) }]
+}
+
+const hasShortPath = ({ path }: Leaf): boolean => bytesOf(path) <= MAX_PATH_BYTES
+
+const searchableOf = (metadata: Fields): Leaf[] => leavesOf(metadata).filter(hasShortPath).slice(0, MAX_SEARCHABLE)
+const warns = (metadata: Fields): boolean => leavesOf(metadata).length > searchableOf(metadata).length
+
+const isAmong = (leaves: readonly Leaf[], { path, value }: Leaf): boolean =>
+  leaves.some(leaf => leaf.path === path && leaf.value === value)
+
+/** By the client's time, then arrival, then id. */
+const byArrival =
+  <Item extends { timestamp: string; arrival: Arrival }>(idOf: (item: Item) => string) =>
+  (left: Item, right: Item): number =>
+    compare(left.timestamp, right.timestamp) ||
+    left.arrival.at - right.arrival.at ||
+    left.arrival.place - right.arrival.place ||
+    compare(idOf(left), idOf(right))
+
+const byFoldOrder = byArrival<Observation>(({ observation_id }) => observation_id)
+
+const bySpanOrder = (left: SpanBody, right: SpanBody): number =>
+  compare(left.timestamp, right.timestamp) || compare(left.span_id, right.span_id)
+
+const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+export const isObject = (value: Json): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).byteLength
+
+export const isoTime = (at: number): string => new Date(at).toISOString()

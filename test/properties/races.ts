@@ -1,0 +1,92 @@
+import type { Env } from '../../src/env.ts'
+import { isCommand, type Racer } from './commands.ts'
+import { type Answer, apply, detailOf, type Fields, type Ids, type Query, type World } from './model.ts'
+import { answerOf, runJob, sendOne, type Tenant } from './service.ts'
+import {
+  brief,
+  type Detail,
+  detailIn,
+  emailsOf,
+  expectedView,
+  settled,
+  settledItem,
+  textOf,
+  type View,
+} from './view.ts'
+
+/** What a racer saw: a call its answer, a read the trace's detail, a job nothing. */
+type Sight = { answer: Answer } | { detail: Detail | null } | { done: true }
+
+/** Runs one of several at the same time. */
+export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise<Sight> {
+  const client = tenant.on(bindings)
+  if (isCommand(racer)) return { answer: answerOf(await sendOne(client, racer, tenant.ids)) }
+  if (racer.type === 'deliver') {
+    await runJob(tenant, racer, bindings)
+    return { done: true }
+  }
+  const { status, body } = await client.get(`/api/traces/${tenant.ids.trace(racer.trace_id)}`)
+  if (status !== 200 && status !== 404) throw new Error(`the detail answered ${status}`)
+  return { detail: status === 200 ? body : null }
+}
+
+interface Race {
+  racers: readonly Racer[]
+  sights: readonly Sight[]
+  /** When all of them arrived. */
+  at: number
+  queries: readonly Query[]
+  /** What could be read after. */
+  view: View
+}
+
+/** Throws where no order of the racers gives each what it saw, and leaves what was read after. */
+export async function mustBeExplained(tenant: Tenant, before: World, run: Race): Promise<void> {
+  const { ids } = tenant
+  const { racers, at, queries, view } = run
+  const emails = await emailsOf(tenant.client)
+  const sights = run.sights.map(sight => ('detail' in sight ? { detail: detailIn(sight.detail, emails) } : sight))
+  const outcomes: string[] = []
+  const isExplained = (world: World, left: readonly number[]): boolean => {
+    if (left.length === 0) {
+      const expected = expectedView(world, ids, queries)
+      outcomes.push(textOf(expected))
+      return textOf(settled(view, expected)) === textOf(expected)
+    }
+    return left.some(index => {
+      const [racer, sight] = [racers[index], sights[index]]
+      const next = racer && sight && worldAfter(world, racer, sight, { at, ids })
+      return (
+        next !== undefined &&
+        isExplained(
+          next,
+          left.filter(other => other !== index),
+        )
+      )
+    })
+  }
+  if (isExplained(before, [...racers.keys()])) return
+  const possible = [...new Set(outcomes)]
+  throw new Error(
+    brief(
+      `no order of the calls explains\n${textOf(sights)}\nand\n${textOf(view)}\nwhich could be\n${possible.join('\nor\n')}`,
+    ),
+  )
+}
+
+/** The world after a racer, if it would have seen there what it saw. */
+function worldAfter(
+  world: World,
+  racer: Racer,
+  sight: { answer: Answer } | { detail: Fields | null } | { done: true },
+  { at, ids }: { at: number; ids: Ids },
+): World | undefined {
+  if (isCommand(racer)) {
+    const [next, expected] = apply(world, racer, { at, place: 0 }, ids)
+    return textOf({ answer: expected }) === textOf(sight) ? next : undefined
+  }
+  if (racer.type === 'deliver') return world
+  const detail = 'detail' in sight ? sight.detail : null
+  const expected = detailOf(world, racer.trace_id, ids) ?? null
+  return textOf({ expected }) === textOf({ expected: settledItem(detail, expected) }) ? world : undefined
+}

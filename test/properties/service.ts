@@ -1,0 +1,163 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import type { Env, Job as QueuedJob } from '../../src/env.ts'
+import { consume } from '../../src/jobs/consumer.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { type Answer, admin, type Client, client } from '../support/org.ts'
+import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
+import type { Command, Event, Ids, Answer as ModelAnswer } from './model.ts'
+
+/** A fresh organization, what can be sent to it, and the ids by which it is known. */
+export interface Tenant {
+  ids: Ids
+  client: Client
+  /** Calls as this tenant on other bindings. */
+  on: (bindings: Env) => Client
+  /** What deletions sent to the queue, which delivers nothing by itself. */
+  queued: QueuedJob[]
+  organizationId: string
+  projectId: string
+}
+
+/** The time that the service sees. Each tenant begins a second after the one before: no key is drawn from too few. */
+let clock = Date.now()
+
+/** When cron last came. Ahead of every object's time, so that a sweep takes all orphans. */
+let cronTime = Date.now()
+
+/** A millisecond or some pass, for the service too. */
+export function pass(milliseconds: number): number {
+  clock += milliseconds
+  vi.setSystemTime(clock)
+  return clock
+}
+
+export async function newTenant(): Promise<Tenant> {
+  pass(1000)
+  const slug = `org-${crypto.randomUUID()}`
+  const { apiKey, id: organizationId } = (await admin().post('/api/orgs', { slug, name: 'Test' })).body
+  const queued: QueuedJob[] = []
+  const on = (bindings: Env) =>
+    client({ 'x-api-key': apiKey.key, 'x-project-slug': 'support' }, { ...bindings, JOBS: queueInto(queued) })
+  const calls = on(env)
+  const project = (await calls.post('/api/projects', { slug: 'support', name: 'Support' })).body
+  const prompt = { projectSlug: 'support', stepId: 'ask', content: 'Answer the question.' }
+  const promptVersion = (await calls.post('/api/prompts', prompt)).body.versionId
+  const ids = { ...(await idsIn(project.id)), promptVersion, caller: apiKey.id }
+  return { ids, client: calls, on, queued, organizationId, projectId: project.id }
+}
+
+const queueInto = (queued: QueuedJob[]): Queue<QueuedJob> =>
+  ({ send: async (job: QueuedJob) => void queued.push(job) }) as unknown as Queue<QueuedJob>
+
+/** The ids of all that the runs name, as the contract lets clients compute them. */
+async function idsIn(projectId: string) {
+  const names = [
+    ...TRACES.flatMap(name => [`trace:${name}`, `root:${name}`]),
+    ...FEEDBACK_IDS.map(name => `feedback:${name}`),
+  ]
+  const known = new Map(await Promise.all(names.map(async name => [name, await uuidV5(projectId, name)] as const)))
+  const idOf = (kind: string) => (name: string) => known.get(`${kind}:${name}`) ?? 'none'
+  return { trace: idOf('trace'), root: idOf('root'), feedback: idOf('feedback') }
+}
+
+async function uuidV5(namespace: string, name: string): Promise<string> {
+  const bytes = Uint8Array.from(namespace.replaceAll('-', '').match(/../g) ?? [], pair => Number.parseInt(pair, 16))
+  const digest = await crypto.subtle.digest('SHA-1', new Uint8Array([...bytes, ...new TextEncoder().encode(name)]))
+  const [a = 0, b = 0, c = 0, d = 0] = Array.from({ length: 4 }, (_, index) =>
+    new DataView(digest).getUint32(4 * index),
+  )
+  const hex = [a, (b & 0xffff0fff) | 0x5000, (c & 0x3fffffff) | 0x80000000, d]
+    .map(word => (word >>> 0).toString(16).padStart(8, '0'))
+    .join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+const PATHS = {
+  trace: '/api/v1/traces',
+  span: '/api/v1/spans',
+  observation: '/api/v1/observations',
+  feedback: '/api/v1/feedback',
+}
+
+/** Sends one call. */
+export const sendOne = (client: Client, command: Command, { trace }: Ids): Promise<Answer> =>
+  command.type === 'delete'
+    ? client.delete(`/api/traces/${trace(command.trace_id)}`)
+    : client.post(PATHS[command.type], command.body)
+
+/** A status and a body, of an answer or of a batch's result. */
+export type Answered = Pick<Answer, 'status' | 'body'>
+
+/** Sends events at once, as their own calls' single one where it is but one. */
+export async function sendBatch(client: Client, events: readonly Event[]): Promise<Answered[]> {
+  const { status, body } = await client.post('/api/v1/batch', { events })
+  if (status !== 207) throw new Error(`the batch answered ${status}: ${JSON.stringify(body)}`)
+  return body.results
+}
+
+/** An answer in the model's terms: of an error, only the status. */
+export function answerOf({ status, body }: Answered): ModelAnswer {
+  if (status >= 400) return { status }
+  const { warnings, ...rest } = body
+  return { status, body: rest, ...('id' in rest && 'trace_id' in rest && { warns: warnings !== undefined }) }
+}
+
+/** What two tenants' answers to one call have in common, paths of a batch as those of the call. */
+export function anonymous({ status, body }: Answered, prefix = ''): Answered {
+  const { error, code, details, warnings } = body
+  const unplaced = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
+  if (status < 400) return { status, body: { warnings } }
+  const places = details?.map(({ path, message }: Record<string, string>) => ({ path: unplaced(path ?? ''), message }))
+  return { status, body: { error: unplaced(error), code, details: places } }
+}
+
+/** A call as a run sends it: with what only the run knows. */
+export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Ids): Sent =>
+  'body' in sent ? { ...sent, body: expand(sent.body, ids) } : sent
+
+/** Does what cron or the queue does. Live data must not show that it was done. */
+export async function runJob(tenant: Tenant, job: Job, bindings: Env = env): Promise<void> {
+  if (job.type === 'sweep') {
+    cronTime = Math.max(cronTime, clock) + 60_001 + job.hours * 3_600_000
+    const { JOBS, ...withoutQueue } = env
+    await sweep(job.hasQueue ? { ...env, JOBS: queueInto(tenant.queued) } : withoutQueue, cronTime)
+  }
+  const messages = tenant.queued.splice(0).map(body => ({ id: 'job', timestamp: new Date(), attempts: 1, body }))
+  for (const message of messages) await deliver(message, bindings)
+}
+
+async function deliver(
+  message: Parameters<typeof createMessageBatch<QueuedJob>>[1][number],
+  bindings: Env,
+): Promise<void> {
+  const batch = createMessageBatch<QueuedJob>('countersign-jobs', [message])
+  await consume(batch, bindings)
+  const { explicitAcks } = await getQueueResult(batch, createExecutionContext())
+  if (explicitAcks.length === 0) throw new Error(`the job ${JSON.stringify(message.body)} failed`)
+}
+
+/** What is left of a tenant's traces after each was deleted and every job ran; what is left is removed, for the next run. */
+export async function leftovers(tenant: Tenant): Promise<string[]> {
+  for (const trace_id of TRACES) await sendOne(tenant.client, { type: 'delete', trace_id }, tenant.ids)
+  // Cron looks for orphans only when nothing is to be purged.
+  for (let run = 0; run < 2; run++) await runJob(tenant, { type: 'sweep', hours: 25, hasQueue: true })
+  const tables = ['spans', 'observations', 'feedback', 'trace_fields']
+  const orphans = 'trace_key not in (select key from traces)'
+  const counts = await env.DB.batch<{ n: number }>([
+    env.DB.prepare(`select count(*) as n from traces where deleted_at is not null`),
+    ...tables.map(table => env.DB.prepare(`select count(*) as n from ${table} where ${orphans}`)),
+  ])
+  const { objects } = await env.PAYLOADS.list({ prefix: `${tenant.organizationId}/` })
+  const left = ['traces', ...tables].filter((_, index) => (counts[index]?.results[0]?.n ?? 0) > 0)
+  if (left.length > 0) {
+    await env.DB.batch(
+      ['traces where deleted_at is not null', ...tables.map(table => `${table} where ${orphans}`)].map(rows =>
+        env.DB.prepare(`delete from ${rows}`),
+      ),
+    )
+  }
+  if (objects.length > 0) await env.PAYLOADS.delete(objects.map(({ key }) => key))
+  return [...left, ...objects.map(({ key }) => key)]
+}

@@ -1,0 +1,171 @@
+import type { Client } from '../support/org.ts'
+import { leavesSent, type Probe, SPANS, type Step, TRACES } from './commands.ts'
+import {
+  detailOf,
+  type Fields,
+  hitsOf,
+  type Ids,
+  isObject,
+  type Json,
+  listOf,
+  observationsOf,
+  type Query,
+  spanAloneOf,
+  type World,
+} from './model.ts'
+
+/** All that can be read of what a project ingested. What is not there is null. */
+export interface View {
+  details: (Fields | null)[]
+  spans: (Fields | null)[]
+  observations: (Fields[] | null)[]
+  list: Fields[]
+  searches: { query: Query; listed: Fields[]; found: Fields[] | null }[]
+}
+
+/** Reads it from the service, the lists in pages of few. */
+export async function readView(client: Client, ids: Ids, queries: readonly Query[]): Promise<View> {
+  const emails = await emailsOf(client)
+  const listed = (query: string) =>
+    pagesOf(client, `/api/traces?projectSlug=support&limit=2${query}`, 'traces', 'nextCursor')
+  const listObservations = (traceId: string) =>
+    pagesOf(client, `/api/v1/traces/${traceId}/observations?limit=3`, 'observations', 'next_cursor')
+  const details = await eachOf(TRACES, traceId => get(client, `/api/traces/${ids.trace(traceId)}`))
+  const spans = await eachOf(spanIds(ids), id => get(client, `/api/spans/${id}`))
+  const etags = new Map(spans.map(span => [span?.id, span?.etag]))
+  for (const span of details.flatMap(detail => detail?.spans ?? [])) {
+    if (etags.has(span.id) && etags.get(span.id) !== span.etag)
+      throw new Error(`span ${span.id} has another etag alone than in its trace`)
+  }
+  return {
+    details: details.map(detail => detailIn(detail, emails)),
+    spans: spans.map(span => span && withoutEtag(span)),
+    observations: await eachOf(TRACES, listObservations),
+    list: (await listed('')) ?? [],
+    searches: await eachOf(queries, async query => ({
+      query,
+      listed: (await listed(`&${parametersOf(query, 'metadata.')}`)) ?? [],
+      found: isSearch(query)
+        ? (await get(client, `/api/v1/traces/search?limit=100&${parametersOf(query, '')}`)).traces
+        : null,
+    })),
+  }
+}
+
+/** What the model says it reads. */
+export const expectedView = (world: World, ids: Ids, queries: readonly Query[]): View => ({
+  details: TRACES.map(traceId => detailOf(world, traceId, ids) ?? null),
+  spans: spanIds(ids).map(id => spanAloneOf(world, id, ids) ?? null),
+  observations: TRACES.map(traceId => observationsOf(world, traceId, ids) ?? null),
+  list: listOf(world, { fields: [] }, ids),
+  searches: queries.map(query => ({
+    query,
+    listed: listOf(world, query, ids),
+    found: isSearch(query) ? hitsOf(world, query, ids) : null,
+  })),
+})
+
+const spanIds = (ids: Ids): string[] => [...SPANS, ...TRACES.map(ids.root)]
+
+/** The searches that probes make of what was sent. */
+export function queriesOf(probes: readonly Probe[], steps: readonly Step[]): Query[] {
+  const sent = leavesSent(steps.map(({ does }) => does))
+  return probes.map(({ leaves, name, status }) => {
+    const chosen = leaves.flatMap(place => sent[place % Math.max(sent.length, 1)] ?? [])
+    const fields = [...new Map(chosen.map(leaf => [leaf.path, leaf])).values()]
+    return { fields, ...(name !== undefined && { name }), ...(status && { status }) }
+  })
+}
+
+const parametersOf = ({ name, status, fields }: Query, prefix: string): URLSearchParams =>
+  new URLSearchParams([
+    ...(name === undefined ? [] : [['name', name]]),
+    ...(status === undefined ? [] : [['status', status]]),
+    ...fields.map(({ path, value }) => [prefix + path, value]),
+  ])
+
+/** Whether the ingestion interface can ask it: some names are reserved there, and it wants one parameter at least. */
+const isSearch = ({ name, status, fields }: Query): boolean =>
+  fields.every(({ path }) => !['name', 'status', 'limit'].includes(path)) &&
+  (name !== undefined || status !== undefined || fields.length > 0)
+
+async function get(client: Client, path: string) {
+  const { status, body } = await client.get(path)
+  if (status !== 200 && status !== 404) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`)
+  return status === 200 ? body : null
+}
+
+/** A list's items of all pages, by the names that the list and its cursor have. */
+async function pagesOf(client: Client, path: string, list: string, next: string): Promise<Fields[] | null> {
+  const items: Fields[] = []
+  for (let cursor = ''; ; ) {
+    const page = await get(client, path + cursor)
+    if (page === null) return null
+    items.push(...page[list])
+    if (page[next] === null) return items
+    cursor = `&cursor=${page[next]}`
+  }
+}
+
+/** One after another: views are read while nothing else happens. */
+async function eachOf<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (const item of items) results.push(await read(item))
+  return results
+}
+
+/** Users' e-mails by their ids, which the service makes in a way of its own. */
+export async function emailsOf(client: Client): Promise<ReadonlyMap<string, string>> {
+  const { users } = await get(client, '/api/users')
+  return new Map(users.map(({ id, email }: Record<'id' | 'email', string>) => [id, email]))
+}
+
+/** A detail as the model gives it. */
+export const detailIn = (detail: Detail | null, emails: ReadonlyMap<string, string>): Fields | null =>
+  detail && {
+    ...detail,
+    spans: detail.spans.map(withoutEtag),
+    feedback: detail.feedback.map(each => ({ ...each, userId: emails.get(each.userId) ?? each.userId })),
+  }
+
+export type Detail = Fields & { spans: Fields[]; feedback: (Fields & { userId: string })[] }
+
+const withoutEtag = ({ etag, ...span }: Fields): Fields => span
+
+/** A view as text by which two are compared: object fields in order of their names. */
+export const textOf = (view: object): string => JSON.stringify(view, (_, value) => sorted(value), 1)
+
+const sorted = (value: Json): Json =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))) : value
+
+export function mustEqual(what: string, actual: object, expected: object): void {
+  const [is, shouldBe] = [textOf(actual), textOf(expected)]
+  if (is !== shouldBe) throw new Error(`${what} is\n${brief(is)}\nand should be\n${brief(shouldBe)}`)
+}
+
+/** Long runs of one character say no more than their length. */
+export const brief = (text: string): string =>
+  text.replace(/(.)\1{99,}/gu, (run, character) => `<${character}*${[...run].length}>`)
+
+/** What was read, with each `updatedAt` that lies within the model's bounds as the model writes it. */
+export function settled(read: View, expected: View): View {
+  const settle = <Item extends Fields | null>(items: Item[], models: (Fields | null)[]) =>
+    items.map((item, index) => settledItem(item, models[index] ?? null))
+  return {
+    ...read,
+    details: settle(read.details, expected.details),
+    list: settle(read.list, expected.list),
+    searches: read.searches.map((search, index) => ({
+      ...search,
+      listed: settle(search.listed, expected.searches[index]?.listed ?? []),
+    })),
+  }
+}
+
+export const settledItem = <Item extends Fields | null>(item: Item, model: Fields | null): Item =>
+  item && { ...item, updatedAt: settledTime(item.updatedAt, model?.updatedAt) }
+
+function settledTime(time: Json | undefined, bounds: Json | undefined): Json {
+  const [from = '', to = ''] = String(bounds).split(' to ')
+  return String(time) >= from && String(time) <= to ? `${from} to ${to}` : String(time)
+}
