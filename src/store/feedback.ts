@@ -1,12 +1,11 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { chunksOf } from './chunks.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive } from './traces.ts'
+import { isLive, isOnOtherTrace } from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -93,7 +92,7 @@ const upsertFeedback = (
       sql`select item.value ->> 1, ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5,
           item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}
         from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and not exists ${onOtherTrace(store)}`,
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and not ${isTaken(store)}`,
     )
     .onConflictDoUpdate({
       target: [feedback.id, feedback.traceKey],
@@ -114,26 +113,13 @@ async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): 
   const rows = JSON.stringify(refused.map(({ traceUuid, id }) => [traceUuid, id]))
   const taken = await store.database.all<{ id: string }>(sql`
     select item.value ->> 1 as id from json_each(${rows}) as item cross join ${traces}
-    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and exists ${onOtherTrace(store)}`)
+    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and ${isTaken(store)}`)
   return new Set(taken.map(({ id }) => id))
 }
 
-/** The record that a row names on a live trace other than the row's; on a deleted trace it no longer counts. */
-function onOtherTrace({ database, organization }: Store) {
-  const other = alias(traces, 'other')
-  const elsewhere = alias(feedback, 'elsewhere')
-  return database
-    .select({ id: elsewhere.id })
-    .from(elsewhere)
-    .innerJoin(other, eq(other.key, elsewhere.traceKey))
-    .where(
-      and(
-        sql`${elsewhere.id} = item.value ->> 1`,
-        eq(other.organizationKey, organization.key),
-        sql`${other.deletedAt} is null and ${other.id} <> item.value ->> 0`,
-      ),
-    )
-}
+/** Whether the record that a row names is another trace's. */
+const isTaken = (store: Store): SQL =>
+  isOnOtherTrace(store, feedback, { id: sql`item.value ->> 1`, traceUuid: sql`item.value ->> 0` })
 
 /** The rows of a statement's drafts that were stored. */
 const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`

@@ -1,5 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/sqlite-core'
+import { type SQL, sql } from 'drizzle-orm'
 import type { JsonObject } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
 import { chunksOf } from './chunks.ts'
@@ -7,7 +6,7 @@ import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { observations, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive } from './traces.ts'
+import { isLive, isOnOtherTrace } from './traces.ts'
 
 /** What a row holds where a client says that a span has no parent, which takes back what it said before. */
 export const NO_PARENT = ''
@@ -106,7 +105,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
-          and (${traces.rootSpanId} = ${id} or not exists ${onOtherTrace(store, { id, traceUuid: sql`${traces.id}` })})
+          and (${traces.rootSpanId} = ${id} or not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })})
           and ${hasPromptVersion(project, promptVersionId)}`,
     )
     .onConflictDoUpdate({
@@ -131,39 +130,17 @@ function upsertSpans(store: Store, project: Project, rows: string) {
 }
 
 /** What a trace says of its root span stays: its name, its time, and that it has no parent. */
-const unlessRoot = (
-  column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp,
-  value: ReturnType<typeof sql>,
-) => sql`iif(${spans.isRoot} = 1, ${column}, ${value})`
+const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp, value: SQL) =>
+  sql`iif(${spans.isRoot} = 1, ${column}, ${value})`
 
 /** Whether an output came before its span: asked where the span brings none, of the observations that the trace has so far. */
-const hasObservedOutput = (id: ReturnType<typeof sql>) => sql`exists (
+const hasObservedOutput = (id: SQL) => sql`exists (
   select 1 from ${observations}
   where ${observations.traceKey} = ${traces.key} and ${observations.spanId} = ${id}
     and ${observations.type} = 'output' and ${observations.data} <> 'null')`
 
-/** A span with this id on a live trace other than the named one; on a deleted trace it no longer counts. */
-function onOtherTrace(
-  { database, organization }: Store,
-  { id, traceUuid }: Record<'id' | 'traceUuid', ReturnType<typeof sql>>,
-) {
-  const elsewhere = alias(spans, 'elsewhere')
-  const other = alias(traces, 'other')
-  return database
-    .select({ id: elsewhere.id })
-    .from(elsewhere)
-    .innerJoin(other, eq(other.key, elsewhere.traceKey))
-    .where(
-      and(
-        eq(elsewhere.id, id),
-        eq(other.organizationKey, organization.key),
-        sql`${other.deletedAt} is null and ${other.id} <> ${traceUuid}`,
-      ),
-    )
-}
-
 /** Whether this is the id of a version of one of the project's prompts, or none. */
-const hasPromptVersion = (project: Project, id: ReturnType<typeof sql>) => sql`(${id} is null or exists (
+const hasPromptVersion = (project: Project, id: SQL) => sql`(${id} is null or exists (
   select 1 from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
   where ${textVersions.id} = ${id} and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'))`
 
@@ -195,7 +172,7 @@ async function reasonsOf(
   const rows = await store.database.all<{ id: string; isLive: number; isTaken: number; hasVersion: number }>(sql`
     select ${id} as id,
       exists (select 1 from ${traces} where ${isLive(store, sql`${traces.id} = ${traceUuid}`)}) as isLive,
-      exists ${onOtherTrace(store, { id, traceUuid })} as isTaken,
+      ${isOnOtherTrace(store, spans, { id, traceUuid })} as isTaken,
       ${hasPromptVersion(project, sql`item.value ->> 2`)} as hasVersion
     from json_each(${claimsOf(refused)}) as item`)
   return new Map(

@@ -6,7 +6,7 @@ import type { TraceState } from '../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../limits.ts'
 import { chunksOf } from './chunks.ts'
 import type { Project } from './projects.ts'
-import { spans, traces } from './schema.ts'
+import { type feedback, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 
@@ -62,6 +62,19 @@ export const traceUuidOf = (key: SQLiteColumn) =>
 
 /** The traces with these ids that are there. */
 export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceRecord[]> => selectTraces(store, ids)
+
+/**
+ * Whether a span or a piece of feedback with this id is on a live trace of the organization other than the named one; on a
+ * deleted trace it no longer counts.
+ */
+export const isOnOtherTrace = (
+  { organization }: Store,
+  table: typeof spans | typeof feedback,
+  { id, traceUuid }: { id: SQL; traceUuid: SQL },
+): SQL => sql`exists (
+  select 1 from ${table} elsewhere inner join ${traces} other on other.key = elsewhere.trace_key
+  where elsewhere.id = ${id} and other.organization_key = ${organization.key} and other.deleted_at is null
+    and other.id <> ${traceUuid})`
 
 /** The trace with this id. */
 export async function findTrace(store: Store, id: string): Promise<TraceRecord | undefined> {
