@@ -46,8 +46,12 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
     }
   }
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
-  const taken = refused.length === 0 ? new Set<string>() : await takenElsewhere(store, refused)
-  for (const { id } of refused) outcomes.set(id, taken.has(id) ? 'on_other_trace' : 'trace_missing')
+  const taken = refused.length === 0 ? new Map<string, boolean>() : await takenElsewhere(store, refused)
+  for (const { id } of refused) outcomes.set(id, taken.get(id) ? 'on_other_trace' : 'trace_missing')
+  // Of these nothing stands in the way any more: their trace came since, or the other one went.
+  const again = refused.filter(({ id }) => taken.get(id) === false)
+  const late = again.length === 0 ? [] : await saveFeedback(store, again)
+  for (const [index, { id }] of again.entries()) outcomes.set(id, late[index] ?? 'trace_missing')
   return drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing')
 }
 
@@ -108,13 +112,13 @@ const upsertFeedback = (
     })
     .returning({ id: feedback.id, createdBy: feedback.createdBy })
 
-/** Which of the refused drafts' ids another live trace has, of those whose own trace is there. */
-async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): Promise<Set<string>> {
+/** Of the refused drafts whose own trace is there, whether another live trace has their id. */
+async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): Promise<Map<string, boolean>> {
   const rows = JSON.stringify(refused.map(({ traceUuid, id }) => [traceUuid, id]))
-  const taken = await store.database.all<{ id: string }>(sql`
-    select item.value ->> 1 as id from json_each(${rows}) as item cross join ${traces}
-    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and ${isTaken(store)}`)
-  return new Set(taken.map(({ id }) => id))
+  const found = await store.database.all<{ id: string; isTaken: number }>(sql`
+    select item.value ->> 1 as id, ${isTaken(store)} as isTaken from json_each(${rows}) as item cross join ${traces}
+    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}`)
+  return new Map(found.map(({ id, isTaken }) => [id, isTaken === 1]))
 }
 
 /** Whether the record that a row names is another trace's. */

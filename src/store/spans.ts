@@ -61,7 +61,12 @@ export async function saveSpans(
     for (const { id } of rows) stored.add(id)
   }
   const refused = drafts.filter(({ id }) => !stored.has(id))
-  const reasons = refused.length === 0 ? new Map<string, SpanOutcome>() : await reasonsOf(store, project, refused)
+  if (refused.length === 0) return drafts.map(() => 'accepted')
+  const reasons = await reasonsOf(store, project, refused, placement)
+  // Of these nothing stands in the way any more: their trace came since, or the other one went.
+  const again = refused.filter(({ id }) => !reasons.has(id))
+  const outcomes = again.length === 0 ? [] : await saveSpans(store, project, again, placement)
+  for (const [index, { id }] of again.entries()) reasons.set(id, outcomes[index] ?? 'trace_missing')
   return drafts.map(({ id }) => reasons.get(id) ?? 'accepted')
 }
 
@@ -161,26 +166,44 @@ const touchTraces = (store: Store, project: Project, drafts: readonly SpanDraft[
           and ${hasPromptVersion(project, sql`item.value ->> 2`)})`,
     )
 
-/** Why spans were not stored. */
+/** Why spans were not stored; those are missing in whose way nothing stands any more. */
 async function reasonsOf(
   store: Store,
   project: Project,
   refused: readonly SpanDraft[],
+  placement: Placement,
 ): Promise<Map<string, SpanOutcome>> {
   const id = sql`item.value ->> 1`
   const traceUuid = sql`item.value ->> 0`
-  const rows = await store.database.all<{ id: string; isLive: number; isTaken: number; hasVersion: number }>(sql`
-    select ${id} as id,
-      exists (select 1 from ${traces} where ${isLive(store, sql`${traces.id} = ${traceUuid}`)}) as isLive,
-      ${isOnOtherTrace(store, spans, { id, traceUuid })} as isTaken,
+  const rows = await store.database.all<RefusedRow>(sql`
+    select ${id} as id, ${traces.key} as traceKey,
+      ${traces.rootSpanId} <> ${id} and ${isOnOtherTrace(store, spans, { id, traceUuid })} as isTaken,
       ${hasPromptVersion(project, sql`item.value ->> 2`)} as hasVersion
-    from json_each(${claimsOf(refused)}) as item`)
+    from json_each(${claimsOf(refused)}) as item left join ${traces}
+      on ${isLive(store, sql`${traces.id} = ${traceUuid}`)}`)
+  const found = new Map(rows.map(row => [row.id, row]))
   return new Map(
-    rows.map(({ id, isLive, isTaken, hasVersion }) => {
-      if (isLive === 0) return [id, 'trace_missing']
-      if (isTaken === 1) return [id, 'on_other_trace']
-      // Where nothing stands in the way, the trace came since.
-      return [id, hasVersion === 0 ? 'prompt_version_missing' : 'trace_missing']
+    refused.flatMap(draft => {
+      const reason = reasonOf(draft, found.get(draft.id), placement)
+      return reason ? [[draft.id, reason]] : []
     }),
   )
+}
+
+interface RefusedRow {
+  id: string
+  traceKey: number | null
+  isTaken: number | null
+  hasVersion: number
+}
+
+function reasonOf(draft: SpanDraft, row: RefusedRow | undefined, placement: Placement): SpanOutcome | undefined {
+  const traceKey = row?.traceKey ?? null
+  if (!row || traceKey === null) return 'trace_missing'
+  if (row.isTaken === 1) return 'on_other_trace'
+  if (row.hasVersion === 0) return 'prompt_version_missing'
+  // Its values lie under the trace that was there before: this one came since.
+  const placed = [draft.input, draft.output].map(value => value && placement.get(value))
+  const isPlaced = placed.every(value => value !== undefined && [null, traceKey].includes(value?.traceKey ?? null))
+  return isPlaced ? undefined : 'trace_missing'
 }

@@ -153,7 +153,7 @@ describe('npm start', () => {
     expect(await app.text()).not.toContain(script)
     expect(await (await fetch(`${origin}/licenses.md`)).text()).toContain('@scalar/api-reference')
 
-    const specification = await (await fetch(`${origin}/openapi.json`)).text()
+    const specification = JSON.parse(await (await fetch(`${origin}/openapi.json`)).text())
     expect(await new Validator().validate(specification)).toMatchObject({ valid: true })
 
     // Scripts run from files alone, everywhere; only styles may be inline, only here.
