@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
 import type { Scope } from '../auth/keys.ts'
+import type { SearchableField } from '../domain/metadata.ts'
 import type { Env, Job } from '../env.ts'
 import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
@@ -56,7 +57,7 @@ export type Context<C extends Contract> = {
   now: number
   registry: Registry
   /** The filters that `metadataPrefix` admits. */
-  metadataFilters: MetadataFilter[]
+  metadataFilters: SearchableField[]
   requestId: string
   /** Sends a hint to the queue after the response; a queue that refuses is no fault of the request. */
   enqueue: (job: Job) => void
@@ -65,12 +66,6 @@ export type Context<C extends Contract> = {
   : C['scope'] extends 'admin'
     ? { openStore: (organization: Organization) => Store }
     : { caller: Caller; store: Store })
-
-/** What a metadata field must be, as the query says it. */
-export interface MetadataFilter {
-  path: string
-  value: string
-}
 
 /** A contract with its handler, as the router, the document and the suites take it. */
 export interface Endpoint {
@@ -170,7 +165,7 @@ function withHeaders(response: Response, headers: Readonly<Record<string, string
 /** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
 function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URLSearchParams) {
   // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
-  const metadataFilters: MetadataFilter[] = []
+  const metadataFilters: SearchableField[] = []
   const parameters: Record<string, string> = Object.create(null)
   const isStrict = path.startsWith('/api/') && !path.startsWith('/api/v1/')
   const isKnown = (name: string) => query !== undefined && Object.hasOwn(query.entries, name)

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { requireFound } from '../auth/require-project.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { comparableFields } from '../domain/metadata.ts'
+import { PAYLOAD_MODES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
@@ -74,7 +75,7 @@ export const getTrace = endpoint({
   query: v.strictObject({
     payloads: v.optional(
       v.pipe(
-        v.picklist(['full', 'preview']),
+        v.picklist(PAYLOAD_MODES),
         v.metadata({ description: 'preview: strings past 256 bytes cut, large values as the beginning of their JSON' }),
       ),
       'full',

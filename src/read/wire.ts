@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { RATINGS } from '../domain/feedback.ts'
-import { JsonText } from '../domain/json.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
@@ -95,7 +94,6 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
 export const toTrace = (trace: TraceDetail): v.InferOutput<typeof Trace> => ({
   ...toTraceItem({
     ...trace,
-    metadata: new JsonText(JSON.stringify(trace.metadata)),
     spanCount: trace.spans.length,
     feedbackCount: trace.feedback.length,
   }),

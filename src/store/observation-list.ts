@@ -38,7 +38,7 @@ async function readPage(store: Store, traceUuid: string, { limit, after }: Obser
   const { timestamp, receivedAt, id } = observations
   const [[trace], rows] = await store.database.batch([
     store.database
-      .select()
+      .select({ id: traces.id, key: traces.key, rootSpanId: traces.rootSpanId })
       .from(traces)
       .where(isLive(store, eq(traces.id, traceUuid))),
     store.database

@@ -1,5 +1,6 @@
 import { newId } from '../domain/ids.ts'
 import { cutStrings } from '../domain/json.ts'
+import type { PayloadMode } from '../domain/span.ts'
 import { cutText, utf8Length } from '../domain/text.ts'
 import { unavailable } from '../http/errors.ts'
 import { INLINE_BYTES, MAX_DETAIL_BYTES, MAX_DETAIL_OBJECTS, MAX_PARALLEL_CALLS, PREVIEW_BYTES } from '../limits.ts'
@@ -89,7 +90,7 @@ export async function showValues(
   store: Store,
   traceKey: number,
   values: readonly FoundValue[],
-  mode: 'full' | 'preview',
+  mode: PayloadMode,
 ): Promise<ReadonlyMap<FoundValue, ShownValue> | undefined> {
   const shown = new Map<FoundValue, ShownValue>()
   const inline = values.filter(({ ref }) => ref === null)

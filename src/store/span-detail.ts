@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { type FoldedObservation, foldObservations, mergeInputs } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
-import type { SpanStatus } from '../domain/span.ts'
+import type { PayloadMode, SpanStatus } from '../domain/span.ts'
 import { MAX_DETAIL_BYTES } from '../limits.ts'
 import { bounded, bytesSoFar } from './bounds.ts'
 import { type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
@@ -29,9 +29,6 @@ export interface SpanDetail {
   /** The fields that are previews of their values: `input`, `output`, `state.<key>`, `metadata`. */
   truncated: string[]
 }
-
-/** How much of the values an answer shows. */
-export type PayloadMode = 'full' | 'preview'
 
 const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output)
 const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
@@ -169,6 +166,15 @@ export interface LocatedSpan extends SpanDetail {
   projectKey: number
 }
 
+const locatedColumns = {
+  id: traces.id,
+  key: traces.key,
+  rootSpanId: traces.rootSpanId,
+  traceId: traces.traceId,
+  name: traces.name,
+  projectKey: traces.projectKey,
+}
+
 /** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
 export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefined> =>
   untilWhole(store, () => readSpan(store, id))
@@ -187,7 +193,7 @@ async function readSpan(store: Store, id: string) {
   const ofTrace = sql`${traces.key} = ${traceKey}`
   const isRootOfTrace = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace}) = ${id}`
   const [[trace], spanRows, observationRows] = await database.batch([
-    database.select().from(traces).where(ofTrace),
+    database.select(locatedColumns).from(traces).where(ofTrace),
     database.select(spanColumns).from(spans).where(ofSpan),
     database
       .select(observationColumns())

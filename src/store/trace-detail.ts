@@ -1,13 +1,15 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import { JsonText } from '../domain/json.ts'
+import type { PayloadMode } from '../domain/span.ts'
 import { MAX_DETAIL_FEEDBACK_BYTES } from '../limits.ts'
 import { bounded, bytesOf, bytesSoFar } from './bounds.ts'
 import { untilWhole } from './payloads.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
-import { assembleSpans, observationColumns, type PayloadMode, type SpanDetail, spanColumns } from './span-detail.ts'
+import { assembleSpans, observationColumns, type SpanDetail, spanColumns } from './span-detail.ts'
 import type { Store } from './store.ts'
-import { isLive, liveTraceKey, type TraceRecord } from './traces.ts'
+import { summaryColumns, type TraceSummary } from './trace-list.ts'
+import { isLive, liveTraceKey } from './traces.ts'
 
 export interface FeedbackDetail {
   id: string
@@ -23,7 +25,8 @@ export interface FeedbackDetail {
   truncated: string[]
 }
 
-export interface TraceDetail extends TraceRecord {
+export interface TraceDetail extends TraceSummary {
+  projectKey: number
   /** Root first, then by time and id. */
   spans: SpanDetail[]
   /** Oldest first. */
@@ -40,6 +43,13 @@ async function readTrace(store: Store, id: string, mode: PayloadMode) {
   const details = await assembleSpans(store, trace, [...roots, ...others], observed, mode)
   const rows = feedbackRows.map(row => ({ ...row, spanId: row.spanId ?? trace.rootSpanId }))
   return { trace, found: details && { ...trace, spans: details, feedback: rows.map(toFeedbackDetail) } }
+}
+
+const traceColumns = {
+  ...summaryColumns,
+  key: traces.key,
+  rootSpanId: traces.rootSpanId,
+  projectKey: traces.projectKey,
 }
 
 const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)
@@ -84,7 +94,7 @@ function readRows(store: Store, id: string) {
   const spanBytes = sql`(
     select coalesce(${bytesOf(spans.metadata, spans.input, spans.output)}, 0) from ${spans} where ${ofTrace})`
   return database.batch([
-    database.select().from(traces).where(trace),
+    database.select(traceColumns).from(traces).where(trace),
     database
       .select(spanColumns)
       .from(spans)

@@ -52,7 +52,7 @@ export interface TracePosition {
 }
 
 /** The columns of a summary, the metadata as it lies. */
-const summary = {
+export const summaryColumns = {
   id: traces.id,
   traceId: traces.traceId,
   name: traces.name,
@@ -71,7 +71,7 @@ export function searchTraces(
   limit: number,
 ): Promise<TraceSummary[]> {
   const { from, time, where } = inProject(store, project, filter, undefined)
-  return from(store.database.select(summary))
+  return from(store.database.select(summaryColumns))
     .where(and(where, matches(project, filter)))
     .orderBy(desc(time), desc(traces.id))
     .limit(limit)
@@ -98,7 +98,7 @@ export async function listTraces(
   // In the order of `scanned`: a cross join reads it first, row by row, and a sort would have to wait for all of it.
   const rows = await store.database
     .select({
-      ...summary,
+      ...summaryColumns,
       isMatch: sql<number>`${isMatch}`,
       position: scanned.position,
       spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,

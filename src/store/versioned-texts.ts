@@ -86,8 +86,6 @@ export async function addText(store: Store, project: Project, draft: TextDraft):
   return text && withSchema(text)
 }
 
-export type VersionOutcome = TextVersion | 'too_large'
-
 /**
  * Adds a version to a text of the store, and makes it the active one if so wished. `too_large`: all versions together
  * would exceed what a detail shows.
@@ -97,7 +95,7 @@ export async function addVersion(
   textId: string,
   draft: VersionDraft,
   isToBeActive: boolean,
-): Promise<VersionOutcome> {
+): Promise<TextVersion | 'too_large'> {
   const { database } = store
   const ofText = ofStore(store, eq(versionedTexts.id, textId))
   const schema = sql`coalesce(${draft.outputSchema}, (
