@@ -93,8 +93,24 @@ export const DEFAULT_RATE_LIMIT_PER_MINUTE = 6000
 export const MAX_ROTATION_GRACE_SECONDS = 30 * 24 * 3600
 /** Far above what one D1 takes, and far below where a header's integers end (15 digits). */
 export const MAX_RATE_LIMIT_PER_MINUTE = 1_000_000
+/** The window in which requests are counted. */
+export const WINDOW_SECONDS = 60
+/** How long an isolate may spend the tokens that it took: a lease that never comes back counts as long after its end. */
+export const LEASE_SECONDS = 10
+/** What an isolate takes first, and at least: a few requests a minute should not ask for each. */
+export const FIRST_LEASE_TOKENS = 8
+/** A lease spent in less is followed by one of twice as many tokens. */
+export const BUSY_LEASE_MS = 3000
+/** Below it tokens are taken one by one: a token that lies unspent in one isolate is denied in another. */
+export const MIN_LEASED_LIMIT = 100
+/** Leases of the smallest size in a minute's limit: near the limit, isolates ask about four times a second in all. */
+export const SHARES_A_MINUTE = 240
+/** How long a denial stands while leases are out, any of which may come back. */
+export const UNRETURNED_RETRY_SECONDS = 1
 /** How long a request waits for the limiter before it goes through uncounted. */
 export const LIMITER_PATIENCE_MS = 250
+/** How long requests go through without asking after the limiter could not be reached. */
+export const LIMITER_PAUSE_MS = 1000
 
 /** How long a request waits for D1 and R2 in all: clients give up at 5 s. */
 export const STORE_PATIENCE_MS = 4000

@@ -113,7 +113,7 @@ async function serve<C extends Contract>(
   try {
     const access = await admit(contract, request, runtime, patience, now)
     if (isIngestion(contract) && 'caller' in access) {
-      Object.assign(headers, await takeToken(env, access.caller, now, requestId))
+      Object.assign(headers, await takeToken(env, access.caller, requestId))
     }
     const json = contract.body && (await readJson(request, contract.maxBytes ?? MAX_BODY_BYTES, contract.errors?.[413]))
     const context = {

@@ -1,21 +1,22 @@
 import type { Caller } from '../auth/authenticate.ts'
 import type { Env } from '../env.ts'
 import { logFault, rateLimited } from '../http/errors.ts'
-import { LIMITER_PATIENCE_MS } from '../limits.ts'
+import { ISOLATE_CACHE_ENTRIES, LIMITER_PATIENCE_MS } from '../limits.ts'
+import { IsolateCache } from '../store/isolate-cache.ts'
 import { within } from '../store/patience.ts'
+import { Tokens, type Verdict } from './lease.ts'
+import type { Ask } from './window.ts'
+
+const tokensByKey = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
 
 /**
  * Spends one of the caller's tokens and returns the headers that tell what is left
  * (draft-ietf-httpapi-ratelimit-headers). 429 where none is left. A limiter that does not answer in 250 ms lets the
- * request through, without headers: it protects the service and must not be what takes it down.
+ * request through, without headers.
  */
-export async function takeToken(
-  env: Env,
-  { keyId, rateLimitPerMinute: limit }: Caller,
-  now: number,
-  requestId: string,
-): Promise<Record<string, string>> {
-  const verdict = await askLimiter(env, keyId, limit, now, requestId)
+export async function takeToken(env: Env, caller: Caller, requestId: string): Promise<Record<string, string>> {
+  const limit = caller.rateLimitPerMinute
+  const verdict = await askFor(env, caller.keyId, limit, requestId)
   if (!verdict) return {}
   const headers = {
     'ratelimit-policy': `"default";q=${limit};w=60`,
@@ -25,10 +26,16 @@ export async function takeToken(
   return headers
 }
 
-async function askLimiter(env: Env, keyId: string, limit: number, now: number, requestId: string) {
-  const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(keyId))
+async function askFor(env: Env, keyId: string, limit: number, requestId: string): Promise<Verdict | undefined> {
+  const tokens = tokensByKey.get(keyId) ?? new Tokens()
+  tokensByKey.set(keyId, tokens)
+  const ask = (request: Ask) => {
+    const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(keyId))
+    return within(LIMITER_PATIENCE_MS, async () => limiter.take(request))
+  }
   try {
-    return await within(LIMITER_PATIENCE_MS, async () => limiter.take(limit, now))
+    // Not the request's own time: a key that had to be looked up first may have waited for D1.
+    return await tokens.take(limit, Date.now(), ask)
   } catch (error) {
     logFault('limiter_unreachable', { requestId }, error)
     return undefined

@@ -1,38 +1,119 @@
-/** Requests admitted in one second: the second since 1970, and how many. */
-export type Slot = readonly [second: number, count: number]
+import {
+  LEASE_SECONDS,
+  MIN_LEASED_LIMIT,
+  SHARES_A_MINUTE,
+  UNRETURNED_RETRY_SECONDS,
+  WINDOW_SECONDS,
+} from '../limits.ts'
 
-export interface Verdict {
-  allowed: boolean
-  /** Requests that would still be admitted now. */
-  remaining: number
-  /** Seconds, at least 1, until more are admitted than now. */
-  resetSeconds: number
-  slots: readonly Slot[]
+/** Tokens that were spent in one second: the second since 1970, and how many. */
+export type Slot = readonly [second: number, tokens: number]
+
+/** Tokens that one isolate may spend until the end of a second since 1970, unless it gives them back. */
+export interface Lease {
+  id: number
+  tokens: number
+  until: number
 }
 
-const WINDOW_SECONDS = 60
+/** All that is to be remembered of one key. */
+export interface Count {
+  spent: readonly Slot[]
+  leases: readonly Lease[]
+  /** Of the lease given last. */
+  leaseId: number
+}
+
+export const EMPTY_COUNT: Count = { spent: [], leases: [], leaseId: 0 }
+
+/** What an isolate asks for: tokens, of which it spends one at once, and gives back the lease that it had. */
+export interface Ask {
+  limit: number
+  tokens: number
+  returned?: { lease: number; spent: number }
+}
+
+/** What it gets. */
+export interface Grant {
+  /** Tokens, the one that is spent at once included; 0 is a denial. */
+  tokens: number
+  /** What holds the tokens beyond the first, for LEASE_SECONDS; 0 where there are none. */
+  lease: number
+  /** Tokens that are left to others. */
+  remaining: number
+  /** Seconds, at least 1, until more tokens come back. */
+  resetSeconds: number
+  /** Seconds, at least 1, in which no token can come back: a denial stands as long. */
+  retrySeconds: number
+}
 
 /**
- * Decides on one request: at most `limit` in any 60 seconds. Counts by the second and forgets a second only when all of
- * it is over 60 seconds old, so that no 60 seconds, wherever they begin, hold more than `limit`; the price is that a
- * token may come back up to a second late.
+ * Decides on an ask: at most `limit` tokens are spent in any 60 seconds. Tokens are counted by the second, and a second is
+ * forgotten only when all of it is over 60 seconds old, so that no 60 seconds, wherever they begin, hold more than
+ * `limit`; the price is that a token may come back up to a second late. A lease counts as spent at its very end until
+ * it is given back; what was spent of it then counts as of now.
  */
-export function takeFromWindow(slots: readonly Slot[], limit: number, nowMs: number): Verdict {
+export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: number): { grant: Grant; count: Count } {
   // A clock that was set back must not bring old tokens to life again.
-  const now = Math.max(Math.floor(nowMs / 1000), slots.at(-1)?.[0] ?? 0)
-  const live = slots.filter(([second]) => second >= now - WINDOW_SECONDS)
-  const used = live.reduce((sum, [, count]) => sum + count, 0)
-  const allowed = used < limit
-  const next = allowed ? admit(live, now) : live
+  const now = Math.max(Math.floor(nowMs / 1000), count.spent.at(-1)?.[0] ?? 0)
+  const known = forget(giveBack(count, returned, now), now)
+  const free = limit - sum(known.spent.map(([, tokens]) => tokens)) - sum(known.leases.map(({ tokens }) => tokens))
+  if (free <= 0) return { grant: { tokens: 0, lease: 0, remaining: 0, ...timesOf(known, now) }, count: known }
+  const granted = Math.min(tokens, share(known, limit, free, now))
+  const next = lend({ ...known, spent: spend(known.spent, now, 1) }, granted - 1, now)
+  const lease = granted > 1 ? next.leaseId : 0
   return {
-    allowed,
-    remaining: Math.max(0, limit - used - (allowed ? 1 : 0)),
-    resetSeconds: (next[0]?.[0] ?? now) + WINDOW_SECONDS + 1 - now,
-    slots: next,
+    grant: { tokens: granted, lease, remaining: Math.max(0, free - granted), ...timesOf(next, now) },
+    count: next,
   }
 }
 
-function admit(slots: readonly Slot[], second: number): Slot[] {
-  const last = slots.at(-1)
-  return last?.[0] === second ? [...slots.slice(0, -1), [second, last[1] + 1]] : [...slots, [second, 1]]
+/**
+ * What one isolate may have of the free tokens: as much as any other that holds some. Where little is left, a fixed part
+ * of the limit at least: ever smaller shares would be an ask each. A small limit is counted one by one, since a token that
+ * lies unspent in one isolate is denied in another.
+ */
+function share({ leases }: Count, limit: number, free: number, now: number): number {
+  if (limit < MIN_LEASED_LIMIT) return 1
+  const holders = leases.filter(({ until }) => until >= now).length + 1
+  return Math.min(free, Math.max(1, Math.floor(free / holders), Math.floor(limit / SHARES_A_MINUTE)))
 }
+
+function giveBack(count: Count, returned: Ask['returned'], now: number): Count {
+  const lease = count.leases.find(({ id }) => id === returned?.lease)
+  if (!lease || !returned) return count
+  const spent = spend(count.spent, Math.min(now, lease.until), Math.min(returned.spent, lease.tokens))
+  return { ...count, spent, leases: count.leases.filter(each => each !== lease) }
+}
+
+function forget(count: Count, now: number): Count {
+  const isLive = (second: number) => second >= now - WINDOW_SECONDS
+  return {
+    ...count,
+    spent: count.spent.filter(([second]) => isLive(second)),
+    leases: count.leases.filter(({ until }) => isLive(until)),
+  }
+}
+
+function lend(count: Count, tokens: number, now: number): Count {
+  if (tokens === 0) return count
+  const leaseId = count.leaseId + 1
+  return { ...count, leaseId, leases: [...count.leases, { id: leaseId, tokens, until: now + LEASE_SECONDS }] }
+}
+
+/** Adds tokens to a second, which need not be the last one. */
+function spend(spent: readonly Slot[], second: number, tokens: number): readonly Slot[] {
+  if (tokens === 0) return spent
+  const before = spent.filter(([each]) => each < second)
+  const already = spent.find(([each]) => each === second)?.[1] ?? 0
+  return [...before, [second, already + tokens], ...spent.filter(([each]) => each > second)]
+}
+
+function timesOf({ spent, leases }: Count, now: number): Pick<Grant, 'resetSeconds' | 'retrySeconds'> {
+  const seconds = [...spent.map(([second]) => second), ...leases.map(({ until }) => until)]
+  const resetSeconds = Math.min(...seconds) + WINDOW_SECONDS + 1 - now
+  // An isolate may give a lease back at any time.
+  return { resetSeconds, retrySeconds: leases.length > 0 ? UNRETURNED_RETRY_SECONDS : resetSeconds }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)

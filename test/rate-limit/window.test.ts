@@ -1,65 +1,94 @@
 import { describe, it } from 'vitest'
-import { type Slot, takeFromWindow } from '../../src/rate-limit/window.ts'
+import { LEASE_SECONDS } from '../../src/limits.ts'
+import { type Ask, EMPTY_COUNT, grant } from '../../src/rate-limit/window.ts'
+import { greedy, mostInAnyMinute } from './admitted.ts'
 
-/** Asks once at each of these times and returns the times that were admitted. */
-function admitted(limit: number, times: readonly number[]): number[] {
-  let slots: readonly Slot[] = []
-  return times.filter(time => {
-    const verdict = takeFromWindow(slots, limit, time)
-    slots = verdict.slots
-    return verdict.allowed
-  })
+/** A window that keeps its count from one ask to the next. */
+function newWindow() {
+  let count = EMPTY_COUNT
+  return (ask: Ask, nowMs: number) => {
+    const next = grant(count, ask, nowMs)
+    count = next.count
+    return next.grant
+  }
 }
 
-/** The most that any 60 seconds hold. */
-const mostInAnyMinute = (times: readonly number[]): number =>
-  Math.max(0, ...times.map(start => times.filter(time => time >= start && time < start + 60_000).length))
-
-/** What an exact limiter admits whose tokens come back after `windowMs`. */
-function greedy(limit: number, times: readonly number[], windowMs: number): number[] {
-  const through: number[] = []
-  for (const time of times) {
-    if (through.length < limit || (through.at(-limit) ?? 0) <= time - windowMs) through.push(time)
-  }
-  return through
+/** Asks for one token at each of these times and returns the times that were admitted. */
+function admitted(limit: number, times: readonly number[]): number[] {
+  const ask = newWindow()
+  return times.filter(time => ask({ limit, tokens: 1 }, time).tokens === 1)
 }
 
 describe('the window', () => {
   it('admits exactly its limit at once', ({ expect }) => {
-    expect(
-      admitted(
-        5,
-        Array.from({ length: 50 }, () => 1_000_000),
-      ),
-    ).toHaveLength(5)
+    const atOnce = Array.from({ length: 50 }, () => 1_000_000)
+    expect(admitted(5, atOnce)).toHaveLength(5)
   })
 
-  it('never admits more than its limit in any 60 seconds, and gives each token back within 62', ({ expect }) => {
-    for (const [limit, step] of [
-      [5, 700],
-      [5, 11_000],
-      [100, 37],
-      [100, 590],
-    ] as const) {
+  it.for([
+    [5, 700],
+    [5, 11_000],
+    [100, 37],
+    [100, 590],
+  ] as const)(
+    'of %i, asked every %i ms, never admits more in any 60 seconds, and gives each token back within 62',
+    ([limit, step], { expect }) => {
       const times = Array.from({ length: 3000 }, (_, index) => 1_000_500 + index * step)
       const through = admitted(limit, times)
       expect(mostInAnyMinute(through)).toBeLessThanOrEqual(limit)
       expect(through.length).toBeGreaterThanOrEqual(greedy(limit, times, 62_000).length)
-    }
-  })
+    },
+  )
 
   it('says what is left and when there is more', ({ expect }) => {
-    const first = takeFromWindow([], 2, 10_000)
-    expect(first).toMatchObject({ allowed: true, remaining: 1, resetSeconds: 61 })
-    const second = takeFromWindow(first.slots, 2, 30_000)
-    expect(second).toMatchObject({ allowed: true, remaining: 0, resetSeconds: 41 })
-    const third = takeFromWindow(second.slots, 2, 40_000)
-    expect(third).toMatchObject({ allowed: false, remaining: 0, resetSeconds: 31 })
-    expect(takeFromWindow(third.slots, 2, 40_000 + 31_000)).toMatchObject({ allowed: true })
+    const ask = newWindow()
+    const one = { limit: 2, tokens: 1 }
+    expect(ask(one, 10_000)).toMatchObject({ tokens: 1, remaining: 1, resetSeconds: 61 })
+    expect(ask(one, 30_000)).toMatchObject({ tokens: 1, remaining: 0, resetSeconds: 41 })
+    expect(ask(one, 40_000)).toMatchObject({ tokens: 0, remaining: 0, resetSeconds: 31, retrySeconds: 31 })
+    expect(ask(one, 70_000)).toMatchObject({ tokens: 0 })
+    expect(ask(one, 71_000)).toMatchObject({ tokens: 1 })
   })
 
   it('is not fooled by a clock that was set back', ({ expect }) => {
-    const { slots } = takeFromWindow([], 1, 1_000_000)
-    expect(takeFromWindow(slots, 1, 0).allowed).toBe(false)
+    const ask = newWindow()
+    expect(ask({ limit: 1, tokens: 1 }, 1_000_000).tokens).toBe(1)
+    expect(ask({ limit: 1, tokens: 1 }, 0).tokens).toBe(0)
+  })
+
+  it('gives one token at a time of a small limit, however many are asked for', ({ expect }) => {
+    const ask = newWindow()
+    expect(ask({ limit: 99, tokens: 50 }, 0)).toMatchObject({ tokens: 1, lease: 0, remaining: 98 })
+    expect(newWindow()({ limit: 100, tokens: 50 }, 0)).toMatchObject({ tokens: 50, lease: 1, remaining: 50 })
+  })
+
+  it('counts a lease that is not given back as spent at its end', ({ expect }) => {
+    const ask = newWindow()
+    const all = { limit: 100, tokens: 100 }
+    expect(ask(all, 0).tokens).toBe(100)
+    // The one token that was spent at once comes back first.
+    expect(ask(all, 61_000).tokens).toBe(1)
+    expect(ask(all, (LEASE_SECONDS + 60) * 1000 + 999).tokens).toBe(0)
+    expect(ask(all, (LEASE_SECONDS + 61) * 1000).tokens).toBe(99)
+  })
+
+  it('counts what is spent of a lease when it comes back, and gives the rest to others', ({ expect }) => {
+    const ask = newWindow()
+    const { lease } = ask({ limit: 100, tokens: 100 }, 0)
+    expect(ask({ limit: 100, tokens: 1 }, 2000)).toMatchObject({ tokens: 0, retrySeconds: 1 })
+    const returned = { lease, spent: 9 }
+    expect(ask({ limit: 100, tokens: 1, returned }, 5000)).toMatchObject({ tokens: 1, remaining: 100 - 1 - 9 - 1 })
+    // A lease comes back once.
+    expect(ask({ limit: 100, tokens: 1, returned }, 5000)).toMatchObject({ tokens: 1, remaining: 100 - 1 - 9 - 2 })
+    expect(ask({ limit: 100, tokens: 1 }, 64_000)).toMatchObject({ tokens: 1, remaining: 100 - 9 - 2 - 1 })
+    expect(ask({ limit: 100, tokens: 1 }, 66_000)).toMatchObject({ tokens: 1, remaining: 100 - 2 })
+  })
+
+  it('shares what is free among the isolates that hold some', ({ expect }) => {
+    const ask = newWindow()
+    const greedy = { limit: 6000, tokens: 6000 }
+    expect(ask({ limit: 6000, tokens: 3001 }, 0).tokens).toBe(3001)
+    expect(ask(greedy, 0).tokens).toBe(Math.floor(2999 / 2))
+    expect(ask(greedy, 0).tokens).toBe(500)
   })
 })

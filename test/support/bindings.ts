@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
+import type { Ask } from '../../src/rate-limit/window.ts'
 
 /** Calls of the bindings that a request made, and what they wrote. */
 export interface Counts {
@@ -78,8 +79,7 @@ export function wrapBindings(
       get: (namespace, property) =>
         property === 'get'
           ? (id: DurableObjectId) => ({
-              take: (limit: number, now: number) =>
-                intercept('RATE_LIMITER', async () => namespace.get(id).take(limit, now)),
+              take: (ask: Ask) => intercept('RATE_LIMITER', async () => namespace.get(id).take(ask)),
             })
           : Reflect.get(namespace, property).bind(namespace),
     }),

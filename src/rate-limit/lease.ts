@@ -1,0 +1,85 @@
+import { BUSY_LEASE_MS, FIRST_LEASE_TOKENS, LEASE_SECONDS, LIMITER_PATIENCE_MS, LIMITER_PAUSE_MS } from '../limits.ts'
+import type { Ask, Grant } from './window.ts'
+
+/** Whether a request may pass, and what the key has left. */
+export interface Verdict {
+  allowed: boolean
+  /** Requests that would still be admitted now. */
+  remaining: number
+  /** Seconds, at least 1, until more are admitted than now. */
+  resetSeconds: number
+}
+
+/** The tokens of a grant that are not spent yet. */
+interface Lease extends Grant {
+  left: number
+  takenAt: number
+}
+
+/**
+ * One key's tokens in one isolate. Spends those of its lease and asks the key's Durable Object for the next one when they
+ * are used up or 10 seconds old; a denial stands until a token can be free. A busy isolate asks for twice as many tokens
+ * as it spent last time, any other for as many as it spent.
+ */
+export class Tokens {
+  #lease: Lease | undefined
+  #denial: { until: number; resetAt: number } | undefined
+  #size = FIRST_LEASE_TOKENS
+  #renewingUntil = 0
+  #pauseUntil = 0
+
+  /**
+   * Takes one token at `now`, in milliseconds. What `ask` throws is thrown on; in the second after that the limiter is not
+   * asked, and what would need it is undefined.
+   */
+  async take(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Verdict | undefined> {
+    const held = this.#spend(now) ?? this.#denied(now)
+    if (held || now < this.#pauseUntil) return held
+    try {
+      const isRenewing = now < this.#renewingUntil
+      const { tokens, remaining, resetSeconds, retrySeconds } = isRenewing
+        ? await ask({ limit, tokens: 1 })
+        : await this.#renew(limit, now, ask)
+      if (tokens > 0) return { allowed: true, remaining: remaining + tokens - 1, resetSeconds }
+      this.#denial = { until: now + retrySeconds * 1000, resetAt: now + resetSeconds * 1000 }
+      return { allowed: false, remaining, resetSeconds }
+    } catch (error) {
+      this.#pauseUntil = now + LIMITER_PAUSE_MS
+      throw error
+    }
+  }
+
+  #spend(now: number): Verdict | undefined {
+    const lease = this.#lease
+    if (!lease || lease.left === 0 || now >= lease.takenAt + LEASE_SECONDS * 1000) return undefined
+    lease.left--
+    const resetSeconds = secondsUntil(lease.takenAt + lease.resetSeconds * 1000, now)
+    return { allowed: true, remaining: lease.remaining + lease.left, resetSeconds }
+  }
+
+  #denied(now: number): Verdict | undefined {
+    if (!this.#denial || now >= this.#denial.until) return undefined
+    return { allowed: false, remaining: 0, resetSeconds: secondsUntil(this.#denial.resetAt, now) }
+  }
+
+  /** Gives the old lease back for a new one. Requests that come meanwhile ask for a token each: they cannot wait for it. */
+  async #renew(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Grant> {
+    const old = this.#lease
+    this.#lease = undefined
+    // A time, not a flag: what a request left undone when its client went away is never undone.
+    this.#renewingUntil = now + LIMITER_PATIENCE_MS
+    if (old) this.#size = nextSize(old, now)
+    const returned = old?.lease ? { returned: { lease: old.lease, spent: old.tokens - 1 - old.left } } : {}
+    const taken = await ask({ limit, tokens: this.#size, ...returned })
+    this.#renewingUntil = 0
+    if (taken.tokens > 0) this.#lease = { ...taken, left: taken.tokens - 1, takenAt: now }
+    return taken
+  }
+}
+
+function nextSize({ tokens, left, takenAt }: Lease, now: number): number {
+  const spent = tokens - left
+  return now - takenAt < BUSY_LEASE_MS ? 2 * spent : Math.max(FIRST_LEASE_TOKENS, spent)
+}
+
+const secondsUntil = (time: number, now: number): number => Math.max(1, Math.ceil((time - now) / 1000))

@@ -1,0 +1,19 @@
+/** The most of these times, in order, that any 60 seconds hold. */
+export function mostInAnyMinute(times: readonly number[]): number {
+  let most = 0
+  let first = 0
+  for (const [index, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - 60_000) first++
+    most = Math.max(most, index - first + 1)
+  }
+  return most
+}
+
+/** Of these times, in order, those that an exact limiter admits whose tokens come back after `windowMs`. */
+export function greedy(limit: number, times: readonly number[], windowMs: number): number[] {
+  const through: number[] = []
+  for (const time of times) {
+    if (through.length < limit || (through.at(-limit) ?? 0) <= time - windowMs) through.push(time)
+  }
+  return through
+}
