@@ -118,6 +118,8 @@ export const STORE_PATIENCE_MS = 4000
 export const STORE_ATTEMPT_MS = 1800
 /** A key known to this isolate waits no longer for its refresh: the stale answer serves as well. */
 export const REFRESH_PATIENCE_MS = 500
+/** When a client should send again what ran out of patience. */
+export const OUT_OF_PATIENCE_RETRY_SECONDS = 2
 /** A shorter attempt would only add load. */
 export const MIN_STORE_ATTEMPT_MS = 200
 /** How long a job waits for D1 and R2 in all: no client is waiting, but a delivery ends after 15 minutes. */

@@ -1,7 +1,6 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { beforeAll, describe, it } from 'vitest'
-import { endpoints } from '../src/app.ts'
+import { describe, it } from 'vitest'
 import { utf8Length } from '../src/domain/text.ts'
 import {
   INLINE_BYTES,
@@ -21,8 +20,7 @@ import {
 } from '../src/limits.ts'
 import { recordingBindings, wrapBindings } from './support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME, timeAfter } from './support/builders.ts'
-import { client, newOrg, type Org } from './support/org.ts'
-import { methodOf, newWorld, sampleOf, successesOf, type World } from './support/samples.ts'
+import { client, newOrg } from './support/org.ts'
 import { newTrace } from './support/trace.ts'
 
 /*
@@ -345,56 +343,6 @@ describe('without a queue', () => {
     expect((await owner.post('/api/v1/feedback', aFeedback({ trace_id }))).status).toBe(201)
     expect((await owner.delete(`/api/traces/${id}`)).status).toBe(200)
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(404)
-  })
-})
-
-describe('one fault of storage that passes, before or after it took effect, is not seen by', () => {
-  let org: Org
-  let world: World
-  beforeAll(async () => {
-    org = await newOrg()
-    world = await newWorld(org)
-  })
-  const contracts = endpoints
-    .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
-    .filter(([, { scope }]) => scope !== 'public')
-
-  it.for(contracts)('%s, at whichever call it strikes', { timeout: 20_000 }, async ([, contract], { expect }) => {
-    const isSpent = contract.method === 'DELETE' || contract.path.endsWith('/rotate')
-    const attempt = async (failAt: number, when: 'before' | 'after') => {
-      const place = isSpent ? await newWorld(org) : world
-      let calls = 0
-      const bindings = wrapBindings(async (binding, call) => {
-        if (binding !== 'DB' && binding !== 'PAYLOADS') return call()
-        if (++calls !== failAt) return call()
-        if (when === 'after') await call()
-        throw new Error(binding === 'DB' ? 'D1_ERROR: Network connection lost.' : 'internal error (10001)')
-      })
-      const authorization = `Bearer ${contract.scope === 'admin' ? env.ADMIN_TOKEN : org.ownerKey}`
-      const sample = sampleOf(contract)
-      const body =
-        contract.path.includes('/api/v1/') && sample.body ? withLargeValue(sample.body(place)) : sample.body?.(place)
-      const caller = client({ authorization, 'x-project-slug': 'support' }, bindings)
-      const { status } = await caller[methodOf(contract)](sample.path(place), body)
-      return { status, calls }
-    }
-    /** What goes to R2 first. */
-    const withLargeValue = (body: object) => ({
-      ...body,
-      ...('data' in body && { data: 'x'.repeat(INLINE_BYTES + 1) }),
-      ...('output' in body && { output: 'x'.repeat(INLINE_BYTES + 1) }),
-    })
-    const { calls, status } = await attempt(0, 'before')
-    expect(successesOf(contract)).toContain(status)
-    expect(calls).toBeGreaterThan(0)
-    const places = Array.from({ length: calls }, (_, index) => index + 1)
-    const outcomes = await Promise.all(
-      places.flatMap(place =>
-        (['before', 'after'] as const).map(async when => [place, when, (await attempt(place, when)).status]),
-      ),
-    )
-    const allowed = successesOf(contract)
-    expect(outcomes.filter(([, , outcome]) => !allowed.includes(Number(outcome)))).toEqual([])
   })
 })
 

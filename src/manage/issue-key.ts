@@ -1,26 +1,42 @@
 import type * as v from 'valibot'
 import { makeKey, SCOPES } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
-import { type ApiKeyDraft, addApiKey } from '../store/api-keys.ts'
-import type { Store } from '../store/store.ts'
+import { type ApiKeyDraft, addApiKey, newApiKey } from '../store/api-keys.ts'
+import { addOrganization, type OrganizationDraft } from '../store/organizations.ts'
+import type { Registry, Store } from '../store/store.ts'
 import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
 
-/** Makes a key and stores it. The answer holds the secret, for the only time. */
-export async function issueApiKey(store: Store, draft: ApiKeyDraft): Promise<v.InferOutput<typeof ApiKeyWithSecret>> {
+/** A key whose secret is shown, for the only time. */
+type IssuedKey = v.InferOutput<typeof ApiKeyWithSecret>
+
+/** Makes a key and stores it. */
+export async function issueApiKey(store: Store, draft: ApiKeyDraft): Promise<IssuedKey> {
   const newKey = await makeKey()
   const stored = await addApiKey(store, draft, newKey)
   return { ...toApiKey(stored), key: newKey.secret }
 }
 
-/** Makes a key that may do everything in its organization: what a new or locked-out organization gets. */
-export const issueOwnerKey = (store: Store, now: number) =>
-  issueApiKey(store, {
-    id: newId(),
-    name: 'Owner',
-    project: null,
-    userId: null,
-    scopes: SCOPES,
-    rateLimitPerMinute: null,
-    expiresAt: null,
-    createdAt: now,
-  })
+/** Makes a key that may do everything in its organization: what a locked-out organization gets. */
+export const issueOwnerKey = (store: Store, now: number): Promise<IssuedKey> => issueApiKey(store, ownerKey(now))
+
+/** Creates an organization and such a key for it. Undefined where the slug is taken. */
+export async function issueOrganization(
+  registry: Registry,
+  organization: OrganizationDraft,
+): Promise<IssuedKey | undefined> {
+  const draft = ownerKey(organization.createdAt)
+  const newKey = await makeKey()
+  if (!(await addOrganization(registry, organization, draft, newKey))) return undefined
+  return { ...toApiKey(newApiKey(draft, newKey.prefix)), key: newKey.secret }
+}
+
+const ownerKey = (now: number): ApiKeyDraft => ({
+  id: newId(),
+  name: 'Owner',
+  project: null,
+  userId: null,
+  scopes: SCOPES,
+  rateLimitPerMinute: null,
+  expiresAt: null,
+  createdAt: now,
+})

@@ -3,8 +3,8 @@ import { newId } from '../domain/ids.ts'
 import { IsoTime, isoTime, Slug, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
-import { addOrganization, findOrganization } from '../store/organizations.ts'
-import { issueOwnerKey } from './issue-key.ts'
+import { findOrganization } from '../store/organizations.ts'
+import { issueOrganization, issueOwnerKey } from './issue-key.ts'
 import { ApiKeyWithSecret, Name } from './wire.ts'
 
 const TAKEN = 'An organization with this slug exists'
@@ -19,11 +19,11 @@ export const createOrganization = endpoint({
   responses: {
     201: v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: IsoTime, apiKey: ApiKeyWithSecret }),
   },
-}).handle(async ({ body: { slug, name }, registry, openStore, now }) => {
-  const organization = await addOrganization(registry, { id: newId(), slug, name, createdAt: now })
-  if (!organization) throw conflict(TAKEN, 'slug')
-  const apiKey = await issueOwnerKey(openStore(organization), now)
-  return { status: 201, body: { id: organization.id, slug, name, createdAt: isoTime(now), apiKey } }
+}).handle(async ({ body: { slug, name }, registry, now }) => {
+  const id = newId()
+  const apiKey = await issueOrganization(registry, { id, slug, name, createdAt: now })
+  if (!apiKey) throw conflict(TAKEN, 'slug')
+  return { status: 201, body: { id, slug, name, createdAt: isoTime(now), apiKey } }
 })
 
 export const recoverApiKey = endpoint({

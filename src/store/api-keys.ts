@@ -80,6 +80,11 @@ export async function addApiKey(store: Store, draft: ApiKeyDraft, { hash, prefix
       scopes: fields.scopes.join(' '),
     })
     .onConflictDoNothing()
+  return newApiKey(draft, prefix)
+}
+
+/** A key as it is right after its creation. */
+export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
   return { ...fields, prefix, projectId: project?.id ?? null, revokedAt: null }
 }
 

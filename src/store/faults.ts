@@ -6,14 +6,25 @@ export interface Fault {
   retryAfterSeconds: number
 }
 
+/** An operation that took longer than its caller could wait. Whether it took effect is unknown. */
+export class TimedOut extends Error {
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`)
+    this.name = 'TimedOut'
+  }
+}
+
 const TRANSIENT: Fault = { retry: true, retryAfterSeconds: 2 }
 const STALLED: Fault = { retry: false, retryAfterSeconds: 5 }
-const OVERLOADED: Fault = { retry: false, retryAfterSeconds: 5 }
+const OVERLOADED: Fault = {
+  retry: false,
+  /** From 1 to 5: clients that all come back at the same moment are the next overload. */
+  get retryAfterSeconds() {
+    return 1 + Math.floor(Math.random() * 5)
+  },
+}
 const NOT_MIGRATED: Fault = { retry: false, retryAfterSeconds: 5 }
 const UNKNOWN: Fault = { retry: false, retryAfterSeconds: 2 }
-
-/** No answer in time: the call may have taken effect, so the second attempt must be the same write with the same ids. */
-export const UNKNOWN_OUTCOME: Fault = { retry: true, retryAfterSeconds: 2 }
 
 /** What D1 and R2 say when they fail, and what follows from it (Cloudflare docs, "Debug D1" and R2's "Error codes"). */
 const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
@@ -51,8 +62,10 @@ const MISTAKES: readonly string[] = [
 /**
  * The fault behind an error that a D1 or R2 binding threw, by the words of its message: neither gives a code.
  * Undefined for a mistake of ours; a message that is in neither table is taken for a fault, since clients retry a 503.
+ * A call that was not answered in time may have taken effect, as one whose connection was lost.
  */
 export function classifyFault(error: unknown): Fault | undefined {
+  if (error instanceof TimedOut) return TRANSIENT
   const message = error instanceof Error ? error.message : String(error)
   const known = FAULTS.find(([words]) => message.includes(words))
   if (known) return known[1]

@@ -1,28 +1,46 @@
-import { eq } from 'drizzle-orm'
-import { organizations } from './schema.ts'
+import { eq, sql } from 'drizzle-orm'
+import type { NewKey } from '../auth/keys.ts'
+import type { ApiKeyDraft } from './api-keys.ts'
+import { apiKeys, organizations } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
 /** What a bound store needs of an organization. */
 export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
 
-interface OrganizationDraft {
+/** A new organization; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
+export interface OrganizationDraft {
   id: string
   slug: string
   name: string
   createdAt: number
 }
 
-/** Creates an organization. Undefined where the slug is another's; sent twice with one id, it creates one. */
+/**
+ * Creates an organization with a key for all its projects, in one batch: one without a key would hold its slug for nobody.
+ * False where the slug is another's; sent twice with the same ids, it creates one of each.
+ */
 export async function addOrganization(
   { database }: Registry,
   draft: OrganizationDraft,
-): Promise<Organization | undefined> {
-  const [row] = await database
-    .insert(organizations)
-    .values(draft)
-    .onConflictDoUpdate({ target: organizations.slug, set: { slug: draft.slug } })
-    .returning(organizationColumns)
-  return row?.id === draft.id ? row : undefined
+  key: ApiKeyDraft,
+  { hash, prefix }: NewKey,
+): Promise<boolean> {
+  const [[row]] = await database.batch([
+    database
+      .insert(organizations)
+      .values(draft)
+      .onConflictDoUpdate({ target: organizations.slug, set: { slug: draft.slug } })
+      .returning({ id: organizations.id }),
+    database
+      .insert(apiKeys)
+      .select(
+        sql`select null, ${key.id}, ${hash}, ${prefix}, ${key.name}, ${organizations.key}, null, null,
+            ${key.scopes.join(' ')}, null, null, null, ${key.createdAt}
+          from ${organizations} where ${organizations.id} = ${draft.id}`,
+      )
+      .onConflictDoNothing(),
+  ])
+  return row?.id === draft.id
 }
 
 /** The organization with this slug. */

@@ -1,6 +1,6 @@
 import { unavailable } from '../http/errors.ts'
-import { MIN_STORE_ATTEMPT_MS, STORE_ATTEMPT_MS } from '../limits.ts'
-import { classifyFault, UNKNOWN_OUTCOME } from './faults.ts'
+import { MIN_STORE_ATTEMPT_MS, OUT_OF_PATIENCE_RETRY_SECONDS, STORE_ATTEMPT_MS } from '../limits.ts'
+import { classifyFault, TimedOut } from './faults.ts'
 
 /**
  * How long a request, or a job, may still wait for D1 and R2. Spent while at least one call is under way: calls side by
@@ -29,7 +29,7 @@ export class Patience {
 
   /** Waits, and spends what it waits. */
   pause(ms: number): Promise<void> {
-    return this.#charge(() => scheduler.wait(ms))
+    return this.#charge(() => new Promise(resolve => setTimeout(resolve, ms)))
   }
 
   async #charge<T>(operation: () => Promise<T>): Promise<T> {
@@ -39,14 +39,6 @@ export class Patience {
     } finally {
       if (--this.#underWay === 0) this.#remainingMs -= Date.now() - this.#since
     }
-  }
-}
-
-/** An operation that took longer than its caller could wait. Whether it took effect is unknown. */
-class TimedOut extends Error {
-  constructor(ms: number) {
-    super(`no answer within ${ms} ms`)
-    this.name = 'TimedOut'
   }
 }
 
@@ -69,17 +61,17 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
  * Faults of the platform come out as 503, anything else as it is.
  */
 export async function patiently<T>(patience: Patience, operation: () => Promise<T>): Promise<T> {
-  let cause: unknown
+  let cause: unknown = new Error('no patience left for another call')
   for (let attemptsLeft = 2; patience.remainingMs() >= MIN_STORE_ATTEMPT_MS; ) {
     try {
       return await patience.spend(Math.min(patience.attemptMs, patience.remainingMs()), operation)
     } catch (error) {
-      const fault = error instanceof TimedOut ? UNKNOWN_OUTCOME : classifyFault(error)
+      const fault = classifyFault(error)
       if (!fault) throw error
       if (!fault.retry || --attemptsLeft === 0) throw unavailable(fault.retryAfterSeconds, error)
       cause = error
     }
     await patience.pause(100 + Math.random() * 100)
   }
-  throw unavailable(UNKNOWN_OUTCOME.retryAfterSeconds, cause ?? new Error('no patience left for another call'))
+  throw unavailable(OUT_OF_PATIENCE_RETRY_SECONDS, cause)
 }

@@ -19,7 +19,6 @@ describe('a fault of D1', () => {
       'D1 DB storage operation exceeded timeout which caused object to be reset.',
       { retry: false, retryAfterSeconds: 5 },
     ],
-    ['D1 DB is overloaded. Too many requests queued.', { retry: false, retryAfterSeconds: 5 }],
     ['no such table: traces: SQLITE_ERROR', { retry: false, retryAfterSeconds: 5 }],
     ['something that nobody has seen yet', { retry: false, retryAfterSeconds: 2 }],
     ['UNIQUE constraint failed: spans.id', undefined],
@@ -28,6 +27,16 @@ describe('a fault of D1', () => {
   ] as const)('%s', ([message, expected], { expect }) => {
     expect(classifyFault(new Error(`D1_ERROR: ${message}`))).toEqual(expected)
   })
+
+  it.for(['D1_ERROR: D1 DB is overloaded. Too many requests queued.', 'put: Reduce your request rate. (10058)'])(
+    '%s: clients are sent back at different times',
+    (message, { expect }) => {
+      const faults = Array.from({ length: 100 }, () => classifyFault(new Error(message)))
+      expect(faults.every(fault => fault?.retry === false)).toBe(true)
+      const seconds = new Set(faults.map(fault => fault?.retryAfterSeconds))
+      expect([...seconds].toSorted()).toEqual([1, 2, 3, 4, 5])
+    },
+  )
 
   it('that passes is not seen, and has one effect, whether it struck before or after the commit', async ({
     expect,

@@ -16,11 +16,17 @@ export interface Answer {
   body: any
 }
 
-/** Sends one request through the Worker, on the tests' bindings or wrapped ones. */
+/** Sends one request through the Worker, on the tests' bindings or wrapped ones, and waits for what it left to do. */
 export async function send(request: Request, bindings: Env = env): Promise<Answer> {
   const context = createExecutionContext()
-  const response = await answer(request, bindings, context)
+  const answered = await sendIn(context, request, bindings)
   await waitOnExecutionContext(context)
+  return answered
+}
+
+/** Sends one request through the Worker and waits for its answer alone. */
+export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<Answer> {
+  const response = await answer(request, bindings, context)
   const text = await response.text()
   const body = text === '' ? undefined : JSON.parse(text)
   checkAgainstContract(request, response.status, body)
@@ -30,11 +36,11 @@ export async function send(request: Request, bindings: Env = env): Promise<Answe
 export type Client = ReturnType<typeof client>
 
 /** Calls with a key, as one kind of client would. */
-export function client(headers: Record<string, string>, bindings: Env = env) {
+export function client(headers: Record<string, string>, bindings: Env = env, transport = send) {
   const call =
     (method: string) =>
     (path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
-      send(
+      transport(
         new Request(`https://countersign.test${path}`, {
           method,
           headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...more },

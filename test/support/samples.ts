@@ -1,4 +1,5 @@
 import type { Contract } from '../../src/http/endpoint.ts'
+import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import type { Answer, Client, Org } from './org.ts'
 
@@ -29,12 +30,15 @@ interface Sample {
   names?: 'trace' | 'span' | 'project' | 'text' | 'key'
 }
 
+/** What lies in R2. */
+const large = 'x'.repeat(INLINE_BYTES)
+
 export async function newWorld(org: Org): Promise<World> {
   const trace = aTrace()
   const created: Answer = await org.ingest.post('/api/v1/traces', trace)
-  await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id }))
+  await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
-  const span = aSpan({ trace_id: trace.trace_id })
+  const span = aSpan({ trace_id: trace.trace_id, output: large })
   await org.ingest.post('/api/v1/spans', span)
   const prompt = await org.owner.post('/api/prompts', aPrompt())
   const doc = await org.owner.post('/api/knowledge-docs', aKnowledgeDoc())

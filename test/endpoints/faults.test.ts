@@ -1,0 +1,291 @@
+import { createExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { getTableColumns, getTableName, is } from 'drizzle-orm'
+import { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { afterAll, beforeAll, describe, it, vi } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import type { Env, Job } from '../../src/env.ts'
+import type { Contract } from '../../src/http/endpoint.ts'
+import { INLINE_BYTES } from '../../src/limits.ts'
+import * as schema from '../../src/store/schema.ts'
+import { type Intercept, wrapBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
+import { type Answer, client, newOrg, type Org, sendIn } from '../support/org.ts'
+import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+
+/*
+ * Every call that a request makes of D1, R2, the queue or the limiter fails in every way there is. Time is simulated: it
+ * moves, to the next timer, only while nothing but a call that hangs is under way, so that what is measured is what the
+ * service is ready to wait, however slow the machine.
+ */
+
+/** The reference client gives up on a request after that. */
+const CLIENT_PATIENCE_MS = 5000
+
+type Binding = Parameters<Intercept>[0]
+
+/** Faults that may pass, so that a second attempt is worth it, and faults that a second attempt would make worse. */
+const PASSING: Record<Binding, string> = {
+  DB: 'D1_ERROR: Network connection lost.',
+  PAYLOADS: 'put: We encountered an internal error. Please try again. (10001)',
+  RATE_LIMITER: 'Network connection lost.',
+  JOBS: 'Queue sendBatch failed: Too Many Requests',
+}
+const LASTING: Record<Binding, string> = {
+  DB: 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
+  PAYLOADS: 'put: Reduce your concurrent request rate for the same object. (10058)',
+  RATE_LIMITER: 'Durable Object is overloaded. Requests queued for too long.',
+  JOBS: 'Queue is overloaded. Please back off.',
+}
+
+interface Fault {
+  message?: Record<Binding, string>
+  /** Whether the call takes effect, and only its answer is lost. */
+  takesEffect: boolean
+  /** Whether every call from this one on fails so. */
+  stays: boolean
+  /** Whether the request does as if nothing had been: one attempt more is all that it takes. */
+  isHidden: boolean
+}
+
+/** Where a fault strikes: call 0 is the first. */
+interface Strike {
+  fault: Fault
+  at: number
+}
+
+const FAULTS: Record<string, Fault> = {
+  'fails and passes': { message: PASSING, takesEffect: false, stays: false, isHidden: true },
+  'loses its answer': { message: PASSING, takesEffect: true, stays: false, isHidden: true },
+  'is refused': { message: LASTING, takesEffect: false, stays: false, isHidden: false },
+  'takes effect and says it was refused': { message: LASTING, takesEffect: true, stays: false, isHidden: false },
+  'hangs once': { takesEffect: false, stays: false, isHidden: true },
+  'takes effect and hangs': { takesEffect: true, stays: false, isHidden: true },
+  'is the first of many that lose their answers': { message: PASSING, takesEffect: true, stays: true, isHidden: false },
+  'is the first of many that hang': { takesEffect: false, stays: true, isHidden: false },
+}
+
+/** Whether a request leaves behind a world in which it can't be sent again. */
+const isSpending = ({ method, path }: Contract) => method === 'DELETE' || /(rotate|active-version)$/.test(path)
+
+const largeText = 'x'.repeat(INLINE_BYTES + 1)
+
+/** Requests beyond the samples: with ids of the client's, and with values that go to R2. */
+const variants: Record<string, Record<string, (world: World) => object>> = {
+  'POST /api/v1/observations': {
+    'with an id': ({ traceId }) => anObservation({ trace_id: traceId, observation_id: crypto.randomUUID() }),
+    'with large data': ({ traceId }) =>
+      anObservation({ trace_id: traceId, observation_id: crypto.randomUUID(), data: largeText }),
+  },
+  'POST /api/v1/spans': {
+    'with large values': ({ traceId }) => aSpan({ trace_id: traceId, input: largeText, output: largeText }),
+    'of a prompt version': ({ traceId, prompt }) => aSpan({ trace_id: traceId, prompt_version_id: prompt.versionId }),
+  },
+  'POST /api/v1/feedback': {
+    'with an id': ({ traceId }) => aFeedback({ trace_id: traceId, feedback_id: crypto.randomUUID() }),
+    'of a labeller': ({ traceId }) =>
+      aFeedback({
+        trace_id: traceId,
+        feedback_id: crypto.randomUUID(),
+        labeller: { email: `${crypto.randomUUID()}@example.com` },
+      }),
+  },
+  'POST /api/v1/traces': {
+    'that changes metadata': ({ traceId }) =>
+      aTrace({ trace_id: traceId, status: 'completed', metadata: { [crypto.randomUUID()]: 1 } }),
+  },
+  'POST /api/v1/batch': {
+    'of all kinds': ({ traceId }) => {
+      const trace = aTrace()
+      return {
+        events: [
+          { type: 'trace', body: trace },
+          { type: 'span', body: aSpan({ trace_id: trace.trace_id, output: largeText }) },
+          { type: 'observation', body: anObservation({ trace_id: traceId, observation_id: crypto.randomUUID() }) },
+          { type: 'feedback', body: aFeedback({ trace_id: traceId, feedback_id: crypto.randomUUID() }) },
+        ],
+      }
+    },
+  },
+}
+
+/** Calls without an id of the client's: one effect per request received. Without its id, a sample of ingestion is one, too. */
+const WITHOUT_ID = [
+  'POST /api/v1/observations',
+  'POST /api/v1/feedback',
+  'POST /api/prompts/{promptId}/versions',
+  'POST /api/knowledge-docs/{docId}/versions',
+  'POST /api/api-keys',
+  'POST /api/api-keys/{keyId}/rotate',
+  'POST /api/orgs/{slug}/api-keys',
+]
+
+const requests = endpoints
+  .map(({ contract }) => contract)
+  .filter(({ scope, path }) => scope !== 'public' || path === '/readyz')
+  .flatMap(contract => {
+    const name = `${contract.method} ${contract.path}`
+    const body = sampleOf(contract).body
+    return [
+      { name, contract, body, hasId: !WITHOUT_ID.includes(name) },
+      ...Object.entries(variants[name] ?? {}).map(([variant, body]) => {
+        return { name: `${name} ${variant}`, contract, body, hasId: true }
+      }),
+    ]
+  })
+
+describe('whichever call of the platform fails, in whichever way: ', () => {
+  let org: Org
+  beforeAll(async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    // A fault is logged; that is tested elsewhere.
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    org = await newOrg()
+  })
+  afterAll(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+
+  it.for(requests)('$name', { timeout: 60_000 }, async ({ contract, body, hasId }, { expect }) => {
+    const successes = successesOf(contract)
+    const common = isSpending(contract) ? undefined : await newWorld(org)
+    const clean = await attempt(contract, body, common)
+    expect(outsideOf(successes, clean.first)).toEqual([])
+    expect(clean.calls.length).toBeGreaterThan(0)
+    for (const [[name, fault], at] of product(Object.entries(FAULTS), clean.calls.keys())) {
+      const place = `${clean.calls[at]} (call ${at + 1} of ${clean.calls.length}) ${name}`
+      const { first, waitedMs, retried, added } = await attempt(contract, body, common, { fault, at })
+      expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
+      if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
+      expect(waitedMs, place).toBeLessThan(CLIENT_PATIENCE_MS)
+      // What is there already, or gone already, is the effect of the first request.
+      const isDone = [...successes, 409, ...(contract.method === 'DELETE' ? [404] : [])]
+      if (retried) expect(outsideOf(isDone, retried), place).toEqual([])
+      if (hasId || !retried) expect(added, place).toEqual(clean.added)
+      else expect(isOnceOrTwice(added, clean.added), `${place} adds ${JSON.stringify(added)}`).toBe(true)
+    }
+  })
+
+  interface Attempt {
+    first: Answer
+    /** The bindings that it called, in order. */
+    calls: Binding[]
+    waitedMs: number
+    /** The same request sent again, without a fault, where the first was told to be. */
+    retried: Answer | undefined
+    /** Values that the two of them added to each column. */
+    added: Record<string, number>
+  }
+
+  /** Sends a request with a key that this isolate has not seen, with one fault or none. */
+  async function attempt(
+    contract: Contract,
+    body: ((world: World) => object) | undefined,
+    common: World | undefined,
+    strike?: Strike,
+  ): Promise<Attempt> {
+    const world = common ?? (await newWorld(org))
+    const { key } = (await org.owner.post('/api/api-keys', { name: 'Cold', scopes: ALL_SCOPES })).body
+    const headers = {
+      authorization: `Bearer ${contract.scope === 'admin' ? env.ADMIN_TOKEN : key}`,
+      'x-project-slug': 'support',
+    }
+    const path = sampleOf(contract).path(world)
+    const sent = body?.(world)
+    const before = await countValues()
+    const { bindings, calls, isWaiting } = bindingsWith(strike)
+    const context = createExecutionContext()
+    const start = Date.now()
+    const faulty = client(headers, bindings, request => sendIn(context, request, bindings))
+    const unharmed = client(
+      headers,
+      withoutConsumer(env, (_, call) => call()),
+    )
+    const first = await passTime(faulty[methodOf(contract)](path, sent), isWaiting)
+    const waitedMs = Date.now() - start
+    const retried = statusesOf(first).includes(503) ? await unharmed[methodOf(contract)](path, sent) : undefined
+    const after = await countValues()
+    return { first, calls, waitedMs, retried, added: difference(after, before) }
+  }
+})
+
+/** The status of an answer; of a batch, those of its events. */
+const statusesOf = ({ status, body }: Answer): number[] =>
+  status === 207 ? body.results.map((result: { status: number }) => result.status) : [status]
+
+/** The statuses of an answer that are none of these; any success will do for an event of a batch. */
+const outsideOf = (allowed: readonly number[], answer: Answer): number[] =>
+  statusesOf(answer).filter(status => !(answer.status === 207 && status < 300) && !allowed.includes(status))
+
+const ALL_SCOPES = ['ingest', 'read', 'review', 'manage']
+
+/** Bindings of which one call has a fault; the calls that were made, and whether none is under way. */
+function bindingsWith(strike: Strike | undefined) {
+  const calls: Binding[] = []
+  let underWay = 0
+  const faultAt = (index: number) =>
+    strike && (index === strike.at || (strike.fault.stays && index > strike.at)) ? strike.fault : undefined
+  const intercept: Intercept = async (binding, call) => {
+    const fault = faultAt(calls.push(binding) - 1)
+    const takeEffect = async () => {
+      underWay++
+      return call().finally(() => underWay--)
+    }
+    if (!fault) return takeEffect()
+    if (fault.takesEffect) await takeEffect()
+    if (fault.message) throw new Error(fault.message[binding])
+    return new Promise<never>(() => {})
+  }
+  return { bindings: withoutConsumer(wrapBindings(intercept), intercept), calls, isWaiting: () => underWay === 0 }
+}
+
+/** What the queue's consumer would do meanwhile is none of a request's effects. */
+function withoutConsumer(bindings: Env, intercept: Intercept): Env {
+  return { ...bindings, JOBS: { send: () => intercept('JOBS', async () => 'sent') } as unknown as Queue<Job> }
+}
+
+/** Moves the time on while `answer` waits for nothing but timers. */
+async function passTime<T>(answer: Promise<T>, isWaiting: () => boolean): Promise<T> {
+  let isAnswered = false
+  const watched = answer.finally(() => {
+    isAnswered = true
+  })
+  for (let idle = 0; !isAnswered; ) {
+    await scheduler.wait(1)
+    // What is read of an R2 object after the call is no call; it is done in a moment.
+    idle = isWaiting() ? idle + 1 : 0
+    if (idle > 3 && vi.getTimerCount() > 0) await vi.advanceTimersToNextTimerAsync()
+  }
+  return watched
+}
+
+/** How many rows of each table have each of its columns set. */
+async function countValues(): Promise<Record<string, number>> {
+  const statements = Object.values(schema)
+    .filter(each => is(each, SQLiteTable))
+    .map(table => {
+      const columns = Object.values(getTableColumns(table)).map(({ name }) => name)
+      const counts = columns.map(name => `count("${name}") as "${getTableName(table)}.${name}"`)
+      return env.DB.prepare(`select ${counts.join(', ')} from ${getTableName(table)}`)
+    })
+  const counted = await env.DB.batch<Record<string, number>>(statements)
+  return Object.assign({}, ...counted.flatMap(({ results }) => results))
+}
+
+function difference(after: Record<string, number>, before: Record<string, number>): Record<string, number> {
+  const changes = Object.entries(after).map(([column, count]) => [column, count - (before[column] ?? 0)] as const)
+  return Object.fromEntries(changes.filter(([, change]) => change !== 0))
+}
+
+const isOnceOrTwice = (added: Record<string, number>, once: Record<string, number>): boolean =>
+  Object.keys({ ...added, ...once }).every(column => {
+    const count = added[column] ?? 0
+    const least = once[column] ?? 0
+    return count >= least && count <= 2 * least
+  })
+
+function product<A, B>(left: Iterable<A>, right: Iterable<B>): (readonly [A, B])[] {
+  const all = [...right]
+  return [...left].flatMap(a => all.map(b => [a, b] as const))
+}
