@@ -3,8 +3,8 @@ import { comparableFields } from '../domain/metadata.ts'
 import { IsoTime, isoTime, StoredObject } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
-import { MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
-import { searchTraces as findTraces } from '../store/trace-list.ts'
+import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
+import { listTraces } from '../store/trace-list.ts'
 import { ingestProject } from './project.ts'
 import { Status, TraceId } from './wire.ts'
 
@@ -35,6 +35,8 @@ const Hit = v.object({
   timestamp: IsoTime,
 })
 
+const CUT = `Only the newest ${MAX_SCANNED_TRACES} traces that could match were looked at; GET /api/traces pages through all`
+
 export const searchTraces = endpoint({
   method: 'GET',
   path: '/api/v1/traces/search',
@@ -42,7 +44,18 @@ export const searchTraces = endpoint({
   scope: ['ingest', 'read'],
   query: Query,
   metadataPrefix: '',
-  responses: { 200: v.object({ traces: v.array(Hit), count: v.number() }) },
+  responses: {
+    200: v.object({
+      traces: v.array(Hit),
+      count: v.number(),
+      warnings: v.optional(
+        v.pipe(
+          v.array(v.string()),
+          v.metadata({ description: 'Says so where older traces that might match were not looked at' }),
+        ),
+      ),
+    }),
+  },
 }).handle(async ({ query, metadataFilters, caller, store, headers }) => {
   const { group_id, name, status, limit } = query
   const filters = group_id === undefined ? metadataFilters : [{ path: 'group_id', value: group_id }, ...metadataFilters]
@@ -50,13 +63,15 @@ export const searchTraces = endpoint({
   if (count === 0) throw badRequest('No search parameter given')
   if (count > MAX_SEARCH_FILTERS) throw badRequest(`At most ${MAX_SEARCH_FILTERS} search parameters are allowed`)
   const project = await ingestProject({ caller, store, headers })
-  const found = await findTraces(store, project, { name, status, fields: await comparableFields(filters) }, limit)
-  const traces = found.map(({ traceId, name, status, metadata, timestamp }) => ({
+  const filter = { name, status, fields: await comparableFields(filters) }
+  const { items, nextPlace } = await listTraces(store, project, filter, { limit, after: undefined })
+  const traces = items.map(({ traceId, name, status, metadata, timestamp }) => ({
     trace_id: traceId,
     name,
     status,
     metadata,
     timestamp: isoTime(timestamp),
   }))
-  return { status: 200, body: { traces, count: traces.length } }
+  const isCut = nextPlace !== null && traces.length < limit
+  return { status: 200, body: { traces, count: traces.length, ...(isCut && { warnings: [CUT] }) } }
 })

@@ -5,7 +5,7 @@ import type { SearchableField } from '../domain/metadata.ts'
 import type { TraceStatus } from '../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES, PROBED_TRACES } from '../limits.ts'
 import type { Project } from './projects.ts'
-import { feedback, isNoRoot, spans, traceFields, traces } from './schema.ts'
+import { feedback, isNoRoot, isRunning, spans, traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive } from './traces.ts'
 
@@ -63,20 +63,6 @@ export const summaryColumns = {
   updatedAt: traces.updatedAt,
 }
 
-/** The newest of a project's traces that match, in one round trip. */
-export function searchTraces(
-  store: Store,
-  project: Project,
-  filter: TraceFilter,
-  limit: number,
-): Promise<TraceSummary[]> {
-  const { from, time, where } = inProject(store, project, filter, undefined)
-  return from(store.database.select(summaryColumns))
-    .where(and(where, matches(project, filter)))
-    .orderBy(desc(time), desc(traces.id))
-    .limit(limit)
-}
-
 /**
  * A page of a project's traces that match, newest first, in one round trip. It looks at 5,000 traces at most: `items` may
  * be few although more follow. `nextPlace`: where the next page begins; null where nothing is left.
@@ -123,7 +109,7 @@ function inProject(store: Store, project: Project, filter: TraceFilter, after: T
     driver
       ? sql`${traceFields.projectKey} = ${project.key} and ${traceFields.path} = ${driver.path}
           and ${traceFields.value} = ${driver.value} and ${traces.key} = ${traceFields.traceKey}`
-      : eq(traces.projectKey, project.key),
+      : and(eq(traces.projectKey, project.key), soughtColumn(filter)),
     filter.from === undefined ? undefined : gte(time, filter.from),
     filter.to === undefined ? undefined : lt(time, filter.to),
     after && lte(time, after.timestamp),
@@ -133,6 +119,12 @@ function inProject(store: Store, project: Project, filter: TraceFilter, after: T
   const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) =>
     driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
   return { from, time, where }
+}
+
+/** Where no metadata is asked: the traces in flight, which are few, or those of a name; both have an index in time order. */
+function soughtColumn({ name, status }: TraceFilter): SQL | undefined {
+  if (status === 'running') return isRunning
+  return name === undefined ? undefined : eq(traces.name, name)
 }
 
 /**

@@ -329,9 +329,10 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
   })
 
   it('and is short, with a cursor, where few of them match', async ({ expect }) => {
-    expect((await pagesOf(many, 'name=rare', 200)).map(({ length }) => length)).toEqual([3, 3, 1])
+    expect((await pagesOf(many, 'stepId=rare', 200)).map(({ length }) => length)).toEqual([3, 3, 1])
     expect((await pagesOf(many, 'status=completed', 200)).map(({ length }) => length)).toEqual([0, 0, 0])
-    // With a metadata filter it looks only at traces that have the field.
+    // By name or a metadata filter it looks only at traces that have it.
+    expect((await pagesOf(many, 'name=rare', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=1&metadata.all=1', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=2&metadata.all=1', 200)).map(({ length }) => length)).toEqual([0])
   })
@@ -342,6 +343,7 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
     ['a filter that all match', 'status=running', 50, 5 * 50],
     ['a metadata filter that all match', 'metadata.all=1', 50, 7 * 50],
     ['a metadata filter that few match', 'metadata.rare=1', 50, 200],
+    ['a name that few have', 'name=rare', 50, 200],
     ['a time', `from=${timeAfter(COUNT - 10)}&status=completed`, 50, 200],
   ] as const)('and reads no more rows than that needs: %s', async ([, query, limit, most], { expect }) => {
     const path = `/api/traces?projectSlug=support&limit=${limit}&${query}`

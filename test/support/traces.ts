@@ -6,6 +6,7 @@ import type { Org } from './org.ts'
 /** What makes one of many traces different; `fields` are searchable as metadata would be. */
 interface Different {
   name: string
+  status?: 'running' | 'completed'
   fields: Record<string, string>
 }
 
@@ -23,12 +24,13 @@ export async function manyTraces(
     .first<{ key: number; organization_key: number }>()
   const [firstKey = 0] = newKeys(Date.now(), 1)
   const traces = Array.from({ length: count }, (_, index) => {
-    const { name, fields } = differenceOf(index + 1)
+    const { name, status = 'running', fields } = differenceOf(index + 1)
     return {
       key: firstKey + index,
       id: crypto.randomUUID(),
       rootId: crypto.randomUUID(),
       name,
+      status,
       timestamp: Date.parse(TIME) + count - index,
       fields,
     }
@@ -39,8 +41,8 @@ export async function manyTraces(
   await env.DB.batch([
     env.DB.prepare(
       `insert into traces select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
-         'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', 'running', t.value ->> 'timestamp',
-         null, '{}', '[]', '', 0, 0, null, null
+         'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', t.value ->> 'status',
+         t.value ->> 'timestamp', null, '{}', '[]', '', 0, 0, null, null
        from json_each(?) as t ${scope}`,
     ).bind(...bound),
     env.DB.prepare(
