@@ -111,7 +111,8 @@ type RoutedRequest = Request & { params: Record<string, string> }
 export async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID()
   const runtime: Runtime = { env, requestId, waitUntil: promise => context.waitUntil(promise) }
-  const response = await dispatch(request, runtime).catch(error => errorResponse(error, requestId))
+  const answered = await dispatch(request, runtime).catch(error => errorResponse(error, requestId))
+  const response = request.method === 'HEAD' ? new Response(null, answered) : answered
   response.headers.set('x-request-id', requestId)
   response.headers.set('access-control-allow-origin', '*')
   response.headers.set('access-control-expose-headers', EXPOSED_HEADERS)
@@ -122,13 +123,13 @@ const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy,
 const ALLOWED_HEADERS = 'authorization, content-type, if-none-match, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
+  const isHead = request.method === 'HEAD'
+  const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
+  if (response) return response
   const methods = methodsOf(new URL(request.url).pathname)
   if (methods.length === 0) return unknownPath(request, runtime.env)
   if (request.method === 'OPTIONS') return preflight(methods)
-  const isHead = request.method === 'HEAD' && methods.includes('GET')
-  const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
-  if (!response) throw methodNotAllowed(methods)
-  return isHead ? new Response(null, response) : response
+  throw methodNotAllowed(methods)
 }
 
 async function unknownPath(request: Request, { ASSETS }: Env): Promise<Response> {

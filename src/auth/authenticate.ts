@@ -26,6 +26,7 @@ interface Remembered {
   checkedAt: number
 }
 
+/** By the key itself: hashing it for each request would cost more than all else that is done to let it in. */
 const remembered = new IsolateCache<Remembered>(ISOLATE_CACHE_ENTRIES)
 
 /**
@@ -41,11 +42,10 @@ export async function authenticate(
   const secret = request.headers.get('x-api-key') || bearerToken(request)
   if (!secret) throw notAuthenticated()
   const { env } = runtime
-  const hash = await hashKey(secret)
-  const known = remembered.get(hash)
+  const known = remembered.get(secret)
   const credential = known
-    ? await refreshed(known, hash, runtime, patience, now)
-    : await lookUp(hash, env, patience, now)
+    ? await refreshed(known, secret, runtime, patience, now)
+    : await lookUp(secret, env, patience, now)
   if (!credential || !isValid(credential, now)) throw notAuthenticated()
   const organizationSlug = request.headers.get('x-org-slug')
   if (organizationSlug !== null && organizationSlug !== credential.organization.slug) throw notAuthenticated()
@@ -78,16 +78,16 @@ const isValid = ({ revokedAt, expiresAt }: Credential, now: number): boolean =>
  */
 async function refreshed(
   known: Remembered,
-  hash: string,
+  secret: string,
   { env, waitUntil }: Pick<Runtime, 'env' | 'waitUntil'>,
   patience: Patience,
   now: number,
 ): Promise<Credential | undefined> {
   const age = now - known.checkedAt
   if (age < KEY_FRESH_MS) return known.credential
-  if (age > KEY_STALE_MS) return lookUp(hash, env, patience, now)
+  if (age > KEY_STALE_MS) return lookUp(secret, env, patience, now)
   // Of a patience of its own: what it spends after the answer is not the request's.
-  const refresh = lookUp(hash, env, new Patience(STORE_PATIENCE_MS), now)
+  const refresh = lookUp(secret, env, new Patience(STORE_PATIENCE_MS), now)
   try {
     return await within(REFRESH_PATIENCE_MS, () => refresh)
   } catch {
@@ -96,9 +96,9 @@ async function refreshed(
   }
 }
 
-async function lookUp(hash: string, env: Env, patience: Patience, now: number): Promise<Credential | undefined> {
-  const credential = await findCredential(openRegistry(env, patience), hash)
-  if (credential) remembered.set(hash, { credential, checkedAt: now })
-  else remembered.delete(hash)
+async function lookUp(secret: string, env: Env, patience: Patience, now: number): Promise<Credential | undefined> {
+  const credential = await findCredential(openRegistry(env, patience), await hashKey(secret))
+  if (credential) remembered.set(secret, { credential, checkedAt: now })
+  else remembered.delete(secret)
   return credential
 }

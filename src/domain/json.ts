@@ -16,6 +16,30 @@ export class JsonText {
   constructor(text: string) {
     this.text = text
   }
+
+  /** Called by `JSON.stringify`, far faster than a replacer that looks at every value. */
+  toJSON(): string {
+    if (!splice) throw new Error('a JsonText is written by jsonPieces alone')
+    splice.texts.push(this.text)
+    return splice.marker
+  }
+}
+
+/** What `jsonPieces` is at while it runs: texts that it has met, and what stands in their places. */
+let splice: { texts: string[]; marker: string } | undefined
+
+/** A value as JSON, in pieces: each `JsonText` in it is a piece of its own. */
+export function jsonPieces(value: unknown): string[] {
+  // No client can know the marker beforehand, so no string in the value holds it.
+  const marker = crypto.randomUUID()
+  const texts: string[] = []
+  splice = { texts, marker }
+  try {
+    const skeleton = JSON.stringify(value).split(`"${marker}"`)
+    return skeleton.flatMap((piece, index) => [piece, texts[index] ?? ''])
+  } finally {
+    splice = undefined
+  }
 }
 
 /** The value with its strings cut to `maxBytes` of UTF-8; the value itself where none is longer. */

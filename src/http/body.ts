@@ -33,32 +33,28 @@ function parse(text: string): unknown {
 async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(tooLargeMessage)
   if (request.body === null) return new Uint8Array()
+  const reader = request.body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of uploadOf(request.body)) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw tooLarge(tooLargeMessage)
-    chunks.push(chunk)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(brokenOff)
+      if (done) break
+      size += value.byteLength
+      if (size > maxBytes) throw tooLarge(tooLargeMessage)
+      chunks.push(value)
+    }
+  } finally {
+    // Not awaited: a client that goes on sending must not hold up the answer.
+    reader.cancel().catch(() => undefined)
   }
   const [only] = chunks
   return only && chunks.length === 1 ? only : new Uint8Array(await new Blob(chunks).arrayBuffer())
 }
 
 /** An upload that breaks off is the client's, not a fault of ours to be alarmed about. */
-async function* uploadOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read().catch(() => {
-        throw badRequest('The body broke off before its end')
-      })
-      if (done) return
-      yield value
-    }
-  } finally {
-    // Not awaited: a client that goes on sending must not hold up the answer.
-    reader.cancel().catch(() => undefined)
-  }
+function brokenOff(): never {
+  throw badRequest('The body broke off before its end')
 }
 
 function isJson(contentType: string | null): boolean {

@@ -119,7 +119,7 @@ async function serve<C extends Contract>(
     const context = {
       ...access,
       params: parseParams(contract, params),
-      ...parseQuery(contract, new URL(request.url).searchParams),
+      ...parseQuery(contract, queryOf(request)),
       body: contract.body && parse(contract.body, json),
       requestId,
       headers: request.headers,
@@ -160,6 +160,12 @@ function enqueue(job: Job, { env, requestId, waitUntil }: Runtime): void {
 function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
+}
+
+/** The router has parsed the whole URL already. */
+function queryOf({ url }: Request): URLSearchParams {
+  const start = url.indexOf('?')
+  return new URLSearchParams(start === -1 ? '' : url.slice(start))
 }
 
 /** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */

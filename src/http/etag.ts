@@ -1,5 +1,6 @@
 import { sha256Hex } from '../domain/hash.ts'
-import { jsonPieces, piecesResponse } from './response.ts'
+import { jsonPieces } from '../domain/json.ts'
+import { piecesResponse } from './response.ts'
 
 /**
  * A JSON response with its `ETag`, a hash of its body; 304 without a body where the request's `If-None-Match` names it

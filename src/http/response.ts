@@ -1,4 +1,4 @@
-import { JsonText } from '../domain/json.ts'
+import { jsonPieces } from '../domain/json.ts'
 
 /** Above this a body is sent in pieces, so that it never lies in memory as one text and as its bytes too. */
 const MAX_WHOLE_LENGTH = 1024 * 1024
@@ -22,21 +22,6 @@ export function piecesResponse(
       ...headers,
     },
   })
-}
-
-/** A body as JSON, in pieces: each `JsonText` in it is a piece of its own. */
-export function jsonPieces(body: unknown): string[] {
-  const texts: string[] = []
-  // No client can know it beforehand, so no string in the body holds it.
-  const marker = crypto.randomUUID()
-  const skeleton = JSON.stringify(body, (_, value: unknown) => {
-    if (!(value instanceof JsonText)) return value
-    texts.push(value.text)
-    return marker
-  })
-  const pieces: string[] = []
-  for (const [index, piece] of skeleton.split(`"${marker}"`).entries()) pieces.push(piece, texts[index] ?? '')
-  return pieces
 }
 
 function bodyOf(pieces: readonly string[]): string | ReadableStream<Uint8Array> {

@@ -5,6 +5,7 @@ import { JsonText } from '../domain/json.ts'
 import type { PayloadMode, SpanStatus } from '../domain/span.ts'
 import { MAX_DETAIL_BYTES } from '../limits.ts'
 import { bounded, bytesSoFar } from './bounds.ts'
+import { named, readPlain } from './database.ts'
 import { type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -33,44 +34,47 @@ export interface SpanDetail {
 const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output)
 const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
 
-/** The columns of a span, its values as far as an answer may hold them. For a batch: no two have one name. */
-export const spanColumns = {
-  id: spans.id,
-  parentId: spans.parentId,
-  isRoot: spans.isRoot,
-  stepId: spans.stepId,
-  status: spans.status,
-  durationMs: spans.durationMs,
-  promptVersionId: spans.promptVersionId,
-  timestamp: spans.timestamp,
-  inputRef: spans.inputRef,
-  outputRef: spans.outputRef,
-  outputRevision: spans.outputRevision,
-  metadata: bounded(spans.metadata, spanBytes, MAX_BYTES, 'bounded_metadata'),
-  input: bounded(spans.input, spanBytes, MAX_BYTES, 'bounded_input'),
-  output: bounded(spans.output, spanBytes, MAX_BYTES, 'bounded_output'),
-  isCut: sql<number>`${spanBytes} > ${MAX_BYTES}`.as('is_cut'),
+/** The fields of a span, its values as far as an answer may hold them. */
+export const spanFields = {
+  ...named({
+    id: spans.id,
+    parentId: spans.parentId,
+    stepId: spans.stepId,
+    status: spans.status,
+    durationMs: spans.durationMs,
+    promptVersionId: spans.promptVersionId,
+    timestamp: spans.timestamp,
+    inputRef: spans.inputRef,
+    outputRef: spans.outputRef,
+    outputRevision: spans.outputRevision,
+  }),
+  metadata: bounded(spans.metadata, spanBytes, MAX_BYTES, 'metadata'),
+  input: bounded(spans.input, spanBytes, MAX_BYTES, 'input'),
+  output: bounded(spans.output, spanBytes, MAX_BYTES, 'output'),
+  isCut: sql<number>`${spanBytes} > ${MAX_BYTES}`.as('isCut'),
 }
 
-/** The columns of an observation likewise; `spanBytes`, what its trace's spans hold already. */
-export const observationColumns = (spanBytes: SQL = sql`0`) => {
+/** The fields of an observation likewise; `spanBytes`, what its trace's spans hold already. */
+export const observationFields = (spanBytes: SQL = sql`0`) => {
   const soFar = bytesSoFar(observations.data)
   const maxBytes = sql`${MAX_BYTES} - ${spanBytes}`
   return {
-    id: observations.id,
-    spanId: observations.spanId,
-    type: observations.type,
-    stateKey: observations.stateKey,
-    dataRef: observations.dataRef,
-    timestamp: observations.timestamp,
-    receivedAt: observations.receivedAt,
-    data: bounded(observations.data, soFar, maxBytes, 'bounded_data'),
-    isCut: sql<number>`${soFar} > ${maxBytes}`.as('is_cut'),
+    ...named({
+      id: observations.id,
+      spanId: observations.spanId,
+      type: observations.type,
+      stateKey: observations.stateKey,
+      dataRef: observations.dataRef,
+      timestamp: observations.timestamp,
+      receivedAt: observations.receivedAt,
+    }),
+    data: bounded(observations.data, soFar, maxBytes, 'data'),
+    isCut: sql<number>`${soFar} > ${maxBytes}`.as('isCut'),
   }
 }
 
-export type SpanRow = SelectResultFields<typeof spanColumns>
-export type ObservationRow = SelectResultFields<ReturnType<typeof observationColumns>>
+export type SpanRow = SelectResultFields<typeof spanFields>
+export type ObservationRow = SelectResultFields<ReturnType<typeof observationFields>>
 
 /** An observation as far as it is read. */
 const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
@@ -127,15 +131,19 @@ function detailOf(
   shown: ReadonlyMap<FoundValue, ShownValue>,
   rootSpanId: string,
 ): SpanDetail {
-  const { inputRef, outputRef, isRoot, isCut, ...fields } = row
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? { text: 'null', isWhole: true }
   const shownInputs = inputs.map(shownOf)
   const shownOutput = shownOf(output)
   const shownState = state.map(([key, value]) => [key, shownOf(value)] as const)
-  const isMetadataCut = isCut === 1 && row.metadata !== null
+  const isMetadataCut = row.isCut === 1 && row.metadata !== null
   return {
-    ...fields,
-    parentId: isRoot ? null : row.parentId || rootSpanId,
+    id: row.id,
+    parentId: row.id === rootSpanId ? null : row.parentId || rootSpanId,
+    stepId: row.stepId,
+    status: row.status,
+    durationMs: row.durationMs,
+    promptVersionId: row.promptVersionId,
+    timestamp: row.timestamp,
     metadata: new JsonText(isMetadataCut ? '{}' : (row.metadata ?? '{}')),
     input: new JsonText(inputText(shownInputs)),
     output: new JsonText(shownOutput.text),
@@ -166,14 +174,14 @@ export interface LocatedSpan extends SpanDetail {
   projectKey: number
 }
 
-const locatedColumns = {
+const locatedFields = named({
   id: traces.id,
   key: traces.key,
   rootSpanId: traces.rootSpanId,
   traceId: traces.traceId,
   name: traces.name,
   projectKey: traces.projectKey,
-}
+})
 
 /** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
 export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefined> =>
@@ -192,11 +200,11 @@ async function readSpan(store: Store, id: string) {
   const traceKey = sql`(select ${spans.traceKey} from ${spans} where ${ofSpan})`
   const ofTrace = sql`${traces.key} = ${traceKey}`
   const isRootOfTrace = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace}) = ${id}`
-  const [[trace], spanRows, observationRows] = await database.batch([
-    database.select(locatedColumns).from(traces).where(ofTrace),
-    database.select(spanColumns).from(spans).where(ofSpan),
+  const [[trace], spanRows, observationRows] = await readPlain(database, [
+    database.select(locatedFields).from(traces).where(ofTrace),
+    database.select(spanFields).from(spans).where(ofSpan),
     database
-      .select(observationColumns())
+      .select(observationFields())
       .from(observations)
       .where(
         sql`${observations.traceKey} = ${traceKey}

@@ -1,14 +1,16 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type { Labeller, Rating } from '../domain/feedback.ts'
 import { JsonText } from '../domain/json.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { MAX_DETAIL_FEEDBACK_BYTES } from '../limits.ts'
 import { bounded, bytesOf, bytesSoFar } from './bounds.ts'
+import { named, readPlain } from './database.ts'
 import { untilWhole } from './payloads.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
-import { assembleSpans, observationColumns, type SpanDetail, spanColumns } from './span-detail.ts'
+import { assembleSpans, observationFields, type SpanDetail, spanFields } from './span-detail.ts'
 import type { Store } from './store.ts'
-import { summaryColumns, type TraceSummary } from './trace-list.ts'
+import type { TraceSummary } from './trace-list.ts'
 import { isLive, liveTraceKey } from './traces.ts'
 
 export interface FeedbackDetail {
@@ -41,43 +43,55 @@ async function readTrace(store: Store, id: string, mode: PayloadMode) {
   const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
   if (!trace) return undefined
   const details = await assembleSpans(store, trace, [...roots, ...others], observed, mode)
-  const rows = feedbackRows.map(row => ({ ...row, spanId: row.spanId ?? trace.rootSpanId }))
-  return { trace, found: details && { ...trace, spans: details, feedback: rows.map(toFeedbackDetail) } }
+  if (!details) return { trace, found: undefined }
+  const feedback = feedbackRows.map(row => toFeedbackDetail(row, trace.rootSpanId))
+  return { trace, found: { ...trace, metadata: new JsonText(trace.metadata), spans: details, feedback } }
 }
 
-const traceColumns = {
-  ...summaryColumns,
-  key: traces.key,
-  rootSpanId: traces.rootSpanId,
-  projectKey: traces.projectKey,
+const traceFields = {
+  ...named({
+    id: traces.id,
+    traceId: traces.traceId,
+    name: traces.name,
+    status: traces.status,
+    timestamp: traces.timestamp,
+    durationMs: traces.durationMs,
+    updatedAt: traces.updatedAt,
+    key: traces.key,
+    rootSpanId: traces.rootSpanId,
+    projectKey: traces.projectKey,
+  }),
+  metadata: sql<string>`${traces.metadata}`.as('metadata'),
 }
 
 const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)
 const MAX_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
-const feedbackColumns = {
-  id: feedback.id,
-  spanId: feedback.spanId,
-  userId: feedback.userId,
-  rating: feedback.rating,
-  labeller: feedback.labeller,
-  timestamp: feedback.timestamp,
-  comment: bounded(feedback.comment, feedbackBytes, MAX_BYTES, 'bounded_comment'),
-  correction: sql<string | null>`iif(${feedbackBytes} > ${MAX_BYTES}, null, ${feedback.correction})`.as(
-    'bounded_correction',
-  ),
-  hadCorrection: sql<number>`${feedback.correction} is not null`.as('had_correction'),
-  isCut: sql<number>`${feedbackBytes} > ${MAX_BYTES}`.as('is_cut'),
+const feedbackFields = {
+  ...named({
+    id: feedback.id,
+    spanId: feedback.spanId,
+    userId: feedback.userId,
+    timestamp: feedback.timestamp,
+  }),
+  rating: sql<string | null>`${feedback.rating}`.as('rating'),
+  labeller: sql<string | null>`${feedback.labeller}`.as('labeller'),
+  comment: bounded(feedback.comment, feedbackBytes, MAX_BYTES, 'comment'),
+  correction: sql<string | null>`iif(${feedbackBytes} > ${MAX_BYTES}, null, ${feedback.correction})`.as('correction'),
+  hadCorrection: sql<number>`${feedback.correction} is not null`.as('hadCorrection'),
+  isCut: sql<number>`${feedbackBytes} > ${MAX_BYTES}`.as('isCut'),
 }
 
-interface FeedbackRow extends Omit<FeedbackDetail, 'correction' | 'truncated'> {
-  correction: string | null
-  hadCorrection: number
-  isCut: number
-}
+type FeedbackRow = SelectResultFields<typeof feedbackFields>
 
-const toFeedbackDetail = ({ correction, hadCorrection, isCut, ...row }: FeedbackRow): FeedbackDetail => ({
+const toFeedbackDetail = (
+  { rating, labeller, correction, hadCorrection, isCut, ...row }: FeedbackRow,
+  rootSpanId: string,
+): FeedbackDetail => ({
   ...row,
+  spanId: row.spanId ?? rootSpanId,
+  rating: rating === null ? null : JSON.parse(rating),
+  labeller: labeller === null ? null : JSON.parse(labeller),
   correction: correction === null ? null : new JsonText(correction),
   truncated: [
     ...(isCut === 1 && row.comment !== null ? ['content'] : []),
@@ -85,7 +99,6 @@ const toFeedbackDetail = ({ correction, hadCorrection, isCut, ...row }: Feedback
   ],
 })
 
-/** No joins: drizzle mixes up columns of one name in a batch. */
 function readRows(store: Store, id: string) {
   const { database } = store
   const trace = isLive(store, eq(traces.id, id))
@@ -93,10 +106,10 @@ function readRows(store: Store, id: string) {
   const ofTrace = and(eq(spans.traceKey, traceKey), isNoRoot)
   const spanBytes = sql`(
     select coalesce(${bytesOf(spans.metadata, spans.input, spans.output)}, 0) from ${spans} where ${ofTrace})`
-  return database.batch([
-    database.select(traceColumns).from(traces).where(trace),
+  return readPlain(database, [
+    database.select(traceFields).from(traces).where(trace),
     database
-      .select(spanColumns)
+      .select(spanFields)
       .from(spans)
       .where(
         and(
@@ -104,10 +117,10 @@ function readRows(store: Store, id: string) {
           eq(spans.traceKey, traceKey),
         ),
       ),
-    database.select(spanColumns).from(spans).where(ofTrace).orderBy(asc(spans.timestamp), asc(spans.id)),
-    database.select(observationColumns(spanBytes)).from(observations).where(eq(observations.traceKey, traceKey)),
+    database.select(spanFields).from(spans).where(ofTrace).orderBy(asc(spans.timestamp), asc(spans.id)),
+    database.select(observationFields(spanBytes)).from(observations).where(eq(observations.traceKey, traceKey)),
     database
-      .select(feedbackColumns)
+      .select(feedbackFields)
       .from(feedback)
       .where(eq(feedback.traceKey, traceKey))
       .orderBy(asc(feedback.timestamp), asc(feedback.receivedAt), asc(feedback.id)),

@@ -52,7 +52,7 @@ export interface TracePosition {
 }
 
 /** The columns of a summary, the metadata as it lies. */
-export const summaryColumns = {
+const summaryColumns = {
   id: traces.id,
   traceId: traces.traceId,
   name: traces.name,
