@@ -3,7 +3,8 @@ import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { runPurge } from './purge-trace.ts'
 
-const DEAD_LETTER_QUEUE = 'countersign-jobs-dead'
+/** What the dead-letter queue's name ends with; the rest of it is the deployment's choice. */
+const DEAD_LETTER_SUFFIX = '-dead'
 
 /**
  * Runs the jobs of one delivery. A message is a hint that may come twice, late or never; the rows in D1 say what is to be
@@ -11,7 +12,7 @@ const DEAD_LETTER_QUEUE = 'countersign-jobs-dead'
  */
 export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void> {
   for (const message of batch.messages) {
-    if (batch.queue === DEAD_LETTER_QUEUE) {
+    if (batch.queue.endsWith(DEAD_LETTER_SUFFIX)) {
       logFault('job_failed', message.body, new Error('failed in every attempt'))
       message.ack()
       continue

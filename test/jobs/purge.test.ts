@@ -157,7 +157,7 @@ describe('the purge of a deleted trace', () => {
 
   it('that failed for good is taken from the dead-letter queue, and cron finds its trace again', async ({ expect }) => {
     const deleted = await deletedTrace()
-    const batch = createMessageBatch<Job>('countersign-jobs-dead', [
+    const batch = createMessageBatch<Job>('of-any-name-dead', [
       { id: 'dead', timestamp: new Date(), attempts: 1, body: deleted.job },
     ])
     await consume(batch, env)
