@@ -1,0 +1,390 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { experimental_readRawConfig as readRawConfig } from 'wrangler'
+import type { Account, Cut } from './wrangler-stub.ts'
+
+const PROJECT = resolve(import.meta.dirname, '../..')
+const STUB = resolve(import.meta.dirname, 'wrangler-stub.ts')
+const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
+
+let folder: string
+let origin: string
+/** How often a Worker's /readyz answers 503 before it answers 200, by its path. */
+const unreadyTimes = new Map<string, number>()
+const server = createServer(({ url = '' }, response) => {
+  const left = unreadyTimes.get(url) ?? 0
+  unreadyTimes.set(url, left - 1)
+  response.writeHead(left > 0 ? 503 : 200).end()
+})
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'countersign-'))
+  server.listen(0, 'localhost')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  origin = `http://localhost:${port}`
+})
+
+afterAll(async () => {
+  server.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** What a run of the deploy printed, and its exit code; null where it was killed. */
+interface Run {
+  printed: string
+  code: number | null
+  /** The admin tokens in it. */
+  tokens: string[]
+}
+
+interface Checkout {
+  /** Changes its wrangler.toml. */
+  edit?: (config: string) => string
+  /** Loads wrangler's package to read it, which is most of a run's time; else the test has read it beforehand. */
+  loadsWrangler?: boolean
+}
+
+/** A checkout, with wrangler's command replaced by the stub, and an empty account to deploy to. */
+async function newCheckout({ edit = config => config, loadsWrangler = false }: Checkout = {}) {
+  const checkout = await mkdtemp(join(folder, 'checkout-'))
+  const at = (...path: string[]) => join(checkout, ...path)
+  const url = `${origin}/${basename(checkout)}`
+  await Promise.all(['scripts', 'stub', 'node_modules/.bin'].map(each => mkdir(at(each), { recursive: true })))
+  await cp(join(PROJECT, 'scripts/deploy.ts'), at('scripts/deploy.ts'))
+  await cp(join(PROJECT, 'migrations'), at('migrations'), { recursive: true })
+  await writeFile(at('package.json'), '{"type": "module", "scripts": {"build": "true"}}')
+  await writeFile(at('wrangler.toml'), edit(await readFile(join(PROJECT, 'wrangler.toml'), 'utf8')))
+  const config = JSON.stringify(readRawConfig({ config: at('wrangler.toml') }).rawConfig)
+  await writeFile(at('stub/wrangler.toml.json'), config)
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${STUB}' "$@"\n`
+  await writeFile(at('node_modules/.bin/wrangler'), command, { mode: 0o755 })
+  await symlink(join(PROJECT, 'node_modules/valibot'), at('node_modules/valibot'))
+  if (loadsWrangler) {
+    await symlink(join(PROJECT, 'node_modules/wrangler'), at('node_modules/wrangler'))
+  } else {
+    await mkdir(at('node_modules/wrangler'))
+    await writeFile(at('node_modules/wrangler/package.json'), '{"type": "module", "exports": "./index.js"}')
+    const read = `export const experimental_readRawConfig = () => ({ rawConfig: ${config}, configPath: 'wrangler.toml' })`
+    await writeFile(at('node_modules/wrangler/index.js'), read)
+  }
+
+  const setAccount = (account: Account) => writeFile(at('stub/account.json'), JSON.stringify(account))
+  const account = async (): Promise<Account> => JSON.parse(await readFile(at('stub/account.json'), 'utf8'))
+  await setAccount({ isLoggedIn: true, mayOverwrite: true, url, databases: [], buckets: [], queues: [], workers: [] })
+
+  /** Runs the script as npm does; `cut` is where it ends early, and how. */
+  const deploy = async (args: readonly string[] = [], environment = {}, cut?: [moment: number, Cut]): Promise<Run> => {
+    await writeFile(at('stub/moments'), '')
+    const { CI, ADMIN_TOKEN, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
+    const child = spawn(process.execPath, [at('scripts/deploy.ts'), ...args], {
+      env: {
+        ...inherited,
+        PATH: `${at('node_modules/.bin')}${delimiter}${process.env.PATH}`,
+        NODE_COMPILE_CACHE: join(folder, 'compile-cache'),
+        STUB_FOLDER: at('stub'),
+        STUB_CUT: cut?.join(':') ?? '',
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let printed = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (printed += data))
+    const [code] = await once(child, 'close')
+    return { printed, code, tokens: [...printed.matchAll(/ADMIN_TOKEN=([\w-]{32})$/gm)].map(([, token = '']) => token) }
+  }
+  /** The commands of all runs. */
+  const calls = (): Promise<string> => readFile(at('stub/calls'), 'utf8')
+  /** The moments of the last run at which it could have been cut. */
+  const moments = async (): Promise<number> => (await readFile(at('stub/moments'))).length
+  return { at, url, setAccount, account, deploy, calls, moments }
+}
+
+/** An account without what is drawn by lot or counts deployments: what two ways of coming to it have in common. */
+function essence({ databases, buckets, queues, workers }: Account) {
+  return {
+    databases: databases.map(({ uuid, ...rest }) => rest),
+    buckets,
+    queues,
+    workers: workers.map(({ name, secrets, versions, consumes }) => {
+      const last = versions.at(-1)
+      const { database, ...bound } = last ?? {}
+      return { name, secrets: Object.keys(secrets), consumes, bound, hasDatabase: database === databases[0]?.uuid }
+    }),
+  }
+}
+
+const migrations = (await readdir(join(PROJECT, 'migrations'))).filter(name => name.endsWith('.sql')).sort()
+const FIRST = {
+  databases: [{ name: 'countersign', jurisdiction: null, region: 'ENAM', migrations }],
+  buckets: [{ name: 'countersign-payloads' }],
+  queues: ['countersign-jobs', 'countersign-jobs-dead'],
+  workers: [
+    {
+      name: 'countersign',
+      secrets: ['ADMIN_TOKEN'],
+      consumes: ['countersign-jobs', 'countersign-jobs-dead'],
+      bound: { bucket: 'countersign-payloads', migrations },
+      hasDatabase: true,
+    },
+  ],
+}
+
+describe('npm run deploy', { concurrent: true }, () => {
+  it('creates all there is on an empty account, migrates before it deploys, and prints the admin token once', async ({
+    expect,
+  }) => {
+    const checkout = await newCheckout({ loadsWrangler: true })
+    const { printed, code, tokens } = await checkout.deploy()
+    expect(code, printed).toBe(0)
+    const account = await checkout.account()
+    expect(essence(account)).toEqual(FIRST)
+    const token = account.workers[0]?.secrets.ADMIN_TOKEN ?? ''
+    expect(tokens).toEqual([token])
+    expect(printed.split(token)).toHaveLength(2)
+    expect(printed).toContain(`Countersign is deployed at ${checkout.url}\n`)
+    expect(printed).toContain(`curl -X POST ${checkout.url}/api/orgs -H "Authorization: Bearer $ADMIN_TOKEN"`)
+    expect(await checkout.calls()).not.toContain(token)
+    const original = await readFile(join(PROJECT, 'wrangler.toml'), 'utf8')
+    expect(await readFile(checkout.at('wrangler.toml'), 'utf8')).toBe(original)
+  })
+
+  it('makes nothing twice, keeps the token, and applies what is new before the code that needs it', async ({
+    expect,
+  }) => {
+    const checkout = await newCheckout()
+    await checkout.deploy()
+    const first = await checkout.account()
+    const again = await checkout.deploy()
+    expect(again).toMatchObject({ code: 0, tokens: [] })
+    expect(again.printed).toContain('ADMIN_TOKEN is kept as it is')
+    const second = await checkout.account()
+    expect({ ...second, workers: [] }).toEqual({ ...first, workers: [] })
+    expect(second.workers[0]?.secrets).toEqual(first.workers[0]?.secrets)
+
+    await writeFile(checkout.at('migrations/9999_more.sql'), 'select 1;')
+    await checkout.deploy()
+    const { workers } = await checkout.account()
+    expect(workers[0]?.versions.map(version => version.migrations)).toEqual([
+      migrations,
+      migrations,
+      [...migrations, '9999_more.sql'],
+    ])
+  })
+
+  it.for([
+    // What its launcher does not tell.
+    ['wrangler is killed, at any moment', 'wrangler', 1, []],
+    ['all of it is killed, at every third moment', 'deploy', 3, ['--location', 'weur']],
+  ] as const)('comes to the same end where %s', { timeout: 300_000 }, async ([, how, stride, args], { expect }) => {
+    const whole = await newCheckout()
+    await whole.deploy(args)
+    const end = essence(await whole.account())
+    for (let moment = 1; moment <= (await whole.moments()); moment += stride) {
+      const checkout = await newCheckout()
+      const cut = await checkout.deploy(args, {}, [moment, how])
+      // It claims success only where there was nothing left to do.
+      if (cut.code === 0) expect(essence(await checkout.account()), `cut at ${moment}`).toEqual(end)
+      const rest = await checkout.deploy(args)
+      const account = await checkout.account()
+      expect(rest.code, rest.printed).toBe(0)
+      expect(essence(account), `cut at ${moment}`).toEqual(end)
+      // No code ran on a schema that it does not know.
+      for (const version of account.workers[0]?.versions ?? []) expect(version.migrations).toEqual(migrations)
+      expect([...cut.tokens, ...rest.tokens]).toContain(account.workers[0]?.secrets.ADMIN_TOKEN)
+      if (rest.tokens.length > 0) expect(rest.tokens).toEqual([account.workers[0]?.secrets.ADMIN_TOKEN])
+      expect(await checkout.calls()).not.toMatch(new RegExp([...cut.tokens, ...rest.tokens].join('|')))
+    }
+  })
+
+  it('creates the database and the bucket where --location says, and says so where they are elsewhere', async ({
+    expect,
+  }) => {
+    const checkout = await newCheckout()
+    await checkout.deploy(['--location', 'weur'])
+    const first = await checkout.account()
+    expect(first.databases).toMatchObject([{ region: 'WEUR' }])
+    expect(first.buckets).toEqual([{ name: 'countersign-payloads', location: 'weur' }])
+
+    const same = await checkout.deploy(['--location', 'weur'])
+    expect(same.code).toBe(0)
+    expect(same.printed).not.toContain('stays where it is')
+    const other = await checkout.deploy(['--location', 'apac'])
+    expect(other.code).toBe(0)
+    expect(other.printed).toContain('The database is in WEUR already: it stays where it is')
+    const { databases, buckets } = await checkout.account()
+    expect({ databases, buckets }).toEqual({ databases: first.databases, buckets: first.buckets })
+  })
+
+  it('keeps database and bucket in the jurisdiction that they were created in, with the flag or without', async ({
+    expect,
+  }) => {
+    const checkout = await newCheckout()
+    // Killed when nothing but the database is there.
+    await checkout.deploy(['--jurisdiction', 'eu'], {}, [3, 'deploy'])
+    expect(await checkout.account()).toMatchObject({ databases: [{ jurisdiction: 'eu' }], buckets: [] })
+    for (const args of [[], ['--jurisdiction', 'eu'], []]) {
+      const { code, printed } = await checkout.deploy(args)
+      expect(code, printed).toBe(0)
+      const account = await checkout.account()
+      expect(account.databases).toMatchObject([{ jurisdiction: 'eu' }])
+      expect(account.buckets).toEqual([{ name: 'countersign-payloads', jurisdiction: 'eu' }])
+      expect(account.workers[0]?.versions.at(-1)).toMatchObject({ bucket: 'countersign-payloads', jurisdiction: 'eu' })
+    }
+    const before = await checkout.account()
+    const refused = await checkout.deploy(['--jurisdiction', 'us'])
+    expect(refused).toMatchObject({ code: 1 })
+    expect(refused.printed).toContain('The database countersign exists outside the jurisdiction us')
+    expect(await checkout.account()).toEqual(before)
+  })
+
+  it('writes a configuration for it that wrangler takes, and that git does not see', async ({ expect }) => {
+    const checkout = await newCheckout()
+    await checkout.deploy(['--jurisdiction', 'eu'])
+    await symlink(join(PROJECT, 'src'), checkout.at('src'))
+    await mkdir(checkout.at('dist/ui'), { recursive: true })
+    const args = ['deploy', '--dry-run', '--config', 'wrangler.deploy.json']
+    const { stdout } = await promisify(execFile)(process.execPath, [WRANGLER, ...args], { cwd: checkout.at() })
+    expect(stdout).toMatch(/env\.PAYLOADS \(countersign-payloads \(eu\)\) +R2 Bucket/)
+    expect(stdout).toContain('--dry-run: exiting now.')
+    const ignored = await readFile(join(PROJECT, '.gitignore'), 'utf8')
+    expect(ignored.split('\n')).toContain('wrangler.deploy.json')
+  })
+
+  it('begins anew where the database was deleted', async ({ expect }) => {
+    const checkout = await newCheckout()
+    await checkout.deploy()
+    const account = await checkout.account()
+    await checkout.setAccount({ ...account, databases: [] })
+    const { code, printed } = await checkout.deploy()
+    expect(code, printed).toBe(0)
+    expect(essence(await checkout.account())).toEqual(FIRST)
+  })
+
+  it('puts a new token in the place of the old one with --new-admin-token', async ({ expect }) => {
+    const checkout = await newCheckout()
+    const first = await checkout.deploy()
+    const second = await checkout.deploy(['--new-admin-token'])
+    const { workers } = await checkout.account()
+    expect(second.tokens).toEqual([workers[0]?.secrets.ADMIN_TOKEN])
+    expect(second.tokens).not.toEqual(first.tokens)
+  })
+
+  it('takes the ADMIN_TOKEN of the environment, and shows it nowhere', async ({ expect }) => {
+    const checkout = await newCheckout()
+    const { printed } = await checkout.deploy([], { ADMIN_TOKEN: 'of-the-environment' })
+    const { workers } = await checkout.account()
+    expect(workers[0]?.secrets).toEqual({ ADMIN_TOKEN: 'of-the-environment' })
+    expect(printed).not.toContain('of-the-environment')
+    expect(await checkout.calls()).not.toContain('of-the-environment')
+  })
+
+  it('deploys to what the deploy button created and wrote into wrangler.toml, under the name that CI gives', async ({
+    expect,
+  }) => {
+    const id = '00000000-0000-4000-8000-000000000001'
+    const edit = (config: string) =>
+      config
+        .replace('database_name = "countersign"', `database_name = "traces"\ndatabase_id = "${id}"`)
+        .replace('bucket_name = "countersign-payloads"', 'bucket_name = "values"')
+    const checkout = await newCheckout({ edit, loadsWrangler: true })
+    const empty = await checkout.account()
+    const traces = { name: 'traces', jurisdiction: null, region: 'ENAM', migrations: [] }
+    await checkout.setAccount({ ...empty, databases: [{ ...traces, uuid: 'of another checkout' }] })
+    const missing = await checkout.deploy()
+    expect(missing.code).toBe(1)
+    expect(missing.printed).toContain(`This account has no database ${id}, which wrangler.toml names`)
+
+    await checkout.setAccount({
+      ...empty,
+      databases: [{ ...traces, uuid: id }],
+      buckets: [{ name: 'values', jurisdiction: undefined, location: undefined }],
+      workers: [{ name: 'my-traces', secrets: { ADMIN_TOKEN: 'from the form' }, versions: [], consumes: [] }],
+    })
+    const { code, printed } = await checkout.deploy([], {
+      CI: 'true',
+      WRANGLER_CI_OVERRIDE_NAME: 'my-traces',
+      WRANGLER_OUTPUT_FILE_DIRECTORY: checkout.at('of-ci'),
+    })
+    expect(code, printed).toBe(0)
+    expect(await readdir(checkout.at('of-ci'))).toEqual(['wrangler-output-deploy.json'])
+    const { databases, buckets, workers } = await checkout.account()
+    expect(databases).toMatchObject([{ uuid: id, migrations }])
+    expect(buckets).toHaveLength(1)
+    expect(workers).toMatchObject([
+      { name: 'my-traces', secrets: { ADMIN_TOKEN: 'from the form' }, versions: [{ database: id, bucket: 'values' }] },
+    ])
+  })
+
+  it.for([
+    [['--location', 'mars'], {}, '--location must be one of weur, eeur, apac, oc, wnam, enam, not mars'],
+    [['--jurisdiction', 'weur'], {}, '--jurisdiction must be one of eu, us, fedramp, not weur'],
+    [['--location', 'weur', '--jurisdiction', 'eu'], {}, 'Give --location or --jurisdiction, not both'],
+    [['--location'], {}, "'--location <value>' argument missing"],
+    [['--region', 'weur'], {}, "Unknown option '--region'"],
+    [['weur'], {}, "Unexpected argument 'weur'"],
+    [
+      [],
+      { npm_config_jurisdiction: 'eu' },
+      'npm kept --jurisdiction for itself: write npm run deploy -- --jurisdiction',
+    ],
+  ] as const)('refuses %j %j and touches nothing', async ([args, environment, message], { expect }) => {
+    const checkout = await newCheckout()
+    const { code, printed } = await checkout.deploy(args, environment)
+    expect(code).toBe(1)
+    expect(printed).toContain(message)
+    expect(await checkout.moments()).toBe(0)
+  })
+
+  it('explains itself with --help', async ({ expect }) => {
+    const checkout = await newCheckout()
+    const { code, printed } = await checkout.deploy(['--help'])
+    expect(code).toBe(0)
+    for (const flag of ['--location', '--jurisdiction', '--new-admin-token']) expect(printed).toContain(flag)
+    expect(await checkout.moments()).toBe(0)
+  })
+
+  it('says how to log in', async ({ expect }) => {
+    const checkout = await newCheckout()
+    await checkout.setAccount({ ...(await checkout.account()), isLoggedIn: false })
+    const { code, printed } = await checkout.deploy()
+    expect(code).toBe(1)
+    expect(printed).toContain('Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.')
+  })
+
+  it('shows what wrangler says of an error, and at which step it was', async ({ expect }) => {
+    const checkout = await newCheckout()
+    const { code, printed } = await checkout.deploy([], {}, [2, 'api'])
+    expect(code).toBe(1)
+    expect(printed).toContain('Internal error [code: 10013]')
+    expect(printed).toContain('Not done: Creating it near this machine')
+  })
+
+  it('is no success where wrangler asked a question and got a no', async ({ expect }) => {
+    const checkout = await newCheckout()
+    await checkout.setAccount({ ...(await checkout.account()), mayOverwrite: false })
+    const { code, printed } = await checkout.deploy()
+    expect(code).toBe(1)
+    expect(printed).toContain('Not done: Deploying the Worker')
+  })
+
+  it.for([
+    ['waits for a Worker that is not ready at once', 1, false],
+    ['says so of one that is not ready for long', 100, true],
+  ] as const)('%s', async ([, times, isToldOf], { expect }) => {
+    const checkout = await newCheckout()
+    const path = `${new URL(checkout.url).pathname}/readyz`
+    unreadyTimes.set(path, times)
+    const { code, printed } = await checkout.deploy()
+    expect(code, printed).toBe(0)
+    expect(unreadyTimes.get(path)).toBeLessThan(times)
+    expect(printed.includes(`${checkout.url}/readyz does not answer yet`)).toBe(isToldOf)
+  })
+})

@@ -1,0 +1,324 @@
+/**
+ * Stands in for the `wrangler` command in the tests of `npm run deploy`: the commands and flags that it uses, on an
+ * account that is a JSON file. What each prints, and what makes it fail, is as in wrangler 4.156.2, in the files named
+ * below.
+ *
+ * STUB_FOLDER holds account.json, the log of calls, and a mark for each moment passed; STUB_CUT=<moment>:<how> ends it
+ * there.
+ */
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+
+/** What exists on Cloudflare. */
+export interface Account {
+  isLoggedIn: boolean
+  /** The answer to whether a deploy may overwrite what was changed in the dashboard. */
+  mayOverwrite: boolean
+  /** Where the Worker answers. */
+  url: string
+  databases: { uuid: string; name: string; jurisdiction: string | null; region: string; migrations: string[] }[]
+  buckets: { name: string; jurisdiction: string | undefined; location: string | undefined }[]
+  queues: string[]
+  workers: Worker[]
+}
+
+interface Worker {
+  name: string
+  secrets: Record<string, string>
+  /** One a deploy: what it was bound to, and the migrations that its database had. */
+  versions: { database: string; bucket: string; jurisdiction: string | undefined; migrations: string[] }[]
+  consumes: string[]
+}
+
+/** Of a configuration, what the stub looks at. */
+interface Config {
+  name: string
+  d1_databases: { binding: string; database_name: string; database_id?: string }[]
+  r2_buckets: { binding: string; bucket_name: string; jurisdiction?: string }[]
+  queues: { producers: { queue: string }[]; consumers: { queue: string }[] }
+}
+
+/** How a call ends where it is cut: wrangler's process killed, all of it killed with the deploy, or the API refusing. */
+export type Cut = 'wrangler' | 'deploy' | 'api'
+
+const folder = process.env.STUB_FOLDER ?? ''
+const account: Account = JSON.parse(readFileSync(join(folder, 'account.json'), 'utf8'))
+const [command, ...rest] = process.argv.slice(2)
+appendFileSync(join(folder, 'calls'), `${JSON.stringify(process.argv.slice(2))}\n`)
+passMoment()
+// Before any command's work: src/user/user.ts requireAuth, which without a terminal asks nobody.
+if (!account.isLoggedIn) {
+  fail("In a non-interactive environment, it's necessary to set a CLOUDFLARE_API_TOKEN environment variable")
+}
+await perform(`${command} ${rest[0]}`)
+
+async function perform(name: string): Promise<void> {
+  switch (name) {
+    case 'd1 list':
+      return listDatabases()
+    case 'd1 create':
+      return createDatabase()
+    case 'd1 info':
+      return describeDatabase()
+    case 'd1 migrations':
+      return rest[1] === 'apply' ? applyMigrations() : listMigrations()
+    case 'r2 bucket':
+      return createBucket()
+    case 'secret list':
+      return listSecrets()
+    case 'secret put':
+      return putSecret()
+    default:
+      return command === 'deploy' ? deploy() : fail(`Unknown argument: ${name}`)
+  }
+}
+
+/** src/d1/list.ts; the fields are the API's (D1 Database Response). */
+function listDatabases(): void {
+  read(rest.slice(1), { json: { type: 'boolean' } }, 0)
+  const shown = account.databases.map(({ uuid, name, jurisdiction }) => ({
+    uuid,
+    name,
+    version: 'production',
+    jurisdiction,
+  }))
+  print(JSON.stringify(shown, null, 2))
+}
+
+/** src/d1/create.ts, src/d1/constants.ts */
+function createDatabase(): void {
+  const { positionals, values } = read(
+    rest.slice(1),
+    { location: { type: 'string' }, jurisdiction: { type: 'string' } },
+    1,
+  )
+  const { location, jurisdiction } = values
+  choose('location', location, ['weur', 'eeur', 'apac', 'oc', 'wnam', 'enam'])
+  choose('jurisdiction', jurisdiction, ['eu', 'fedramp', 'us'])
+  const [name = ''] = positionals
+  const region = (location ?? (jurisdiction === 'eu' ? 'eeur' : 'enam')).toUpperCase()
+  effect(() => addDatabase(name, jurisdiction ?? null, region))
+  print(`✅ Successfully created DB '${name}' in region ${region}\nCreated your new D1 database.\n`)
+}
+
+function addDatabase(name: string, jurisdiction: string | null, region: string) {
+  if (account.databases.some(database => database.name === name)) fail('A database with that name already exists')
+  const database = { uuid: randomUUID(), name, jurisdiction, region, migrations: [] }
+  account.databases.push(database)
+  return database
+}
+
+/** src/d1/info.ts; the fields are the API's, with `running_in_region`. */
+function describeDatabase(): void {
+  const { positionals } = read(rest.slice(1), { json: { type: 'boolean' } }, 1)
+  const found = account.databases.find(({ name }) => name === positionals[0])
+  if (!found) fail(`Couldn't find a D1 DB with name or binding '${positionals[0]}' in your config or the API.`)
+  const { uuid, name, region, jurisdiction } = found
+  print(JSON.stringify({ uuid, name, num_tables: 0, running_in_region: region, jurisdiction }, null, 2))
+}
+
+/** src/d1/utils.ts getDatabaseByNameOrBinding: by the config's id, else by its name. */
+function findDatabase(binding: string | undefined, config: Config) {
+  const bound = config.d1_databases.find(each => each.binding === binding)
+  if (!bound) fail(`Couldn't find a D1 DB with the name or binding '${binding}' in your wrangler.toml file.`)
+  return (
+    databaseOf(bound) ??
+    fail(`Couldn't find a D1 DB named '${bound.database_name}' (bound as '${binding}') in the API.`)
+  )
+}
+
+function databaseOf({ database_id: id, database_name }: Config['d1_databases'][number]) {
+  return account.databases.find(({ uuid, name }) => (id ? uuid === id : name === database_name))
+}
+
+/** src/d1/migrations/apply.ts: one API call a migration, which records it too. */
+function applyMigrations(): void {
+  const database = databaseToMigrate()
+  if (process.stdin.isTTY && !process.env.CI) fail('The stub answers no questions')
+  const unapplied = migrationFiles().filter(name => !database.migrations.includes(name))
+  if (unapplied.length === 0) print('✅ No migrations to apply!')
+  for (const name of unapplied) {
+    effect(() => database.migrations.push(name))
+    print(`│ ${name} │ ✅     │`)
+  }
+}
+
+/** src/d1/migrations/list.ts */
+function listMigrations(): void {
+  const { migrations } = databaseToMigrate()
+  const unapplied = migrationFiles().filter(name => !migrations.includes(name))
+  print(unapplied.length === 0 ? '✅ No migrations to apply!' : `Migrations to be applied:\n${unapplied.join('\n')}`)
+}
+
+function databaseToMigrate() {
+  const options = { remote: { type: 'boolean' }, config: { type: 'string' } } as const
+  const { positionals, values } = read(rest.slice(2), options, 1)
+  // Without the flag it is the local database that is migrated.
+  if (!values.remote) fail('The stub has no local database')
+  return findDatabase(positionals[0], configOf(values.config))
+}
+
+function migrationFiles(): string[] {
+  const names = readdirSync('migrations').filter(name => name.endsWith('.sql'))
+  return names.sort()
+}
+
+/** src/r2/bucket.ts; the error is the API's. */
+function createBucket(): void {
+  const { positionals, values } = read(rest.slice(2), { location: { type: 'string' } }, 1)
+  const [name = ''] = positionals
+  print(`Creating bucket '${name}'...`)
+  if (hasBucket(name, undefined)) {
+    fail(
+      'A request to the Cloudflare API (/accounts/1/r2/buckets) failed.\n\n' +
+        '  The bucket you tried to create already exists, and you own it. [code: 10004]',
+    )
+  }
+  effect(() => account.buckets.push({ name, jurisdiction: undefined, location: values.location }))
+  print(`✅ Created bucket '${name}' with default storage class of Standard.`)
+}
+
+/** Buckets of two jurisdictions may have one name. */
+function hasBucket(name: string, jurisdiction: string | undefined): boolean {
+  return account.buckets.some(bucket => bucket.name === name && bucket.jurisdiction === jurisdiction)
+}
+
+/**
+ * deploy-helpers/src/deploy/deploy.ts, helpers/provision-bindings.ts: creates what the bindings name and is not there, by
+ * names and with no location; then the upload, then triggers. src/output.ts: tells of it in WRANGLER_OUTPUT_FILE_PATH.
+ */
+function deploy(): void {
+  const { values } = read(rest, { config: { type: 'string' } }, 0)
+  const config = configOf(values.config)
+  tell({ type: 'wrangler-session', version: 1, wrangler_version: '4.156.2', command_line_args: process.argv.slice(2) })
+  const name = process.env.WRANGLER_CI_OVERRIDE_NAME ?? config.name
+  if (!account.mayOverwrite) {
+    tell({ type: 'deploy', version: 1, worker_name: name, version_id: null })
+    return
+  }
+  const database = provisionDatabase(config, name)
+  const [bucket] = config.r2_buckets
+  if (!bucket) fail('The stub wants a bucket')
+  const { bucket_name, jurisdiction } = bucket
+  if (!hasBucket(bucket_name, jurisdiction)) {
+    effect(() => account.buckets.push({ name: bucket_name, jurisdiction, location: undefined }))
+  }
+  for (const { queue } of config.queues.producers) {
+    if (!account.queues.includes(queue)) effect(() => account.queues.push(queue))
+  }
+  const missing = config.queues.consumers.find(({ queue }) => !account.queues.includes(queue))
+  if (missing) fail(`Queue "${missing.queue}" does not exist.`)
+  const worker = effect(() => {
+    const worker = openWorker(name)
+    const { uuid, migrations } = database
+    worker.versions.push({ database: uuid, bucket: bucket_name, jurisdiction, migrations: [...migrations] })
+    return worker
+  })
+  effect(() => {
+    worker.consumes = config.queues.consumers.map(({ queue }) => queue)
+  })
+  const targets = [account.url, 'schedule: * * * * *', ...worker.consumes.map(queue => `Consumer for ${queue}`)]
+  const version_id = randomUUID()
+  print(`Uploaded ${name} (1.00 sec)\n  ${targets.join('\n  ')}\nCurrent Version ID: ${version_id}`)
+  tell({ type: 'deploy', version: 1, worker_name: name, version_id, targets })
+}
+
+/** D1Handler: without an id it asks first for the database that the Worker was bound to, be it there or not. */
+function provisionDatabase({ d1_databases: [bound] }: Config, name: string) {
+  if (!bound) fail('The stub wants a database')
+  const found = databaseOf(bound)
+  if (bound.database_id)
+    return found ?? fail(`D1 binding 'DB' references database '${bound.database_id}' which was not found.`)
+  const inherited = account.workers.find(worker => worker.name === name)?.versions.at(-1)?.database
+  if (inherited && !account.databases.some(({ uuid }) => uuid === inherited)) {
+    fail(`A request to the Cloudflare API failed.\n\n  The database could not be found [code: 7404]`)
+  }
+  return found ?? effect(() => addDatabase(bound.database_name, null, 'ENAM'))
+}
+
+function tell(entry: object): void {
+  const file = process.env.WRANGLER_OUTPUT_FILE_PATH
+  if (!file) return
+  mkdirSync(dirname(file), { recursive: true })
+  appendFileSync(file, `${JSON.stringify({ ...entry, timestamp: new Date().toISOString() })}\n`)
+}
+
+/** src/secret/index.ts secretListCommand */
+function listSecrets(): void {
+  const { values } = read(rest.slice(1), { name: { type: 'string' }, format: { type: 'string' } }, 0)
+  const worker = account.workers.find(({ name }) => name === values.name)
+  if (!worker) fail(`Worker "${values.name}" not found.`)
+  const shown = Object.keys(worker.secrets).map(name => ({ name, type: 'secret_text' }))
+  print(JSON.stringify(shown, null, '  '))
+}
+
+/** src/secret/index.ts secretPutCommand: the value comes from stdin; a Worker that does not exist is made, empty. */
+async function putSecret(): Promise<void> {
+  const { positionals, values } = read(rest.slice(1), { name: { type: 'string' } }, 1)
+  const [key = ''] = positionals
+  const name = values.name ?? configOf(undefined).name
+  process.stdin.setEncoding('utf8')
+  let text = ''
+  for await (const chunk of process.stdin) text += chunk
+  print(`🌀 Creating the secret for the Worker "${name}"`)
+  effect(() => {
+    openWorker(name).secrets[key] = text.trimEnd()
+  })
+  print(`✨ Success! Uploaded secret ${key}`)
+}
+
+function openWorker(name: string): Worker {
+  const found = account.workers.find(each => each.name === name)
+  if (found) return found
+  const worker = { name, secrets: {}, versions: [], consumes: [] }
+  account.workers.push(worker)
+  return worker
+}
+
+/** The configuration of `--config`, or the wrangler.toml that the test has parsed. */
+function configOf(file: string | undefined): Config {
+  return JSON.parse(readFileSync(file ?? join(folder, 'wrangler.toml.json'), 'utf8'))
+}
+
+/** A command's flags, of which wrangler knows no others, and so many positional arguments. */
+function read<const Options extends ParseArgsOptionsConfig>(args: string[], options: Options, count: number) {
+  const parsed = parseArgs({ args, options, allowPositionals: true })
+  if (parsed.positionals.length !== count) fail(`Not enough or unknown arguments: ${parsed.positionals.join(' ')}`)
+  return parsed
+}
+
+function choose(flag: string, value: string | undefined, choices: readonly string[]): void {
+  if (value === undefined || choices.includes(value)) return
+  fail(`Invalid values:\n\n    Argument: ${flag}, Given: "${value}", Choices: ${choices.join(', ')}`)
+}
+
+/** One change of the account, which the API makes whole or not at all. */
+function effect<Result>(change: () => Result): Result {
+  const result = change()
+  writeFileSync(join(folder, 'account.json'), JSON.stringify(account, null, 2))
+  passMoment()
+  return result
+}
+
+/** The moments of a deploy: a command begins, or has changed something. */
+function passMoment(): void {
+  const marks = join(folder, 'moments')
+  appendFileSync(marks, '.')
+  const [moment, how] = (process.env.STUB_CUT ?? '').split(':')
+  if (statSync(marks).size !== Number(moment)) return
+  if (how === 'api') fail('A request to the Cloudflare API failed.\n\n  Internal error [code: 10013]')
+  if (how === 'deploy') process.kill(process.ppid, 'SIGKILL')
+  // bin/wrangler.js: exits with 0 where the process that it started was killed.
+  process.exit(0)
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function fail(message: string): never {
+  console.error(`✘ [ERROR] ${message}\n`)
+  process.exit(1)
+}
