@@ -1,18 +1,20 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
+/** Runs tests in workerd, with the bindings of wrangler.toml. */
+export const inWorkerd = () =>
+  cloudflareTest(async () => ({
+    wrangler: { configPath: 'wrangler.toml' },
+    miniflare: {
+      bindings: { ADMIN_TOKEN: 'admin-token-of-the-tests', MIGRATIONS: await readD1Migrations('migrations') },
+    },
+  }))
+
 export default defineConfig({
   test: {
     projects: [
       {
-        plugins: [
-          cloudflareTest(async () => ({
-            wrangler: { configPath: 'wrangler.toml' },
-            miniflare: {
-              bindings: { ADMIN_TOKEN: 'admin-token-of-the-tests', MIGRATIONS: await readD1Migrations('migrations') },
-            },
-          })),
-        ],
+        plugins: [inWorkerd()],
         test: {
           name: 'worker',
           include: ['test/**/*.test.ts'],

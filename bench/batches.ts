@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import type { Client } from './client.ts'
+import type { Benchmark } from './report.ts'
+import { type BatchEvent, postEvents } from './sample-traces.ts'
+import { startServer } from './server.ts'
+import { median, spreadOf } from './statistics.ts'
+import { newTenant } from './tenant.ts'
+
+/** Clients at the same time. */
+const STREAMS = 4
+const EVENTS_A_RUN = 5
+
+/** Events per second by the size of their batch, over those of single calls. */
+export const batches: Benchmark = async ({ isQuick }) => {
+  await using server = await startServer([{ name: 'countersign', program: 'countersign', database: 'countersign' }])
+  const client = await newTenant(server, 'countersign')
+  const [rounds, leastRuns, sizes] = isQuick ? [1, 2, [1, 10]] : [9, 10, [1, 10, 100, 1000]]
+  const ways = [
+    { what: 'single calls', post: postSingly, runs: leastRuns },
+    ...sizes.map(size => ({
+      what: `batches of ${size.toLocaleString('en')}`,
+      post: (client: Client, events: Iterable<BatchEvent>) => postEvents(client, events, size),
+      runs: Math.max(leastRuns, size / EVENTS_A_RUN),
+    })),
+  ]
+  const rates: number[][] = ways.map(() => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, { post, runs }] of ways.entries()) {
+      const start = performance.now()
+      await Promise.all(Array.from({ length: STREAMS }, () => post(client, pipelineRuns(runs))))
+      rates[index]?.push((STREAMS * runs * EVENTS_A_RUN * 1000) / (performance.now() - start))
+    }
+  }
+  const [singly = []] = rates
+  return [
+    {
+      title: 'Events per second by the size of their batch, over those of single calls',
+      notes: [
+        `A run of a pipeline is a trace, a span, an input, an output and feedback. ${STREAMS} clients post at a time.`,
+      ],
+      measurements: ways.map(({ what }, index) => {
+        const ratios = (rates[index] ?? []).map((rate, round) => rate / (singly[round] ?? Number.NaN))
+        return {
+          what,
+          value: median(ratios),
+          spread: spreadOf(ratios),
+          more: { 'events/s': median(rates[index] ?? []) },
+        }
+      }),
+    },
+  ]
+}
+
+/** The events of so many runs of a pipeline. */
+function* pipelineRuns(count: number): Generator<BatchEvent> {
+  const timestamp = new Date().toISOString()
+  for (let index = 0; index < count; index++) {
+    const trace_id = `trace_${randomUUID()}`
+    const metadata = { group_id: randomUUID(), environment: 'production', customer: { tier: 'gold' } }
+    const question = { question: 'How long is the warranty?' }
+    const answer = { answer: '24 months from the day of purchase.' }
+    const step = { span_id: randomUUID(), step_id: 'answer', input: question, output: answer }
+    yield { type: 'trace', body: { trace_id, name: 'support-answer', timestamp, status: 'completed', metadata } }
+    yield { type: 'span', body: { trace_id, ...step, timestamp } }
+    yield { type: 'observation', body: { trace_id, type: 'input', data: question, timestamp } }
+    yield { type: 'observation', body: { trace_id, type: 'output', data: answer, timestamp } }
+    yield { type: 'feedback', body: { trace_id, rating: 'positive', timestamp } }
+  }
+}
+
+/** Each event by its own call. */
+async function postSingly(client: Client, events: Iterable<BatchEvent>): Promise<void> {
+  for (const { type, body } of events) await client.call('POST', SINGLE[type], body)
+}
+
+const SINGLE = {
+  trace: '/api/v1/traces',
+  span: '/api/v1/spans',
+  observation: '/api/v1/observations',
+  feedback: '/api/v1/feedback',
+}

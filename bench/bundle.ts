@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import type { Benchmark } from './report.ts'
+import { buildWorker } from './server.ts'
+
+/** What a deploy uploads. */
+export const bundle: Benchmark = async () => {
+  const script = await readFile(await buildWorker())
+  const kibibytes = (bytes: number) => bytes / 1024
+  return [
+    {
+      title: 'The bundle of a deploy',
+      measurements: [
+        {
+          what: 'gzip',
+          value: kibibytes(gzipSync(script).byteLength),
+          unit: 'KiB',
+          goal: { atMost: 250 },
+          more: { 'as it is, KiB': kibibytes(script.byteLength) },
+        },
+      ],
+    },
+  ]
+}

@@ -1,0 +1,51 @@
+import { startVitest } from 'vitest/node'
+import { inWorkerd } from '../vitest.config.ts'
+import type { Costs } from './costs.ts'
+import type { Benchmark } from './report.ts'
+import { PROJECT } from './server.ts'
+
+const COLUMNS = [
+  ['d1RoundTrips', 'D1 round trips'],
+  ['statements', 'statements'],
+  ['rowsRead', 'rows read'],
+  ['rowsWritten', 'rows written'],
+  ['r2Calls', 'R2 calls'],
+  ['limiterCalls', 'limiter calls'],
+  ['queueSends', 'queue sends'],
+] as const satisfies [keyof Costs, string][]
+
+/** What one request to each endpoint asks of the platform: the sample that the suites over all endpoints send. */
+export const counts: Benchmark = async ({ isQuick }) => {
+  // As the tests are: the samples come with a tenant, which is made there.
+  const vitest = await startVitest(
+    'test',
+    [],
+    {
+      root: PROJECT,
+      config: false,
+      watch: false,
+      reporters: [{}],
+      include: ['bench/worker/counts.test.ts'],
+      setupFiles: ['test/support/migrate.ts'],
+      ...(isQuick && { testNamePattern: /traces$/ }),
+    },
+    { plugins: [inWorkerd()] },
+  )
+  const tests = vitest.state
+    .getTestModules()
+    .flatMap(module => [...module.children.allTests()])
+    .filter(test => test.result().state !== 'skipped')
+  await vitest.close()
+  const sectionOf = (state: 'cold' | 'warm', title: string) => ({
+    title,
+    measurements: tests.map(test => {
+      const costs = test.meta().costs?.[state]
+      if (!costs) throw new Error(`${test.name}: ${test.result().errors?.[0]?.message}`)
+      return { what: test.name, more: Object.fromEntries(COLUMNS.map(([field, name]) => [name, costs[field]])) }
+    }),
+  })
+  return [
+    sectionOf('warm', 'What a request asks of the platform'),
+    sectionOf('cold', 'What the first request of an isolate asks, which knows no key yet'),
+  ]
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import type { Client } from './client.ts'
+import type { Benchmark } from './report.ts'
+import { type BatchEvent, postEvents } from './sample-traces.ts'
+import { startServer } from './server.ts'
+import { median, spreadOf } from './statistics.ts'
+import { newTenant } from './tenant.ts'
+
+const SPAN_BYTES = 500
+const TRACE_ID = 'trace_large'
+const TIMESTAMP = '2026-11-20T10:00:00.000Z'
+
+const Created = v.object({ id: v.string() })
+const Measured = v.object({ d1Ms: v.number(), sqlMs: v.number(), answeredMs: v.number() })
+
+/** The detail of a trace with very many spans. */
+export const detail: Benchmark = async ({ isQuick }) => {
+  await using server = await startServer([
+    { name: 'countersign', program: 'countersign', database: 'countersign' },
+    { name: 'measured', program: 'measured', database: 'countersign' },
+  ])
+  const client = await newTenant(server, 'countersign')
+  const measured = client.at(await server.urlOf('measured'))
+  const [spans, rounds] = isQuick ? [100, 1] : [10_000, 15]
+  const id = await makeTrace(client, spans)
+  const measurements = []
+  for (const [what, query, goal] of [
+    ['payloads in full', '', { atMost: 300 }],
+    ['payloads=preview', '?payloads=preview', undefined],
+  ] as const) {
+    const path = `/api/traces/${id}${query}`
+    for (const each of [client, measured]) await each.call('GET', path)
+    const answers = []
+    const parts: v.InferOutput<typeof Measured>[] = []
+    for (let round = 0; round < rounds; round++) {
+      answers.push(await client.call('GET', path))
+      const { headers } = await measured.call('GET', path)
+      parts.push(v.parse(Measured, JSON.parse(String(headers['x-measured']))))
+    }
+    const times = answers.map(({ ms }) => ms)
+    const partMs = (partOf: (part: (typeof parts)[number]) => number) => median(parts.map(partOf))
+    measurements.push({
+      what,
+      value: median(times),
+      unit: 'ms',
+      spread: spreadOf(times),
+      ...(goal && { goal }),
+      more: {
+        'SQLite ms': partMs(({ sqlMs }) => sqlMs),
+        'D1 around it': partMs(({ sqlMs, d1Ms }) => d1Ms - sqlMs),
+        'Worker until it answers': partMs(({ d1Ms, answeredMs }) => answeredMs - d1Ms),
+        'body of MB': (answers[0]?.body.length ?? 0) / 1e6,
+      },
+    })
+  }
+  return [
+    {
+      title: `Detail of a trace with ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50, the whole body read`,
+      notes: [
+        'What is left of the time is the body on its way: a large one is written piece by piece as the client reads it.',
+      ],
+      measurements,
+    },
+  ]
+}
+
+/** Makes a trace with so many spans and returns its id. */
+async function makeTrace(client: Client, spans: number): Promise<string> {
+  const trace = { trace_id: TRACE_ID, name: 'large', timestamp: TIMESTAMP, status: 'completed', metadata: {} }
+  const created = await client.call('POST', '/api/v1/traces', trace)
+  await postEvents(client, largeSpans(spans))
+  return v.parse(Created, JSON.parse(created.body)).id
+}
+
+function* largeSpans(count: number): Generator<BatchEvent> {
+  for (let index = 0; index < count; index++) {
+    const value = (text: string) => ({ text: text.repeat(SPAN_BYTES).slice(0, SPAN_BYTES / 2 - '{"text":""}'.length) })
+    const fields = { input: value('How long is the warranty? '), output: value('24 months from the day of purchase. ') }
+    const place = { trace_id: TRACE_ID, span_id: randomUUID(), step_id: `step-${index % 20}`, timestamp: TIMESTAMP }
+    yield { type: 'span', body: { ...place, ...fields } }
+  }
+}

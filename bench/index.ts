@@ -1,0 +1,81 @@
+/**
+ * `npm run bench`: what Countersign costs and how fast it is, on this machine. Ratios, each of two things measured side by
+ * side in one run, and counts; what is absolute is true of this machine alone.
+ *
+ *   --only <name>   this benchmark alone; may be given several times
+ *   --large         reads at 1,000,000 traces, too
+ *   --json          prints one JSON document and nothing else; with `npm run --silent`
+ *   --quick         shows in seconds that every benchmark runs; its figures say nothing
+ */
+import { cpus, totalmem } from 'node:os'
+import { parseArgs } from 'node:util'
+import { batches } from './batches.ts'
+import { bundle } from './bundle.ts'
+import { counts } from './counts.ts'
+import { detail } from './detail.ts'
+import { memory } from './memory.ts'
+import { type Benchmark, missedBy, type Section, tableOf } from './report.ts'
+import { scale } from './scale.ts'
+import { PROJECT } from './server.ts'
+import { startup } from './startup.ts'
+import { throughput } from './throughput.ts'
+
+const benchmarks: Readonly<Record<string, Benchmark>> = {
+  counts,
+  throughput,
+  batches,
+  scale,
+  detail,
+  memory,
+  bundle,
+  startup,
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true, default: Object.keys(benchmarks) },
+    large: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+  },
+})
+const unknown = flags.only.find(name => !Object.hasOwn(benchmarks, name))
+if (unknown !== undefined) {
+  console.error(`There is no benchmark ${unknown}, only ${Object.keys(benchmarks).join(', ')}`)
+  process.exit(1)
+}
+process.chdir(PROJECT)
+
+const [processor] = cpus()
+const machine = { processor: processor?.model, cores: cpus().length, memoryBytes: totalmem(), node: process.version }
+if (!flags.json) {
+  console.log(`On ${machine.cores} cores of ${machine.processor}, Node ${machine.node}, by the Workers' local runtime.`)
+  console.log('Ratios and counts hold elsewhere, too; what is in seconds or bytes of memory is this machine’s.')
+}
+
+const sections: (Section & { benchmark: string })[] = []
+for (const [name, run] of Object.entries(benchmarks)) {
+  if (!flags.only.includes(name)) continue
+  if (!flags.json) console.error(`\nMeasuring ${name} ...`)
+  for (const section of await run({ isQuick: flags.quick, isLarge: flags.large })) {
+    sections.push({ benchmark: name, ...section })
+    if (!flags.json) console.log(tableOf(section))
+  }
+}
+if (flags.json) {
+  const report = { measuredAt: new Date(), machine, isQuick: flags.quick, sections: sections.map(judged) }
+  console.log(JSON.stringify(report, undefined, 2))
+}
+
+/** A section whose measurements tell how far they are from their goals. */
+function judged({ measurements, ...section }: Section) {
+  return {
+    ...section,
+    measurements: measurements.map(({ value, goal, ...measurement }) => ({
+      value,
+      goal,
+      ...(value !== undefined && goal && { missedBy: missedBy(value, goal) }),
+      ...measurement,
+    })),
+  }
+}

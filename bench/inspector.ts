@@ -1,0 +1,58 @@
+import * as v from 'valibot'
+
+/** An isolate's memory in bytes: V8's heap in use, and what lies outside of it for it, as buffers do. */
+export interface IsolateMemory {
+  heap: number
+  buffers: number
+}
+
+const Usage = v.object({ result: v.object({ usedSize: v.number(), backingStorageSize: v.number() }) })
+
+/** Looks into one Worker's isolate while it runs, by the protocol of Chrome's developer tools. */
+export class Inspector implements Disposable {
+  readonly #socket: WebSocket
+  readonly #waiting = new Map<number, (answer: unknown) => void>()
+  #calls = 0
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket
+    socket.addEventListener('message', ({ data }) => {
+      const answer: unknown = JSON.parse(data)
+      if (v.is(v.object({ id: v.number() }), answer)) this.#waiting.get(answer.id)?.(answer)
+    })
+  }
+
+  /** `url`: of the server's inspector; `worker`: the Worker's name. */
+  static async open(url: URL, worker: string): Promise<Inspector> {
+    const socket = new WebSocket(new URL(`/core:user:${worker}`, url))
+    await new Promise((settle, fail) => {
+      socket.addEventListener('open', settle)
+      socket.addEventListener('error', fail)
+    })
+    return new Inspector(socket)
+  }
+
+  async memory(): Promise<IsolateMemory> {
+    const { usedSize, backingStorageSize } = v.parse(Usage, await this.#call('Runtime.getHeapUsage')).result
+    return { heap: usedSize, buffers: backingStorageSize }
+  }
+
+  /** Collects garbage, which workerd puts off until the isolate serves a request: `request` makes one. */
+  async collectGarbage(request: () => Promise<unknown>): Promise<void> {
+    let isCollected = false
+    this.#call('HeapProfiler.collectGarbage').then(() => {
+      isCollected = true
+    })
+    while (!isCollected) await request()
+  }
+
+  #call(method: string): Promise<unknown> {
+    const id = ++this.#calls
+    this.#socket.send(JSON.stringify({ id, method }))
+    return new Promise(settle => this.#waiting.set(id, settle))
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.close()
+  }
+}

@@ -1,0 +1,64 @@
+import { type Database, migrate } from './server.ts'
+
+/** Copies that one statement makes: it must end in seconds, and its journal stay small. */
+const COPIES_A_STATEMENT = 20
+
+/** How far apart the keys of two copies lie: further than those of the first. */
+const KEYS_APART = 2 ** 32
+
+/**
+ * What a column holds in copy `copy` of a row whose own value is `value`: public ids change in three digits that are as good
+ * as random, keys and times move by a copy's width, and a conversation is each copy's own but the first's.
+ */
+const CHANGED: Readonly<Record<string, (value: string) => string>> = {
+  key: value => `${value} + copy * ${KEYS_APART}`,
+  trace_key: value => `${value} + copy * ${KEYS_APART}`,
+  id: idOf,
+  root_span_id: idOf,
+  span_id: idOf,
+  parent_id: idOf,
+  trace_id: value => `${value} || '_' || copy`,
+  timestamp: value => `${value} - copy * ?2`,
+  metadata: conversationOf,
+  value: conversationOf,
+}
+
+function idOf(value: string): string {
+  return `substr(${value}, 1, 5) || printf('%03x', copy) || substr(${value}, 9)`
+}
+
+function conversationOf(value: string): string {
+  return `iif(copy = 0, ${value}, replace(${value}, 'session-', 'session-' || copy || '-'))`
+}
+
+/** The tables whose rows are a trace or hang on one. */
+const OF_TRACES = ['traces', 'trace_fields', 'spans', 'observations', 'feedback']
+
+/**
+ * Fills an empty database with the tenants of another one, as they are, and with so many copies of all its
+ * traces, each older by `widthMs` than the one before. The rows are of the shape that the API made, and many times faster.
+ */
+export async function multiply(source: Database, target: Database, copies: number, widthMs: number): Promise<void> {
+  await migrate(target)
+  const { results } = await source
+    .prepare(`select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'`)
+    .all<{ name: string }>()
+  for (const { name } of results) {
+    const isOfTraces = OF_TRACES.includes(name)
+    const [columns, ...rows] = await source.prepare(`select * from ${name}`).raw({ columnNames: true })
+    const values = columns.map((column, index) => {
+      const value = `row.value ->> ${index}`
+      const changed = isOfTraces ? CHANGED[column]?.(`(${value})`) : undefined
+      return changed ?? value
+    })
+    const insert = target.prepare(
+      `insert into ${name} (${columns.join()}) select ${values.join()}
+       from (with recursive copies(copy) as (select ?3 union all select copy + 1 from copies where copy < ?4)
+         select copy from copies) cross join json_each(?1) as row`,
+    )
+    const last = isOfTraces ? copies : 1
+    for (let first = 0; first < last; first += COPIES_A_STATEMENT) {
+      await insert.bind(JSON.stringify(rows), widthMs, first, Math.min(first + COPIES_A_STATEMENT, last) - 1).run()
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/** The value below which a share of all lies: `quantile(values, 0.5)` is the median. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  const place = (sorted.length - 1) * share
+  const below = sorted[Math.floor(place)] ?? Number.NaN
+  const above = sorted[Math.ceil(place)] ?? Number.NaN
+  return below + (above - below) * (place - Math.floor(place))
+}
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
+
+/** Where the middle half of the values lies. */
+export const spreadOf = (values: readonly number[]): [low: number, high: number] => [
+  quantile(values, 0.25),
+  quantile(values, 0.75),
+]

@@ -1,0 +1,33 @@
+/**
+ * The least that could take in an observation on this platform: parses the JSON, does one insert, answers. What Countersign's
+ * speed is compared with. It has no imports, so that it runs as it lies, its types taken out.
+ */
+
+interface BareEnv {
+  DB: D1Database
+}
+
+/** The fields that are stored; nothing is checked. */
+interface BareObservation {
+  trace_id: string
+  type: string
+  data: unknown
+  timestamp: string
+}
+
+const TABLE = `create table if not exists bare_observations (
+  id text primary key, trace_id text, type text, data text, timestamp text) without rowid`
+const INSERT = 'insert into bare_observations (id, trace_id, type, data, timestamp) values (?, ?, ?, ?, ?)'
+
+export default {
+  async fetch(request, { DB }) {
+    if (request.method === 'PUT') {
+      await DB.prepare(TABLE).run()
+      return new Response(null, { status: 204 })
+    }
+    const { trace_id, type, data, timestamp } = await request.json<BareObservation>()
+    const id = crypto.randomUUID()
+    await DB.prepare(INSERT).bind(id, trace_id, type, JSON.stringify(data), timestamp).run()
+    return Response.json({ status: 'created', observation_id: id }, { status: 201 })
+  },
+} satisfies ExportedHandler<BareEnv>

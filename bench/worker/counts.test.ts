@@ -1,0 +1,36 @@
+import { env } from 'cloudflare:workers'
+import { it, vi } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { type Contract, isIngestion } from '../../src/http/endpoint.ts'
+import { newOrg, type Org } from '../../test/support/org.ts'
+import { methodOf, newWorld, sampleOf, successesOf, type World } from '../../test/support/samples.ts'
+import type { Costs } from '../costs.ts'
+import { measuredBindings } from './measured-bindings.ts'
+
+const contracts = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
+
+it.for(contracts)('%s', async ([, contract], { task }) => {
+  const org = await newOrg()
+  const worlds = { cold: await newWorld(org), warm: await newWorld(org) }
+  const headers = await headersOf(contract, org)
+  // What is imported anew remembers nothing, as a new isolate does.
+  vi.resetModules()
+  const isolate = await import('../../test/support/org.ts')
+  const costOf = async (world: World): Promise<Costs> => {
+    const { bindings, costs } = measuredBindings()
+    const sample = sampleOf(contract)
+    const client = isolate.client(headers, bindings)
+    const { status } = await client[methodOf(contract)](sample.path(world), sample.body?.(world))
+    if (!successesOf(contract).includes(status)) throw new Error(`answered ${status}`)
+    return costs
+  }
+  task.meta.costs = { cold: await costOf(worlds.cold), warm: await costOf(worlds.warm) }
+})
+
+/** The credentials that are the usual ones: a pipeline has a key of its project, an owner one of the organization. */
+async function headersOf(contract: Contract, org: Org): Promise<Record<string, string>> {
+  if (contract.scope === 'public') return {}
+  if (contract.scope === 'admin') return { authorization: `Bearer ${env.ADMIN_TOKEN}` }
+  // A new key: the limiter of one that was used before would not survive the new isolate.
+  return { 'x-api-key': isIngestion(contract) ? await org.keyFor({}) : org.ownerKey }
+}

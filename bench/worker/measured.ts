@@ -1,0 +1,17 @@
+import type { Env } from '../../src/env.ts'
+import worker, { RateLimiter } from '../../src/index.ts'
+import { measuredBindings } from './measured-bindings.ts'
+
+export { RateLimiter }
+
+/** Countersign's Worker, whose answers tell in a header what they cost and where their time went. */
+export default {
+  async fetch(request, _, context) {
+    const { bindings, costs, times } = measuredBindings()
+    const start = performance.now()
+    const response = await worker.fetch(request, bindings, context)
+    const answeredMs = performance.now() - start
+    response.headers.set('x-measured', JSON.stringify({ ...costs, ...times, answeredMs }))
+    return response
+  },
+} satisfies ExportedHandler<Env>

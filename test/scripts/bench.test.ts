@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, it } from 'vitest'
+import { tableOf } from '../../bench/report.ts'
+
+const BENCH = resolve(import.meta.dirname, '../../bench/index.ts')
+
+interface Measurement {
+  what: string
+  value?: number
+  goal?: object
+  missedBy?: number
+  more?: Record<string, number>
+}
+
+const bench = (...flags: string[]) => promisify(execFile)(process.execPath, [BENCH, ...flags])
+
+describe('the table of a section', () => {
+  it.for([
+    [0.92, { atLeast: 0.8 }, 'met'],
+    [0.8, { atLeast: 0.8 }, 'met'],
+    [0.6, { atLeast: 0.8 }, 'missed by 0.20 (25 %)'],
+    [300, { atMost: 300 }, 'met'],
+    [330, { atMost: 300 }, 'missed by 30 (10 %)'],
+  ] as const)('says of %d, held to %o: %s', ([value, goal, verdict], { expect }) => {
+    const [, ...lines] = tableOf({ title: 'Speed', measurements: [{ what: 'of light', value, goal }] }).split('\n')
+    expect(lines.at(-1)?.trim().split(/ {2,}/).at(-1)).toBe(verdict)
+  })
+
+  it('aligns its columns, further figures too', ({ expect }) => {
+    const measurements = [
+      { what: 'a list', value: 1234.5, unit: 'ms', spread: [1200, 1300] as [number, number], more: { rows: 5 } },
+      { what: 'a trace', more: { rows: 1_000_000 } },
+    ]
+    expect(tableOf({ title: 'Reading', notes: ['Warm.'], measurements })).toBe(
+      [
+        '',
+        'Reading',
+        'Warm.',
+        '',
+        '                          measured       rows',
+        'a list   1,235 (1,200 to 1,300) ms          5',
+        'a trace                             1,000,000',
+      ].join('\n'),
+    )
+  })
+})
+
+describe('npm run bench', () => {
+  it('runs every benchmark, and prints nothing but one JSON document with --json', async ({ expect }) => {
+    const { stdout } = await bench('--quick', '--json')
+    const { sections } = JSON.parse(stdout)
+    const names = sections.map(({ benchmark }: { benchmark: string }) => benchmark)
+    expect(new Set(names)).toEqual(
+      new Set(['counts', 'throughput', 'batches', 'scale', 'detail', 'memory', 'bundle', 'startup']),
+    )
+    for (const { title, measurements } of sections as { title: string; measurements: Measurement[] }[]) {
+      expect(measurements, title).not.toEqual([])
+      for (const { what, value, goal, missedBy, more = {} } of measurements) {
+        const figures = [...(value === undefined ? [] : [value]), ...Object.values(more)]
+        expect(figures, `${title}: ${what}`).not.toEqual([])
+        for (const figure of figures) expect(figure, `${title}: ${what}`).toBeGreaterThanOrEqual(0)
+        expect(typeof missedBy, `${title}: ${what}`).toBe(goal ? 'number' : 'undefined')
+      }
+    }
+  })
+
+  it('says which benchmarks there are where one is asked for that is none', async ({ expect }) => {
+    await expect(bench('--only', 'speed')).rejects.toThrow(/no benchmark speed, only counts, throughput/)
+  })
+})
