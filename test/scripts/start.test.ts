@@ -1,77 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, beforeEach, describe, it } from 'vitest'
+import { newServer, type Server } from './server.ts'
 
-const START = resolve(import.meta.dirname, '../../scripts/start.ts')
-
-let stateDirectory: string
-let port: number
-let server: ChildProcess | undefined
+let server: Server
 
 beforeEach(async () => {
-  stateDirectory = await mkdtemp(join(tmpdir(), 'countersign-'))
-  port = await freePort()
+  server = await newServer()
 })
 
-afterEach(async () => {
-  await stop('SIGKILL')
-  await rm(stateDirectory, { recursive: true, force: true })
-})
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, 'localhost')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await promisify(probe.close.bind(probe))()
-  return port
-}
-
-/** Runs the script as `npm start` would and returns all that it printed until it served. */
-async function start(environment: Record<string, string> = {}): Promise<string> {
-  const child = spawn(process.execPath, [START], {
-    env: {
-      ...process.env,
-      CI: 'true',
-      PORT: String(port),
-      STATE_DIR: stateDirectory,
-      ADMIN_TOKEN: 'token',
-      ...environment,
-    },
-    detached: true,
-  })
-  server = child
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (printed += data))
-  const exited = once(child, 'exit')
-  while (!printed.includes('Ctrl-C stops it.')) {
-    const code = await Promise.race([exited, new Promise(wake => setTimeout(wake, 50))])
-    if (code) return printed
-  }
-  return printed
-}
-
-/** Sends a signal to the script alone, or SIGKILL to all that it started, and waits until it is gone. */
-async function stop(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (!server?.pid) return
-  if (server.exitCode === null && server.signalCode === null) {
-    const exited = once(server, 'exit')
-    process.kill(signal === 'SIGKILL' ? -server.pid : server.pid, signal)
-    await exited
-  }
-  server = undefined
-}
-
-const isServing = () =>
-  fetch(`http://localhost:${port}/openapi.json`).then(
-    response => response.ok,
-    () => false,
-  )
+afterEach(() => server.remove())
 
 /** Runs a printed curl and returns its answer. */
 async function paste(command: string): Promise<{ [field: string]: unknown }> {
@@ -86,32 +27,32 @@ describe('npm start', () => {
   it('serves a seeded demo, prints curls that work, keeps its state, and stops all that it started', async ({
     expect,
   }) => {
-    const first = await start()
-    expect(first).toContain(`http://localhost:${port}`)
+    const first = await server.start()
+    expect(first).toContain(server.url)
     expect(first).not.toContain('\u001b')
     const key = /Demo key: (cs_\w{24})/.exec(first)?.[1]
     const [post = '', read = ''] = first.split('\n').filter(line => line.startsWith('curl'))
     expect(await paste(post)).toMatchObject({ status: 'accepted', trace_id: 'trace_hello' })
     expect(await paste(read)).toMatchObject({ traces: [{ traceId: 'trace_hello' }] })
-    await stop('SIGINT')
-    expect(await isServing()).toBe(false)
+    await server.stop('SIGINT')
+    expect(await server.isServing()).toBe(false)
 
-    const second = await start()
+    const second = await server.start()
     expect(second).toContain(`Demo key: ${key}`)
     const { traces, nextCursor } = await paste(read.replace('&limit=1', ''))
     expect(traces).toHaveLength(50)
     expect(nextCursor).not.toBeNull()
     const other = /Another: {2}(cs_\w{24}) \(project back-office\)/.exec(second)?.[1]
-    const url = `http://localhost:${port}/api/traces?projectSlug=back-office`
+    const url = `${server.url}/api/traces?projectSlug=back-office`
     expect(await paste(`curl '${url}' -H 'x-api-key: ${other}'`)).toMatchObject({ traces: expect.any(Array) })
-    await stop('SIGTERM')
-    expect(await isServing()).toBe(false)
+    await server.stop('SIGTERM')
+    expect(await server.isServing()).toBe(false)
   })
 
   it('makes no demo with SEED=none', async ({ expect }) => {
-    const printed = await start({ SEED: 'none' })
+    const printed = await server.start({ SEED: 'none' })
     expect(printed).not.toContain('cs_')
-    const answer = await fetch(`http://localhost:${port}/api/orgs`, {
+    const answer = await fetch(`${server.url}/api/orgs`, {
       method: 'POST',
       headers: { authorization: 'Bearer token', 'content-type': 'application/json' },
       body: JSON.stringify({ slug: 'demo', name: 'Free to take' }),
@@ -120,16 +61,16 @@ describe('npm start', () => {
   })
 
   it('gets the app for a browser’s navigation to an unknown path, and JSON for anything else', async ({ expect }) => {
-    await start({ SEED: 'none' })
+    await server.start({ SEED: 'none' })
     // fetch() may not set Sec-Fetch-Mode itself.
-    const shell = spawn('curl', ['-si', '-H', 'Sec-Fetch-Mode: navigate', `http://localhost:${port}/review/1`])
+    const shell = spawn('curl', ['-si', '-H', 'Sec-Fetch-Mode: navigate', `${server.url}/review/1`])
     let page = ''
     shell.stdout.on('data', data => (page += data))
     await once(shell, 'close')
     expect(page).toMatch(/^HTTP\/1.1 200/)
     expect(page).toMatch(/content-security-policy: default-src 'self'/i)
     expect(page).toContain('<title>Countersign</title>')
-    const answer = await fetch(`http://localhost:${port}/review/1`)
+    const answer = await fetch(`${server.url}/review/1`)
     expect(answer.status).toBe(404)
     expect(await answer.json()).toMatchObject({ code: 'not_found' })
   })
@@ -137,8 +78,8 @@ describe('npm start', () => {
   it('serves the API’s documentation at /docs, from its own assets, and loads them nowhere else', async ({
     expect,
   }) => {
-    await start({ SEED: 'none' })
-    const origin = `http://localhost:${port}`
+    await server.start({ SEED: 'none' })
+    const origin = server.url
     const [docs, app] = await Promise.all([fetch(`${origin}/docs`), fetch(origin)])
     expect(docs.status).toBe(200)
     expect(docs.headers.get('content-type')).toContain('text/html')
@@ -165,10 +106,10 @@ describe('npm start', () => {
   })
 
   it('says so where the port is taken or is none', async ({ expect }) => {
-    const other = createServer().listen(port, 'localhost')
+    const other = createServer().listen(server.port, 'localhost')
     await once(other, 'listening')
-    expect(await start()).toContain(`Port ${port} is taken`)
+    expect(await server.start()).toContain(`Port ${server.port} is taken`)
     await promisify(other.close.bind(other))()
-    expect(await start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
+    expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
   })
 })

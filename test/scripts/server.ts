@@ -1,0 +1,101 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const START = resolve(import.meta.dirname, '../../scripts/start.ts')
+
+export const ADMIN_TOKEN = 'token'
+
+/** The server as `npm start` runs it, on a port and in a state directory of its own. It can be started again and again. */
+export class Server {
+  readonly port: number
+  readonly url: string
+  readonly #stateDirectory: string
+  #script: ChildProcess | undefined
+
+  constructor(port: number, stateDirectory: string) {
+    this.port = port
+    this.url = `http://localhost:${port}`
+    this.#stateDirectory = stateDirectory
+  }
+
+  /** Runs the script and returns all that it printed until it served, or failed. */
+  async start(environment: Record<string, string> = {}): Promise<string> {
+    const script = spawn(process.execPath, [START], {
+      env: {
+        ...process.env,
+        CI: 'true',
+        PORT: String(this.port),
+        STATE_DIR: this.#stateDirectory,
+        ADMIN_TOKEN,
+        ...environment,
+      },
+      // Leads a process group, to which all that it starts belongs.
+      detached: true,
+    })
+    this.#script = script
+    let printed = ''
+    for (const stream of [script.stdout, script.stderr]) stream.on('data', data => (printed += data))
+    const ended = once(script, 'close')
+    while (!printed.includes('Ctrl-C stops it.')) {
+      if (await Promise.race([ended, setTimeout(50)])) break
+    }
+    return printed
+  }
+
+  /** Sends a signal to the script alone, and waits until all that it started is gone too. */
+  stop(signal: NodeJS.Signals): Promise<void> {
+    return this.#end(script => script.kill(signal))
+  }
+
+  /** Kills the script and all that it started at one instant, and waits until they are gone. */
+  kill(): Promise<void> {
+    return this.#end(({ pid = 0 }) => process.kill(-pid, 'SIGKILL'))
+  }
+
+  async #end(send: (script: ChildProcess) => void): Promise<void> {
+    const script = this.#script
+    if (!script?.pid) return
+    send(script)
+    while (await isAlive(script.pid)) await setTimeout(50)
+    this.#script = undefined
+  }
+
+  isServing(): Promise<boolean> {
+    return fetch(`${this.url}/openapi.json`).then(
+      response => response.ok,
+      () => false,
+    )
+  }
+
+  /** Kills what runs and removes the state. */
+  async remove(): Promise<void> {
+    if (this.#script?.pid && (await isAlive(this.#script.pid))) await this.kill()
+    await rm(this.#stateDirectory, { recursive: true, force: true })
+  }
+}
+
+/** A server that is not started yet, without any state. */
+export async function newServer(): Promise<Server> {
+  return new Server(await freePort(), await mkdtemp(join(tmpdir(), 'countersign-')))
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, 'localhost')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  await promisify(probe.close.bind(probe))()
+  return port
+}
+
+/** Whether any process of a group lives. One that is dead, but that nobody has waited for yet, does not. */
+async function isAlive(group: number): Promise<boolean> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'stat='])
+  const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))
+  return processes.some(([pgid, state]) => pgid === String(group) && !state?.startsWith('Z'))
+}
