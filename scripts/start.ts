@@ -5,12 +5,13 @@
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (else one is made and kept in .dev.vars),
  * SEED=none (no demo), CI or no terminal (plain output).
  */
-import { execFile } from 'node:child_process'
+import { ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { subscribe } from 'node:diagnostics_channel'
 import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv, promisify, styleText } from 'node:util'
 import { type DemoKey, seedDemo } from './seed.ts'
@@ -38,6 +39,7 @@ step('Migrating the local database')
 await migrate()
 
 step('Starting the Worker')
+endWorkerdWithThisProcess()
 const worker = await startWorker({
   config: 'wrangler.toml',
   bindings: { ADMIN_TOKEN: { type: 'plain_text', value: adminToken } },
@@ -148,4 +150,25 @@ function stopOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
   const parent = process.ppid
   setInterval(() => process.ppid !== parent && stop(), 500).unref()
+}
+
+/**
+ * A process that is killed outright stops nothing: the workerds that wrangler started would live on, with the port and the
+ * database in their hands. For each of them a shell waits for the end of a pipe that only this process holds open.
+ */
+function endWorkerdWithThisProcess(): void {
+  subscribe('child_process', message => {
+    if (!(message instanceof Object && 'process' in message && message.process instanceof ChildProcess)) return
+    const child = message.process
+    child.once('spawn', () => {
+      if (basename(child.spawnfile) !== 'workerd') return
+      const shell = spawn('sh', ['-c', 'read -r line; kill -9 "$1"', 'sh', String(child.pid)], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        // Out of the reach of a Ctrl-C, which is for this process to handle.
+        detached: true,
+      })
+      // Its process id may soon be another's.
+      child.once('exit', () => shell.kill('SIGKILL'))
+    })
+  })
 }

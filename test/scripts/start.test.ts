@@ -49,6 +49,13 @@ describe('npm start', () => {
     expect(await server.isServing()).toBe(false)
   })
 
+  it('leaves nothing behind when it is killed, and starts again', async ({ expect }) => {
+    await server.start({ SEED: 'none' })
+    await server.stop('SIGKILL')
+    expect(await server.isServing()).toBe(false)
+    expect(await server.start({ SEED: 'none' })).toContain('Countersign is running')
+  })
+
   it('makes no demo with SEED=none', async ({ expect }) => {
     const printed = await server.start({ SEED: 'none' })
     expect(printed).not.toContain('cs_')
