@@ -22,7 +22,16 @@ export default defineConfig({
           setupFiles: ['test/support/migrate.ts'],
         },
       },
-      { test: { name: 'scripts', include: ['test/scripts/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'scripts',
+          include: ['test/scripts/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // Each start of the server builds dist/ui anew, which must not vanish under another one.
+          fileParallelism: false,
+        },
+      },
     ],
   },
 })

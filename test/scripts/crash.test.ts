@@ -1,0 +1,138 @@
+import { setTimeout } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import * as v from 'valibot'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { listOf } from '../properties/model.ts'
+import { Client, CutOff } from './crash/client.ts'
+import { managementWriter } from './crash/management.ts'
+import { comparable, idsIn, random, type Subject, type Tenant } from './crash/subject.ts'
+import { traceWriter, WrittenTrace } from './crash/trace.ts'
+import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
+
+/*
+ * The whole server is killed (kill -9) while it writes, and started again on what it left: every acknowledged write must be
+ * there, and nothing by halves. `npm run test:crash` does it for longer and under more load.
+ */
+
+const { rounds, seconds, writers } = process.env.CRASH_SECONDS
+  ? { rounds: 10, seconds: Number(process.env.CRASH_SECONDS), writers: 48 }
+  : { rounds: 3, seconds: 2, writers: 16 }
+
+/** Calls under way at once while what was written is read back. */
+const READERS = 8
+
+let server: Server
+
+beforeEach(async () => {
+  server = await newServer()
+})
+
+afterEach(() => server.remove())
+
+it('keeps every acknowledged write when it is killed and started again', {
+  timeout: rounds * (60 + 10 * seconds) * 1000,
+}, async ({ annotate }) => {
+  await startServer()
+  const tenant = await newTenant()
+  const { client } = tenant
+  const ledger: Subject[] = []
+  const writes = [await managementWriter(tenant, ledger), await managementWriter(tenant, ledger)]
+  while (writes.length < writers) writes.push(traceWriter(tenant, ledger))
+  let acknowledged = 0
+  for (let round = 1; round <= rounds; round++) {
+    const before = { acknowledged, cutOff: client.cutOff }
+    const load = Promise.all(
+      writes.map(write =>
+        untilCutOff(async () => {
+          const calls = await write()
+          acknowledged += calls
+        }),
+      ),
+    )
+    await Promise.race([load, setTimeout(random.whole(500, 1000) * seconds)])
+    client.isDying = true
+    await server.kill()
+    await load
+    expect(await server.isServing()).toBe(false)
+    const [writesDone, cutOff] = [acknowledged - before.acknowledged, client.cutOff - before.cutOff]
+    await annotate(`Round ${round}: ${writesDone} writes acknowledged, ${cutOff} requests cut off in mid-flight`)
+    await startServer()
+    client.isDying = false
+    await mustBeWhole(tenant, ledger)
+  }
+  // Else the server was killed while it did nothing.
+  expect(acknowledged).toBeGreaterThan(0)
+  expect(client.cutOff).toBeGreaterThan(0)
+})
+
+async function startServer(): Promise<void> {
+  expect(await server.start({ SEED: 'none' })).toContain('Countersign is running')
+}
+
+/** A fresh organization's project, called with a key that nothing slows down. */
+async function newTenant(): Promise<Tenant> {
+  const admin = new Client(server.url, ADMIN_TOKEN)
+  const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
+  const { apiKey } = v.parse(Organization, await admin.make('POST', '/api/orgs', { slug: 'crash', name: 'Crash' }))
+  const owner = admin.withKey(apiKey.key)
+  const Project = v.object({ id: v.string() })
+  const project = v.parse(Project, await owner.make('POST', '/api/projects', { slug: 'crash', name: 'Crash' }))
+  const scopes = ['ingest', 'read', 'review', 'manage']
+  const draft = { name: 'Crash', projectSlug: 'crash', scopes, rateLimitPerMinute: 1_000_000 }
+  const Key = v.object({ id: v.string(), key: v.string() })
+  const { id, key } = v.parse(Key, await owner.make('POST', '/api/api-keys', draft))
+  const client = owner.withKey(key)
+  const Prompt = v.object({ versionId: v.string() })
+  const prompt = { projectSlug: 'crash', stepId: 'step', content: 'Answer.' }
+  const { versionId } = v.parse(Prompt, await client.make('POST', '/api/prompts', prompt))
+  return { client, ids: idsIn(project.id, { promptVersion: versionId, caller: id }) }
+}
+
+/** Writes on and on, until the server dies. */
+async function untilCutOff(write: () => Promise<void>): Promise<void> {
+  try {
+    for (;;) await write()
+  } catch (error) {
+    if (!(error instanceof CutOff)) throw error
+  }
+}
+
+/**
+ * All that was acknowledged must be there, with all, some or nothing of a call that was cut off; made again, that call must
+ * have its one effect.
+ */
+async function mustBeWhole(tenant: Tenant, ledger: readonly Subject[]): Promise<void> {
+  const undecided: Subject[] = []
+  await inParallel(ledger, async subject => {
+    const views = subject.views()
+    const read = await subject.read()
+    const place = views.findIndex(view => isDeepStrictEqual(view, read))
+    expect(read).toEqual(views.at(place))
+    if (views.length > 1) undecided.push(subject)
+    subject.settle(place)
+  })
+  await mustBeListed(tenant, ledger)
+  await inParallel(undecided, async subject => {
+    await subject.repeat()
+    expect(await subject.read()).toEqual(subject.views()[0])
+  })
+  await mustBeListed(tenant, ledger)
+}
+
+async function mustBeListed({ client, ids }: Tenant, ledger: readonly Subject[]): Promise<void> {
+  const world = ledger.flatMap(subject => (subject instanceof WrittenTrace ? subject.state : []))
+  for (const phase of [undefined, 'open', 'done']) {
+    const query = { fields: phase ? [{ path: 'phase', value: phase }] : [] }
+    const filter = phase ? `&metadata.phase=${phase}` : ''
+    const listed = await client.pages(`/api/traces?projectSlug=crash&limit=200${filter}`, 'traces', 'nextCursor')
+    expect(comparable(listed)).toEqual(comparable(listOf(world, query, ids)))
+  }
+}
+
+async function inParallel<Item>(items: readonly Item[], task: (item: Item) => Promise<void>): Promise<void> {
+  const queue = items.values()
+  const readers = Array.from({ length: READERS }, async () => {
+    for (const item of queue) await task(item)
+  })
+  await Promise.all(readers)
+}

@@ -1,0 +1,56 @@
+import * as v from 'valibot'
+import { random, type Subject, type Tenant, Tracked } from './subject.ts'
+
+const FIRST = 'first'
+const NewPrompt = v.object({ id: v.string(), versionId: v.string() })
+const PromptDetail = v.object({ versions: v.array(v.object({ content: v.string(), isActive: v.boolean() })) })
+const NewKey = v.object({ id: v.string(), key: v.string() })
+
+/** What writes versions of a prompt, and API keys. Returns how many calls were acknowledged. */
+export async function managementWriter({ client }: Tenant, ledger: Subject[]): Promise<() => Promise<number>> {
+  const draft = { projectSlug: 'crash', stepId: random.hex(16), content: FIRST }
+  const { id, versionId } = v.parse(NewPrompt, await client.make('POST', '/api/prompts', draft))
+  const path = `/api/prompts/${id}`
+
+  /** The texts of all versions, oldest first, and of the active ones: there must always be one. */
+  const read = async () => {
+    const { versions } = v.parse(PromptDetail, await client.read(path))
+    const active = versions.filter(({ isActive }) => isActive)
+    return { contents: versions.map(({ content }) => content), active: active.map(({ content }) => content) }
+  }
+
+  const prompt = new Tracked({ contents: [FIRST], active: [FIRST] }, read, state => state)
+  ledger.push(prompt)
+
+  const addVersion = () => {
+    const version = { content: random.hex(16), activate: random.chance(50) }
+    const { contents, active } = prompt.state
+    const after = { contents: [...contents, version.content], active: version.activate ? [version.content] : active }
+    const add = () => client.make('POST', `${path}/versions`, version)
+    // It has no id of the client's: who does not know whether it is there has to look.
+    return prompt.write(after, add, async () => (await read()).contents.includes(version.content) || add())
+  }
+
+  const activateFirst = () =>
+    prompt.write({ ...prompt.state, active: [FIRST] }, () =>
+      client.make('PUT', `${path}/active-version`, { versionId }),
+    )
+
+  const issueKey = async () => {
+    const draft = { name: 'Crash', projectSlug: 'crash', scopes: ['read'] }
+    const { id, key } = v.parse(NewKey, await client.make('POST', '/api/api-keys', draft))
+    const status = async () => {
+      // The service remembers for a while a key that it has seen: one that is yet to be revoked must not be shown.
+      if (apiKey.views().length > 1) return apiKey.state
+      return (await client.withKey(key).call('GET', '/api/prompts?projectSlug=crash')).status
+    }
+    const apiKey = new Tracked(200, status, state => state)
+    ledger.push(apiKey)
+    if (random.chance(50)) await apiKey.write(401, () => client.make('DELETE', `/api/api-keys/${id}`))
+  }
+
+  return async () => {
+    await random.pick([addVersion, activateFirst, issueKey])()
+    return 1
+  }
+}

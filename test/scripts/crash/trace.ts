@@ -1,0 +1,172 @@
+import * as v from 'valibot'
+import {
+  apply,
+  type Command,
+  detailOf,
+  EMPTY,
+  type Event,
+  type Fields,
+  hitsOf,
+  isoTime,
+  observationsOf,
+  type World,
+} from '../../properties/model.ts'
+import { comparable, random, type Subject, type Tenant, Tracked } from './subject.ts'
+
+const PATHS = {
+  trace: '/api/v1/traces',
+  span: '/api/v1/spans',
+  observation: '/api/v1/observations',
+  feedback: '/api/v1/feedback',
+}
+
+/** A trace with all that hangs on it; the model says how it reads. */
+export class WrittenTrace extends Tracked<World> {
+  readonly #traceId = `trace_${random.hex(22)}`
+  readonly #timestamp = nextTime()
+  readonly #parentId = random.uuid()
+  readonly #childId = random.uuid()
+  readonly #feedbackIds = [random.uuid(), random.uuid()]
+  readonly #tenant: Tenant
+
+  constructor(tenant: Tenant) {
+    super(
+      EMPTY,
+      () => readTrace(tenant, this.#traceId),
+      world => viewOf(world, tenant, this.#traceId),
+    )
+    this.#tenant = tenant
+  }
+
+  /** So many calls on it that are about to be sent, together. */
+  next(count: number): Command[] {
+    const isThere = this.state.length > 0
+    const calls: Command[] =
+      isThere && count === 1 && random.chance(10)
+        ? [{ type: 'delete', trace_id: this.#traceId }]
+        : Array.from({ length: count }, (_, index) => (isThere || index > 0 ? this.#event() : this.#traceEvent()))
+    this.#begin(calls)
+    return calls
+  }
+
+  /** Of calls that are sent together, each may have taken effect without the others. */
+  #begin(calls: readonly Command[]): void {
+    const { state } = this
+    const arrival = { at: Date.now(), place: 0 }
+    const after = (part: Command[]) =>
+      part.reduce((world, call) => apply(world, call, arrival, this.#tenant.ids)[0], state)
+    this.begin(partsOf(calls).map(after), async () => {
+      this.#begin(calls)
+      const statuses = await statusesOf(this.#tenant, calls)
+      // It may have been deleted the first time.
+      mustSucceed(calls[0]?.type === 'delete' ? statuses.filter(status => status !== 404) : statuses)
+      this.settle()
+    })
+  }
+
+  #event(): Event {
+    const [span, observation] = [() => this.#span(), () => this.#observation()]
+    return random.pick([span, observation, () => this.#traceEvent(), () => this.#feedback()])()
+  }
+
+  #traceEvent(): Event {
+    const body = { trace_id: this.#traceId, name: 'crash', timestamp: this.#timestamp }
+    const metadata = { subject: this.#traceId, [random.pick(['a', 'b'])]: random.hex(8) }
+    const running = { status: 'running', metadata: { ...metadata, phase: 'open' } } as const
+    const completed = { status: 'completed', metadata: { ...metadata, phase: 'done' }, duration_ms: 7 } as const
+    return { type: 'trace', body: { ...body, ...(random.chance(70) ? running : completed) } }
+  }
+
+  #span(): Event {
+    const parent = { span_id: this.#parentId, prompt_version_id: this.#tenant.ids.promptVersion }
+    const child = { span_id: this.#childId, parent_span_id: this.#parentId, status: 'ok' } as const
+    const values = random.pick([{ input: aValue() }, { output: aValue() }, { input: aValue(), output: aValue() }])
+    return {
+      type: 'span',
+      body: { ...this.#common(), step_id: 'step', ...random.pick([parent, child]), ...values },
+    }
+  }
+
+  #observation(): Event {
+    const kinds = [{ type: 'input' }, { type: 'output' }, { type: 'state', key: random.pick(['one', 'two']) }] as const
+    const named = { observation_id: random.uuid(), ...random.pick([{}, { span_id: this.#childId }]) }
+    return { type: 'observation', body: { ...this.#common(), ...named, ...random.pick(kinds), data: aValue() } }
+  }
+
+  #feedback(): Event {
+    const said = random.pick([{ rating: 0.5 }, { comment: random.hex(8) }, { correction: { answer: random.hex(8) } }])
+    return { type: 'feedback', body: { ...this.#common(), feedback_id: random.pick(this.#feedbackIds), ...said } }
+  }
+
+  #common() {
+    return { trace_id: this.#traceId, timestamp: nextTime() }
+  }
+}
+
+async function readTrace({ client, ids }: Tenant, traceId: string): Promise<unknown> {
+  const [detail, observations, search] = await Promise.all([
+    client.read(`/api/traces/${ids.trace(traceId)}`),
+    client.pages(`/api/v1/traces/${traceId}/observations?limit=5`, 'observations', 'next_cursor'),
+    client.read(`/api/v1/traces/search?subject=${traceId}`),
+  ])
+  return comparable({ detail, observations, found: search?.traces })
+}
+
+const viewOf = (world: World, { ids }: Tenant, traceId: string): unknown =>
+  comparable({
+    detail: detailOf(world, traceId, ids) ?? null,
+    observations: observationsOf(world, traceId, ids) ?? null,
+    found: hitsOf(world, { fields: [{ path: 'subject', value: traceId }] }, ids),
+  })
+
+let time = Date.parse('2026-11-20T00:00:00.000Z')
+
+/** A time that nothing else has, so that no order hangs on when a call arrived. */
+const nextTime = (): string => isoTime(time++)
+
+/** A value that no other one equals; every second one is too large for its row. */
+const aValue = (): Fields => ({ id: random.hex(8), text: 'é'.repeat(random.pick([0, 100, 5000, 20_000])) })
+
+/** Every part of a list in its order, from nothing to, at last, the whole. */
+const partsOf = <Item>(items: readonly Item[]): Item[][] =>
+  items.reduce<Item[][]>((parts, item) => parts.concat(parts.map(part => part.concat([item]))), [[]])
+
+/** What writes traces of its own, single calls and batches over several. Returns how many calls were acknowledged. */
+export function traceWriter(tenant: Tenant, ledger: Subject[]): () => Promise<number> {
+  const begin = () => {
+    const trace = new WrittenTrace(tenant)
+    ledger.push(trace)
+    return trace
+  }
+  let traces = [begin(), begin(), begin()]
+  return async () => {
+    const isBatch = random.chance(30)
+    const written = isBatch ? traces : [random.pick(traces)]
+    const calls = written.flatMap(trace => trace.next(isBatch ? random.whole(2, 4) : 1))
+    mustSucceed(await statusesOf(tenant, calls))
+    for (const trace of written) trace.settle()
+    traces = traces.map(trace => (random.chance(15) ? begin() : trace))
+    return calls.length
+  }
+}
+
+/** Sends calls, several of them as a batch, and returns their statuses. */
+async function statusesOf({ client, ids }: Tenant, calls: readonly Command[]): Promise<number[]> {
+  const [first, ...others] = calls
+  if (!first) return []
+  if (others.length > 0) {
+    const { results } = v.parse(Results, await client.make('POST', '/api/v1/batch', { events: calls }))
+    return results.map(({ status }) => status)
+  }
+  const { status } =
+    first.type === 'delete'
+      ? await client.call('DELETE', `/api/traces/${ids.trace(first.trace_id)}`)
+      : await client.call('POST', PATHS[first.type], first.body)
+  return [status]
+}
+
+const Results = v.object({ results: v.array(v.object({ status: v.number() })) })
+
+function mustSucceed(statuses: readonly number[]): void {
+  if (statuses.some(status => status >= 300)) throw new Error(`A call was refused: ${statuses}`)
+}
