@@ -19,26 +19,29 @@ export class JsonText {
 
   /** Called by `JSON.stringify`, far faster than a replacer that looks at every value. */
   toJSON(): string {
-    if (!splice) throw new Error('a JsonText is written by jsonPieces alone')
-    splice.texts.push(this.text)
-    return splice.marker
+    if (!texts || !marker) throw new Error('a JsonText is written by jsonPieces alone')
+    texts.push(this.text)
+    return marker
   }
 }
 
-/** What `jsonPieces` is at while it runs: texts that it has met, and what stands in their places. */
-let splice: { texts: string[]; marker: string } | undefined
+/** What stands in the place of a text while a value is written; drawn when first needed, for not before may it be. */
+let marker: string | undefined
+/** The texts that `jsonPieces` has met while it runs. */
+let texts: string[] | undefined
 
 /** A value as JSON, in pieces: each `JsonText` in it is a piece of its own. */
 export function jsonPieces(value: unknown): string[] {
-  // No client can know the marker beforehand, so no string in the value holds it.
-  const marker = crypto.randomUUID()
-  const texts: string[] = []
-  splice = { texts, marker }
+  // No client ever sees the marker, so no string in the value holds it.
+  marker ??= crypto.randomUUID()
+  const met: string[] = []
+  texts = met
   try {
-    const skeleton = JSON.stringify(value).split(`"${marker}"`)
-    return skeleton.flatMap((piece, index) => [piece, texts[index] ?? ''])
+    const skeleton = JSON.stringify(value)
+    if (met.length === 0) return [skeleton]
+    return skeleton.split(`"${marker}"`).flatMap((piece, index) => [piece, met[index] ?? ''])
   } finally {
-    splice = undefined
+    texts = undefined
   }
 }
 

@@ -124,7 +124,9 @@ async function serve<C extends Contract>(
       requestId,
       headers: request.headers,
       now,
-      registry: openRegistry(env, patience),
+      get registry() {
+        return openRegistry(env, patience)
+      },
       enqueue: (job: Job) => enqueue(job, runtime),
     }
     // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
