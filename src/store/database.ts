@@ -1,4 +1,4 @@
-import { type GetColumnData, type SQL, sql } from 'drizzle-orm'
+import { fillPlaceholders, type GetColumnData, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { type Patience, patiently } from './patience.ts'
@@ -9,7 +9,8 @@ export type Database = ReturnType<typeof openDatabase>
 export const openDatabase = (database: D1Database, patience: Patience) =>
   drizzle(new PatientDatabase(database, patience))
 
-interface PlainQuery extends PromiseLike<unknown[]> {
+/** What drizzle builds. */
+interface Query<Result = unknown> extends PromiseLike<Result> {
   toSQL: () => { sql: string; params: unknown[] }
 }
 
@@ -17,7 +18,7 @@ interface PlainQuery extends PromiseLike<unknown[]> {
  * Runs queries in one round trip, their rows as D1 gives them: where rows are many, drizzle takes longer to map them than
  * SQLite to read them. Each field must be `named`, or an expression of that name.
  */
-export async function readPlain<const Queries extends readonly PlainQuery[]>(
+export async function readPlain<const Queries extends readonly Query<unknown[]>[]>(
   { $client: client }: Database,
   queries: Queries,
 ): Promise<{ [Index in keyof Queries]: Awaited<Queries[Index]> }> {
@@ -28,6 +29,32 @@ export async function readPlain<const Queries extends readonly PlainQuery[]>(
   const rows = (await client.batch(statements)).map(({ results }) => results)
   // Rows of the fields that each query selects: what `named` gives needs no mapping.
   return rows as { [Index in keyof Queries]: Awaited<Queries[Index]> }
+}
+
+/**
+ * A query whose text is the same each time, built once: building it anew would be the largest part of what a small request
+ * does in the Worker. Its values are `sql.placeholder`s, and its fields `named`, as for `readPlain`.
+ */
+export class Template<Result> {
+  readonly #build: (database: Database) => Query<Result>
+  #text: ReturnType<Query['toSQL']> | undefined
+
+  constructor(build: (database: Database) => Query<Result>) {
+    this.#build = build
+  }
+
+  /** The statement with its values by the names of their placeholders, for a batch. */
+  with(database: Database, values: Record<string, unknown>): D1PreparedStatement {
+    this.#text ??= this.#build(database).toSQL()
+    const { sql, params } = this.#text
+    return database.$client.prepare(sql).bind(...fillPlaceholders(params, values))
+  }
+
+  /** Its rows in what a batch gave for it. */
+  rowsOf(result: D1Result | undefined): Result | [] {
+    // As in `readPlain`.
+    return (result?.results ?? []) as Result | []
+  }
 }
 
 /** Columns under the names of their fields, for `readPlain`: those whose values D1 holds as they are, texts and numbers. */

@@ -1,10 +1,11 @@
 import { and, eq, ne, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
 import { chunksOf } from './chunks.ts'
+import { named, Template } from './database.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, traceUuidOf } from './traces.ts'
+import { BOUND_LATER, isLive } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -28,6 +29,7 @@ export async function addObservations(
   drafts: readonly ObservationDraft[],
   placement: Placement,
 ): Promise<boolean[]> {
+  const { database } = store
   const placed = drafts.flatMap(draft => {
     const data = placement.get(draft.data)
     return data ? [{ draft, data }] : []
@@ -35,10 +37,13 @@ export async function addObservations(
   const stored = new Set<string>()
   for (const { items, json } of chunksOf(placed, rowOf)) {
     const outputs = items.map(({ draft }) => draft).filter(({ type }) => type === 'output')
-    const insert = insertObservations(store, json)
-    const rows =
-      outputs.length === 0 ? await insert : (await store.database.batch([insert, markReviewable(store, outputs)]))[0]
-    for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
+    const ids = outputs.map(({ traceUuid, id }) => [traceUuid, id])
+    const organizationKey = store.organization.key
+    const [inserted] = await database.$client.batch([
+      insertion.with(database, { organizationKey, rows: json }),
+      ...(ids.length > 0 ? [marking.with(database, { organizationKey, ids: JSON.stringify(ids) })] : []),
+    ])
+    for (const { traceUuid, id } of insertion.rowsOf(inserted)) stored.add(traceUuid + id)
   }
   return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
 }
@@ -56,37 +61,44 @@ const rowOf = ({ draft, data }: { draft: ObservationDraft; data: PlacedValue }) 
   draft.receivedAt,
 ]
 
-/** Inserts rows in the order of `rowOf`, guarded by their traces, and returns those that are there after. */
-const insertObservations = (store: Store, rows: string) =>
-  store.database
+/** Inserts `rows`, each as `rowOf` makes it, guarded by their traces, and returns those that are there after. */
+const insertion = new Template(database =>
+  database
     .insert(observations)
     .select(
       sql`select ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6,
           item.value ->> 7, item.value ->> 8, item.value ->> 9
-        from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+        from json_each(${sql.placeholder('rows')}) as item cross join ${traces}
+        where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}`,
     )
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
-    .returning({ id: observations.id, traceUuid: traceUuidOf(observations.traceKey) })
+    .returning({
+      ...named({ id: observations.id }),
+      traceUuid: sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
+        'traceUuid',
+      ),
+    }),
+)
 
 /** An observation whose span has an output now, unless that is null: null is no output. */
 const isOutput = and(eq(observations.type, 'output'), ne(observations.data, 'null'))
 
-/** A span with an output is one to review. Of a repeated id the first body counts, which may be no output. */
-function markReviewable(store: Store, drafts: readonly ObservationDraft[]) {
-  const { database } = store
-  const ids = JSON.stringify(drafts.map(({ traceUuid, id }) => [traceUuid, id]))
-  return database
+/**
+ * Marks the spans of observations, `ids` of trace and observation: a span with an output is one to review. Of a repeated id
+ * the first body counts, which may be no output.
+ */
+const marking = new Template(database =>
+  database
     .update(spans)
     .set({ hasOutput: true })
     .where(
       sql`(${spans.id}, ${spans.traceKey}) in (
         select coalesce(${observations.spanId}, ${traces.rootSpanId}), ${traces.key}
-        from json_each(${ids}) as item cross join ${traces} cross join ${observations}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+        from json_each(${sql.placeholder('ids')}) as item cross join ${traces} cross join ${observations}
+        where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
           and ${observations.traceKey} = ${traces.key} and ${observations.id} = item.value ->> 1 and ${isOutput})
         and ${spans.hasOutput} = 0`,
-    )
-}
+    ),
+)

@@ -1,5 +1,5 @@
-import { and, eq, isNull, notExists, type SQL, sql } from 'drizzle-orm'
-import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { and, eq, isNull, notExists, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { newKeys, newRevision } from '../domain/ids.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { TraceState } from '../domain/trace-status.ts'
@@ -33,8 +33,12 @@ export interface TraceDraft {
   receivedAt: number
 }
 
+/** Whose traces a query is about: a store's, or in a `Template` those of the `organizationKey` that it is given. */
+type Bound = { organization: { key: number | Placeholder } }
+export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organizationKey') } }
+
 /** The condition of every query on traces: in the store's organization, and not deleted. */
-export const isLive = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
+export const isLive = ({ organization }: Bound, ...conditions: (SQL | undefined)[]) =>
   and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt), ...conditions)
 
 /** The key of the live trace with this id, as a query to put into another one. */
@@ -55,10 +59,6 @@ export async function liveTraceKeys(store: Store, ids: readonly string[]): Promi
 
 const hasIdIn = (ids: readonly string[]): SQL =>
   sql`${traces.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`
-
-/** In a list of what a write returns: the id of the trace with this key. */
-export const traceUuidOf = (key: SQLiteColumn) =>
-  sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${key})`.as('trace_uuid')
 
 /** The traces with these ids that are there. */
 export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceRecord[]> => selectTraces(store, ids)
