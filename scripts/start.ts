@@ -8,6 +8,7 @@
 import { ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -53,7 +54,7 @@ const worker = await startWorker({
   },
 })
 stopOnSignals()
-await worker.ready
+await loaded()
 const url = `http://localhost:${port}`
 
 if (process.env.SEED === 'none') {
@@ -136,6 +137,12 @@ async function migrate(): Promise<void> {
   await promisify(execFile)(process.execPath, [wrangler, ...args], { env: { ...process.env, CI: 'true' } }).catch(
     ({ stdout, stderr }: { stdout: string; stderr: string }) => fail(`The migration failed:\n${stdout}${stderr}`),
   )
+}
+
+/** wrangler itself is ready as soon as it listens: it would let requests wait for ever for a Worker that cannot be built. */
+async function loaded(): Promise<void> {
+  worker.raw.once('buildFailed', () => fail('The Worker could not be built'))
+  await Promise.all([worker.ready, once(worker.raw, 'reloadComplete')])
 }
 
 /** Ctrl-C, a kill, a closed terminal, or the death of the npm that started this: all stop the server with it. */

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-const START = resolve(import.meta.dirname, '../../scripts/start.ts')
+export const PROJECT = resolve(import.meta.dirname, '../..')
 
 export const ADMIN_TOKEN = 'token'
 
@@ -25,8 +25,8 @@ export class Server {
   }
 
   /** Runs the script and returns all that it printed until it served, or failed. */
-  async start(environment: Record<string, string> = {}): Promise<string> {
-    const script = spawn(process.execPath, [START], {
+  async start(environment: Record<string, string> = {}, project = PROJECT): Promise<string> {
+    const script = spawn(process.execPath, [join(project, 'scripts/start.ts')], {
       env: {
         ...process.env,
         CI: 'true',

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { appendFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, beforeEach, describe, it } from 'vitest'
-import { newServer, type Server } from './server.ts'
+import { newServer, PROJECT, type Server } from './server.ts'
 
 let server: Server
 
@@ -118,5 +121,25 @@ describe('npm start', () => {
     expect(await server.start()).toContain(`Port ${server.port} is taken`)
     await promisify(other.close.bind(other))()
     expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
+  })
+
+  it('ends where the Worker cannot be built', async ({ expect }) => {
+    const copy = await mkdtemp(join(tmpdir(), 'countersign-copy-'))
+    try {
+      for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml']) {
+        await cp(join(PROJECT, part), join(copy, part), { recursive: true })
+      }
+      await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
+      // The pages are not what fails.
+      await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: 'true' } }))
+      await mkdir(join(copy, 'dist/ui'), { recursive: true })
+      await appendFile(join(copy, 'src/index.ts'), "import './missing.ts'\n")
+      const printed = await server.start({ SEED: 'none' }, copy)
+      expect(printed).toContain('Could not resolve "./missing.ts"')
+      expect(printed).toContain('The Worker could not be built')
+      expect(await server.isServing()).toBe(false)
+    } finally {
+      await rm(copy, { recursive: true, force: true })
+    }
   })
 })
