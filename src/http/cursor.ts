@@ -1,21 +1,24 @@
 import * as v from 'valibot'
 import { sha256Hex } from '../domain/hash.ts'
 import { PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT } from '../limits.ts'
+import { shownAs, wholeNumber } from './atoms.ts'
 import { badRequest } from './errors.ts'
 
 /** The query parameters of a list. */
 export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
-  limit: v.optional(
-    v.pipe(
-      v.string(),
-      v.check(
-        value => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= maxLimit,
-        `must be a whole number from 1 to ${maxLimit}`,
+  limit: shownAs(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check(
+          value => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= maxLimit,
+          `must be a whole number from 1 to ${maxLimit}`,
+        ),
+        v.transform(Number),
       ),
-      v.metadata({ description: `Items a page, 1 to ${maxLimit}, default ${defaultLimit}` }),
-      v.transform(Number),
+      String(defaultLimit),
     ),
-    String(defaultLimit),
+    v.optional(v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'Items a page' })), defaultLimit),
   ),
   cursor: v.optional(v.pipe(v.string(), v.metadata({ description: 'The cursor that the page before ended with' }))),
 })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { comparableFields } from '../domain/metadata.ts'
-import { IsoTime, isoTime, StoredObject } from '../http/atoms.ts'
+import { IsoTime, isoTime, StoredObject, shownAs, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
@@ -14,16 +14,22 @@ const Query = v.strictObject({
   ),
   name: v.optional(v.string()),
   status: v.optional(Status),
-  limit: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^0*[1-9]\d*$/, 'must be a positive whole number'),
-      v.metadata({
-        description: `Default ${SEARCH_DEFAULT_LIMIT}; more than ${SEARCH_MAX_LIMIT} is served as ${SEARCH_MAX_LIMIT}`,
-      }),
-      v.transform(value => Math.min(Number(value), SEARCH_MAX_LIMIT)),
+  limit: shownAs(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.regex(/^0*[1-9]\d*$/, 'must be a positive whole number'),
+        v.transform(value => Math.min(Number(value), SEARCH_MAX_LIMIT)),
+      ),
+      String(SEARCH_DEFAULT_LIMIT),
     ),
-    String(SEARCH_DEFAULT_LIMIT),
+    v.optional(
+      v.pipe(
+        wholeNumber(1),
+        v.metadata({ description: `More than ${SEARCH_MAX_LIMIT} is served as ${SEARCH_MAX_LIMIT}` }),
+      ),
+      SEARCH_DEFAULT_LIMIT,
+    ),
   ),
 })
 

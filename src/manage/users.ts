@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { requireWholeOrganization } from '../auth/require-project.ts'
 import { userUuid } from '../domain/ids.ts'
-import { documented, text } from '../http/atoms.ts'
+import { text } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict } from '../http/errors.ts'
@@ -14,7 +14,7 @@ const TAKEN = 'A user with this e-mail exists'
 /** Only a mail server can say more: something, an @, and something without another one or a space. */
 const Email = v.pipe(
   text(3, MAX_EMAIL_LENGTH),
-  documented(v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'), { format: 'email' }),
+  v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'),
   v.metadata({ examples: ['ada@example.com'] }),
   v.toLowerCase(),
 )

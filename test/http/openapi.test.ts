@@ -77,6 +77,14 @@ describe('the OpenAPI document', () => {
     expect(search.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['group_id', 'name', 'status', 'limit', 'x-org-slug', 'x-project-slug']),
     )
+    const limitOf = (path: string) =>
+      body.paths[path].get.parameters.find(({ name }: { name: string }) => name === 'limit').schema
+    expect(limitOf('/api/traces')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
+    expect(limitOf('/api/v1/traces/search')).toMatchObject({ type: 'integer', minimum: 1, default: 10 })
+    // E-mail addresses are not held to RFC 5321, as `format` would have clients believe.
+    const { email } = body.paths['/api/users'].post.requestBody.content['application/json'].schema.properties
+    expect(email).toMatchObject({ type: 'string', maxLength: 320, pattern: expect.any(String) })
+    expect(email.format).toBeUndefined()
     const listed = body.paths['/api/traces'].get.parameters
     const described = (wanted: string) => listed.find(({ name }: { name: string }) => name === wanted)?.description
     expect([described('from'), described('to')]).toEqual(['Traces from this time on', 'Traces before this time'])
