@@ -121,10 +121,15 @@ describe('any request', () => {
     expect((await client({}).post('/api/traces', {})).headers.get('allow')).toBe('GET, HEAD, OPTIONS')
   })
 
-  it('answers HEAD as GET without a body', async ({ expect }) => {
-    const url = 'https://countersign.test/api/traces?projectSlug=support'
+  it.for([
+    ['/api/traces?projectSlug=support', 200],
+    ['/api/traces', 400],
+    ['/nope', 404],
+    ['/api/v1/spans', 405],
+  ] as const)('answers HEAD of %s with %i and no body', async ([path, status], { expect }) => {
+    const url = `https://countersign.test${path}`
     const answer = await send(new Request(url, { method: 'HEAD', headers: { 'x-api-key': org.ownerKey } }))
-    expect(answer.status).toBe(200)
+    expect(answer.status).toBe(status)
     expect(answer.body).toBeUndefined()
   })
 
