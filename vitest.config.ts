@@ -6,7 +6,12 @@ export const inWorkerd = () =>
   cloudflareTest(async () => ({
     wrangler: { configPath: 'wrangler.toml' },
     miniflare: {
-      bindings: { ADMIN_TOKEN: 'admin-token-of-the-tests', MIGRATIONS: await readD1Migrations('migrations') },
+      bindings: {
+        ADMIN_TOKEN: 'admin-token-of-the-tests',
+        MIGRATIONS: await readD1Migrations('migrations'),
+        FUZZ_SECONDS: process.env.FUZZ_SECONDS ?? '',
+        FUZZ_SEED: process.env.FUZZ_SEED ?? '',
+      },
     },
   }))
 

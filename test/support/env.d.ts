@@ -5,6 +5,9 @@ declare global {
   namespace Cloudflare {
     interface Env extends WorkerEnv {
       MIGRATIONS: D1Migration[]
+      /** What test/fuzz was asked for; empty where nothing was. */
+      FUZZ_SECONDS: string
+      FUZZ_SEED: string
     }
   }
 }

@@ -1,0 +1,79 @@
+import { type Schema, Validator } from '@cfworker/json-schema'
+
+/*
+ * The OpenAPI document that the Worker serves, read as a client would: nothing here knows what it is made from.
+ */
+
+export interface Message {
+  required?: boolean
+  content?: { 'application/json': { schema: Schema } }
+}
+
+interface ServedOperation {
+  parameters: { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }[]
+  requestBody?: Message
+  responses: Record<string, Message>
+  security: Record<string, string[]>[]
+}
+
+/** One method of one path. */
+export interface Operation extends ServedOperation {
+  method: string
+  path: string
+  /** Matches its paths, and names their parameters. */
+  pattern: RegExp
+}
+
+/** What is read of the document. */
+interface Served {
+  components: { securitySchemes: Record<string, { type: string; scheme?: string; in?: string; name?: string }> }
+  paths: Record<string, Record<string, ServedOperation>>
+}
+
+export class ApiDocument {
+  readonly operations: readonly Operation[]
+  readonly #components: Served['components']
+  readonly #validators = new WeakMap<Schema, Validator>()
+
+  constructor({ components, paths }: Served) {
+    this.#components = components
+    this.operations = Object.entries(paths).flatMap(([path, methods]) => {
+      const pattern = new RegExp(`^${path.replace(/{(\w+)}/g, '(?<$1>[^/]+)')}/*$`)
+      return Object.entries(methods).map(([name, served]) => ({ ...served, method: name.toUpperCase(), path, pattern }))
+    })
+  }
+
+  /** The operations of a URL's path. */
+  operationsAt(url: string): Operation[] {
+    const { pathname } = new URL(url)
+    return this.operations.filter(({ pattern }) => pattern.test(pathname))
+  }
+
+  /** The operation that a request comes to: HEAD's is GET. */
+  operationAt(method: string, url: string): Operation | undefined {
+    return this.operationsAt(url).find(each => each.method === (method === 'HEAD' ? 'GET' : method))
+  }
+
+  /** The header that carries a secret under a security scheme. */
+  credentials(scheme: string, secret: string): Record<string, string> {
+    const { type, scheme: form, in: place, name } = this.#components.securitySchemes[scheme] ?? {}
+    if (type === 'http' && form === 'bearer') return { authorization: `Bearer ${secret}` }
+    if (type === 'apiKey' && place === 'header' && name) return { [name]: secret }
+    throw new Error(`no way is known to send ${scheme}`)
+  }
+
+  /** Why a value is none of a schema of this document; undefined where it is one. */
+  fault(schema: Schema, value: unknown): string | undefined {
+    // References are looked up in what is validated against, which must hold the components.
+    const validator =
+      this.#validators.get(schema) ?? new Validator({ ...schema, components: this.#components }, '2020-12')
+    this.#validators.set(schema, validator)
+    return validator.validate(value).errors.at(-1)?.error
+  }
+}
+
+export const schemaOf = (message: Message | undefined): Schema | undefined =>
+  message?.content?.['application/json'].schema
+
+/** The names of the security schemes of which any lets in; none where everybody is let in. */
+export const schemesOf = ({ security }: Operation): string[] => security.flatMap(Object.keys)

@@ -1,0 +1,71 @@
+/**
+ * What a tenant was told, by the names that say what it means, so that later requests can name it: a trace's `id`, a
+ * `trace_id` and a `traceId` all end in `traceid`.
+ */
+export class Memory {
+  readonly #values = new Map<string, Set<string>>()
+  readonly #uuids = new Set<string>()
+  readonly #unspoken: ReadonlySet<string>
+
+  /** `unspoken`: what no request may name, so that no tenant locks itself out. */
+  constructor(unspoken: readonly string[] = []) {
+    this.#unspoken = new Set(unspoken)
+  }
+
+  /** Keeps every text in an answer to a request to a path. */
+  learnFrom(path: string, body: unknown): void {
+    this.learn(collectionsIn(path).join(''), body)
+  }
+
+  /** Keeps every text in what `holder` is. */
+  learn(holder: string, value: unknown): void {
+    if (typeof value === 'string') {
+      if (!this.#unspoken.has(value)) this.#values.set(holder, (this.#values.get(holder) ?? new Set()).add(value))
+    } else if (Array.isArray(value)) {
+      for (const item of value) this.learn(singular(holder), item)
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, item] of Object.entries(value)) this.learn(holder + plain(name), item)
+    }
+  }
+
+  /** What is known that fits, by the first of these meanings that has any. */
+  known(meanings: readonly string[], fits: (value: string) => boolean): string[] {
+    const knownBy = (meaning: string) =>
+      [...this.#values].flatMap(([known, values]) => (known.endsWith(meaning) ? [...values].filter(fits) : []))
+    return meanings.map(knownBy).find(({ length }) => length > 0) ?? []
+  }
+
+  /** Keeps every id in a text as the tenant's own. */
+  own(text: string): void {
+    for (const uuid of uuidsIn(text)) this.#uuids.add(uuid)
+  }
+
+  owns(uuid: string): boolean {
+    return this.#uuids.has(uuid)
+  }
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+
+export const uuidsIn = (text: string): string[] => text.toLowerCase().match(UUID) ?? []
+
+/** The collections in a path: `prompt` and `version` of `/api/prompts/{promptId}/versions`. */
+const collectionsIn = (path: string): string[] =>
+  path.split('/').flatMap(segment => (/^(?!api$|v\d+$)\w/.test(segment) ? singular(plain(segment)) : []))
+
+/** What a name may mean in a path, the narrowest first: a `parent_span_id` of a span is also any `spanid`. */
+export function meaningsOf(name: string, path: string): string[] {
+  const within = collectionsIn(path).map(collection => collection + plain(name))
+  const words = name.split(/[_-]|(?=[A-Z])/)
+  const wider = words.slice(0, -1).map((_, index) => plain(words.slice(index).join('')))
+  return [...within, ...(words.length === 1 ? [name] : wider)]
+}
+
+/** Whether a name is of what a path is itself about: the `slug` or `trace_id` in what creates one. */
+export function isAbout(name: string, path: string): boolean {
+  const subject = collectionsIn(path).at(-1) ?? ''
+  return !/[_-]|[a-z][A-Z]/.test(name) || plain(name).startsWith(subject)
+}
+
+const plain = (name: string): string => name.replace(/[_-]/g, '').toLowerCase()
+const singular = (name: string): string => name.replace(/s$/, '')

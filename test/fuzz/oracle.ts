@@ -1,0 +1,102 @@
+import type { Schema } from '@cfworker/json-schema'
+import { type ApiDocument, type Message, type Operation, schemaOf, schemesOf } from './document.ts'
+import { type Sent, urlOf } from './requests.ts'
+
+/** A response with its body read. */
+export interface Received {
+  status: number
+  headers: Headers
+  text: string
+}
+
+const ERROR: Schema = { $ref: '#/components/schemas/Error' }
+
+/** What no error may tell: stacks, SQL, what D1 says. */
+const INNARDS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
+
+/** What is wrong with an answer, as far as HTTP and the document say. */
+export function* complaintsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
+  const { method } = sent
+  const { status, headers, text } = received
+  const operation = document.operationAt(method, urlOf(sent))
+  const message = operation?.responses[status]
+  if (status >= 500 && !(status === 501 && message)) yield 'a fault of the service'
+  if (operation && !message) yield 'a status that the document does not name'
+  if (operation && !isLetIn(sent, operation) && status !== 401) yield 'its caller has no credentials for this'
+  const others = document.operationsAt(urlOf(sent))
+  const expected = others.length === 0 ? 404 : method === 'OPTIONS' ? 204 : 405
+  if (!operation && status !== expected) yield `no such operation, which is a ${expected}`
+  if (status === 405 && !headers.get('allow')) yield 'it does not say which methods are allowed'
+  if (!headers.get('x-request-id')) yield 'it has no x-request-id'
+  const hasBody = method !== 'HEAD' && status !== 204 && status !== 304
+  if (!hasBody && text !== '') yield 'it should have no body'
+  const body = hasBody ? jsonIn(text) : {}
+  if (!body) return yield 'its body is not JSON'
+  const fault = operation && faultOf(document, operation, sent)
+  const isRefused = status >= 400 || body.results?.some(result => result.status >= 400)
+  if (fault && !isRefused) yield `the document does not allow this: ${fault}`
+  if (!hasBody) return
+  if (headers.get('content-type') !== 'application/json; charset=utf-8') yield 'its content-type is not that of JSON'
+  const mismatch = document.fault(schemaOf(message) ?? ERROR, body)
+  if (mismatch) yield `its body is not what the document says: ${mismatch}`
+  if (status >= 400 && body.requestId !== headers.get('x-request-id')) yield 'its requestId is not that of its header'
+  if (status >= 400 && INNARDS.test(text)) yield 'it tells what is inside'
+}
+
+/** What is looked at of a body: a 207 has `results`, one of which may be the refusal. */
+function jsonIn(text: string): { requestId?: string; results?: { status: number }[] } | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether what was asked for was done, or, where the document says so, comes with a later release. */
+export const isSuccess = ({ responses }: Operation, status: number): boolean =>
+  status < 400 || (status === 501 && responses[501] !== undefined)
+
+function isLetIn({ caller }: Sent, operation: Operation): boolean {
+  const schemes = schemesOf(operation)
+  if (schemes.length === 0) return true
+  return caller !== 'nobody' && caller !== 'impostor' && schemes.includes('adminToken') === (caller === 'admin')
+}
+
+/** Why the document does not allow a request; undefined where it does. */
+export function faultOf(document: ApiDocument, operation: Operation, sent: Sent): string | undefined {
+  const { pathname, searchParams } = new URL(urlOf(sent))
+  const inPath = operation.pattern.exec(pathname)?.groups ?? {}
+  for (const { name, in: place, required, schema } of operation.parameters) {
+    if (place === 'header' || schema.type === 'object') continue
+    const values = place === 'path' ? [decoded(inPath[name] ?? '')] : searchParams.getAll(name)
+    if (required && values.length === 0) return `${name} is missing`
+    if (values.length > 1) return `${name} is given more than once`
+    const fault = values.map(value => document.fault(schema, typed(schema, value))).find(Boolean)
+    if (fault) return `${name}: ${fault}`
+  }
+  return operation.requestBody && bodyFault(document, operation.requestBody, sent)
+}
+
+/** A parameter's text as a value of its schema's type. */
+const typed = ({ type }: Schema, text: string): unknown =>
+  (type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function bodyFault(document: ApiDocument, message: Message, { headers, body }: Sent): string | undefined {
+  const type = headers['content-type'] ?? ''
+  if (!/json|^$/i.test(type)) return `content-type ${type}`
+  if (body.length === 0) return message.required ? 'no body' : undefined
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body)
+    return document.fault(schemaOf(message) ?? {}, JSON.parse(text))
+  } catch {
+    return 'no JSON'
+  }
+}

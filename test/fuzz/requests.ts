@@ -1,0 +1,129 @@
+import type { Caller, Change, Parts, Plan } from './plans.ts'
+import { Known, spelled } from './values.ts'
+
+/** A request as it is sent, but that GET and HEAD go without their body. */
+export interface Sent {
+  caller: Caller
+  method: string
+  path: string
+  query: string
+  headers: Record<string, string>
+  body: Uint8Array
+}
+
+export const urlOf = ({ path, query }: Pick<Sent, 'path' | 'query'>): string =>
+  `https://countersign.test${path}?${query}`
+
+export const bytesOf = (content: string | Uint8Array): Uint8Array =>
+  typeof content === 'string' ? new TextEncoder().encode(content) : content
+
+/** The request that a plan comes to whose parts have nothing to recall. `headers` are what its caller sends each time. */
+export function requestOf({ operation, caller, parts, bend }: Plan, headers: Record<string, string>): Sent {
+  const sent = {
+    caller,
+    method: operation.method,
+    path: pathOf(operation.path, parts.path),
+    query: queryOf(parts.query),
+    headers: {
+      ...(operation.requestBody && { 'content-type': 'application/json' }),
+      ...headers,
+      ...headersOf(parts.headers),
+    },
+    body: bytesOf(parts.body === undefined ? '' : spelled(parts.body)),
+  }
+  return bend?.(sent) ?? sent
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** A copy with what is known in its place. */
+export function filled({ path, query, headers, body }: Parts, recalled: (known: Known) => string): Parts {
+  const copy = (item: unknown): unknown => {
+    if (item instanceof Known) return recalled(item)
+    if (Array.isArray(item)) return item.map(copy)
+    return isObject(item) ? copies(item) : item
+  }
+  const copies = (fields: object) =>
+    Object.fromEntries(Object.entries(fields).map(([name, item]) => [name, copy(item)]))
+  return { path: copies(path), query: copies(query), headers: copies(headers), body: copy(body) }
+}
+
+/** Changes one value in place. */
+export function change(parts: Parts, { place, how, name, value }: Change): void {
+  const places = placesIn(parts)
+  const [holder, key] = places[place % places.length] ?? [parts, 'query']
+  const present: unknown = Reflect.get(holder, key)
+  const isFixed = holder === parts && key !== 'body'
+  if (how === 'add' || isFixed) add(isObject(present) ? present : holder, name, structuredClone(value))
+  else if (how === 'remove') Reflect.deleteProperty(holder, key)
+  else if (how === 'repeat') set(holder, key, [present, present])
+  else set(holder, key, how === 'replace' ? structuredClone(value) : nudged(present, how === 'grow'))
+}
+
+/** Every field in a value, outer ones first. */
+function placesIn(root: object): [holder: object, key: string][] {
+  const places = Object.keys(root).map((key): [object, string] => [root, key])
+  for (const [holder, key] of places) {
+    const value: unknown = Reflect.get(holder, key)
+    if (isObject(value)) places.push(...Object.keys(value).map((inner): [object, string] => [value, inner]))
+  }
+  return places
+}
+
+function add(holder: object, name: string, value: unknown): void {
+  if (Array.isArray(holder)) holder.push(value)
+  else set(holder, name, value)
+}
+
+/** Unlike an assignment, this can name a field __proto__. */
+export const set = (holder: object, key: string, value: unknown) =>
+  Reflect.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true })
+
+/** A value that is a little off: past a limit, where it was at one. */
+function nudged(value: unknown, isMore: boolean): unknown {
+  if (typeof value === 'string') return isMore ? `${value}x` : value.slice(0, -1)
+  if (typeof value === 'number') return isMore ? value + 1 : value - 1
+  if (typeof value === 'boolean') return isMore ? String(value) : Number(value)
+  if (Array.isArray(value)) return isMore ? Array.from({ length: 1001 }, () => value.at(-1)) : []
+  return isMore ? [value] : null
+}
+
+/** A value where only texts can be. */
+const textFor = (value: unknown): string => (typeof value === 'string' ? value : spelled(value ?? null)).toWellFormed()
+
+const pathOf = (template: string, parameters: object): string =>
+  template.replace(/{(\w+)}/g, (_, name: string) => encodeURIComponent(textFor(Reflect.get(parameters, name) ?? '')))
+
+/** A list repeats its parameter; an object's fields are parameters, as the document's `explode` says. */
+function queryOf(parameters: object): string {
+  const pairs = Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {
+    if (Array.isArray(value)) return value.map(item => [name, item])
+    return isObject(value) ? Object.entries(value) : value === undefined ? [] : [[name, value]]
+  })
+  return String(new URLSearchParams(pairs.map(([name, value]) => [name, textFor(value)])))
+}
+
+/** As far as the platform sends them. */
+function headersOf(parameters: object): Record<string, string> {
+  const sendable = Object.entries(parameters).filter(([name, value]) => /^[\w-]+$/.test(name) && value !== undefined)
+  return Object.fromEntries(sendable.map(([name, value]) => [name, textFor(value).replace(/[^\t -~]/g, '?')]))
+}
+
+/** All that a request says. */
+export const textOf = (sent: Sent): string => `${urlOf(sent)} ${new TextDecoder().decode(sent.body)}`
+
+/** A request for a shell, where <x*300> is that many of a character. */
+export function described(sent: Sent): string {
+  const { caller, method, headers, body } = sent
+  const options = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
+  if (body.length > 0)
+    options.push(`--data-binary ${quoted(Array.from(body, byte => String.fromCharCode(byte)).join(''))}`)
+  return [`curl -X ${method} ${quoted(urlOf(sent))}`, ...options, `# ${caller}`].join(' ')
+}
+
+function quoted(bytes: string): string {
+  const brief = bytes.replace(/(.)\1{99,}/gs, (run, byte) => `<${byte}*${run.length}>`)
+  if (/^[ -&(-~]*$/.test(brief)) return `'${brief}'`
+  const hex = (byte: string) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`
+  return `$'${brief.replace(/[\\']/g, '\\$&').replace(/[^ -~]/g, hex)}'`
+}

@@ -1,0 +1,131 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { answer } from '../../src/app.ts'
+import { within } from '../../src/store/patience.ts'
+import { newOrg } from '../support/org.ts'
+import { type ApiDocument, type Operation, schemesOf } from './document.ts'
+import { Memory, uuidsIn } from './memory.ts'
+import { complaintsOf, faultOf, isSuccess, type Received } from './oracle.ts'
+import type { Caller, Parts, Plan, Repetition } from './plans.ts'
+import { change, described, filled, requestOf, type Sent, set, textOf, urlOf } from './requests.ts'
+import type { Known } from './values.ts'
+
+/** No answer by then is a hang. */
+const PATIENCE_MS = 30_000
+
+/** Two fresh tenants, and the requests that are made of them, one after another. */
+export interface Run {
+  document: ApiDocument
+  identities: Record<Caller, Identity>
+  /** The plans that did what was asked for, as they were sent. */
+  succeeded: Plan[]
+  history: { sent: Sent; status: number }[]
+}
+
+/** With what somebody calls, on which project, and what it knows and learns. */
+interface Identity {
+  secret?: string | undefined
+  project?: string
+  knows: Memory
+  learns: Memory
+}
+
+export async function newRun(document: ApiDocument): Promise<Run> {
+  const [org, other] = [await newOrg(), await newOrg()]
+  const ingestKey = await org.keyFor({ scopes: ['ingest'] })
+  const { apiKeys } = (await org.owner.get('/api/api-keys')).body
+  const mine = new Memory(apiKeys.map(({ id }: { id: string }) => id))
+  const [theirs, admin, nothing] = [new Memory(), new Memory(), new Memory()]
+  mine.learn('org', { slug: org.slug, project: org.project })
+  theirs.learn('org', { slug: other.slug, project: other.project })
+  const project: string = org.project.slug
+  const identities = {
+    owner: { secret: org.ownerKey, project, knows: mine, learns: mine },
+    ingest: { secret: ingestKey, knows: mine, learns: mine },
+    stranger: { secret: other.ownerKey, project, knows: theirs, learns: theirs },
+    intruder: { secret: other.ownerKey, project, knows: mine, learns: theirs },
+    admin: { secret: env.ADMIN_TOKEN, knows: admin, learns: admin },
+    impostor: { secret: 'cs_000000000000000000000000', knows: mine, learns: nothing },
+    nobody: { knows: mine, learns: nothing },
+  }
+  return { document, identities, succeeded: [], history: [] }
+}
+
+/** Sends a request. Returns the operation that did what was asked for, if one did; throws what is wrong with the answer. */
+export async function take(run: Run, step: Plan | Repetition): Promise<Operation | undefined> {
+  const { document, succeeded, history } = run
+  const plan = 'nth' in step ? succeeded.at(-1 - (step.nth % succeeded.length)) : step
+  if (!plan) return undefined
+  const parts = filled(plan.parts, known => recalled(run, plan.caller, known))
+  for (const each of step.changes) change(parts, each)
+  const sent = requestOf({ ...plan, parts, bend: step.bend }, headersFor(run, plan))
+  const isAllowed = plan === step && plan.changes.length === 0 && !plan.bend
+  const fault = isAllowed ? faultOf(document, plan.operation, sent) : undefined
+  if (fault) fail(run, `the document does not allow what was made after it: ${fault}`, sent)
+  const received = await send(sent).catch((error: unknown) => fail(run, `no answer: ${error}`, sent))
+  for (const complaint of complaintsOf(document, sent, received)) fail(run, complaint, sent, received)
+  for (const uuid of foreignIn(run, sent, received)) fail(run, `${uuid} is another tenant's`, sent, received)
+  history.push({ sent, status: received.status })
+  const operation = document.operationAt(sent.method, urlOf(sent))
+  if (!operation || !isSuccess(operation, received.status)) return undefined
+  learn(run, operation, sent, received, parts)
+  if (operation === plan.operation) succeeded.push({ ...plan, parts })
+  return operation
+}
+
+function recalled({ document, identities }: Run, caller: Caller, { text }: Known): string {
+  const known = identities[caller].knows.known(text.meanings, value => !document.fault(text.schema, value))
+  return known[text.nth % known.length] ?? text.otherwise
+}
+
+/** The caller's credentials, and what else it sends each time. */
+function headersFor({ document, identities }: Run, { operation, caller, scheme }: Plan): Record<string, string> {
+  const { secret, project } = identities[caller]
+  const schemes = schemesOf(operation)
+  const chosen = schemes[scheme % schemes.length]
+  return {
+    ...(secret && chosen && document.credentials(chosen, secret)),
+    ...(project && { 'x-project-slug': project }),
+  }
+}
+
+/** The ids of another tenant alone that an answer tells, or that something was done with. */
+function foreignIn({ identities }: Run, sent: Sent, { status, text }: Received): string[] {
+  const { owner, stranger, [sent.caller]: caller } = identities
+  const named = uuidsIn(textOf(sent))
+  const told = uuidsIn(text).filter(uuid => !named.includes(uuid))
+  const reached = status < 400 && sent.method !== 'OPTIONS' ? uuidsIn(new URL(urlOf(sent)).pathname) : []
+  const isForeign = (uuid: string) =>
+    !caller.learns.owns(uuid) && (owner.learns.owns(uuid) || stranger.learns.owns(uuid))
+  return [...told, ...reached].filter(isForeign)
+}
+
+/** Keeps what an answer tells, and puts into the parts of its request what goes on from there: a cursor, an ETag. */
+function learn({ identities }: Run, operation: Operation, sent: Sent, { headers, text }: Received, parts: Parts): void {
+  // What anybody is told is no tenant's.
+  if (text === '' || schemesOf(operation).length === 0) return
+  const { learns } = identities[sent.caller]
+  const body = JSON.parse(text)
+  learns.learnFrom(operation.path, body)
+  learns.own(textOf(sent) + text)
+  const cursor = Object.entries(body).find(([name]) => /cursor$/i.test(name))?.[1]
+  if (typeof cursor === 'string') set(parts.query, 'cursor', cursor)
+  const etag = headers.get('etag')
+  if (etag) set(parts.headers, 'if-none-match', etag)
+}
+
+function fail({ history }: Run, complaint: string, sent: Sent, received?: Received): never {
+  const answered = received ? `answered ${received.status} ${received.text.slice(0, 2000)}` : ''
+  const before = history.map(({ sent, status }) => `${described(sent)} ${status}`)
+  throw new Error([complaint, described(sent), answered, 'It was sent after', ...before].join('\n'))
+}
+
+/** Sends a request to the Worker. */
+export async function send({ method, path, query, headers, body }: Omit<Sent, 'caller'>): Promise<Received> {
+  const hasBody = body.length > 0 && method !== 'GET' && method !== 'HEAD'
+  const request = new Request(urlOf({ path, query }), { method, headers, ...(hasBody && { body }) })
+  const context = createExecutionContext()
+  const response = await within(PATIENCE_MS, () => answer(request, env, context))
+  await waitOnExecutionContext(context)
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}

@@ -1,0 +1,142 @@
+import type { Schema } from '@cfworker/json-schema'
+import * as fc from 'fast-check'
+import { isAbout, meaningsOf } from './memory.ts'
+
+/** In place of a text that an earlier answer may have given, which only the run knows. */
+export class Known {
+  readonly text: { meanings: readonly string[]; schema: Schema; nth: number; otherwise: string }
+
+  /** The `nth` of what is known of these meanings and fits the schema, `otherwise` where nothing is. */
+  constructor(text: Known['text']) {
+    this.text = text
+  }
+}
+
+/** A value in so many percent of the cases, and else none. */
+export const sometimes = <T>(percent: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof(
+    { withCrossShrink: true },
+    { arbitrary: fc.constant(undefined), weight: 100 - percent },
+    { arbitrary: values, weight: percent },
+  )
+
+/** What code, SQL, globs, JSON, URLs, headers, terminals and people take for something else. */
+const ODD_TEXTS = [
+  ...['', ' ', '0', '-1', '1e9', 'null', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '.', '..', 'a.b'],
+  ...["'; drop table traces; --", '" or 1=1', '%', '_', '*?[a-z]', '$', '$.a[0]', '\\', '"', '%2F', '{{7*7}}'],
+  ...['\u0000', 'a\u0000b', '\ud800', 'x\udfff', '\ufeff', '\u202e', 'é😀e\u0301', '<script>', '\r\nx-injected: 1'],
+]
+const oddText = fc.constantFrom(...ODD_TEXTS)
+export const oddName = fc.oneof(oddText, fc.string({ maxLength: 8 }))
+
+const objectOf = (names: fc.Arbitrary<string>, values: fc.Arbitrary<unknown>) =>
+  fc.array(fc.tuple(names, values), { maxLength: 4 }).map(fields => Object.fromEntries(fields))
+
+/** Over 8 KiB, which are stored elsewhere, and over 64. */
+const LARGE = ['x'.repeat(9000), '😀'.repeat(3000), { a: 'y'.repeat(9000) }, 'z'.repeat(70_000)]
+
+const { json } = fc.letrec<{ json: unknown }>(tie => ({
+  json: fc.oneof(
+    { withCrossShrink: true, depthSize: 'small' },
+    { arbitrary: fc.constantFrom(0, 1, 0.5, -1, 2 ** 53, 1e308, true, false, null), weight: 2 },
+    { arbitrary: oddText, weight: 2 },
+    { arbitrary: fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.double({ noNaN: true })), weight: 2 },
+    { arbitrary: fc.array(tie('json'), { maxLength: 4 }), weight: 2 },
+    { arbitrary: objectOf(oddName, tie('json')), weight: 3 },
+    { arbitrary: fc.constantFrom(...LARGE), weight: 1 },
+  ),
+}))
+
+const nested = (depth: number): unknown => JSON.parse(`${'[{"a":'.repeat(depth / 2)}0${'}]'.repeat(depth / 2)}`)
+
+/** Numbers that JSON can spell and JavaScript does not, for `spelled`. */
+const SPELLINGS = ['<1e400>', '<-1e400>', '<-0>', '<1.0>', '<123456789012345678901234567890>']
+
+/** What nothing expects. */
+export const hostile: fc.Arbitrary<unknown> = fc.oneof(
+  { arbitrary: json, weight: 8 },
+  { arbitrary: fc.constantFrom(...SPELLINGS), weight: 2 },
+  { arbitrary: fc.constantFrom(126, 128, 130, 1002).map(nested), weight: 1 },
+  { arbitrary: fc.constantFrom('x'.repeat(300_000), '\u0000'.repeat(20_000)), weight: 1 },
+)
+
+/** A value as JSON. */
+export const spelled = (value: unknown): string => JSON.stringify(value).replace(/"<(-?[\d.e]+)>"/g, '$1')
+
+/** The field or parameter that values are for, '' for a whole body, and its operation's path, up to where it is in there. */
+interface Place {
+  name: string
+  path: string
+}
+
+/** Values of a schema. Throws where it says what this does not know. */
+export function valuesOf(schema: Schema | boolean | Schema[], place: Place): fc.Arbitrary<unknown> {
+  if (typeof schema === 'boolean' || Array.isArray(schema)) return json
+  if ('const' in schema) return fc.constant(schema.const)
+  if (schema.enum) return fc.constantFrom(...schema.enum)
+  const alternatives = schema.anyOf ?? schema.oneOf
+  if (alternatives) return fc.oneof(...alternatives.map(each => valuesOf(each, place)))
+  const { minimum: min = Number.MIN_SAFE_INTEGER, maximum: max = Number.MAX_SAFE_INTEGER } = schema
+  switch (schema.type) {
+    case undefined:
+      return json
+    case 'null':
+      return fc.constant(null)
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+      return fc.integer({ min, max })
+    case 'number':
+      return fc.double({ min, max, noNaN: true })
+    case 'string':
+      return knownOr(textsOf(schema), schema, place)
+    case 'array':
+      return arraysOf(schema, place)
+    case 'object':
+      return objectsOf(schema, place)
+    default:
+      throw new Error(`no values are known for the schema ${JSON.stringify(schema)}`)
+  }
+}
+
+function textsOf({ format, pattern, minLength = 0, maxLength = 1000 }: Schema): fc.Arbitrary<string> {
+  if (format === 'uuid') return fc.uuid()
+  if (format === 'date-time') return times
+  const fits = (text: string) => text.isWellFormed() && [...text].length >= minLength && [...text].length <= maxLength
+  if (pattern) return fc.stringMatching(new RegExp(pattern)).filter(fits)
+  return fc.oneof(
+    { arbitrary: fc.string({ minLength, maxLength, unit: 'binary' }), weight: 4 },
+    { arbitrary: fc.constantFrom(...ODD_TEXTS.filter(fits), 'x'.repeat(minLength)), weight: 2 },
+    { arbitrary: fc.constant('x'.repeat(maxLength)), weight: 1 },
+  )
+}
+
+/** Of some few, so that there are equal ones, and any. */
+const times = fc.oneof(
+  fc.nat(3).map(second => `2026-11-21T09:30:0${second}.000Z`),
+  fc
+    .date({ min: new Date('0000-01-01'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
+    .map(date => date.toISOString()),
+)
+
+/** Texts, of which some stand for known ones: often, but what an operation is itself about is mostly new. */
+function knownOr(texts: fc.Arbitrary<string>, schema: Schema, { name, path }: Place): fc.Arbitrary<unknown> {
+  const percent = path.endsWith('/') ? 97 : isAbout(name, path) ? 30 : 85
+  const known = fc
+    .tuple(sometimes(25, fc.nat(20)), texts)
+    .map(([nth = 0, otherwise]) => new Known({ meanings: meaningsOf(name, path), schema, nth, otherwise }))
+  return fc.oneof({ arbitrary: texts, weight: 100 - percent }, { arbitrary: known, weight: percent })
+}
+
+const arraysOf = ({ items = true, minItems = 0, maxItems = minItems + 5 }: Schema, place: Place) =>
+  fc.array(valuesOf(items, place), { minLength: minItems, maxLength: Math.min(maxItems, minItems + 5) })
+
+function objectsOf({ properties, required = [], propertyNames, additionalProperties }: Schema, place: Place) {
+  if (properties) {
+    const fields = Object.entries(properties).map(([name, schema]) => [name, valuesOf(schema, { ...place, name })])
+    return fc.record(Object.fromEntries(fields), { requiredKeys: required as never[] })
+  }
+  const beginnings = propertyNames?.pattern ? fc.stringMatching(new RegExp(propertyNames.pattern)) : fc.constant('')
+  const names = fc.tuple(beginnings, oddName).map(parts => parts.join(''))
+  return objectOf(names, valuesOf(additionalProperties ?? true, { ...place, name: '' }))
+}
