@@ -1,7 +1,7 @@
 import { type Database, migrate } from './server.ts'
 
 /** Copies that one statement makes: it must end in seconds, and its journal stay small. */
-const COPIES_A_STATEMENT = 20
+const COPIES_A_STATEMENT = 100
 
 /** How far apart the keys of two copies lie: further than those of the first. */
 const KEYS_APART = 2 ** 32
@@ -54,7 +54,7 @@ export async function multiply(source: Database, target: Database, copies: numbe
     const insert = target.prepare(
       `insert into ${name} (${columns.join()}) select ${values.join()}
        from (with recursive copies(copy) as (select ?3 union all select copy + 1 from copies where copy < ?4)
-         select copy from copies) cross join json_each(?1) as row`,
+         select copy from copies) cross join json_each(?1) as row order by 1`,
     )
     const last = isOfTraces ? copies : 1
     for (let first = 0; first < last; first += COPIES_A_STATEMENT) {
