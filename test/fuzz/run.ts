@@ -83,9 +83,10 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
   const { secret, project } = identities[caller]
   const schemes = schemesOf(operation)
   const chosen = schemes[scheme % schemes.length]
+  const takesProject = operation.parameters.some(({ name }) => name === 'x-project-slug')
   return {
     ...(secret && chosen && document.credentials(chosen, secret)),
-    ...(project && { 'x-project-slug': project }),
+    ...(project && takesProject && { 'x-project-slug': project }),
   }
 }
 

@@ -133,8 +133,11 @@ const arraysOf = ({ items = true, minItems = 0, maxItems = minItems + 5 }: Schem
 
 function objectsOf({ properties, required = [], propertyNames, additionalProperties }: Schema, place: Place) {
   if (properties) {
-    const fields = Object.entries(properties).map(([name, schema]) => [name, valuesOf(schema, { ...place, name })])
-    return fc.record(Object.fromEntries(fields), { requiredKeys: required as never[] })
+    const fields = Object.entries(properties).map(([name, schema]) => {
+      const values = valuesOf(schema, { ...place, name })
+      return [name, required.includes(name) ? values : sometimes(40, values)]
+    })
+    return fc.record(Object.fromEntries(fields))
   }
   const beginnings = propertyNames?.pattern ? fc.stringMatching(new RegExp(propertyNames.pattern)) : fc.constant('')
   const names = fc.tuple(beginnings, oddName).map(parts => parts.join(''))
