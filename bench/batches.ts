@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Client } from './client.ts'
+import { type BatchEvent, postEvents } from './events.ts'
 import type { Benchmark } from './report.ts'
-import { type BatchEvent, postEvents } from './sample-traces.ts'
 import { startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'

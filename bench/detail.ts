@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import type { Client } from './client.ts'
+import { type BatchEvent, makeLargeTrace, textOf } from './events.ts'
 import type { Benchmark } from './report.ts'
-import { type BatchEvent, postEvents } from './sample-traces.ts'
 import { startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
 const SPAN_BYTES = 500
-const TRACE_ID = 'trace_large'
-const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 
-const Created = v.object({ id: v.string() })
 const Measured = v.object({ d1Ms: v.number(), sqlMs: v.number(), answeredMs: v.number() })
 
 /** The detail of a trace with very many spans. */
@@ -23,7 +19,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
   const client = await newTenant(server, 'countersign')
   const measured = client.at(await server.urlOf('measured'))
   const [spans, rounds] = isQuick ? [100, 1] : [10_000, 15]
-  const id = await makeTrace(client, spans)
+  const id = await makeLargeTrace(client, 'trace_large', spans, spanOf)
   const measurements = []
   for (const [what, query, goal] of [
     ['payloads in full', '', { atMost: 300 }],
@@ -65,19 +61,10 @@ export const detail: Benchmark = async ({ isQuick }) => {
   ]
 }
 
-/** Makes a trace with so many spans and returns its id. */
-async function makeTrace(client: Client, spans: number): Promise<string> {
-  const trace = { trace_id: TRACE_ID, name: 'large', timestamp: TIMESTAMP, status: 'completed', metadata: {} }
-  const created = await client.call('POST', '/api/v1/traces', trace)
-  await postEvents(client, largeSpans(spans))
-  return v.parse(Created, JSON.parse(created.body)).id
-}
+const VALUE = { text: textOf(SPAN_BYTES / 2 - '{"text":""}'.length) }
 
-function* largeSpans(count: number): Generator<BatchEvent> {
-  for (let index = 0; index < count; index++) {
-    const value = (text: string) => ({ text: text.repeat(SPAN_BYTES).slice(0, SPAN_BYTES / 2 - '{"text":""}'.length) })
-    const fields = { input: value('How long is the warranty? '), output: value('24 months from the day of purchase. ') }
-    const place = { trace_id: TRACE_ID, span_id: randomUUID(), step_id: `step-${index % 20}`, timestamp: TIMESTAMP }
-    yield { type: 'span', body: { ...place, ...fields } }
-  }
-}
+/** A span whose input and output have `SPAN_BYTES` together. */
+const spanOf = (index: number): BatchEvent => ({
+  type: 'span',
+  body: { span_id: randomUUID(), step_id: `step-${index % 20}`, input: VALUE, output: VALUE },
+})

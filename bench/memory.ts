@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import * as v from 'valibot'
 import type { Client } from './client.ts'
+import { type BatchEvent, makeLargeTrace, textOf } from './events.ts'
 import { Inspector } from './inspector.ts'
 import { peakMemory, resetPeak } from './process.ts'
 import type { Benchmark } from './report.ts'
-import { type BatchEvent, postEvents } from './sample-traces.ts'
 import { startServer } from './server.ts'
 import { newTenant } from './tenant.ts'
 
@@ -17,7 +16,6 @@ const ISOLATE_MB = 128
  */
 const OLD_SPACE_MB = 64
 const SAMPLE_EVERY_MS = 5
-const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 
 /** The memory of the Worker while it reads traces whose values add up to 30 MB. */
 export const memory: Benchmark = async ({ isQuick }) => {
@@ -69,7 +67,11 @@ async function measure(traceBytes: number, reads: number, oldSpaceMb?: number): 
     ['values of 1 MB, in R2', 1 * MB, 7],
     ['values of 7 KB, in their rows', 7000, 1000],
   ] as const) {
-    const id = await makeTrace(client, traceBytes / valueBytes, valueBytes, eventsABatch)
+    const stateOf = (index: number): BatchEvent => ({
+      type: 'observation',
+      body: { type: 'state', key: `key-${index}`, data: textOf(valueBytes) },
+    })
+    const id = await makeLargeTrace(client, `trace_${valueBytes}`, traceBytes / valueBytes, stateOf, eventsABatch)
     await inspector.collectGarbage(() => client.call('GET', '/healthz'))
     const before = await inspector.memory()
     await resetPeak(server.processId)
@@ -97,21 +99,3 @@ async function readSeveral(client: Client, id: string, reads: number): Promise<v
 /** Waits a little. Whether the promise is still not settled; its error, if it failed. */
 const isPending = (promise: Promise<void>): Promise<boolean> =>
   Promise.race([promise.then(() => false), sleep(SAMPLE_EVERY_MS, true)])
-
-const Created = v.object({ id: v.string() })
-
-/** Makes a trace of so many values and returns its id. */
-async function makeTrace(client: Client, values: number, valueBytes: number, eventsABatch: number): Promise<string> {
-  const trace_id = `trace_of_${valueBytes}`
-  const trace = { trace_id, name: 'large', timestamp: TIMESTAMP, status: 'completed', metadata: {} }
-  const created = await client.call('POST', '/api/v1/traces', trace)
-  await postEvents(client, states(trace_id, values, valueBytes), eventsABatch)
-  return v.parse(Created, JSON.parse(created.body)).id
-}
-
-function* states(trace_id: string, count: number, bytes: number): Generator<BatchEvent> {
-  const data = 'The quick brown fox jumps over the lazy dog. '.repeat(bytes / 45 + 1).slice(0, bytes - '""'.length)
-  for (let index = 0; index < count; index++) {
-    yield { type: 'observation', body: { trace_id, type: 'state', key: `key-${index}`, data, timestamp: TIMESTAMP } }
-  }
-}

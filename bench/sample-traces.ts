@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import type { Client } from './client.ts'
-
-/** One event of `POST /batch`. */
-export interface BatchEvent {
-  type: 'trace' | 'span' | 'observation' | 'feedback'
-  body: object
-}
+import type { BatchEvent } from './events.ts'
 
 /** When the newest sample trace began. */
 export const NEWEST = Date.parse('2026-11-20T10:00:00.000Z')
@@ -76,7 +71,6 @@ export const groupOf = (index: number): string => `session-${Math.floor(index / 
 
 const Prompt = v.object({ id: v.string(), versionId: v.string() })
 const Version = v.object({ id: v.string() })
-const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
 
 /** Makes the prompt that sample traces refer to. */
 export async function makePrompt(client: Client): Promise<PromptVersions> {
@@ -85,23 +79,4 @@ export async function makePrompt(client: Client): Promise<PromptVersions> {
   const second = { content: 'Answer the question briefly.', activate: false }
   const added = await client.call('POST', `/api/prompts/${prompt.id}/versions`, second)
   return { common: prompt.versionId, rare: v.parse(Version, JSON.parse(added.body)).id }
-}
-
-/** Posts events in batches; none of them may be refused. */
-export async function postEvents(client: Client, events: Iterable<BatchEvent>, eventsABatch = 1000): Promise<void> {
-  let batch: BatchEvent[] = []
-  const flush = async () => {
-    const { results } = v.parse(
-      Results,
-      JSON.parse((await client.call('POST', '/api/v1/batch', { events: batch })).body),
-    )
-    const refused = results.find(({ status }) => status >= 300)
-    if (refused) throw new Error(`An event was refused: ${JSON.stringify(refused)}`)
-    batch = []
-  }
-  for (const event of events) {
-    batch.push(event)
-    if (batch.length === eventsABatch) await flush()
-  }
-  if (batch.length > 0) await flush()
 }

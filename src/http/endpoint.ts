@@ -167,8 +167,10 @@ function withHeaders(response: Response, headers: Readonly<Record<string, string
 /** The router has parsed the whole URL already. */
 function queryOf({ url }: Request): URLSearchParams {
   const start = url.indexOf('?')
-  return new URLSearchParams(start === -1 ? '' : url.slice(start))
+  return start === -1 ? NO_PARAMETERS : new URLSearchParams(url.slice(start))
 }
+
+const NO_PARAMETERS = new URLSearchParams()
 
 /** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
 function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URLSearchParams) {

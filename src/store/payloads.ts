@@ -128,8 +128,8 @@ const previewOf = ({ text }: StoredValue): ShownValue => ({
 })
 
 function withStringsCut(text: string): ShownValue {
-  // Three bytes are the most that a unit takes: so short a text holds no string to cut.
-  if (text.length * 3 <= PREVIEW_BYTES) return whole(text)
+  // So short a text holds no string to cut.
+  if (utf8Length(text) <= PREVIEW_BYTES) return whole(text)
   const value = JSON.parse(text)
   const cut = cutStrings(value, PREVIEW_BYTES)
   return cut === value ? whole(text) : { text: JSON.stringify(cut), isWhole: false }

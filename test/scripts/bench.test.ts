@@ -11,7 +11,7 @@ interface Measurement {
   value?: number
   goal?: object
   missedBy?: number
-  more?: Record<string, number>
+  more?: Record<string, number | null>
 }
 
 const bench = (...flags: string[]) => promisify(execFile)(process.execPath, [BENCH, ...flags])
@@ -60,7 +60,8 @@ describe('npm run bench', () => {
       for (const { what, value, goal, missedBy, more = {} } of measurements) {
         const figures = [...(value === undefined ? [] : [value]), ...Object.values(more)]
         expect(figures, `${title}: ${what}`).not.toEqual([])
-        for (const figure of figures) expect(figure, `${title}: ${what}`).toBeGreaterThanOrEqual(0)
+        // null: blocks this short may take no processor time that counts, and only Linux tells of it at all.
+        for (const figure of figures) expect(figure ?? 0, `${title}: ${what}`).toBeGreaterThanOrEqual(0)
         expect(typeof missedBy, `${title}: ${what}`).toBe(goal ? 'number' : 'undefined')
       }
     }

@@ -1,0 +1,63 @@
+import * as v from 'valibot'
+import type { Client } from './client.ts'
+
+/** One event of `POST /batch`. */
+export interface BatchEvent {
+  type: 'trace' | 'span' | 'observation' | 'feedback'
+  body: object
+}
+
+const MAX_EVENTS = 1000
+
+const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
+
+/** Posts events in batches; none of them may be refused. */
+export async function postEvents(
+  client: Client,
+  events: Iterable<BatchEvent>,
+  eventsABatch: number = MAX_EVENTS,
+): Promise<void> {
+  const post = async (batch: BatchEvent[]) => {
+    const answer = await client.call('POST', '/api/v1/batch', { events: batch })
+    const { results } = v.parse(Results, JSON.parse(answer.body))
+    const refused = results.find(({ status }) => status >= 300)
+    if (refused) throw new Error(`An event was refused: ${JSON.stringify(refused)}`)
+  }
+  let batch: BatchEvent[] = []
+  for (const event of events) {
+    batch.push(event)
+    if (batch.length < eventsABatch) continue
+    await post(batch)
+    batch = []
+  }
+  if (batch.length > 0) await post(batch)
+}
+
+/** When all that is on a large trace happened. */
+const TIMESTAMP = '2026-11-20T10:00:00.000Z'
+
+const Created = v.object({ id: v.string() })
+
+/** Makes a trace with so many events on it, of which `eventOf` gives what they are besides its own. Returns the trace's id. */
+export async function makeLargeTrace(
+  client: Client,
+  trace_id: string,
+  count: number,
+  eventOf: (index: number) => BatchEvent,
+  eventsABatch: number = MAX_EVENTS,
+): Promise<string> {
+  const trace = { trace_id, name: 'large', timestamp: TIMESTAMP, status: 'completed', metadata: {} }
+  const created = await client.call('POST', '/api/v1/traces', trace)
+  const events = function* (): Generator<BatchEvent> {
+    for (let index = 0; index < count; index++) {
+      const { type, body } = eventOf(index)
+      yield { type, body: { trace_id, timestamp: TIMESTAMP, ...body } }
+    }
+  }
+  await postEvents(client, events(), eventsABatch)
+  return v.parse(Created, JSON.parse(created.body)).id
+}
+
+/** A text of so many characters. */
+export const textOf = (length: number): string =>
+  'The quick brown fox jumps over the lazy dog. '.repeat(length / 45 + 1).slice(0, length)

@@ -1,0 +1,93 @@
+import * as v from 'valibot'
+import type { Client } from './client.ts'
+import { APART_MS, groupOf, NEWEST, type PromptVersions } from './sample-traces.ts'
+
+/** A database of some size, behind two Workers, and what requests to it name. */
+export interface Place {
+  traces: number
+  client: Client
+  /** Its Worker tells what answers cost. */
+  measuredClient: Client
+  /** A trace in the middle. */
+  traceId: string
+  spanId: string
+  /** Where the page in the middle begins. */
+  cursor: string
+}
+
+const Page = v.object({ traces: v.tuple([v.object({ id: v.string() })]), nextCursor: v.string() })
+const Detail = v.object({ spans: v.array(v.object({ id: v.string() })) })
+
+/** Looks up what requests name in a database of so many sample traces. */
+export async function findPlace(client: Client, measuredClient: Client, traces: number): Promise<Place> {
+  const middle = list(`to=${timeOf(traces / 2)}&limit=1`)
+  const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
+  const [{ id: traceId }] = page.traces
+  const { spans } = v.parse(Detail, JSON.parse((await client.call('GET', `/api/traces/${traceId}`)).body))
+  // Its isolate knows the key and the project from here on.
+  await measuredClient.call('GET', middle)
+  return { traces, client, measuredClient, traceId, spanId: spans.at(-1)?.id ?? '', cursor: page.nextCursor }
+}
+
+const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
+const search = (query: string) => `/api/v1/traces/search?${query}`
+/** When the trace began that so many are newer than. */
+const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
+
+export interface Read {
+  what: string
+  /** Whether an index leads to all that it answers, and to nothing else. */
+  isIndexed: boolean
+  /** The share of all traces to which an index narrows it; all where absent. */
+  among?: number
+  path: (place: Place) => string
+}
+
+/** The requests that are compared. */
+export function readsOf({ common, rare }: PromptVersions): Read[] {
+  const indexed = (what: string, path: Read['path']) => ({ what, isIndexed: true, path })
+  const scanning = (what: string, path: Read['path']) => ({ what, isIndexed: false, path })
+  const few = groupOf(7)
+  return [
+    indexed('list: the first page', () => list('')),
+    indexed('list: a page in the middle', ({ cursor }) => list(`cursor=${cursor}`)),
+    indexed('list: from, to', ({ traces }) => list(`from=${timeOf(traces / 2 + 25)}&to=${timeOf(traces / 2)}`)),
+    indexed('list: metadata of a conversation', () => list(`metadata.group_id=${few}`)),
+    indexed('list: metadata of all', () => list('metadata.environment=production')),
+    indexed('list: metadata of a conversation and of all', () =>
+      list(`metadata.environment=production&metadata.group_id=${few}`),
+    ),
+    scanning('list: metadata of a quarter and of all', () =>
+      list('metadata.environment=production&metadata.customer.tier=gold'),
+    ),
+    scanning('list: status of most', () => list('status=completed')),
+    scanning('list: status of 1 in 50', () => list('status=running')),
+    indexed('list: name of most', () => list('name=support-answer')),
+    scanning('list: name of 3 in 1,000', () => list('name=refund')),
+    indexed('list: name of none', () => list('name=none')),
+    scanning('list: stepId of all', () => list('stepId=answer')),
+    scanning('list: stepId of 3 in 1,000', () => list('stepId=escalate')),
+    scanning('list: promptVersionId of most', () => list(`promptVersionId=${common}`)),
+    scanning('list: promptVersionId of 3 in 1,000', () => list(`promptVersionId=${rare}`)),
+    scanning('list: hasFeedback of 1 in 10', () => list('hasFeedback=true')),
+    scanning('list: rating of 1 in 20', () => list('rating=negative')),
+    scanning('list: status, rating and metadata of a quarter', () =>
+      list('status=completed&rating=negative&metadata.customer.tier=gold'),
+    ),
+    indexed('search: a conversation', () => search(`group_id=${few}`)),
+    indexed('search: metadata of all', () => search('environment=production')),
+    indexed('search: a conversation and metadata of all', () => search(`environment=production&group_id=${few}`)),
+    scanning('search: metadata of a quarter and of all', () => search('environment=production&customer.tier=gold')),
+    indexed('search: name of most', () => search('name=support-answer')),
+    scanning('search: name of 3 in 1,000', () => search('name=refund')),
+    indexed('search: name of none', () => search('name=none')),
+    indexed('search: status of 1 in 50', () => search('status=running')),
+    {
+      ...scanning('search: name and status of 3 in 50,000', () => search('name=refund&status=running')),
+      among: 1 / 50,
+    },
+    scanning('search: name of none and metadata of all', () => search('name=none&environment=production')),
+    indexed('detail: a trace', ({ traceId }) => `/api/traces/${traceId}`),
+    indexed('detail: a span', ({ spanId }) => `/api/spans/${spanId}`),
+  ]
+}
