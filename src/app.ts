@@ -123,6 +123,7 @@ const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy,
 const ALLOWED_HEADERS = 'authorization, content-type, if-none-match, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
+  // Answered as its GET; `answer` leaves the body out.
   const isHead = request.method === 'HEAD'
   const response = await router.fetch(isHead ? new Request(request, { method: 'GET' }) : request, runtime)
   if (response) return response

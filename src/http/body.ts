@@ -3,8 +3,8 @@ import { MAX_BODY_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
- * Reads a request's body, a JSON object, undefined where it is empty. One that does not say how long it is is never held
- * beyond `maxBytes`.
+ * Reads a request's body, a JSON object, undefined where it is empty; of one without a `content-length`, never more than
+ * `maxBytes`.
  * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
  */
 export async function readJson(
