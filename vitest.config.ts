@@ -25,6 +25,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/scripts/**'],
           setupFiles: ['test/support/migrate.ts'],
+          // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
+          maxWorkers: 2,
         },
       },
       {
