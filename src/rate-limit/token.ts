@@ -27,8 +27,7 @@ export async function takeToken(env: Env, caller: Caller, requestId: string): Pr
 }
 
 async function askFor(env: Env, keyId: string, limit: number, requestId: string): Promise<Verdict | undefined> {
-  const tokens = tokensByKey.get(keyId) ?? new Tokens()
-  tokensByKey.set(keyId, tokens)
+  const tokens = tokensOf(keyId)
   const ask = (request: Ask) => {
     const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(keyId))
     return within(LIMITER_PATIENCE_MS, async () => limiter.take(request))
@@ -40,4 +39,12 @@ async function askFor(env: Env, keyId: string, limit: number, requestId: string)
     logFault('limiter_unreachable', { requestId }, error)
     return undefined
   }
+}
+
+function tokensOf(keyId: string): Tokens {
+  const known = tokensByKey.get(keyId)
+  if (known) return known
+  const tokens = new Tokens()
+  tokensByKey.set(keyId, tokens)
+  return tokens
 }
