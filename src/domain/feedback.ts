@@ -3,6 +3,9 @@ export const RATINGS = ['positive', 'negative'] as const
 /** A word, or a number from 0 to 1. */
 export type Rating = (typeof RATINGS)[number] | number
 
+/** Where feedback comes from: the ingestion interface, or a reviewer's comment. */
+export const FEEDBACK_SOURCES = ['api', 'review'] as const
+
 /** Who gave feedback, as the client named them. */
 export interface Labeller {
   name?: string | undefined

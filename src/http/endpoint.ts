@@ -5,6 +5,7 @@ import type { SearchableField } from '../domain/metadata.ts'
 import type { Env, Job } from '../env.ts'
 import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
+import type { Act } from '../store/audit.ts'
 import { Patience } from '../store/patience.ts'
 import { type Organization, openRegistry, openStore, type Registry, type Store } from '../store/store.ts'
 import { readJson } from './body.ts'
@@ -64,8 +65,8 @@ export type Context<C extends Contract> = {
 } & (C['scope'] extends 'public'
   ? unknown
   : C['scope'] extends 'admin'
-    ? { openStore: (organization: Organization) => Store }
-    : { caller: Caller; store: Store })
+    ? { openStore: (organization: Organization) => Store; act: Act }
+    : { caller: Caller; store: Store; act: Act })
 
 /** A contract with its handler, as the router, the document and the suites take it. */
 export interface Endpoint {
@@ -140,18 +141,20 @@ async function serve<C extends Contract>(
 
 /** Lets a request in, with what its handler may work on. 401, 403 for a key without the scope, 404 without ADMIN_TOKEN. */
 async function admit({ scope }: Contract, request: Request, runtime: Runtime, patience: Patience, now: number) {
-  const { env } = runtime
+  const { env, requestId } = runtime
   if (scope === 'public') return {}
   if (scope === 'admin') {
     await checkAdmin(request, env)
-    return { openStore: (organization: Organization) => openStore(env, organization, patience) }
+    const act: Act = { keyId: null, userId: null, requestId, at: now }
+    return { openStore: (organization: Organization) => openStore(env, organization, patience), act }
   }
   const caller = await authenticate(request, runtime, patience, now)
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)
   }
-  return { caller, store: openStore(env, caller.organization, patience) }
+  const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
+  return { caller, store: openStore(env, caller.organization, patience), act }
 }
 
 /** Sends a hint after the response. A queue that refuses, or none, is no fault: cron does what lies too long. */

@@ -94,7 +94,7 @@ const upsertFeedback = (
     .insert(feedback)
     .select(
       sql`select item.value ->> 1, ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5,
-          item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}
+          item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}, 'api'
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and not ${isTaken(store)}`,
     )

@@ -1,8 +1,9 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { Labeller, Rating } from '../domain/feedback.ts'
+import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../domain/feedback.ts'
 import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { DECISIONS, REVIEW_OUTCOMES } from '../domain/review-state.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { TEXT_KINDS } from '../domain/versioned-text.ts'
@@ -32,10 +33,15 @@ export const projects = sqliteTable(
     slug: text('slug').notNull(),
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
+    /** Traces older than this are deleted; null: none ever. */
+    retentionDays: integer('retention_days'),
+    /** Whether a trace with a reviewed span, which is ground truth, outlives `retentionDays`. */
+    retainReviewed: integer('retain_reviewed', { mode: 'boolean' }).notNull().default(true),
   },
   table => [
     uniqueIndex('projects_by_slug').on(table.organizationKey, table.slug),
     index('projects_by_organization').on(table.organizationKey),
+    index('projects_with_retention').on(table.key).where(isNotNull(table.retentionDays)),
   ],
 )
 
@@ -113,6 +119,10 @@ export const traces = sqliteTable(
     deletedAt: integer('deleted_at'),
     /** When cron sends the purge of a deleted trace again, if no job works on it before; null while it lives. */
     purgeDueAt: integer('purge_due_at'),
+    /** False once every span with an output has a review: such traces are no longer looked through for what to review. */
+    needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
+    /** Whether some feedback on it is negative. */
+    isNegative: integer('is_negative', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
@@ -123,11 +133,19 @@ export const traces = sqliteTable(
       .on(table.projectKey, table.status, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.status} = 'running'`),
     index('traces_to_purge').on(table.purgeDueAt).where(isNotNull(table.purgeDueAt)),
+    index('traces_to_review')
+      .on(table.projectKey, table.timestamp, table.id)
+      .where(sql`${table.deletedAt} is null and ${table.needsReview} = 1`),
+    index('traces_negative')
+      .on(table.projectKey, table.timestamp, table.id)
+      .where(sql`${table.deletedAt} is null and ${table.isNegative} = 1`),
   ],
 )
 
-/** What a query must say to be served from `traces_running`, to the letter. */
+/** What a query must say to be served from the partial indexes `traces_running`, `_to_review` and `_negative`, to the letter. */
 export const isRunning = sql`${traces.status} = 'running'`
+export const isToReview = sql`${traces.needsReview} = 1`
+export const isNegative = sql`${traces.isNegative} = 1`
 
 /** One row per searchable metadata leaf of a trace: a seek per filter, newest first for free. */
 export const traceFields = sqliteTable(
@@ -158,7 +176,7 @@ export const spans = sqliteTable(
     timestamp: integer('timestamp').notNull(),
     promptVersionId: text('prompt_version_id'),
     metadata: text('metadata', { mode: 'json' }).$type<JsonObject>(),
-    /** Whether an output arrived: such spans are what there is to review. */
+    /** Whether an output other than null arrived: such spans are what there is to review. */
     hasOutput: integer('has_output', { mode: 'boolean' }).notNull().default(false),
     status: text('status', { enum: SPAN_STATUSES }),
     durationMs: integer('duration_ms'),
@@ -169,10 +187,20 @@ export const spans = sqliteTable(
     outputRef: text('output_ref'),
     /** Changes with `output`: what a reviewer's `If-Match` compares. */
     outputRevision: text('output_revision'),
+    /** Whether null arrived as an output, too: then only the fold can tell whether the span has one. */
+    hasNullOutput: integer('has_null_output', { mode: 'boolean' }).notNull().default(false),
+    /** How many decisions `reviews` has of it; the last one counts. */
+    reviewNumber: integer('review_number').notNull().default(0),
+    /** What the last decision left it as; null: unreviewed. */
+    reviewState: text('review_state', { enum: REVIEW_OUTCOMES }),
+    /** Who holds it for review (a user's id, or a key's that acts for none), and until when. */
+    claimedBy: text('claimed_by'),
+    claimedUntil: integer('claimed_until'),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),
     index('spans_by_trace').on(table.traceKey).where(sql`${table.isRoot} = 0`),
+    index('spans_reviewed').on(table.traceKey, table.reviewState).where(isNotNull(table.reviewState)),
   ],
 )
 
@@ -216,8 +244,75 @@ export const feedback = sqliteTable(
     receivedAt: integer('received_at').notNull(),
     /** Names the write that created it, so that this write, tried twice, still knows it did. */
     createdBy: text('created_by').notNull(),
+    /** A pipeline's, or a reviewer's comment. */
+    source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),
   },
   table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
+)
+
+/** Every decision ever made on a span, numbered from 1. The approved value lies here alone; the span's `reviewNumber` says where. */
+export const reviews = sqliteTable(
+  'reviews',
+  {
+    traceKey: integer('trace_key').notNull(),
+    spanId: text('span_id').notNull(),
+    number: integer('number').notNull(),
+    id: text('id').notNull(),
+    projectKey: integer('project_key').notNull(),
+    decision: text('decision', { enum: DECISIONS }).notNull(),
+    /** What it left the span as; null: unreviewed. */
+    state: text('state', { enum: REVIEW_OUTCOMES }),
+    /** The reviewer: a user's id, or a key's that acts for none. */
+    userId: text('user_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** What the output was: the name of the one that was judged, and a hash of its value. */
+    outputRevision: text('output_revision').notNull(),
+    outputHash: text('output_hash').notNull(),
+    /** The approved output, held as an observation's `data` is; null where the decision left none. */
+    approved: text('approved'),
+    approvedRef: text('approved_ref'),
+    comment: text('comment'),
+    errorType: text('error_type'),
+  },
+  table => [
+    primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),
+    index('reviews_by_time').on(table.projectKey, table.createdAt),
+  ],
+)
+
+/** What a disagreement between AI and human may come from. */
+export const errorTypes = sqliteTable('error_types', {
+  errorType: text('error_type').primaryKey(),
+  /** UUIDv5 of `countersign:error-type:<error_type>` in the URL namespace. */
+  id: text('id').notNull(),
+  name: text('name').notNull(),
+  category: text('category').notNull(),
+  /** When it is the cause. */
+  rule: text('rule').notNull(),
+})
+
+/** Who did what: one row for each write of managers and reviewers. */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    organizationKey: integer('organization_key').notNull(),
+    createdAt: integer('created_at').notNull(),
+    id: text('id').notNull(),
+    /** Null: it concerns the organization as a whole. */
+    projectKey: integer('project_key'),
+    /** The key that called; null: the ADMIN_TOKEN. */
+    keyId: text('key_id'),
+    /** The user that the key acts for. */
+    userId: text('user_id'),
+    /** `<resource>.<verb>`. */
+    action: text('action').notNull(),
+    targetId: text('target_id').notNull(),
+    /** The ids of what was in force before and after: of versions, reviews, keys. */
+    beforeId: text('before_id'),
+    afterId: text('after_id'),
+    requestId: text('request_id').notNull(),
+  },
+  table => [primaryKey({ columns: [table.organizationKey, table.createdAt, table.id] })],
 )
 
 /** Prompts and knowledge docs: to the database the same thing, a name in a project whose text has versions. */

@@ -106,7 +106,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           item.value ->> 7,
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14
+          item.value ->> 14, 0, 0, null, null, null
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}

@@ -113,7 +113,7 @@ export async function addTraces(
       .select(
         sql`select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2,
             item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8,
-            item.value ->> 9, ${revision}, item.value ->> 10, item.value ->> 10, null, null
+            item.value ->> 9, ${revision}, item.value ->> 10, item.value ->> 10, null, null, 1, 0
           from json_each(${json}) as item where true`,
       )
       .onConflictDoUpdate({
@@ -162,7 +162,7 @@ const rowOf = ({ key, draft, state }: NewTrace & { key: number }) => [
 /** The root spans of traces, in the order of the columns: what is not known yet is null. */
 const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
   select ${traces.rootSpanId}, ${traces.key}, 1, null, ${traces.name}, ${traces.timestamp}, null, null, 0,
-    null, null, null, null, null, null, null
+    null, null, null, null, null, null, null, 0, 0, null, null, null
   from ${traces} where ${ofTraces}`
 
 /** A trace's new state, computed from what was read. */

@@ -18,7 +18,7 @@ async function costOf(org: Org, method: 'get' | 'post' | 'delete', path: string,
 const large = 'x'.repeat(20_000)
 
 describe('the cost of', () => {
-  it('a trace is 6 rows and one per searchable field, in one round trip', async ({ expect }) => {
+  it('a trace is 7 rows and one per searchable field, in one round trip', async ({ expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace())
     for (const [metadata, fields] of [
@@ -28,7 +28,7 @@ describe('the cost of', () => {
       expect(await costOf(org, 'post', '/api/v1/traces', aTrace({ metadata }))).toEqual({
         ...NOTHING,
         d1RoundTrips: 1,
-        rowsWritten: 6 + fields,
+        rowsWritten: 7 + fields,
       })
     }
   })
@@ -141,7 +141,7 @@ describe('the cost of', () => {
       const results = await resultsOf(org, events, bindings)
       expect(results.filter(({ status }) => status >= 300)).toEqual([])
       // A trace with its two fields; its span; the span's updatedAt; two observations and a mark; feedback and its updatedAt.
-      const each = 6 + 2 + 2 + 1 + 3 + 3
+      const each = 7 + 2 + 2 + 1 + 3 + 3
       // The labeller is made a user once: a row and its index.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
     },
@@ -158,7 +158,7 @@ describe('the cost of', () => {
       [...traces, ...completed].map(trace => event('trace', trace)),
       bindings,
     )
-    expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: 100 * (5 + 3) })
+    expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: 100 * (6 + 3) })
   })
 
   it('a batch of as many large observations as can be is one object, and their detail one read of it', async ({

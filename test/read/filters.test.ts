@@ -307,7 +307,7 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
     }))
     matching = PLACES.map(place => ids[place - 1] ?? '')
     await env.DB.prepare(
-      `insert into feedback select id || '-', key, null, id, '"positive"', null, null, null, 0, 0, ''
+      `insert into feedback select id || '-', key, null, id, '"positive"', null, null, null, 0, 0, '', 'api'
        from traces where id in (select value from json_each(?)) and deleted_at is null`,
     )
       .bind(JSON.stringify(matching))

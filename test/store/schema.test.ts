@@ -16,8 +16,10 @@ describe('the schema', () => {
       "select name, sql from sqlite_master where type = 'table' and sql like '%PRIMARY KEY(%'",
     ).all<{ name: string; sql: string }>()
     expect(results.map(({ name }) => name).sort()).toEqual([
+      'audit_log',
       'feedback',
       'observations',
+      'reviews',
       'spans',
       'text_activations',
       'trace_fields',
