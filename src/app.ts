@@ -24,6 +24,7 @@ import { getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
 import { getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
+import { listReviews, postReviews, putReview } from './review/reviews.ts'
 import { requireDatabase } from './store/store.ts'
 
 const describeApi = endpoint({
@@ -70,6 +71,9 @@ export const endpoints: readonly Endpoint[] = [
   getTrace,
   getSpan,
   deleteTrace,
+  putReview,
+  postReviews,
+  listReviews,
   listPrompts,
   getPrompt,
   createPrompt,
@@ -120,7 +124,7 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
 }
 
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag'
-const ALLOWED_HEADERS = 'authorization, content-type, if-none-match, x-api-key, x-org-slug, x-project-slug'
+const ALLOWED_HEADERS = 'authorization, content-type, if-match, if-none-match, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
   // Answered as its GET; `answer` leaves the body out.

@@ -24,6 +24,7 @@ const DOC_ID = 'c9d0e1f2-3a4b-4c5d-8e6f-7a8b9c0d1e91'
 const DOC_VERSION_ID = 'd0e1f2a3-4b5c-4d6e-9f7a-8b9c0d1e2fa1'
 const KEY_ID = 'e1f2a3b4-5c6d-4e7f-8a8b-9c0d1e2f3ab1'
 const USER_ID = 'f2a3b4c5-6d7e-5f8a-9b9c-0d1e2f3a4bc1'
+const REVIEW_ID = '14b5c6d7-8f9a-4bac-9d1e-2f3a4b5c6de1'
 const ORGANIZATION_ID = '03a4b5c6-7e8f-4a9b-8c0d-1e2f3a4b5cd1'
 const STARTED = '2026-11-21T09:30:00.000Z'
 const ANSWERED = '2026-11-21T09:30:01.040Z'
@@ -95,7 +96,7 @@ const rootSpan = {
   state: { retrieved_chunks: [{ doc: 'warranty', text: 'Every device has a warranty of 24 months.' }] },
   promptVersionId: null,
   metadata: {},
-  review: { state: 'unreviewed', by: null, at: null, stale: false },
+  review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null },
   etag: `"${OBSERVATION_ID}"`,
   truncated: [],
   createdAt: STARTED,
@@ -111,6 +112,28 @@ const span = {
   state: {},
   promptVersionId: PROMPT_VERSION_ID,
   etag: '"9f2c41d07ab3"',
+}
+
+const review = {
+  decision: 'correct',
+  approvedOutput: CORRECTION,
+  comment: 'The warranty doc says 24 months.',
+  errorType: 'context_misinterpretation',
+}
+
+const reviewedSpan = {
+  ...span,
+  approvedOutput: CORRECTION,
+  review: {
+    state: 'corrected',
+    by: USER_ID,
+    at: JUDGED,
+    stale: false,
+    comment: review.comment,
+    errorType: review.errorType,
+  },
+  etag: '"9f2c41d07ab3.1"',
+  trace: { id: TRACE_UUID, traceId: TRACE_ID, name: 'support-answer' },
 }
 
 const prompt = {
@@ -231,6 +254,28 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
           createdAt: JUDGED,
         },
       ],
+    },
+  },
+  'PUT /api/spans/{spanId}/review': { body: review, response: reviewedSpan },
+  'POST /api/reviews': {
+    body: { reviews: [{ spanId: SPAN_ID, ...review }] },
+    response: { results: [{ status: 200, body: reviewedSpan }] },
+  },
+  'GET /api/spans/{spanId}/reviews': {
+    response: {
+      reviews: [
+        {
+          id: REVIEW_ID,
+          decision: 'correct',
+          by: USER_ID,
+          at: JUDGED,
+          before: null,
+          after: CORRECTION,
+          comment: review.comment,
+          errorType: review.errorType,
+        },
+      ],
+      nextCursor: null,
     },
   },
   'DELETE /api/traces/{traceId}': { response: { id: TRACE_UUID } },

@@ -10,6 +10,8 @@ export const escaped = (bytes: number): number => 6 * bytes
 export const MAX_BATCH_EVENTS = 1000
 /** Parts of the millisecond in which a batch arrives, one an event at least: their order is the order of arrival. */
 export const ARRIVALS_A_MILLISECOND = 1024
+/** Reviews of one call. */
+export const MAX_REVIEWS = 200
 /** A batch's body, which an isolate holds several times over: as bytes, text, values and rows. */
 export const MAX_BATCH_BYTES = 8 * 1024 * 1024
 /** A body that has no larger limit of its own. */
@@ -35,6 +37,8 @@ export const MAX_PARALLEL_CALLS = 6
 export const MAX_DETAIL_BYTES = 32 * 1024 * 1024
 /** Values that one answer fetches from R2, six at a time. */
 export const MAX_DETAIL_OBJECTS = 1000
+/** Approved outputs of one answer that are given in full, of those that lie in their rows. */
+export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
 /** Comments and corrections of one trace that are given in full. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
 /** Rows on their way to `json_each`, as one JSON array: D1 takes a bound string of 2,000,000 bytes, and locally more. */

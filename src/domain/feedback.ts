@@ -5,6 +5,7 @@ export type Rating = (typeof RATINGS)[number] | number
 
 /** Where feedback comes from: the ingestion interface, or a reviewer's comment. */
 export const FEEDBACK_SOURCES = ['api', 'review'] as const
+export type FeedbackSource = (typeof FEEDBACK_SOURCES)[number]
 
 /** Who gave feedback, as the client named them. */
 export interface Labeller {

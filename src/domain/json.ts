@@ -45,6 +45,14 @@ export function jsonPieces(value: unknown): string[] {
   }
 }
 
+/** A value's JSON with the fields of each object in order: equal for values that are equal as JSON, and for no others. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  const fields = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
+  return `{${fields.map(([field, item]) => `${JSON.stringify(field)}:${canonicalJson(item)}`).join()}}`
+}
+
 /** The value with its strings cut to `maxBytes` of UTF-8; the value itself where none is longer. */
 export function cutStrings(value: Json, maxBytes: number): Json {
   if (typeof value === 'string') return utf8Length(value) > maxBytes ? cutText(value, maxBytes) : value

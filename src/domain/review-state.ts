@@ -1,3 +1,6 @@
+import { sha256Hex } from './hash.ts'
+import { canonicalJson } from './json.ts'
+
 /** What a reviewer can decide about a span's output. */
 export const DECISIONS = ['accept', 'correct', 'reset'] as const
 export type Decision = (typeof DECISIONS)[number]
@@ -15,15 +18,17 @@ export type TraceReviewState = (typeof TRACE_REVIEW_STATES)[number]
 
 /**
  * A trace's review state: none of its spans is reviewed; all that have an output are, unchanged or at least one of them
- * changed; or some are.
+ * changed; or some are. `needsReview`: whether a span with an output may be unreviewed.
  */
-export function traceReviewState(spans: {
-  reviewed: number
-  corrected: number
-  /** Whether a span with an output has no review. */
-  isPartial: boolean
+export function traceReviewState(trace: {
+  reviewedCount: number
+  correctedCount: number
+  needsReview: boolean
 }): TraceReviewState {
-  if (spans.reviewed === 0) return 'unreviewed'
-  if (spans.isPartial) return 'mixed'
-  return spans.corrected > 0 ? 'corrected' : 'accepted'
+  if (trace.reviewedCount === 0) return 'unreviewed'
+  if (trace.needsReview) return 'mixed'
+  return trace.correctedCount > 0 ? 'corrected' : 'accepted'
 }
+
+/** A hash of an output's JSON that is the same for equal values: key order and white space make no difference. */
+export const hashOutput = (json: string): Promise<string> => sha256Hex(canonicalJson(JSON.parse(json)))

@@ -2,6 +2,8 @@ import * as v from 'valibot'
 import { isUuid } from '../domain/ids.ts'
 import { findJsonFault, isJsonObject, type Json, type JsonObject, type JsonText } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
+import { MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES } from '../limits.ts'
+import { tooLarge } from './errors.ts'
 
 /*
  * The shapes that wire schemas of both families are built from. Their messages finish the sentence that the field's path
@@ -95,6 +97,20 @@ export const JsonValue = v.pipe(
   v.custom<Json>(() => true),
   whole<Json>(),
 )
+
+/** A value to be stored, as its JSON. Too large is a 413, and goes before what is wrong with the fields beside it. */
+export const jsonPayload = (tooLargeMessage: string) =>
+  v.pipe(
+    JsonValue,
+    v.metadata({
+      description: `Any JSON value of at most ${MAX_OBSERVATION_BYTES} bytes, nested at most ${MAX_JSON_DEPTH} deep`,
+    }),
+    v.transform(value => {
+      const json = JSON.stringify(value)
+      if (utf8Length(json) > MAX_OBSERVATION_BYTES) throw tooLarge(tooLargeMessage)
+      return json
+    }),
+  )
 
 /** A JSON object of any fields. */
 export const JsonObjectValue = v.pipe(

@@ -36,6 +36,10 @@ export interface Contract {
   readonly maxBytes?: number
   /** Whether the answer carries an `ETag`, and a client that has it already is told so with 304. */
   readonly hasEtag?: boolean
+  /** Whether the answer carries an `ETag` of its own, which the handler gives: what a later `If-Match` names. */
+  readonly hasOwnEtag?: boolean
+  /** Whether `If-Match` guards against what has changed since. */
+  readonly hasIfMatch?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
@@ -43,9 +47,9 @@ export interface Contract {
 
 type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : undefined
 
-/** A status and the body that its schema allows. */
+/** A status and the body that its schema allows; `etag`, with its quotes, where the contract says that there is one. */
 export type Reply<C extends Contract> = {
-  [S in keyof C['responses'] & number]: { status: S; body: v.InferOutput<C['responses'][S]> }
+  [S in keyof C['responses'] & number]: { status: S; body: v.InferOutput<C['responses'][S]>; etag?: string }
 }[keyof C['responses'] & number]
 
 /** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */
@@ -133,7 +137,7 @@ async function serve<C extends Contract>(
     // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
     const reply = await handler(context as Context<C>)
     if (contract.hasEtag) return await taggedResponse(request, reply.status, reply.body, headers)
-    return jsonResponse(reply.status, reply.body, headers)
+    return jsonResponse(reply.status, reply.body, { ...headers, ...(reply.etag && { etag: reply.etag }) })
   } catch (error) {
     return withHeaders(errorResponse(error, requestId), headers)
   }

@@ -23,6 +23,7 @@ export const ERRORS = {
   404: { code: 'not_found', message: 'Not found' },
   405: { code: 'method_not_allowed', message: 'Method not allowed' },
   409: { code: 'conflict', message: 'It exists already' },
+  412: { code: 'precondition_failed', message: 'It has changed since; read it again' },
   413: { code: 'too_large', message: 'Request body too large' },
   415: {
     code: 'unsupported_media_type',
@@ -77,13 +78,16 @@ export const badRequest = (message: string, path = '') => invalidRequest([{ path
 
 /** 400 with the fields at fault, the first of them where they are many; the first one makes the message. */
 export function invalidRequest(faults: readonly ErrorDetail[]): ApiError {
-  const details = faults
-    .slice(0, MAX_ERROR_DETAILS)
-    .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
+  const details = shortened(faults)
   const [first] = details
   const message = first ? [first.path, first.message].filter(Boolean).join(': ') : 'Invalid request'
   return new ApiError(400, message, { details })
 }
+
+const shortened = (faults: readonly ErrorDetail[]): ErrorDetail[] =>
+  faults
+    .slice(0, MAX_ERROR_DETAILS)
+    .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
 
 export const notAuthenticated = () => new ApiError(401)
 /** 403; `reason` says which right is missing, where that is the caller's own business. */
@@ -95,6 +99,11 @@ export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, message, { details: [{ path, message }] })
+/** 422 with each field at fault, the first of them where they are many. */
+export const unprocessableFields = (message: string, faults: readonly ErrorDetail[]) =>
+  new ApiError(422, message, { details: shortened(faults) })
+/** 412: `If-Match` names what is no longer there. */
+export const changedSince = () => new ApiError(412)
 export const tooLarge = (message?: string) => new ApiError(413, message)
 export const unsupportedMediaType = () => new ApiError(415)
 

@@ -69,6 +69,7 @@ function operation(contract: Contract, example: Example | undefined): JsonSchema
 function tagOf(contract: Contract): string {
   if (isIngestion(contract)) return 'Ingestion'
   if (contract.scope === 'public') return 'Operation'
+  if (contract.scope === 'review') return 'Reviewing'
   return contract.scope === 'manage' || contract.scope === 'admin' ? 'Management' : 'Reading'
 }
 
@@ -134,12 +135,15 @@ function headerParameters(contract: Contract): JsonSchema[] {
     ...(contract.hasEtag
       ? [header('if-none-match', 'The ETag that the client has: unchanged, the answer is 304')]
       : []),
+    ...(contract.hasIfMatch
+      ? [header('if-match', 'The etag that the client has read: changed since, the answer is 412')]
+      : []),
   ]
 }
 
 function successes(contract: Contract, example: Example | undefined): JsonSchema {
   const headers = {
-    ...(contract.hasEtag && { ETag: ETAG }),
+    ...((contract.hasEtag || contract.hasOwnEtag) && { ETag: ETAG }),
     ...(isIngestion(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
   }
   const responses: JsonSchema = {}
@@ -155,12 +159,12 @@ const ANSWERS: Readonly<Record<number, string>> = {
   200: 'Success',
   201: 'Created',
   202: 'Accepted',
-  207: 'Each event has a result of its own',
+  207: 'Each part has a result of its own',
 }
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
 
-const ETAG = textHeader('Changes with the list', '"2f0a9c41d7ab3e58"')
+const ETAG = textHeader('Changes with what is read', '"2f0a9c41d7ab3e58"')
 const RATE_LIMIT = textHeader('Requests left, and the seconds until more are', '"default";r=5999;t=60')
 const RATE_LIMIT_POLICY = textHeader('Requests in any 60 seconds', '"default";q=6000;w=60')
 const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
@@ -174,6 +178,7 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
     401: !isOpen,
     403: !isOpen && scope !== 'admin',
     404: scope === 'admin' || isIngestion(contract) || contract.params !== undefined,
+    412: contract.hasIfMatch === true,
     413: body !== undefined,
     415: body !== undefined,
     429: isIngestion(contract),

@@ -2,7 +2,8 @@ import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { shownAs } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { ApiError, errorBody, errorWithin, notFound } from '../http/errors.ts'
+import { notFound } from '../http/errors.ts'
+import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import { ARRIVALS_A_MILLISECOND, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
 import { saveFeedback } from '../store/feedback.ts'
@@ -32,11 +33,6 @@ const Events = v.pipe(
   v.maxLength(MAX_BATCH_EVENTS, `must have at most ${MAX_BATCH_EVENTS} events`),
 )
 
-const Result = v.object({
-  status: v.pipe(v.number(), v.metadata({ description: 'The status that the single call would have given' })),
-  body: v.looseObject({}),
-})
-
 export const postBatch = endpoint({
   method: 'POST',
   path: '/api/v1/batch',
@@ -44,7 +40,7 @@ export const postBatch = endpoint({
   scope: 'ingest',
   body: v.object({ events: Events }),
   maxBytes: MAX_BATCH_BYTES,
-  responses: { 207: v.object({ results: v.array(Result) }) },
+  responses: { 207: v.object({ results: v.array(BatchResult) }) },
 }).handle(async ({ body, caller, store, headers, now, requestId }) => {
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)
@@ -62,39 +58,6 @@ interface Scope {
   store: Store
   project: Project
   now: number
-}
-
-/** The results of a batch, by the places of their events. */
-class Results {
-  readonly #results = new Map<number, v.InferOutput<typeof Result>>()
-  readonly #requestId: string
-
-  constructor(requestId: string) {
-    this.#requestId = requestId
-  }
-
-  /** The value made for an event; none where making it throws an error of the event's own, which is its result then, at `place`. */
-  take<Value>(index: number, place: string, make: () => Value): Value[] {
-    try {
-      return [make()]
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      const body = errorBody(errorWithin(place, error), this.#requestId)
-      this.#results.set(index, { status: error.status, body })
-      return []
-    }
-  }
-
-  /** Notes what an event came to: its reply, or the error that the single call would have answered. */
-  settle(index: number, reply: () => { status: number; body: object }): void {
-    for (const { status, body } of this.take(index, `events.${index}.body`, reply)) {
-      this.#results.set(index, { status, body: { ...body } })
-    }
-  }
-
-  inOrder() {
-    return [...this.#results].sort(([left], [right]) => left - right).map(([, result]) => result)
-  }
 }
 
 /** Records the calls on traces. Returns the events that hang on a trace; those that came before theirs was made are answered. */
@@ -115,7 +78,7 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
   const madeAt = new Map<string, number>()
   for (const { index, draft, call } of calls) {
     const outcome = recorded.get(draft.id)
-    results.settle(index, () => traceReply(draft, call, outcome))
+    results.settle(index, bodyOf(index), () => traceReply(draft, call, outcome))
     if (outcome?.isNew && !madeAt.has(draft.traceId)) madeAt.set(draft.traceId, index)
   }
   return events
@@ -123,13 +86,16 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
     .filter(({ index, body }) => {
       const isTooEarly = index < (madeAt.get(body.trace_id) ?? 0)
       if (isTooEarly) {
-        results.settle(index, () => {
+        results.settle(index, bodyOf(index), () => {
           throw notFound(TRACE_NOT_FOUND)
         })
       }
       return !isTooEarly
     })
 }
+
+/** Where an event's own errors lie. */
+const bodyOf = (index: number): string => `events.${index}.body`
 
 /** The events of a batch arrive in its order: they share a millisecond, of which each has its own part. */
 const arrivalOf = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
@@ -162,12 +128,13 @@ async function storeDependents(
   for (const round of spanRounds) {
     const outcomes = await saveSpans(store, project, draftsOf(round), placement)
     for (const [place, { indexes, draft }] of round.entries()) {
-      for (const index of indexes) results.settle(index, () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
+      for (const index of indexes)
+        results.settle(index, bodyOf(index), () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
     }
   }
   const areStored = await addObservations(store, draftsOf(observations), placement)
   for (const [place, { index, draft }] of observations.entries()) {
-    results.settle(index, () => observationReply(draft, areStored[place] ?? false))
+    results.settle(index, bodyOf(index), () => observationReply(draft, areStored[place] ?? false))
   }
   for (const round of feedbackRounds) {
     const outcomes = await saveFeedback(
@@ -177,7 +144,9 @@ async function storeDependents(
     for (const [place, { indexes, draft }] of round.entries()) {
       const outcome = outcomes[place] ?? 'trace_missing'
       for (const [nth, index] of indexes.entries()) {
-        results.settle(index, () => feedbackReply(draft, nth > 0 && outcome === 'created' ? 'updated' : outcome))
+        results.settle(index, bodyOf(index), () =>
+          feedbackReply(draft, nth > 0 && outcome === 'created' ? 'updated' : outcome),
+        )
       }
     }
   }

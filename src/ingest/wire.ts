@@ -2,16 +2,8 @@ import * as v from 'valibot'
 import type { JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
-import { JsonValue, objectOfBytes, text } from '../http/atoms.ts'
-import { tooLarge } from '../http/errors.ts'
-import {
-  MAX_JSON_DEPTH,
-  MAX_METADATA_BYTES,
-  MAX_NAME_LENGTH,
-  MAX_OBSERVATION_BYTES,
-  MAX_SEARCHABLE_FIELDS,
-  MAX_TRACE_ID_LENGTH,
-} from '../limits.ts'
+import { jsonPayload, objectOfBytes, text } from '../http/atoms.ts'
+import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS, MAX_TRACE_ID_LENGTH } from '../limits.ts'
 
 /** The client's id of a trace. */
 export const TraceId = v.pipe(
@@ -26,18 +18,8 @@ export const TraceId = v.pipe(
 export const TRACE_NOT_FOUND = 'Trace not found'
 export const TOO_LARGE = 'Observation data too large'
 
-/** A value to be stored, as its JSON. Too large is a 413, and goes before what is wrong with the fields beside it. */
-export const JsonPayload = v.pipe(
-  JsonValue,
-  v.metadata({
-    description: `Any JSON value of at most ${MAX_OBSERVATION_BYTES} bytes, nested at most ${MAX_JSON_DEPTH} deep`,
-  }),
-  v.transform(value => {
-    const json = JSON.stringify(value)
-    if (utf8Length(json) > MAX_OBSERVATION_BYTES) throw tooLarge(TOO_LARGE)
-    return json
-  }),
-)
+/** An observation's or a span's value, as its JSON. */
+export const JsonPayload = jsonPayload(TOO_LARGE)
 
 export const TraceName = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['support-answer'] }))
 

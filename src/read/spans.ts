@@ -12,10 +12,11 @@ export const getSpan = endpoint({
   summary: 'Read one span in full',
   scope: 'read',
   params: v.object({ spanId: Uuid }),
+  hasOwnEtag: true,
   responses: { 200: SpanOfTrace },
 }).handle(async ({ params, caller, store, registry }) => {
   const { spanId } = params
   const isForeign = () => isForeignSpan(registry, store.organization, spanId)
-  const span = await requireFound(caller, await findSpan(store, spanId), isForeign)
-  return { status: 200, body: toSpanOfTrace(span) }
+  const span = toSpanOfTrace(await requireFound(caller, await findSpan(store, spanId), isForeign))
+  return { status: 200, body: span, etag: span.etag }
 })

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { requireFound } from '../auth/require-project.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { comparableFields } from '../domain/metadata.ts'
+import { TRACE_REVIEW_STATES } from '../domain/review-state.ts'
 import { PAYLOAD_MODES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { timestamp, Uuid, uuid } from '../http/atoms.ts'
@@ -16,7 +17,7 @@ import { projectSelector, selectedProject } from './project.ts'
 import { Trace, TraceItem, toTrace, toTraceItem } from './wire.ts'
 
 /** The query parameters by which lists of traces, and of what belongs to them, are filtered. */
-const traceFilters = {
+export const traceFilters = {
   status: v.optional(v.picklist(TRACE_STATUSES)),
   name: v.optional(v.string()),
   from: v.optional(timestamp('Traces from this time on')),
@@ -35,6 +36,10 @@ const traceFilters = {
       v.metadata({ description: 'Traces with such feedback; a number above 0.5 is positive, one below it negative' }),
     ),
   ),
+  review: v.optional(
+    v.pipe(v.picklist(TRACE_REVIEW_STATES), v.metadata({ description: 'Traces in this review state' })),
+  ),
+  errorType: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a review that names this type' }))),
 }
 
 export const listTraces = endpoint({

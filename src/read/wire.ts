@@ -1,13 +1,12 @@
 import * as v from 'valibot'
-import { RATINGS } from '../domain/feedback.ts'
+import { FEEDBACK_SOURCES, RATINGS } from '../domain/feedback.ts'
+import { REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
-import type { LocatedSpan, SpanDetail } from '../store/span-detail.ts'
+import type { LocatedSpan, SpanDetail, SpanReview } from '../store/span-detail.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/trace-detail.ts'
 import type { CountedTrace } from '../store/trace-list.ts'
-
-const REVIEW_STATES = ['unreviewed', 'accepted', 'corrected'] as const
 
 export const TraceItem = v.object({
   id: Uuid,
@@ -22,8 +21,10 @@ export const TraceItem = v.object({
   reviewedCount: v.number(),
   feedbackCount: v.number(),
   reviewState: v.pipe(
-    v.picklist([...REVIEW_STATES, 'mixed']),
-    v.metadata({ description: 'Of the spans with an output: none reviewed, all accepted, all reviewed, or some' }),
+    v.picklist(TRACE_REVIEW_STATES),
+    v.metadata({
+      description: 'Of the spans with an output: none is reviewed, all are and none was changed, all are, or some',
+    }),
   ),
 })
 
@@ -40,7 +41,7 @@ export const Span = v.object({
   durationMs: v.nullable(v.number()),
   input: StoredValue,
   output: StoredValue,
-  approvedOutput: v.pipe(v.null(), v.metadata({ description: 'null: not reviewed yet' })),
+  approvedOutput: v.pipe(StoredValue, v.metadata({ description: 'What a reviewer approved; null: not reviewed yet' })),
   state: v.pipe(v.record(v.string(), StoredValue), v.metadata({ description: 'The last value of each state key' })),
   promptVersionId: v.nullable(Uuid),
   metadata: StoredObject,
@@ -48,7 +49,9 @@ export const Span = v.object({
     state: v.picklist(REVIEW_STATES),
     by: v.nullable(Uuid),
     at: v.nullable(IsoTime),
-    stale: v.boolean(),
+    stale: v.pipe(v.boolean(), v.metadata({ description: 'Whether the output has changed since' })),
+    comment: v.nullable(v.string()),
+    errorType: v.nullable(v.string()),
   }),
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
   truncated: Truncated,
@@ -69,7 +72,7 @@ export const Feedback = v.object({
   rating: v.nullable(v.union([v.picklist(RATINGS), v.number()])),
   correction: v.nullable(StoredObject),
   labeller: v.nullable(v.object({ name: v.optional(v.string()), email: v.optional(v.string()) })),
-  source: v.literal('api'),
+  source: v.pipe(v.picklist(FEEDBACK_SOURCES), v.metadata({ description: "review: a reviewer's comment" })),
   truncated: Truncated,
   createdAt: IsoTime,
 })
@@ -86,15 +89,17 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   createdAt: isoTime(trace.timestamp),
   updatedAt: isoTime(trace.updatedAt),
   spanCount: trace.spanCount,
-  reviewedCount: 0,
+  reviewedCount: trace.reviewedCount,
   feedbackCount: trace.feedbackCount,
-  reviewState: 'unreviewed',
+  reviewState: traceReviewState(trace),
 })
 
 export const toTrace = (trace: TraceDetail): v.InferOutput<typeof Trace> => ({
   ...toTraceItem({
     ...trace,
     spanCount: trace.spans.length,
+    reviewedCount: trace.spans.filter(({ review }) => review).length,
+    correctedCount: trace.spans.filter(({ review }) => review?.state === 'corrected').length,
     feedbackCount: trace.feedback.length,
   }),
   spans: trace.spans.map(toSpan),
@@ -109,22 +114,34 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   durationMs: span.durationMs,
   input: span.input,
   output: span.output,
-  approvedOutput: null,
+  approvedOutput: span.approvedOutput,
   state: span.state,
   promptVersionId: span.promptVersionId,
   metadata: span.metadata,
-  review: { state: 'unreviewed', by: null, at: null, stale: false },
-  etag: `"${span.outputRevision}"`,
+  review: toReview(span.review),
+  etag: `"${span.revision}"`,
   truncated: span.truncated,
   createdAt: isoTime(span.timestamp),
 })
+
+const toReview = (review: SpanReview | undefined): v.InferOutput<typeof Span>['review'] =>
+  review
+    ? {
+        state: review.state,
+        by: review.userId,
+        at: isoTime(review.createdAt),
+        stale: review.isStale,
+        comment: review.comment,
+        errorType: review.errorType,
+      }
+    : { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null }
 
 export const toSpanOfTrace = (span: LocatedSpan): v.InferOutput<typeof SpanOfTrace> => ({
   ...toSpan(span),
   trace: span.trace,
 })
 
-const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
+export const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
   id: feedback.id,
   spanId: feedback.spanId,
   userId: feedback.userId,
@@ -132,7 +149,7 @@ const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> =>
   rating: feedback.rating,
   correction: feedback.correction,
   labeller: feedback.labeller,
-  source: 'api',
+  source: feedback.source,
   truncated: feedback.truncated,
   createdAt: isoTime(feedback.timestamp),
 })

@@ -65,3 +65,18 @@ export const recordAct = ({ database, organization }: Store, act: Act, event: Au
         where ${happened}`,
     )
     .onConflictDoNothing()
+
+/** The same for many writes in one statement: `event`'s parts are of the rows of `from`, a join with its conditions. */
+export const recordActs = (
+  { database, organization }: Store,
+  act: Act,
+  event: Record<'id' | 'projectKey' | 'action' | 'targetId' | 'beforeId' | 'afterId', SQL>,
+  from: SQL,
+) =>
+  database
+    .insert(auditLog)
+    .select(
+      sql`select ${organization.key}, ${act.at}, ${event.id}, ${event.projectKey}, ${act.keyId}, ${act.userId},
+          ${event.action}, ${event.targetId}, ${event.beforeId}, ${event.afterId}, ${act.requestId} ${from}`,
+    )
+    .onConflictDoNothing()

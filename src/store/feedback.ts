@@ -3,6 +3,7 @@ import type { Labeller, Rating } from '../domain/feedback.ts'
 import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { chunksOf } from './chunks.ts'
+import { isNegativeRating } from './ratings.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace } from './traces.ts'
@@ -132,11 +133,15 @@ const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: Fee
   where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
     and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = item.value ->> 1`
 
-/** Moves the time of update of the traces whose feedback was stored. */
+/** Moves the time of update of the traces whose feedback was stored, and notes whether some of it is negative. */
 const touchTraces = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .update(traces)
-    .set({ updatedAt: sql`max(${traces.updatedAt}, ${Math.floor(drafts[0]?.receivedAt ?? 0)})` })
+    .set({
+      updatedAt: sql`max(${traces.updatedAt}, ${Math.floor(drafts[0]?.receivedAt ?? 0)})`,
+      isNegative: sql`exists (
+        select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`,
+    })
     .where(sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`)
 
 /** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is filled in. */

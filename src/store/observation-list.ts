@@ -1,8 +1,7 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
-import { MAX_DETAIL_BYTES } from '../limits.ts'
-import { lengthOf, type StoredValue, showValues, untilWhole } from './payloads.ts'
+import { countFitting, showValues, untilWhole } from './payloads.ts'
 import { observations, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, liveTraceKey } from './traces.ts'
@@ -54,25 +53,15 @@ async function readPage(store: Store, traceUuid: string, { limit, after }: Obser
       .limit(limit + 1),
   ])
   if (!trace) return undefined
-  const values = rows.map(({ data, dataRef }) => ({ text: data, ref: dataRef }))
+  const values = rows.map(({ data, dataRef }) => ({ text: data, ref: dataRef, traceKey: trace.key }))
   const count = Math.min(limit, countFitting(values))
-  const shown = await showValues(store, trace.key, values.slice(0, count), 'full')
-  if (!shown) return { trace, found: undefined }
+  const shown = await showValues(store, values.slice(0, count), 'full')
+  if (!shown) return { traces: [trace], found: undefined }
   const items = rows.slice(0, count).map(({ spanId, ...row }, index): ListedObservation => {
     const value = values[index]
     const data = new JsonText((value && shown.get(value)?.text) ?? 'null')
     return { ...row, spanId: spanId ?? trace.rootSpanId, data }
   })
   const nextPlace: ObservationPlace | null = (rows.length > count && items.at(-1)) || null
-  return { trace, found: { items, nextPlace } }
-}
-
-/** How many values fit an answer, one at least. */
-function countFitting(values: readonly StoredValue[]): number {
-  let bytes = 0
-  for (const [index, value] of values.entries()) {
-    bytes += lengthOf(value)
-    if (bytes > MAX_DETAIL_BYTES) return Math.max(index, 1)
-  }
-  return values.length
+  return { traces: [trace], found: { items, nextPlace } }
 }

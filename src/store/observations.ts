@@ -1,8 +1,9 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
+import { eq, ne, type SQL, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
 import { chunksOf } from './chunks.ts'
 import { named, Template } from './database.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
+import { needsReview } from './reviewable.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { BOUND_LATER, isLive } from './traces.ts'
@@ -36,14 +37,20 @@ export async function addObservations(
   })
   const stored = new Set<string>()
   for (const { items, json } of chunksOf(placed, rowOf)) {
-    const outputs = items.map(({ draft }) => draft).filter(({ type }) => type === 'output')
-    const ids = outputs.map(({ traceUuid, id }) => [traceUuid, id])
-    const organizationKey = store.organization.key
+    const outputs = items.filter(({ draft }) => draft.type === 'output')
+    const ids = outputs.map(({ draft: { traceUuid, id } }) => [traceUuid, id])
+    const values = { organizationKey: store.organization.key, rows: json, ids: JSON.stringify(ids) }
+    const isNullAmong = outputs.some(({ data }) => data.text === 'null')
     const [inserted] = await database.$client.batch([
-      insertion.with(database, { organizationKey, rows: json }),
-      ...(ids.length > 0 ? [marking.with(database, { organizationKey, ids: JSON.stringify(ids) })] : []),
+      insertion.with(database, values),
+      ...(ids.length > 0 ? [marking.with(database, values)] : []),
+      ...(isNullAmong ? [markingNull.with(database, values)] : []),
     ])
-    for (const { traceUuid, id } of insertion.rowsOf(inserted)) stored.add(traceUuid + id)
+    const rows = insertion.rowsOf(inserted)
+    for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
+    if (ids.length > 0 && (isNullAmong || rows.some(({ needsReview }) => needsReview === 0))) {
+      await judgeAgain(store, new Set(outputs.map(({ draft }) => draft.traceUuid)))
+    }
   }
   return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
 }
@@ -79,26 +86,46 @@ const insertion = new Template(database =>
       traceUuid: sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
         'traceUuid',
       ),
+      needsReview:
+        sql<number>`(select ${traces.needsReview} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
+          'needsReview',
+        ),
     }),
 )
 
-/** An observation whose span has an output now, unless that is null: null is no output. */
-const isOutput = and(eq(observations.type, 'output'), ne(observations.data, 'null'))
-
 /**
- * Marks the spans of observations, `ids` of trace and observation: a span with an output is one to review. Of a repeated id
- * the first body counts, which may be no output.
+ * Marks the spans of observations, `ids` of trace and observation, that are outputs of one kind. Of a repeated id the first
+ * body counts, which may be of another.
  */
-const marking = new Template(database =>
-  database
-    .update(spans)
-    .set({ hasOutput: true })
+const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
+  new Template(database =>
+    database
+      .update(spans)
+      .set({ [flag]: true })
+      .where(
+        sql`(${spans.id}, ${spans.traceKey}) in (
+          select coalesce(${observations.spanId}, ${traces.rootSpanId}), ${traces.key}
+          from json_each(${sql.placeholder('ids')}) as item cross join ${traces} cross join ${observations}
+          where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
+            and ${observations.traceKey} = ${traces.key} and ${observations.id} = item.value ->> 1
+            and ${observations.type} = 'output' and ${kind})
+          and ${spans[flag]} = 0`,
+      ),
+  )
+
+/** A span with an output is one to review; null is no output. */
+const marking = markingOf('hasOutput', ne(observations.data, 'null'))
+const markingNull = markingOf('hasNullOutput', eq(observations.data, 'null'))
+
+/** Whether traces of which spans were reviewed have something to review, now that outputs came. Rare, so it is a round trip of its own. */
+const judgeAgain = (store: Store, traceUuids: ReadonlySet<string>) =>
+  store.database
+    .update(traces)
+    .set({ needsReview })
     .where(
-      sql`(${spans.id}, ${spans.traceKey}) in (
-        select coalesce(${observations.spanId}, ${traces.rootSpanId}), ${traces.key}
-        from json_each(${sql.placeholder('ids')}) as item cross join ${traces} cross join ${observations}
-        where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
-          and ${observations.traceKey} = ${traces.key} and ${observations.id} = item.value ->> 1 and ${isOutput})
-        and ${spans.hasOutput} = 0`,
-    ),
-)
+      isLive(
+        store,
+        sql`${traces.id} in (select item.value from json_each(${JSON.stringify([...traceUuids])}) as item)`,
+        ne(traces.needsReview, needsReview),
+      ),
+    )

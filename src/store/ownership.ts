@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne } from 'drizzle-orm'
+import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { apiKeys, projects, spans, traces, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
@@ -19,13 +19,27 @@ export async function isForeignTrace({ database }: Registry, own: Organization, 
 }
 
 /** Whether another organization has a span with this id. */
-export async function isForeignSpan({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+export const isForeignSpan = async (registry: Registry, own: Organization, id: string): Promise<boolean> =>
+  (await foreignSpans(registry, own, [id])).has(id)
+
+/** Those of these ids with which another organization has a span. */
+export async function foreignSpans(
+  { database }: Registry,
+  own: Organization,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const rows = await database
-    .select({ key: traces.key })
+    .select({ id: spans.id })
     .from(spans)
     .innerJoin(traces, eq(traces.key, spans.traceKey))
-    .where(and(eq(spans.id, id), isNull(traces.deletedAt), ne(traces.organizationKey, own.key)))
-  return rows.length > 0
+    .where(
+      and(
+        sql`${spans.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`,
+        isNull(traces.deletedAt),
+        ne(traces.organizationKey, own.key),
+      ),
+    )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Whether another organization has an API key with this id. */

@@ -31,23 +31,42 @@ export type Placement = ReadonlyMap<NewValue, PlacedValue>
 
 /**
  * Finds each value its place, before the rows that refer to it: small ones in their row, the large ones of each trace in
- * one object in R2. The object's name is new, so no attempt overwrites another's; where no row comes to name it, the
- * sweep of orphans removes it.
+ * one object in R2. Where no row comes to name it, the sweep of orphans removes it.
  */
 export async function placeValues(store: Store, values: readonly NewValue[]): Promise<Placement> {
   const placement = new Map<NewValue, PlacedValue>()
+  const large = values.filter(value => needsObject(value.json))
+  const traceKeys = large.length === 0 ? new Map() : await liveTraceKeys(store, [...uuidsOf(large)])
+  const known = large.flatMap(value => {
+    const traceKey: number | undefined = traceKeys.get(value.traceUuid)
+    return traceKey === undefined ? [] : [{ value, traceKey, json: value.json }]
+  })
+  for (const [{ value, traceKey }, stored] of await placeUnder(store, known)) {
+    placement.set(value, { ...stored, traceKey })
+  }
   for (const value of values) {
     if (!needsObject(value.json)) placement.set(value, { text: value.json, ref: null, traceKey: null })
   }
+  return placement
+}
+
+const uuidsOf = (values: readonly NewValue[]) => new Set(values.map(({ traceUuid }) => traceUuid))
+
+/** Finds values that are to be stored under traces whose keys are known their places. */
+export async function placeUnder<Value extends { traceKey: number; json: string }>(
+  store: Store,
+  values: readonly Value[],
+): Promise<ReadonlyMap<Value, StoredValue>> {
+  const placement = new Map<Value, StoredValue>()
+  for (const value of values) {
+    if (!needsObject(value.json)) placement.set(value, { text: value.json, ref: null })
+  }
   const large = Map.groupBy(
     values.filter(value => !placement.has(value)),
-    ({ traceUuid }) => traceUuid,
+    ({ traceKey }) => traceKey,
   )
-  if (large.size === 0) return placement
-  const traceKeys = await liveTraceKeys(store, [...large.keys()])
-  await eachInParallel(large, async ([traceUuid, values]) => {
-    const traceKey = traceKeys.get(traceUuid)
-    if (traceKey === undefined) return
+  await eachInParallel(large, async ([traceKey, values]) => {
+    // A new name, so that no attempt overwrites another's object.
     const name = newId()
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
@@ -55,11 +74,7 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
     let offset = 0
     for (const [index, value] of values.entries()) {
       const length = parts[index]?.byteLength ?? 0
-      placement.set(value, {
-        text: cutText(value.json, PREVIEW_BYTES),
-        ref: `${name}:${offset}:${length}`,
-        traceKey,
-      })
+      placement.set(value, { text: cutText(value.json, PREVIEW_BYTES), ref: `${name}:${offset}:${length}` })
       offset += length
     }
   })
@@ -75,20 +90,20 @@ export interface ShownValue {
   isWhole: boolean
 }
 
-/** A stored value as a query gave it. `isCut`: only the first characters of what the row holds. */
+/** A trace's stored value as a query gave it. `isCut`: only the first characters of what the row holds. */
 export interface FoundValue extends StoredValue {
+  traceKey: number
   isCut?: boolean
 }
 
 /**
- * What an answer shows of a trace's stored values. `full`: the values, those in R2 fetched a few at a time; what comes
+ * What an answer shows of stored values. `full`: the values, those in R2 fetched a few at a time; what comes
  * after 32 MiB or 1,000 fetched values is shown as a preview. `preview`: strings past 256 bytes are cut, and a value in
  * R2 is its JSON's beginning, as a string.
  * Undefined where an object is gone, as it is when the trace is purged meanwhile.
  */
 export async function showValues(
   store: Store,
-  traceKey: number,
   values: readonly FoundValue[],
   mode: PayloadMode,
 ): Promise<ReadonlyMap<FoundValue, ShownValue> | undefined> {
@@ -105,7 +120,17 @@ export async function showValues(
     if (mode === 'full' && bytes <= MAX_DETAIL_BYTES && fetched.length < MAX_DETAIL_OBJECTS) fetched.push(value)
     else shown.set(value, previewOf(value))
   }
-  await eachInParallel(rangesOf(fetched), async ({ name, offset, length, values }) => {
+  for (const [value, text] of await fetchValues(store, fetched)) shown.set(value, whole(text))
+  return values.every(value => shown.has(value)) ? shown : undefined
+}
+
+/** The JSON of values in R2, those of one object that lie side by side in one read; those are missing whose object is gone. */
+export async function fetchValues(
+  store: Store,
+  values: readonly FoundValue[],
+): Promise<ReadonlyMap<FoundValue, string>> {
+  const texts = new Map<FoundValue, string>()
+  await eachInParallel(rangesOf(values), async ({ traceKey, name, offset, length, values }) => {
     const range = { offset, length }
     const found = await patiently(store.patience, async () =>
       (await store.payloads.get(objectKey(store, traceKey, name), { range }))?.bytes(),
@@ -113,10 +138,10 @@ export async function showValues(
     if (!found) return
     for (const value of values) {
       const { offset: start, length } = parseRef(value.ref)
-      shown.set(value, whole(decoder.decode(found.subarray(start - offset, start - offset + length))))
+      texts.set(value, decoder.decode(found.subarray(start - offset, start - offset + length)))
     }
   })
-  return values.every(value => shown.has(value)) ? shown : undefined
+  return texts
 }
 
 const decoder = new TextDecoder()
@@ -137,38 +162,41 @@ function withStringsCut(text: string): ShownValue {
 
 /** One read of an object and the values in it. */
 interface ObjectRange {
+  traceKey: number
   name: string
   offset: number
   length: number
   values: FoundValue[]
 }
 
-/** The reads that fetch values: those that lie side by side in one object, as a batch puts them, come in one. */
+/** The reads that fetch values: those that lie side by side, as a batch puts them, and those that are the same, come in one. */
 function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
   const ranges: ObjectRange[] = []
   const placed = values.map(value => ({ value, ...parseRef(value.ref) }))
   placed.sort((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : left.offset - right.offset))
   for (const { value, name, offset, length } of placed) {
     const last = ranges.at(-1)
-    if (last?.name === name && last.offset + last.length === offset) {
-      last.length += length
+    const isSame = last?.name === name && last.offset + last.length >= offset + length
+    const isNext = last?.name === name && last.offset + last.length === offset
+    if (isSame || isNext) {
+      if (isNext) last.length += length
       last.values.push(value)
     } else {
-      ranges.push({ name, offset, length, values: [value] })
+      ranges.push({ traceKey: value.traceKey, name, offset, length, values: [value] })
     }
   }
   return ranges
 }
 
-/** What one read of a trace found; `found` is undefined where an object was gone. */
+/** What one read of traces found; `found` is undefined where an object was gone. */
 interface Reading<Found> {
-  trace: { id: string; key: number }
+  traces: readonly { id: string; key: number }[]
   found: Found | undefined
 }
 
 /**
- * What is read of a trace with its values. A trace that was deleted while it was read is read again: there may be a new one
- * in its place. 503 where an object is gone although its trace is not.
+ * What is read of traces with their values. Where one was deleted while it was read, they are read again: there may be a
+ * new one in its place. 503 where an object is gone although its trace is not.
  */
 export async function untilWhole<Found>(
   store: Store,
@@ -177,17 +205,29 @@ export async function untilWhole<Found>(
   for (;;) {
     const reading = await read()
     if (!reading) return undefined
-    const { trace, found } = reading
-    if (found) return found
-    const live = await liveTraceKeys(store, [trace.id])
-    if (live.get(trace.id) === trace.key) {
-      throw unavailable(5, new Error(`trace ${trace.key} refers to an R2 object that is gone`))
+    const { traces, found } = reading
+    if (found !== undefined) return found
+    const ids = traces.map(({ id }) => id)
+    const live = await liveTraceKeys(store, ids)
+    if (traces.every(({ id, key }) => live.get(id) === key)) {
+      const keys = traces.map(({ key }) => key).join()
+      throw unavailable(5, new Error(`one of the traces ${keys} refers to an R2 object that is gone`))
     }
   }
 }
 
 /** How long a value is, in bytes of R2 or units of its row. */
-export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
+const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
+
+/** How many of these values one answer gives in full, one at least. */
+export function countFitting(values: readonly StoredValue[]): number {
+  let bytes = 0
+  for (const [index, value] of values.entries()) {
+    bytes += lengthOf(value)
+    if (bytes > MAX_DETAIL_BYTES) return Math.max(index, 1)
+  }
+  return values.length
+}
 
 /** Deletes every object of a trace. Returns whether any may be left. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {

@@ -2,12 +2,13 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { type FoldedObservation, foldObservations, mergeInputs } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
+import { hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import type { PayloadMode, SpanStatus } from '../domain/span.ts'
-import { MAX_DETAIL_BYTES } from '../limits.ts'
+import { MAX_DETAIL_APPROVED_BYTES, MAX_DETAIL_BYTES } from '../limits.ts'
 import { bounded, bytesSoFar } from './bounds.ts'
 import { named, readPlain } from './database.ts'
 import { type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
-import { observations, spans, traces } from './schema.ts'
+import { observations, reviews, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive } from './traces.ts'
 
@@ -23,12 +24,26 @@ export interface SpanDetail {
   timestamp: number
   input: JsonText
   output: JsonText
+  /** `null` where the span is unreviewed. */
+  approvedOutput: JsonText
   /** By key. */
   state: Record<string, JsonText>
-  /** Names what the output is: it changes when another one comes. */
-  outputRevision: string
-  /** The fields that are previews of their values: `input`, `output`, `state.<key>`, `metadata`. */
+  review: SpanReview | undefined
+  /** Names what there was to judge, and what was decided: it changes with the output and with each decision. */
+  revision: string
+  /** The fields that are previews of their values: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. */
   truncated: string[]
+}
+
+/** The decision that counts, where the span is reviewed. */
+export interface SpanReview {
+  state: ReviewOutcome
+  userId: string
+  createdAt: number
+  comment: string | null
+  errorType: string | null
+  /** Whether the output is another one now. */
+  isStale: boolean
 }
 
 const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output)
@@ -38,6 +53,7 @@ const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
 export const spanFields = {
   ...named({
     id: spans.id,
+    traceKey: spans.traceKey,
     parentId: spans.parentId,
     stepId: spans.stepId,
     status: spans.status,
@@ -47,6 +63,7 @@ export const spanFields = {
     inputRef: spans.inputRef,
     outputRef: spans.outputRef,
     outputRevision: spans.outputRevision,
+    reviewNumber: spans.reviewNumber,
   }),
   metadata: bounded(spans.metadata, spanBytes, MAX_BYTES, 'metadata'),
   input: bounded(spans.input, spanBytes, MAX_BYTES, 'input'),
@@ -61,6 +78,7 @@ export const observationFields = (spanBytes: SQL = sql`0`) => {
   return {
     ...named({
       id: observations.id,
+      traceKey: observations.traceKey,
       spanId: observations.spanId,
       type: observations.type,
       stateKey: observations.stateKey,
@@ -73,67 +91,139 @@ export const observationFields = (spanBytes: SQL = sql`0`) => {
   }
 }
 
+const approvedBytes = bytesSoFar(reviews.approved)
+const MAX_APPROVED_BYTES = sql.raw(String(MAX_DETAIL_APPROVED_BYTES))
+
+const decisionFields = {
+  ...named({
+    id: reviews.id,
+    traceKey: reviews.traceKey,
+    spanId: reviews.spanId,
+    number: reviews.number,
+    decision: reviews.decision,
+    state: reviews.state,
+    userId: reviews.userId,
+    createdAt: reviews.createdAt,
+    outputRevision: reviews.outputRevision,
+    outputHash: reviews.outputHash,
+    approvedRef: reviews.approvedRef,
+    comment: reviews.comment,
+    errorType: reviews.errorType,
+  }),
+  approved: bounded(reviews.approved, approvedBytes, MAX_APPROVED_BYTES, 'approved'),
+  isCut: sql<number>`${approvedBytes} > ${MAX_APPROVED_BYTES}`.as('isCut'),
+}
+
+/** The last decision on each of some spans. */
+export const lastDecisions = ({ database }: Store, ofSpans: SQL | undefined) =>
+  database
+    .select(decisionFields)
+    .from(spans)
+    .crossJoin(reviews)
+    .where(
+      and(
+        ofSpans,
+        eq(reviews.traceKey, spans.traceKey),
+        eq(reviews.spanId, spans.id),
+        eq(reviews.number, spans.reviewNumber),
+      ),
+    )
+
 export type SpanRow = SelectResultFields<typeof spanFields>
 export type ObservationRow = SelectResultFields<ReturnType<typeof observationFields>>
+export type DecisionRow = SelectResultFields<typeof decisionFields>
+
+/** The rows that spans are made of. */
+export interface SpanRows {
+  traces: readonly { key: number; rootSpanId: string }[]
+  spans: readonly SpanRow[]
+  observations: readonly ObservationRow[]
+  decisions: readonly DecisionRow[]
+}
+
+/** A span's row and the values that it is made of. */
+export interface FoldedSpan {
+  row: SpanRow
+  rootSpanId: string
+  inputs: FoundValue[]
+  output: FoundValue | undefined
+  /** The last output's observation, or the name of the one that was given to the span itself. */
+  outputRevision: string
+  state: [key: string, value: FoundValue][]
+  /** The last decision ever made. */
+  decision: DecisionRow | undefined
+  approved: FoundValue | undefined
+}
+
+/** Puts spans together from rows: values given to a span come first, its observations fold over them. */
+export function foldSpans({ traces, spans, observations, decisions }: SpanRows): FoldedSpan[] {
+  const rootSpanIds = new Map(traces.map(({ key, rootSpanId }) => [key, rootSpanId]))
+  const rootOf = (traceKey: number) => rootSpanIds.get(traceKey) ?? ''
+  const observationsOf = Map.groupBy(observations, ({ traceKey, spanId }) =>
+    placeOf(traceKey, spanId ?? rootOf(traceKey)),
+  )
+  const decisionOf = new Map(decisions.map(row => [placeOf(row.traceKey, row.spanId), row]))
+  return spans.map(row => {
+    const place = placeOf(row.traceKey, row.id)
+    return fold(row, rootOf(row.traceKey), observationsOf.get(place) ?? [], decisionOf.get(place))
+  })
+}
+
+const placeOf = (traceKey: number, spanId: string): string => `${traceKey}/${spanId}`
+
+function fold(
+  row: SpanRow,
+  rootSpanId: string,
+  observationRows: readonly ObservationRow[],
+  decision: DecisionRow | undefined,
+): FoldedSpan {
+  const { traceKey } = row
+  const found = (text: string | null, ref: string | null, isCut: number): FoundValue | undefined =>
+    text === null ? undefined : { text, ref, traceKey, isCut: isCut === 1 }
+  const { inputs, output, state } = foldObservations(observationRows.map(foldable))
+  const givenInput = found(row.input, row.inputRef, row.isCut)
+  return {
+    row,
+    rootSpanId,
+    inputs: givenInput ? [givenInput, ...inputs] : inputs,
+    output: output?.value ?? found(row.output, row.outputRef, row.isCut),
+    outputRevision: output?.observationId ?? row.outputRevision ?? 'none',
+    state,
+    decision,
+    approved: decision && found(decision.approved, decision.approvedRef, decision.isCut),
+  }
+}
 
 /** An observation as far as it is read. */
 const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
   ...row,
-  value: { text: data ?? 'null', ref: dataRef, isCut: isCut === 1 },
+  value: { text: data ?? 'null', ref: dataRef, traceKey: row.traceKey, isCut: isCut === 1 },
 })
 
 /**
- * Puts spans together from their rows and their trace's observations: values given to the span come first, observations
- * fold over them. Undefined where an object is gone, as it is when the trace is purged meanwhile.
+ * Spans as answers show them. Undefined where an object is gone, as it is when the trace is purged meanwhile.
  */
-export async function assembleSpans(
+export async function showSpans(
   store: Store,
-  trace: { key: number; rootSpanId: string },
-  spanRows: readonly SpanRow[],
-  observationRows: readonly ObservationRow[],
+  folded: readonly FoldedSpan[],
   mode: PayloadMode,
 ): Promise<SpanDetail[] | undefined> {
-  const observationsOf = Map.groupBy(observationRows, ({ spanId }) => spanId ?? trace.rootSpanId)
-  const folded = spanRows.map(row => fold(row, observationsOf.get(row.id) ?? []))
-  const values = folded.flatMap(({ inputs, output, state }) => [
+  const values = folded.flatMap(({ inputs, output, state, approved }) => [
     ...inputs,
     ...(output ? [output] : []),
     ...state.map(([, value]) => value),
+    ...(approved ? [approved] : []),
   ])
-  const shown = await showValues(store, trace.key, values, mode)
-  return shown && folded.map(span => detailOf(span, shown, trace.rootSpanId))
+  const shown = await showValues(store, values, mode)
+  return shown && Promise.all(folded.map(span => detailOf(span, shown)))
 }
 
-/** A span's row and the values that it is made of. */
-interface FoldedSpan {
-  row: SpanRow
-  inputs: FoundValue[]
-  output: FoundValue | undefined
-  outputRevision: string
-  state: [key: string, value: FoundValue][]
-}
-
-function fold(row: SpanRow, observationRows: readonly ObservationRow[]): FoldedSpan {
-  const isCut = row.isCut === 1
-  const given = (text: string | null, ref: string | null) => (text === null ? [] : [{ text, ref, isCut }])
-  const { inputs, output, state } = foldObservations(observationRows.map(foldable))
-  return {
-    row,
-    inputs: [...given(row.input, row.inputRef), ...inputs],
-    output: output?.value ?? given(row.output, row.outputRef)[0],
-    outputRevision: output?.observationId ?? row.outputRevision ?? 'none',
-    state,
-  }
-}
-
-function detailOf(
-  { row, inputs, output, outputRevision, state }: FoldedSpan,
-  shown: ReadonlyMap<FoundValue, ShownValue>,
-  rootSpanId: string,
-): SpanDetail {
-  const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? { text: 'null', isWhole: true }
+async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>): Promise<SpanDetail> {
+  const { row, rootSpanId, inputs, output, state, approved } = span
+  const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
   const shownInputs = inputs.map(shownOf)
   const shownOutput = shownOf(output)
+  const shownApproved = shownOf(approved)
   const shownState = state.map(([key, value]) => [key, shownOf(value)] as const)
   const isMetadataCut = row.isCut === 1 && row.metadata !== null
   return {
@@ -147,15 +237,39 @@ function detailOf(
     metadata: new JsonText(isMetadataCut ? '{}' : (row.metadata ?? '{}')),
     input: new JsonText(inputText(shownInputs)),
     output: new JsonText(shownOutput.text),
-    outputRevision,
+    approvedOutput: new JsonText(shownApproved.text),
+    review: await reviewOf(span, shownOutput),
+    revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [
       ...(shownInputs.every(({ isWhole }) => isWhole) ? [] : ['input']),
       ...(shownOutput.isWhole ? [] : ['output']),
+      ...(shownApproved.isWhole ? [] : ['approvedOutput']),
       ...shownState.filter(([, { isWhole }]) => !isWhole).map(([key]) => `state.${key}`),
       ...(isMetadataCut ? ['metadata'] : []),
     ],
   }
+}
+
+const NOTHING: ShownValue = { text: 'null', isWhole: true }
+
+/** What a reviewer's `If-Match` compares. */
+export const revisionOf = ({ outputRevision, row: { reviewNumber } }: FoldedSpan): string =>
+  reviewNumber === 0 ? outputRevision : `${outputRevision}.${reviewNumber}`
+
+async function reviewOf(span: FoldedSpan, shownOutput: ShownValue): Promise<SpanReview | undefined> {
+  const { decision } = span
+  if (!decision?.state) return undefined
+  const { state, userId, createdAt, comment, errorType } = decision
+  return { state, userId, createdAt, comment, errorType, isStale: await isStale(span, decision, shownOutput) }
+}
+
+/** Whether the output is another one than was judged. One that was sent again is not; of what is no whole value here, that is not known. */
+async function isStale({ output, outputRevision }: FoldedSpan, judged: DecisionRow, shown: ShownValue) {
+  if (outputRevision === judged.outputRevision) return false
+  const isInline = output?.ref === null && !output.isCut
+  if (!isInline && !shown.isWhole) return true
+  return (await hashOutput(isInline ? output.text : shown.text)) !== judged.outputHash
 }
 
 /** Only several inputs need to be parsed, to become one. Where one is a preview, it stands for all. */
@@ -168,7 +282,7 @@ function inputText(inputs: readonly ShownValue[]): string {
   return JSON.stringify(mergeInputs(inputs.map(({ text }) => JSON.parse(text))))
 }
 
-/** A span and the trace that it belongs to. */
+/** A span and its trace. */
 export interface LocatedSpan extends SpanDetail {
   trace: { id: string; traceId: string; name: string }
   projectKey: number
@@ -183,36 +297,86 @@ const locatedFields = named({
   projectKey: traces.projectKey,
 })
 
-/** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
-export const findSpan = (store: Store, id: string): Promise<LocatedSpan | undefined> =>
-  untilWhole(store, () => readSpan(store, id))
+/** The trace that a span belongs to. */
+export type LocatedTrace = SelectResultFields<typeof locatedFields>
 
-async function readSpan(store: Store, id: string) {
+/** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
+export async function findSpan(store: Store, id: string): Promise<LocatedSpan | undefined> {
+  const spans = await findSpans(store, [id], 'full')
+  return spans.get(id)
+}
+
+/** Spans of live traces, by their ids: one round trip, and R2 reads for their large values. */
+export async function findSpans(
+  store: Store,
+  ids: readonly string[],
+  mode: PayloadMode,
+): Promise<Map<string, LocatedSpan>> {
+  const found = await untilWhole(store, async () => {
+    const rows = rowsOf(await readPlain(store.database, spanQueries(store, ids)))
+    const shown = await showSpans(store, foldSpans(rows), mode)
+    const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
+    const found = shown?.flatMap((detail, index) => {
+      const trace = traceOf.get(rows.spans[index]?.traceKey ?? 0)
+      return trace ? [locate(detail, trace)] : []
+    })
+    return { traces: rows.traces, found }
+  })
+  return new Map(found?.map(span => [span.id, span]))
+}
+
+/** A span with its trace. */
+export const locate = (detail: SpanDetail, { id, traceId, name, projectKey }: LocatedTrace): LocatedSpan => ({
+  ...detail,
+  trace: { id, traceId, name },
+  projectKey,
+})
+
+/** The rows that located spans are made of. */
+export interface LocatedRows extends SpanRows {
+  traces: readonly LocatedTrace[]
+}
+
+/** Names the results of `spanQueries`. */
+export const rowsOf = ([traces, spans, observations, decisions]: readonly [
+  LocatedRows['traces'],
+  readonly SpanRow[],
+  readonly ObservationRow[],
+  readonly DecisionRow[],
+]): LocatedRows => ({ traces, spans, observations, decisions })
+
+/** Reads spans of live traces by their ids, with all that they are made of. */
+export function spanQueries(store: Store, ids: readonly string[]) {
   const { database } = store
-  // A root's id can be computed, and so taken by another trace's span before its trace is there: the root is meant.
-  const ofSpan = and(
-    eq(spans.id, id),
-    sql`${spans.traceKey} = (
-      select ${traces.key} from ${spans} own cross join ${traces}
-      where own.id = ${id} and ${traces.key} = own.trace_key and ${isLive(store)}
-      order by own.is_root desc limit 1)`,
-  )
-  const traceKey = sql`(select ${spans.traceKey} from ${spans} where ${ofSpan})`
-  const ofTrace = sql`${traces.key} = ${traceKey}`
-  const isRootOfTrace = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace}) = ${id}`
-  const [[trace], spanRows, observationRows] = await readPlain(database, [
-    database.select(locatedFields).from(traces).where(ofTrace),
-    database.select(spanFields).from(spans).where(ofSpan),
+  const given = sql`json_each(${JSON.stringify(ids)}) as item`
+  const located = locatedSpans(store, ids)
+  const inTraces = sql`in (select located.trace_key from ${located} as located)`
+  const rootSpanId = sql`(select ${traces.rootSpanId} from ${traces} where ${traces.key} = ${observations.traceKey})`
+  return [
+    database.select(locatedFields).from(traces).where(sql`${traces.key} ${inTraces}`),
+    database.select(spanFields).from(spans).where(isAmong(located)),
     database
       .select(observationFields())
       .from(observations)
       .where(
-        sql`${observations.traceKey} = ${traceKey}
-          and (${observations.spanId} = ${id} or (${observations.spanId} is null and ${isRootOfTrace}))`,
+        sql`${observations.traceKey} ${inTraces}
+          and coalesce(${observations.spanId}, ${rootSpanId}) in (select item.value from ${given})`,
       ),
-  ])
-  if (!trace) return undefined
-  const [span] = (await assembleSpans(store, trace, spanRows, observationRows, 'full')) ?? []
-  const { traceId, name, projectKey } = trace
-  return { trace, found: span && { ...span, trace: { id: trace.id, traceId, name }, projectKey } }
+    lastDecisions(store, isAmong(located)),
+  ] as const
 }
+
+/** Whether a span is one of those that `located` gives. */
+export const isAmong = (located: SQL): SQL =>
+  sql`(${spans.id}, ${spans.traceKey}) in (select located.span_id, located.trace_key from ${located} as located)`
+
+/**
+ * The live traces of spans. A root's id can be computed, and so taken by another trace's span before its trace is there:
+ * the root is meant.
+ */
+export const locatedSpans = (store: Store, ids: readonly string[]): SQL => sql`(
+  select item.value as span_id, (
+    select ${traces.key} from ${spans} own cross join ${traces}
+    where own.id = item.value and ${traces.key} = own.trace_key and ${isLive(store)}
+    order by own.is_root desc limit 1) as trace_key
+  from json_each(${JSON.stringify(ids)}) as item)`

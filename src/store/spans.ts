@@ -4,6 +4,7 @@ import type { SpanStatus } from '../domain/span.ts'
 import { chunksOf } from './chunks.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import type { Project } from './projects.ts'
+import { needsReview } from './reviewable.ts'
 import { observations, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace } from './traces.ts'
@@ -106,7 +107,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           item.value ->> 7,
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14, 0, 0, null, null, null
+          item.value ->> 14, coalesce(${output} = 'null', 0), 0, null, null, null
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
@@ -122,6 +123,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         promptVersionId: sql`coalesce(excluded.prompt_version_id, ${spans.promptVersionId})`,
         metadata: sql`coalesce(excluded.metadata, ${spans.metadata})`,
         hasOutput: sql`max(${spans.hasOutput}, excluded.has_output)`,
+        hasNullOutput: sql`max(${spans.hasNullOutput}, excluded.has_null_output)`,
         status: sql`coalesce(excluded.status, ${spans.status})`,
         durationMs: sql`coalesce(excluded.duration_ms, ${spans.durationMs})`,
         input: sql`coalesce(excluded.input, ${spans.input})`,
@@ -153,11 +155,11 @@ const hasPromptVersion = (project: Project, id: SQL) => sql`(${id} is null or ex
 const claimsOf = (drafts: readonly SpanDraft[]): string =>
   JSON.stringify(drafts.map(({ traceUuid, id, promptVersionId }) => [traceUuid, id, promptVersionId]))
 
-/** Moves the time of update of the traces whose spans were stored. */
+/** Moves the time of update of the traces whose spans were stored, which may have something to review now. */
 const touchTraces = (store: Store, project: Project, drafts: readonly SpanDraft[]) =>
   store.database
     .update(traces)
-    .set({ updatedAt: sql`max(${traces.updatedAt}, ${drafts[0]?.now ?? 0})` })
+    .set({ updatedAt: sql`max(${traces.updatedAt}, ${drafts[0]?.now ?? 0})`, needsReview })
     .where(
       sql`${traces.key} in (
         select ${traces.key} from json_each(${claimsOf(drafts)}) as item cross join ${traces} cross join ${spans}

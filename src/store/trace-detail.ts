@@ -1,6 +1,6 @@
-import { and, asc, eq, sql } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
-import type { Labeller, Rating } from '../domain/feedback.ts'
+import type { FeedbackSource, Labeller, Rating } from '../domain/feedback.ts'
 import { JsonText } from '../domain/json.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { MAX_DETAIL_FEEDBACK_BYTES } from '../limits.ts'
@@ -8,7 +8,7 @@ import { bounded, bytesOf, bytesSoFar } from './bounds.ts'
 import { named, readPlain } from './database.ts'
 import { untilWhole } from './payloads.ts'
 import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
-import { assembleSpans, observationFields, type SpanDetail, spanFields } from './span-detail.ts'
+import { foldSpans, lastDecisions, observationFields, type SpanDetail, showSpans, spanFields } from './span-detail.ts'
 import type { Store } from './store.ts'
 import type { TraceSummary } from './trace-list.ts'
 import { isLive, liveTraceKey } from './traces.ts'
@@ -23,12 +23,15 @@ export interface FeedbackDetail {
   correction: JsonText | null
   labeller: Labeller | null
   timestamp: number
+  source: FeedbackSource
   /** The fields that are not whole: `content`, `correction`. */
   truncated: string[]
 }
 
 export interface TraceDetail extends TraceSummary {
   projectKey: number
+  /** False: every span with an output is reviewed. */
+  needsReview: boolean
   /** Root first, then by time and id. */
   spans: SpanDetail[]
   /** Oldest first. */
@@ -40,12 +43,15 @@ export const findTraceDetail = (store: Store, id: string, mode: PayloadMode): Pr
   untilWhole(store, () => readTrace(store, id, mode))
 
 async function readTrace(store: Store, id: string, mode: PayloadMode) {
-  const [[trace], roots, others, observed, feedbackRows] = await readRows(store, id)
+  const [[trace], roots, others, observations, decisions, feedbackRows] = await readRows(store, id)
   if (!trace) return undefined
-  const details = await assembleSpans(store, trace, [...roots, ...others], observed, mode)
-  if (!details) return { trace, found: undefined }
+  const folded = foldSpans({ traces: [trace], spans: [...roots, ...others], observations, decisions })
+  const spans = await showSpans(store, folded, mode)
+  if (!spans) return { traces: [trace], found: undefined }
   const feedback = feedbackRows.map(row => toFeedbackDetail(row, trace.rootSpanId))
-  return { trace, found: { ...trace, metadata: new JsonText(trace.metadata), spans: details, feedback } }
+  const { needsReview, ...fields } = trace
+  const metadata = new JsonText(trace.metadata)
+  return { traces: [trace], found: { ...fields, needsReview: needsReview === 1, metadata, spans, feedback } }
 }
 
 const traceFields = {
@@ -61,6 +67,7 @@ const traceFields = {
     rootSpanId: traces.rootSpanId,
     projectKey: traces.projectKey,
   }),
+  needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
 }
 
@@ -73,6 +80,7 @@ const feedbackFields = {
     spanId: feedback.spanId,
     userId: feedback.userId,
     timestamp: feedback.timestamp,
+    source: feedback.source,
   }),
   rating: sql<string | null>`${feedback.rating}`.as('rating'),
   labeller: sql<string | null>`${feedback.labeller}`.as('labeller'),
@@ -119,6 +127,7 @@ function readRows(store: Store, id: string) {
       ),
     database.select(spanFields).from(spans).where(ofTrace).orderBy(asc(spans.timestamp), asc(spans.id)),
     database.select(observationFields(spanBytes)).from(observations).where(eq(observations.traceKey, traceKey)),
+    lastDecisions(store, and(eq(spans.traceKey, traceKey), isNotNull(spans.reviewState))),
     database
       .select(feedbackFields)
       .from(feedback)

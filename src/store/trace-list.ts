@@ -1,11 +1,14 @@
-import { and, desc, eq, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, isNotNull, lt, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { SelectedFields, SQLiteSelectBuilder } from 'drizzle-orm/sqlite-core'
 import { JsonText } from '../domain/json.ts'
 import type { SearchableField } from '../domain/metadata.ts'
+import type { TraceReviewState } from '../domain/review-state.ts'
 import type { TraceStatus } from '../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES, PROBED_TRACES } from '../limits.ts'
 import type { Project } from './projects.ts'
-import { feedback, isNoRoot, isRunning, spans, traceFields, traces } from './schema.ts'
+import { isPositive } from './ratings.ts'
+import { hasReviewed } from './reviewable.ts'
+import { feedback, isNegative, isNoRoot, isRunning, reviews, spans, traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive } from './traces.ts'
 
@@ -23,6 +26,9 @@ export interface TraceFilter {
   promptVersionId?: string | undefined
   hasFeedback?: boolean | undefined
   rating?: 'positive' | 'negative' | undefined
+  review?: TraceReviewState | undefined
+  /** A span whose review names this type. */
+  errorType?: string | undefined
   /** Metadata fields, all of which must match. */
   fields: readonly SearchableField[]
 }
@@ -42,6 +48,9 @@ export interface TraceSummary {
 /** A trace as the read interface's list shows it. */
 export interface CountedTrace extends TraceSummary {
   spanCount: number
+  reviewedCount: number
+  correctedCount: number
+  needsReview: boolean
   feedbackCount: number
 }
 
@@ -88,6 +97,9 @@ export async function listTraces(
       isMatch: sql<number>`${isMatch}`,
       position: scanned.position,
       spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
+      reviewedCount: countReviewed(isNotNull(spans.reviewState)),
+      correctedCount: countReviewed(isCorrected),
+      needsReview: traces.needsReview,
       feedbackCount: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
     })
     .from(scanned)
@@ -99,6 +111,11 @@ export async function listTraces(
   const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_TRACES)
   return { items, nextPlace: (matching.length > limit ? items.at(-1) : lastScanned) ?? null }
 }
+
+const isCorrected = eq(spans.reviewState, 'corrected')
+
+const countReviewed = (kind: SQL) =>
+  sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${kind})`
 
 /** The project's traces in a span of time, those with one of the metadata fields if any are asked: where to read, in order. */
 function inProject(store: Store, project: Project, filter: TraceFilter, after: TracePosition | undefined) {
@@ -121,9 +138,10 @@ function inProject(store: Store, project: Project, filter: TraceFilter, after: T
   return { from, time, where }
 }
 
-/** Where no metadata is asked: the traces in flight, which are few, or those of a name; both have an index in time order. */
-function soughtColumn({ name, status }: TraceFilter): SQL | undefined {
+/** Where no metadata is asked: the traces in flight or those disliked, which are few, or those of a name; each has an index in time order. */
+function soughtColumn({ name, status, rating }: TraceFilter): SQL | undefined {
   if (status === 'running') return isRunning
+  if (rating === 'negative') return isNegative
   return name === undefined ? undefined : eq(traces.name, name)
 }
 
@@ -150,7 +168,7 @@ const likelySelectivity = ({ path, value }: SearchableField): number =>
 
 /** What a trace in the right project and time must be besides; undefined where nothing more is asked. */
 function matches(project: Project, filter: TraceFilter): SQL | undefined {
-  const { name, status, stepId, promptVersionId, hasFeedback, rating, fields } = filter
+  const { name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, fields } = filter
   return and(
     name === undefined ? undefined : eq(traces.name, name),
     status && eq(traces.status, status),
@@ -166,7 +184,10 @@ function matches(project: Project, filter: TraceFilter): SQL | undefined {
           or exists (select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId}
             and ${spans.traceKey} = ${traces.key} and ${spans.promptVersionId} = ${promptVersionId}))`,
     hasFeedback === undefined ? undefined : sql`${feedbackOf()} = ${hasFeedback ? 1 : 0}`,
-    rating && feedbackOf(RATED[rating]),
+    rating === 'positive' ? feedbackOf(isPositive) : undefined,
+    rating === 'negative' ? isNegative : undefined,
+    review && REVIEWED[review],
+    errorType === undefined ? undefined : namesErrorType(errorType),
     // With one field alone, all that is read has it.
     ...(fields.length > 1 ? fields.map(field => hasField(project, field)) : []),
   )
@@ -176,11 +197,20 @@ function matches(project: Project, filter: TraceFilter): SQL | undefined {
 const feedbackOf = (kind?: SQL): SQL =>
   sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind)})`
 
-/** Ratings lie as JSON: a word in quotes, or a number, of which one above 0.5 is positive and one below it negative. */
-const RATED = {
-  positive: sql`(${feedback.rating} = '"positive"' or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) > 0.5)`,
-  negative: sql`(${feedback.rating} = '"negative"' or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) < 0.5)`,
+/** As `traceReviewState` has it. */
+const REVIEWED: Record<TraceReviewState, SQL> = {
+  unreviewed: sql`not ${hasReviewed()}`,
+  accepted: sql`(${traces.needsReview} = 0 and ${hasReviewed()} and not ${hasReviewed(isCorrected)})`,
+  corrected: sql`(${traces.needsReview} = 0 and ${hasReviewed(isCorrected)})`,
+  mixed: sql`(${traces.needsReview} = 1 and ${hasReviewed()})`,
 }
+
+/** Whether the decision that counts for some span of a trace names this error type. */
+const namesErrorType = (errorType: string): SQL => sql`exists (
+  select 1 from ${spans} cross join ${reviews}
+  where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}
+    and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}
+    and ${reviews.number} = ${spans.reviewNumber} and ${reviews.errorType} = ${errorType})`
 
 /** One seek in the primary key for each trace that is looked at. */
 const hasField = (project: Project, { path, value }: SearchableField): SQL =>

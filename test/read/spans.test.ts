@@ -33,7 +33,7 @@ describe('a span read on its own', () => {
       input: { a: large('in'), b: large('observed') },
       output: large('out'),
       approvedOutput: null,
-      review: { state: 'unreviewed', by: null, at: null, stale: false },
+      review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null },
       truncated: [],
     })
     expect(Object.entries(spans[1].state)).toEqual([['__proto__', large('state')]])
@@ -54,7 +54,7 @@ describe('a span read on its own', () => {
       state: {},
       promptVersionId: null,
       metadata: {},
-      review: { state: 'unreviewed', by: null, at: null, stale: false },
+      review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null },
       etag: expect.stringMatching(/^".+"$/),
       truncated: [],
       createdAt: root.createdAt,

@@ -38,7 +38,7 @@ interface PlanStep {
 /** Whether a step serves a subquery of one value, such as which of a request's own filters is the rarest. */
 function isInScalar({ parent }: PlanStep, plan: readonly PlanStep[]): boolean {
   const above = plan.find(({ id }) => id === parent)
-  return above !== undefined && (above.detail.startsWith('SCALAR SUBQUERY') || isInScalar(above, plan))
+  return above !== undefined && (/^(CORRELATED )?SCALAR SUBQUERY/.test(above.detail) || isInScalar(above, plan))
 }
 
 describe('the statements that requests and jobs send', () => {

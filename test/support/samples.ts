@@ -87,6 +87,22 @@ const samples: Readonly<Record<string, Sample>> = {
   'GET /api/traces': { path: ({ org }) => `/api/traces?projectId=${org.project.id}`, names: 'project' },
   'GET /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
   'GET /api/spans/{spanId}': { path: ({ spanId }) => `/api/spans/${spanId}`, names: 'span' },
+  'PUT /api/spans/{spanId}/review': {
+    path: ({ spanId }) => `/api/spans/${spanId}/review`,
+    body: () => ({
+      decision: 'correct',
+      approvedOutput: `No ${large}`,
+      comment: 'Wrong',
+      errorType: 'reasoning_error',
+    }),
+    names: 'span',
+  },
+  // What it names, its reviews name: a foreign span is their 403, not the call's.
+  'POST /api/reviews': {
+    path: () => '/api/reviews',
+    body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }),
+  },
+  'GET /api/spans/{spanId}/reviews': { path: ({ spanId }) => `/api/spans/${spanId}/reviews`, names: 'span' },
   'DELETE /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
   'GET /api/v1/traces/{trace_id}/observations': {
     path: ({ traceId }) => `/api/v1/traces/${traceId}/observations`,

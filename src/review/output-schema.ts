@@ -1,0 +1,63 @@
+import { type OutputUnit, type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema'
+import type { Json } from '../domain/json.ts'
+import type { ErrorDetail } from '../http/errors.ts'
+
+/** Says where a value breaks a schema; the paths begin with `field`. Empty where it does not. */
+export type OutputCheck = (value: Json, field: string) => ErrorDetail[]
+
+/**
+ * The check of a step's outputs against its JSON Schema (drafts 4, 7, 2019-09 and 2020-12, by its `$schema`; the last one
+ * where it names none). A schema that cannot be applied, such as one with a reference into nowhere, is a fault of each value.
+ */
+export function outputCheck(schemaJson: string): OutputCheck {
+  // The validator leaves marks in what it is given, so each check parses a schema of its own.
+  const schema: Schema = JSON.parse(schemaJson)
+  const validator = attempt(() => new Validator(schema, draftOf(schema), false))
+  return (value, field) => {
+    const result = 'made' in validator ? attempt(() => validator.made.validate(value)) : validator
+    if ('made' in result) return faultsOf(result.made.errors, field)
+    return [{ path: field, message: `cannot be checked: the step's outputSchema is at fault (${result.reason})` }]
+  }
+}
+
+/** What a function makes, or the first line of why it cannot. */
+function attempt<Made>(make: () => Made): { made: Made } | { reason: string } {
+  try {
+    return { made: make() }
+  } catch (error) {
+    return { reason: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' }
+  }
+}
+
+function draftOf({ $schema }: Schema): SchemaDraft {
+  const drafts: readonly [name: string, draft: SchemaDraft][] = [
+    ['draft-04', '4'],
+    ['draft-07', '7'],
+    ['2019-09', '2019-09'],
+  ]
+  return drafts.find(([name]) => typeof $schema === 'string' && $schema.includes(name))?.[1] ?? '2020-12'
+}
+
+/** The innermost faults: the validator also names each keyword on the way to one. */
+function faultsOf(units: readonly OutputUnit[], field: string): ErrorDetail[] {
+  const outer = new Set<string>()
+  for (const location of new Set(units.map(({ keywordLocation }) => keywordLocation))) {
+    for (let end = location.lastIndexOf('/'); end > 0; end = location.lastIndexOf('/', end - 1)) {
+      outer.add(location.slice(0, end))
+    }
+  }
+  return units
+    .filter(({ keywordLocation }) => !outer.has(keywordLocation))
+    .map(({ instanceLocation, keyword, error }) => {
+      const missing = keyword === 'required' && /required property "(.*)"\.$/s.exec(error)?.[1]
+      const steps = [field, ...stepsOf(instanceLocation), ...(missing ? [missing] : [])]
+      return { path: steps.join('.'), message: missing ? 'is required by the outputSchema' : error }
+    })
+}
+
+/** The fields and indexes of a JSON pointer as a URI fragment (RFC 6901, section 6). */
+const stepsOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map(step => decodeURI(step).replaceAll('~1', '/').replaceAll('~0', '~'))

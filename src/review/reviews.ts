@@ -1,0 +1,165 @@
+import * as v from 'valibot'
+import { requireFound } from '../auth/require-project.ts'
+import { DECISIONS } from '../domain/review-state.ts'
+import { IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, Uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { ApiError } from '../http/errors.ts'
+import { BatchResult, Results } from '../http/results.ts'
+import { parse } from '../http/validation.ts'
+import {
+  ENVELOPE_BYTES,
+  escaped,
+  MAX_BATCH_BYTES,
+  MAX_COMMENT_LENGTH,
+  MAX_NAME_LENGTH,
+  MAX_OBSERVATION_BYTES,
+  MAX_REVIEWS,
+} from '../limits.ts'
+import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
+import { isForeignSpan } from '../store/ownership.ts'
+import { type PastReview, listReviews as readReviews } from '../store/reviews.ts'
+import { BREAKS_SCHEMA, decideAll, type ReviewRequest } from './decide.ts'
+
+const TOO_LARGE = 'Approved output too large'
+
+const common = {
+  comment: v.optional(v.pipe(text(1, MAX_COMMENT_LENGTH), v.metadata({ description: 'Why' }))),
+  errorType: v.optional(
+    v.pipe(
+      text(1, MAX_NAME_LENGTH),
+      v.metadata({ description: 'What the output got wrong, an error_type', examples: ['hallucinated_content'] }),
+    ),
+  ),
+  force: v.optional(
+    v.pipe(v.boolean(), v.metadata({ description: "Approve what breaks the step's outputSchema, too" })),
+    false,
+  ),
+}
+
+/** A decision, with more fields that say what it is about. */
+const decisionOn = <Fields extends v.ObjectEntries>(fields: Fields) =>
+  v.variant('decision', [
+    v.strictObject({ ...fields, ...common, decision: v.literal('correct'), approvedOutput: jsonPayload(TOO_LARGE) }),
+    v.strictObject({ ...fields, ...common, decision: v.picklist(['accept', 'reset']) }),
+  ])
+
+const Review = decisionOn({})
+
+const ReviewOfSpan = decisionOn({
+  spanId: Uuid,
+  ifMatch: v.optional(v.pipe(v.string(), v.metadata({ description: 'As the header If-Match of the single call' }))),
+})
+
+export const putReview = endpoint({
+  method: 'PUT',
+  path: '/api/spans/{spanId}/review',
+  summary: "Accept or correct a span's output, or reset its review; sent again, the same decision counts once",
+  scope: 'review',
+  params: v.object({ spanId: Uuid }),
+  body: Review,
+  maxBytes: MAX_OBSERVATION_BYTES + escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES,
+  hasOwnEtag: true,
+  hasIfMatch: true,
+  errors: { 413: TOO_LARGE, 422: BREAKS_SCHEMA },
+  responses: { 200: SpanOfTrace },
+}).handle(async ({ params, body, headers, ...scope }) => {
+  const ifMatch = headers.get('if-match') ?? undefined
+  const [outcome] = await decideAll(scope, [requestOf({ ...body, spanId: params.spanId, ifMatch })], 'full')
+  if (!outcome || outcome instanceof ApiError) throw outcome
+  const span = toSpanOfTrace(outcome)
+  return { status: 200, body: span, etag: span.etag }
+})
+
+export const postReviews = endpoint({
+  method: 'POST',
+  path: '/api/reviews',
+  summary: 'Review many spans at once; each has its own result, with values past 256 bytes as previews',
+  scope: 'review',
+  body: v.strictObject({
+    reviews: v.pipe(
+      shownAs(v.array(v.unknown()), v.array(ReviewOfSpan)),
+      v.maxLength(MAX_REVIEWS, `must have at most ${MAX_REVIEWS} reviews`),
+    ),
+  }),
+  maxBytes: MAX_BATCH_BYTES,
+  responses: { 207: v.object({ results: v.array(BatchResult) }) },
+}).handle(async ({ body, requestId, ...scope }) => {
+  const results = new Results(requestId)
+  const requests = body.reviews.flatMap((input, index) =>
+    results.take(index, `reviews.${index}`, () => ({ index, request: requestOf(parse(ReviewOfSpan, input)) })),
+  )
+  const outcomes = await decideAll(
+    scope,
+    requests.map(({ request }) => request),
+    'preview',
+  )
+  for (const [place, { index }] of requests.entries()) {
+    results.settle(index, `reviews.${index}`, () => {
+      const outcome = outcomes[place]
+      if (!outcome || outcome instanceof ApiError) throw outcome
+      return { status: 200, body: toSpanOfTrace(outcome) }
+    })
+  }
+  return { status: 207, body: { results: results.inOrder() } }
+})
+
+function requestOf(
+  body: v.InferOutput<typeof Review> & { spanId: string; ifMatch?: string | undefined },
+): ReviewRequest {
+  return {
+    spanId: body.spanId,
+    decision: body.decision,
+    approvedOutput: body.decision === 'correct' ? body.approvedOutput : undefined,
+    comment: body.comment ?? null,
+    errorType: body.errorType ?? null,
+    force: body.force,
+    ifMatch: body.ifMatch,
+  }
+}
+
+const ReviewRecord = v.object({
+  id: Uuid,
+  decision: v.picklist(DECISIONS),
+  by: Uuid,
+  at: IsoTime,
+  before: v.pipe(StoredValue, v.metadata({ description: 'The approved output until then; null: unreviewed' })),
+  after: v.pipe(StoredValue, v.metadata({ description: 'The approved output from then on; null: unreviewed' })),
+  comment: v.nullable(v.string()),
+  errorType: v.nullable(v.string()),
+})
+
+const toReviewRecord = (review: PastReview): v.InferOutput<typeof ReviewRecord> => ({
+  id: review.id,
+  decision: review.decision,
+  by: review.userId,
+  at: isoTime(review.createdAt),
+  before: review.before,
+  after: review.after,
+  comment: review.comment,
+  errorType: review.errorType,
+})
+
+export const listReviews = endpoint({
+  method: 'GET',
+  path: '/api/spans/{spanId}/reviews',
+  summary: 'List every decision ever made on a span, newest first',
+  scope: 'review',
+  params: v.object({ spanId: Uuid }),
+  query: v.strictObject(pageParameters),
+  responses: { 200: v.object({ reviews: v.array(ReviewRecord), nextCursor: NextCursor }) },
+}).handle(async ({ params: { spanId }, query, caller, store, registry }) => {
+  const isForeign = () => isForeignSpan(registry, store.organization, spanId)
+  const { items, nextCursor } = await pageOf({
+    list: ['reviews', store.organization.id, spanId],
+    query,
+    place: ['number'],
+    read: async (limit, after) => {
+      const page = { limit, before: after?.[0] ?? Number.MAX_SAFE_INTEGER }
+      const { items, hasMore } = await requireFound(caller, await readReviews(store, spanId, page), isForeign)
+      const last = items.at(-1)
+      return { items, nextPlace: hasMore && last ? [last.number] : null }
+    },
+  })
+  return { status: 200, body: { reviews: items.map(toReviewRecord), nextCursor } }
+})

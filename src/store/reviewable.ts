@@ -1,0 +1,30 @@
+import { and, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
+import { isNoRoot, observations, spans, traces } from './schema.ts'
+
+/*
+ * Which spans there are to review, as conditions on the rows of `spans` and `traces` that a statement is at.
+ */
+
+/** The text of the output that a span's observations fold to, over what was given to the span itself. */
+const foldedOutput = sql`coalesce((
+  select observed.data from ${observations} observed
+  where observed.trace_key = ${spans.traceKey} and observed.type = 'output'
+    and (observed.span_id = ${spans.id} or (observed.span_id is null and ${spans.isRoot} = 1))
+  order by observed.timestamp desc, observed.received_at desc, observed.id desc limit 1), ${spans.output}, 'null')`
+
+/** Whether a span has an output now. Only one that null arrived at too needs to be folded for it. */
+const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
+
+/** Whether a span has an output and no review. */
+export const isToReview = and(hasOutput, isNull(spans.reviewState))
+
+/** The spans of the trace that a statement is at, which no single index has. */
+export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNoRoot})
+  or (${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
+
+/** Whether a trace has a span with a review, or with one of this kind. */
+export const hasReviewed = (kind: SQL = isNotNull(spans.reviewState)): SQL =>
+  sql`exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${kind})`
+
+/** What `traces.needsReview` must be: a trace without any review is not looked into. */
+export const needsReview = sql`(not ${hasReviewed()} or exists (select 1 from ${spans} where ${ofTrace} and ${isToReview}))`

@@ -1,0 +1,309 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { JsonText } from '../domain/json.ts'
+import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
+import { type Act, recordActs } from './audit.ts'
+import { chunksOf } from './chunks.ts'
+import { readPlain } from './database.ts'
+import {
+  countFitting,
+  type FoundValue,
+  fetchValues,
+  type ShownValue,
+  type StoredValue,
+  showValues,
+  untilWhole,
+} from './payloads.ts'
+import { needsReview } from './reviewable.ts'
+import { errorTypes, observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
+import {
+  type FoldedSpan,
+  foldSpans,
+  isAmong,
+  type LocatedTrace,
+  locatedSpans,
+  rowsOf,
+  spanQueries,
+} from './span-detail.ts'
+import type { Store } from './store.ts'
+import { isLive } from './traces.ts'
+
+/** A span as a reviewer finds it. */
+export interface ReviewSubject {
+  span: FoldedSpan
+  trace: LocatedTrace
+  /** The JSON Schema that approved outputs keep to, as JSON; null where neither the span nor its step has a prompt. */
+  outputSchema: string | null
+}
+
+/** What reviews of spans go by. */
+export interface ReviewSubjects {
+  /** By the span's id; those are missing that the organization does not have. */
+  subjects: Map<string, ReviewSubject>
+  /** Those of the named error types that there are. */
+  errorTypes: Set<string>
+}
+
+/** Reads spans, the schemas of their outputs, and which of some error types there are, in one round trip. */
+export async function findReviewSubjects(
+  store: Store,
+  spanIds: readonly string[],
+  namedErrorTypes: readonly string[],
+): Promise<ReviewSubjects> {
+  const { database } = store
+  const located = locatedSpans(store, spanIds)
+  const [traceRows, spanRows, observationRows, decisionRows, versions, schemas, knownTypes] = await readPlain(
+    database,
+    [
+      ...spanQueries(store, spanIds),
+      database
+        .select({
+          spanId: sql<string>`${spans.id}`.as('spanId'),
+          versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
+        })
+        .from(spans)
+        .where(isAmong(located)),
+      database
+        .select({
+          key: sql<number>`${textVersions.key}`.as('key'),
+          outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
+        })
+        .from(textVersions)
+        .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isAmong(located)})`),
+      database
+        .select({ errorType: sql<string>`${errorTypes.errorType}`.as('errorType') })
+        .from(errorTypes)
+        .where(
+          sql`${errorTypes.errorType} in (select item.value from json_each(${JSON.stringify(namedErrorTypes)}) as item)`,
+        ),
+    ],
+  )
+  const rows = rowsOf([traceRows, spanRows, observationRows, decisionRows])
+  const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
+  const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
+  const versionOf = new Map(versions.map(({ spanId, versionKey }) => [spanId, versionKey]))
+  const subjects = new Map<string, ReviewSubject>()
+  for (const span of foldSpans(rows)) {
+    const trace = traceOf.get(span.row.traceKey)
+    const outputSchema = schemaOf.get(versionOf.get(span.row.id) ?? 0) ?? null
+    if (trace) subjects.set(span.row.id, { span, trace, outputSchema })
+  }
+  return { subjects, errorTypes: new Set(knownTypes.map(({ errorType }) => errorType)) }
+}
+
+/** The prompt version that a span's output must keep to: the one that it names, else the active one of its step. */
+const versionKey = sql`coalesce(
+  (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
+  (select active.key from ${traces} cross join ${versionedTexts} cross join ${textVersions} active
+   where ${traces.key} = ${spans.traceKey} and ${versionedTexts.projectKey} = ${traces.projectKey}
+     and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${spans.stepId}
+     and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
+
+/** The JSON of spans' outputs, however large; 'null' where there is none. Those are missing whose object is gone. */
+export async function wholeOutputs(
+  store: Store,
+  spans: readonly FoldedSpan[],
+): Promise<ReadonlyMap<FoldedSpan, string>> {
+  const outputs = spans.flatMap(({ output }) => (output ? [output] : []))
+  const cut = spans.filter(({ output }) => output?.isCut && output.ref === null)
+  const [fetched, uncut] = await Promise.all([
+    fetchValues(
+      store,
+      outputs.filter(({ ref }) => ref !== null),
+    ),
+    cut.length === 0 ? new Map<string, string>() : readObservations(store, cut),
+  ])
+  return new Map(
+    spans.flatMap(span => {
+      const { output, outputRevision } = span
+      const text = output?.isCut ? uncut.get(outputRevision) : output?.text
+      const whole = output && output.ref !== null ? fetched.get(output) : (text ?? 'null')
+      return whole === undefined ? [] : [[span, whole] as const]
+    }),
+  )
+}
+
+/** Outputs that did not fit beside all else that was read of their spans, by their observations' ids. */
+async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
+  const ids = JSON.stringify(cut.map(({ row, outputRevision }) => [row.traceKey, outputRevision]))
+  const rows = await store.database
+    .select({ id: observations.id, data: observations.data })
+    .from(observations)
+    .where(
+      sql`(${observations.traceKey}, ${observations.id}) in (
+        select item.value ->> 0, item.value ->> 1 from json_each(${ids}) as item cross join ${traces}
+        where ${isLive(store, sql`${traces.key} = item.value ->> 0`)})`,
+    )
+  return new Map(rows.map(({ id, data }) => [id, data]))
+}
+
+/** A decision on a span as it was read. */
+export interface ReviewDraft {
+  /** Chosen by the caller, so that a repeated attempt makes no second decision. */
+  id: string
+  traceKey: number
+  spanId: string
+  /** How many decisions there were. */
+  numberBefore: number
+  /** The last of them. */
+  idBefore: string | null
+  decision: Decision
+  state: ReviewOutcome | null
+  outputRevision: string
+  outputHash: string
+  approved: StoredValue | null
+  comment: string | null
+  errorType: string | null
+}
+
+/**
+ * Adds decisions to their spans' histories, each if nobody decided on its span since it was read, ends the spans' claims,
+ * and leaves an audit row for each. Returns the ids of those that were added. One round trip; no two may be on one span.
+ */
+export async function addReviews(store: Store, act: Act, drafts: readonly ReviewDraft[]): Promise<Set<string>> {
+  const { database } = store
+  const userId = act.userId ?? act.keyId
+  const added = new Set<string>()
+  for (const { items, json } of chunksOf(drafts, rowOf)) {
+    const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
+    const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
+    const [, , , , rows] = await database.batch([
+      database
+        .insert(reviews)
+        .select(
+          sql`select ${traces.key}, ${spans.id}, ${spans.reviewNumber} + 1, item.value ->> 3, ${traces.projectKey},
+              item.value ->> 4, item.value ->> 5, ${userId}, ${act.at}, item.value ->> 7, item.value ->> 8,
+              item.value ->> 9, item.value ->> 10, item.value ->> 11, item.value ->> 12
+            from json_each(${json}) as item cross join ${traces} cross join ${spans}
+            where ${isLive(store, sql`${traces.key} = item.value ->> 0`)} and ${isAsRead}`,
+        )
+        .onConflictDoNothing(),
+      database
+        .update(spans)
+        .set({
+          reviewNumber: sql`(item.value ->> 2) + 1`,
+          reviewState: sql`item.value ->> 5`,
+          claimedBy: null,
+          claimedUntil: null,
+        })
+        .from(sql`json_each(${slim}) as item`)
+        .where(sql`${isAsRead} and exists (select 1 from ${reviews} where ${isAdded})`),
+      database
+        .update(traces)
+        .set({ updatedAt: sql`max(${traces.updatedAt}, ${act.at})`, needsReview })
+        .where(isLive(store, sql`${traces.key} in (select ${reviews.traceKey} ${from})`)),
+      recordActs(
+        store,
+        act,
+        {
+          id: reviews.id.getSQL(),
+          projectKey: reviews.projectKey.getSQL(),
+          action: sql`'review.' || ${reviews.decision}`,
+          targetId: reviews.spanId.getSQL(),
+          beforeId: sql`item.value ->> 6`,
+          afterId: reviews.id.getSQL(),
+        },
+        from,
+      ),
+      database.select({ id: reviews.id }).from(sql`json_each(${slim}) as item`).crossJoin(reviews).where(isAdded),
+    ])
+    for (const { id } of rows) added.add(id)
+  }
+  return added
+}
+
+const rowOf = (draft: ReviewDraft) => [
+  draft.traceKey,
+  draft.spanId,
+  draft.numberBefore,
+  draft.id,
+  draft.decision,
+  draft.state,
+  draft.idBefore,
+  draft.outputRevision,
+  draft.outputHash,
+  draft.approved?.text ?? null,
+  draft.approved?.ref ?? null,
+  draft.comment,
+  draft.errorType,
+]
+
+/** The part of a row that statements after the insertion need. */
+const SLIM_LENGTH = 7
+
+/** Whether a row's span is as the row's draft was made for. */
+const isAsRead = sql`${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
+  and ${spans.reviewNumber} = item.value ->> 2`
+
+/** Whether a review is the one that a row made. */
+const isAdded = sql`${reviews.traceKey} = item.value ->> 0 and ${reviews.spanId} = item.value ->> 1
+  and ${reviews.number} = (item.value ->> 2) + 1 and ${reviews.id} = item.value ->> 3`
+
+/** A decision as the history shows it. */
+export interface PastReview {
+  id: string
+  number: number
+  decision: Decision
+  state: ReviewOutcome | null
+  userId: string
+  createdAt: number
+  /** The approved output before and after it; `null` for none. */
+  before: JsonText
+  after: JsonText
+  comment: string | null
+  errorType: string | null
+}
+
+/** A page of a span's history, and the project that it belongs to. */
+interface HistoryPage {
+  projectKey: number
+  items: PastReview[]
+  hasMore: boolean
+}
+
+/**
+ * A page of the decisions ever made on a span, newest first, those before number `before`. It may be short where approved
+ * outputs are large. Undefined where there is no such span.
+ */
+export const listReviews = (
+  store: Store,
+  spanId: string,
+  page: { limit: number; before: number },
+): Promise<HistoryPage | undefined> => untilWhole(store, () => readHistory(store, spanId, page))
+
+async function readHistory(store: Store, spanId: string, { limit, before }: { limit: number; before: number }) {
+  const located = locatedSpans(store, [spanId])
+  const traceKey = sql`(select located.trace_key from ${located} as located)`
+  const [[trace], rows] = await store.database.batch([
+    store.database
+      .select({ id: traces.id, key: traces.key, projectKey: traces.projectKey })
+      .from(traces)
+      .where(eq(traces.key, traceKey)),
+    store.database
+      .select()
+      .from(reviews)
+      .where(and(eq(reviews.traceKey, traceKey), eq(reviews.spanId, spanId), lt(reviews.number, before)))
+      .orderBy(desc(reviews.number))
+      // The one before the last says what that one found.
+      .limit(limit + 1),
+  ])
+  if (!trace) return undefined
+  const values = rows.map(({ approved, approvedRef }): FoundValue | undefined =>
+    approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
+  )
+  const count = Math.min(limit, countFitting(values.map(value => value ?? { text: '', ref: null })))
+  const shown = await showValues(
+    store,
+    values.slice(0, count + 1).filter(value => value !== undefined),
+    'full',
+  )
+  if (!shown) return { traces: [trace], found: undefined }
+  const items = rows.slice(0, count).map((row, index): PastReview => {
+    const { id, number, decision, state, userId, createdAt, comment, errorType } = row
+    const fields = { id, number, decision, state, userId, createdAt, comment, errorType }
+    return { ...fields, before: textOf(values[index + 1], shown), after: textOf(values[index], shown) }
+  })
+  return { traces: [trace], found: { projectKey: trace.projectKey, items, hasMore: rows.length > count } }
+}
+
+const textOf = (value: FoundValue | undefined, shown: ReadonlyMap<FoundValue, ShownValue>): JsonText =>
+  new JsonText((value && shown.get(value)?.text) ?? 'null')
