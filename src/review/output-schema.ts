@@ -40,19 +40,38 @@ function draftOf({ $schema }: Schema): SchemaDraft {
 
 /** The innermost faults: the validator also names each keyword on the way to one. */
 function faultsOf(units: readonly OutputUnit[], field: string): ErrorDetail[] {
-  const outer = new Set<string>()
-  for (const location of new Set(units.map(({ keywordLocation }) => keywordLocation))) {
-    for (let end = location.lastIndexOf('/'); end > 0; end = location.lastIndexOf('/', end - 1)) {
-      outer.add(location.slice(0, end))
-    }
-  }
-  return units
-    .filter(({ keywordLocation }) => !outer.has(keywordLocation))
-    .map(({ instanceLocation, keyword, error }) => {
-      const missing = keyword === 'required' && /required property "(.*)"\.$/s.exec(error)?.[1]
-      const steps = [field, ...stepsOf(instanceLocation), ...(missing ? [missing] : [])]
-      return { path: steps.join('.'), message: missing ? 'is required by the outputSchema' : error }
-    })
+  const outer = new Set(units.flatMap(({ keywordLocation }) => outside(keywordLocation)))
+  // What is forbidden by the schema `false` has no keyword of its own, only a place.
+  const holders = new Set(
+    units.filter(({ keyword }) => keyword === 'false').map(({ instanceLocation }) => outside(instanceLocation)[0]),
+  )
+  const isOuter = ({ keyword, keywordLocation, instanceLocation }: OutputUnit) =>
+    outer.has(keywordLocation) || (HOLDING.has(keyword) && holders.has(instanceLocation))
+  return units.filter(unit => !isOuter(unit)).map(unit => faultOf(unit, field))
+}
+
+/** Keywords that apply a schema to the fields or items of what they stand at. */
+const HOLDING = new Set([
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'prefixItems',
+  'items',
+  'additionalItems',
+  'unevaluatedItems',
+])
+
+/** The places that a place lies in, the nearest first. */
+function outside(place: string): string[] {
+  const end = place.lastIndexOf('/')
+  return end > 0 ? [place.slice(0, end), ...outside(place.slice(0, end))] : []
+}
+
+function faultOf({ keyword, instanceLocation, error }: OutputUnit, field: string): ErrorDetail {
+  const missing = keyword === 'required' && /required property "(.*)"\.$/s.exec(error)?.[1]
+  const steps = [field, ...stepsOf(instanceLocation), ...(missing ? [missing] : [])]
+  return { path: steps.join('.'), message: keyword === 'false' ? 'is not allowed' : missing ? 'is required' : error }
 }
 
 /** The fields and indexes of a JSON pointer as a URI fragment (RFC 6901, section 6). */

@@ -1,0 +1,558 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { INLINE_BYTES, MAX_REVIEWS } from '../../src/limits.ts'
+import { countingBindings } from '../support/bindings.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { storedCounts } from '../support/stored.ts'
+import { newTrace } from '../support/trace.ts'
+
+const OUTPUT = { answer: 'Yes', sources: [1, 2] }
+const large = 'x'.repeat(INLINE_BYTES)
+
+describe('a review', () => {
+  it('accepts the output: the approved output is that', async ({ expect }) => {
+    const { review, read } = await newReviewed(OUTPUT)
+    const answer = await review({ decision: 'accept', comment: 'Good' })
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({
+      output: OUTPUT,
+      approvedOutput: OUTPUT,
+      review: { state: 'accepted', stale: false, comment: 'Good', errorType: null },
+    })
+    expect(answer.headers.get('etag')).toBe(answer.body.etag)
+    const { trace, span } = await read()
+    expect(span).toEqual(answer.body)
+    const { trace: _, ...ofTrace } = answer.body
+    expect(trace.spans[0]).toEqual(ofTrace)
+    expect(trace).toMatchObject({ reviewedCount: 1, reviewState: 'accepted' })
+  })
+
+  it('corrects it: the approved output is what the reviewer sent', async ({ expect }) => {
+    const { review, read } = await newReviewed(OUTPUT)
+    const approvedOutput = { answer: 'No' }
+    const answer = await review({ decision: 'correct', approvedOutput, errorType: 'reasoning_error' })
+    expect(answer.body).toMatchObject({ approvedOutput, review: { state: 'corrected', errorType: 'reasoning_error' } })
+    expect((await read()).trace).toMatchObject({ reviewedCount: 1, reviewState: 'corrected' })
+  })
+
+  it('names who and when: the user of the key, or the key', async ({ expect }) => {
+    const { org, spanId, review } = await newReviewed(OUTPUT)
+    const reviewer = await reviewerOf(org, 'ada@example.com')
+    const before = Date.now()
+    const byUser = (await review({ decision: 'accept' }, {}, reviewer.client)).body.review
+    expect(byUser.by).toBe(reviewer.userId)
+    expect(Date.parse(byUser.at)).toBeGreaterThanOrEqual(before)
+    const key = await org.owner.post('/api/api-keys', { name: 'No user', scopes: ['review'] })
+    const byKey = await client({ 'x-api-key': key.body.key }).put(`/api/spans/${spanId}/review`, { decision: 'accept' })
+    expect(byKey.body.review.by).toBe(key.body.id)
+  })
+
+  it('is undone by a reset, and may be made again', async ({ expect }) => {
+    const { review, read } = await newReviewed(OUTPUT)
+    await review({ decision: 'accept' })
+    const reset = await review({ decision: 'reset' })
+    expect(reset.body).toMatchObject({ approvedOutput: null, review: { state: 'unreviewed', by: null, at: null } })
+    expect((await read()).trace).toMatchObject({ reviewedCount: 0, reviewState: 'unreviewed' })
+    await review({ decision: 'correct', approvedOutput: 1 })
+    expect((await read()).span).toMatchObject({ approvedOutput: 1, review: { state: 'corrected' } })
+  })
+
+  it.for([
+    ['the same value', { answer: 'Yes', sources: [1, 2] }],
+    ['other key order', { sources: [1, 2], answer: 'Yes' }],
+    ['other white space and spellings of numbers and characters', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
+  ] as const)('is an acceptance where the correction equals the output: %s', async ([, sent], { expect }) => {
+    const { org, spanId, history } = await newReviewed(OUTPUT)
+    const json = typeof sent === 'string' ? sent : JSON.stringify(sent)
+    const answer = await org.owner.put(`/api/spans/${spanId}/review`, `{"decision":"correct","approvedOutput":${json}}`)
+    expect(answer.body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted' } })
+    expect(await history()).toMatchObject([{ decision: 'accept', before: null, after: OUTPUT }])
+  })
+
+  it.for([
+    ['order of items', { answer: 'Yes', sources: [2, 1] }],
+    ['a number for a text', { answer: 'Yes', sources: ['1', 2] }],
+    ['one more field', { ...OUTPUT, more: null }],
+    ['a field less', { answer: 'Yes' }],
+  ] as const)('is a correction where it differs: %s', async ([, approvedOutput], { expect }) => {
+    const { review } = await newReviewed(OUTPUT)
+    expect((await review({ decision: 'correct', approvedOutput })).body.review.state).toBe('corrected')
+  })
+
+  it.for([
+    ['false', false],
+    ['0', 0],
+    ['an empty text', ''],
+    ['an empty object', {}],
+    ['a field named __proto__', JSON.parse('{"__proto__":{"a":1}}')],
+    ['a large value', { text: large }],
+  ] as const)('approves %s as it was sent', async ([, approvedOutput], { expect }) => {
+    const { review, read } = await newReviewed(OUTPUT)
+    expect((await review({ decision: 'correct', approvedOutput })).body.approvedOutput).toEqual(approvedOutput)
+    const { trace, span } = await read()
+    expect(span.approvedOutput).toEqual(approvedOutput)
+    expect(trace.spans[0].approvedOutput).toEqual(approvedOutput)
+  })
+
+  it('may correct what has no output', async ({ expect }) => {
+    const { org, span } = await newTrace()
+    const { id } = await span()
+    const answer = await org.owner.put(`/api/spans/${id}/review`, { decision: 'correct', approvedOutput: 'Yes' })
+    expect(answer.body).toMatchObject({ output: null, approvedOutput: 'Yes', review: { state: 'corrected' } })
+  })
+
+  it.for([
+    ['accept without an output', {}, { decision: 'accept' }, 422, 'decision'],
+    ['accept of null', { output: null }, { decision: 'accept' }, 422, 'decision'],
+    ['a correction to null', {}, { decision: 'correct', approvedOutput: null }, 422, 'approvedOutput'],
+    ['a correction to nothing', {}, { decision: 'correct' }, 400, 'approvedOutput'],
+    ['accept with a value', { output: 1 }, { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
+    ['an unknown decision', {}, { decision: 'approve' }, 400, 'decision'],
+    ['no decision', {}, {}, 400, 'decision'],
+    ['an error type that is none', { output: 1 }, { decision: 'accept', errorType: 'nope' }, 422, 'errorType'],
+    ['an empty comment', { output: 1 }, { decision: 'accept', comment: '' }, 400, 'comment'],
+    ['a typo', { output: 1 }, { decision: 'accept', coment: 'a' }, 400, 'coment'],
+    ['a number out of range', {}, '{"decision":"correct","approvedOutput":[1e400]}', 400, 'approvedOutput.0'],
+  ] as const)('is refused and changes nothing: %s', async ([, fields, body, status, path], { expect }) => {
+    const { org, step } = await newTrace()
+    const spanId = crypto.randomUUID()
+    await step({ span_id: spanId, output: undefined, ...fields })
+    const before = await storedCounts()
+    const answer = await org.owner.put(`/api/spans/${spanId}/review`, body)
+    expect(answer.status).toBe(status)
+    expect(answer.body.details[0].path).toBe(path)
+    expect(await storedCounts()).toEqual(before)
+  })
+
+  it('may not be larger than an observation', async ({ expect }) => {
+    const { review } = await newReviewed(OUTPUT)
+    const answer = await review({ decision: 'correct', approvedOutput: 'x'.repeat(5 * 1024 * 1024) })
+    expect(answer.status).toBe(413)
+    expect(answer.body.error).toBe('Approved output too large')
+  })
+
+  it('can name each of the 18 error types', async ({ expect }) => {
+    const { results } = await env.DB.prepare('select error_type as name from error_types').all<{ name: string }>()
+    expect(results.length).toBe(18)
+    const { review } = await newReviewed(OUTPUT)
+    for (const { name } of results) {
+      expect((await review({ decision: 'accept', errorType: name })).body.review.errorType).toBe(name)
+    }
+  })
+})
+
+describe('a review that is sent again', () => {
+  it.for([
+    ['an acceptance', { decision: 'accept', comment: 'Good' }],
+    ['a correction', { decision: 'correct', approvedOutput: { a: 1 }, errorType: 'reasoning_error' }],
+    ['a large correction', { decision: 'correct', approvedOutput: large }],
+    ['a reset', { decision: 'reset' }],
+  ] as const)('is one decision: %s', async ([, body], { expect }) => {
+    const { review, history, read } = await newReviewed(OUTPUT)
+    const { etag } = (await read()).span
+    const first = await review(body, { 'if-match': etag })
+    const before = await storedCounts()
+    // Even with the tag of before it: what it asks for is what there is.
+    const again = await review(body, { 'if-match': etag })
+    expect(again.status).toBe(200)
+    expect(again.body).toEqual(first.body)
+    expect(await history()).toHaveLength(1)
+    expect(await storedCounts()).toEqual(before)
+  })
+
+  it.for([
+    ['another comment', { decision: 'accept', comment: 'Other' }],
+    ['another decision', { decision: 'reset', comment: 'Good' }],
+    ['another error type', { decision: 'accept', comment: 'Good', errorType: 'reasoning_error' }],
+  ] as const)('with %s is another decision', async ([, body], { expect }) => {
+    const { review, history } = await newReviewed(OUTPUT)
+    await review({ decision: 'accept', comment: 'Good' })
+    await review(body)
+    expect(await history()).toHaveLength(2)
+  })
+
+  it('by another reviewer is another decision', async ({ expect }) => {
+    const { org, review, history } = await newReviewed(OUTPUT)
+    const reviewer = await reviewerOf(org, 'ada@example.com')
+    await review({ decision: 'accept' })
+    await review({ decision: 'accept' }, {}, reviewer.client)
+    expect(await history()).toMatchObject([{ by: reviewer.userId }, {}])
+  })
+
+  it('on another output is another decision', async ({ expect }) => {
+    const { review, observe, history } = await newReviewed(OUTPUT)
+    await review({ decision: 'accept' })
+    await observe({ data: 'Changed' })
+    expect((await review({ decision: 'accept' })).body).toMatchObject({
+      approvedOutput: 'Changed',
+      review: { stale: false },
+    })
+    expect(await history()).toMatchObject([{ before: OUTPUT, after: 'Changed' }, { after: OUTPUT }])
+  })
+})
+
+describe('If-Match', () => {
+  it('refuses what was judged on another output or another review', async ({ expect }) => {
+    const { review, read, observe, history } = await newReviewed(OUTPUT)
+    const first = (await read()).span.etag
+    await observe({ data: 'Changed' })
+    const late = await review({ decision: 'accept' }, { 'if-match': first })
+    expect(late.status).toBe(412)
+    expect(late.body.code).toBe('precondition_failed')
+    const second = (await read()).span.etag
+    expect((await review({ decision: 'accept' }, { 'if-match': second })).status).toBe(200)
+    expect((await review({ decision: 'reset' }, { 'if-match': second })).status).toBe(412)
+    expect(await history()).toHaveLength(1)
+  })
+
+  it.for([
+    ['the tag of a list', (etag: string) => `"other", ${etag}`, 200],
+    ['a tag that a proxy weakened', (etag: string) => `W/${etag}`, 200],
+    ['a tag without its quotes', (etag: string) => etag.slice(1, -1), 200],
+    ['any', () => '*', 200],
+    ['another', () => '"other"', 412],
+    ['none', () => '', 412],
+  ] as const)('takes %s', async ([, tagOf, status], { expect }) => {
+    const { review, read } = await newReviewed(OUTPUT)
+    const { etag } = (await read()).span
+    expect((await review({ decision: 'accept' }, { 'if-match': tagOf(etag) })).status).toBe(status)
+  })
+
+  it('lets one of many pass that judged the same', async ({ expect }) => {
+    const { review, read, history } = await newReviewed(OUTPUT)
+    const { etag } = (await read()).span
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        review({ decision: 'correct', approvedOutput: index }, { 'if-match': etag }),
+      ),
+    )
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([200, ...Array.from({ length: 7 }, () => 412)])
+    expect(await history()).toHaveLength(1)
+  })
+})
+
+describe('a review of an output that changes afterwards', () => {
+  it('is stale, keeps its state, and is counted on', async ({ expect }) => {
+    const { review, observe, read } = await newReviewed(OUTPUT)
+    await review({ decision: 'accept' })
+    await observe({ data: 'Changed' })
+    const { trace, span } = await read()
+    expect(span).toMatchObject({
+      output: 'Changed',
+      approvedOutput: OUTPUT,
+      review: { state: 'accepted', stale: true },
+    })
+    expect(trace.reviewState).toBe('accepted')
+  })
+
+  it.for([
+    ['accepted', { decision: 'accept' }],
+    ['corrected', { decision: 'correct', approvedOutput: 'No' }],
+  ] as const)('is not stale where the output came again: %s', async ([, body], { expect }) => {
+    const { review, observe, read } = await newReviewed(OUTPUT)
+    await review(body)
+    await observe({ data: { sources: [1, 2], answer: 'Yes' } })
+    expect((await read()).span.review.stale).toBe(false)
+    await observe({ data: 'Changed' })
+    expect((await read()).span.review.stale).toBe(true)
+  })
+
+  it('is stale with a large output, too, and not where that came again', async ({ expect }) => {
+    const { review, observe, read } = await newReviewed({ text: large })
+    await review({ decision: 'accept' })
+    await observe({ data: { text: large } })
+    expect((await read()).span.review.stale).toBe(false)
+    await observe({ data: { text: `${large}y` } })
+    const { span, trace } = await read()
+    expect(span).toMatchObject({ approvedOutput: { text: large }, review: { stale: true } })
+    expect(trace.spans[0].review.stale).toBe(true)
+  })
+})
+
+describe('the outputSchema of a step', () => {
+  const SCHEMA = {
+    type: 'object',
+    properties: {
+      answer: { type: 'string' },
+      items: { type: 'array', items: { type: 'object', properties: { 'a/b': { type: 'number' } }, required: ['a/b'] } },
+    },
+    required: ['answer'],
+    additionalProperties: false,
+  }
+
+  async function withSchema(outputSchema: object, output: unknown = { answer: 'Yes' }) {
+    const made = await newReviewed(output)
+    const prompt = { projectSlug: 'support', stepId: 'support-answer', content: 'Answer.', outputSchema }
+    const { body } = await made.org.owner.post('/api/prompts', prompt)
+    return { ...made, prompt: body }
+  }
+
+  it.for([
+    ['a wrong type', { answer: 1 }, ['approvedOutput.answer']],
+    ['a missing field', {}, ['approvedOutput.answer']],
+    ['a field too many', { answer: '', typo: 1 }, ['approvedOutput.typo']],
+    ['another type altogether', 'Yes', ['approvedOutput']],
+    [
+      'faults deep down',
+      { answer: '', items: [{ 'a/b': 1 }, { 'a/b': 'x' }, {}] },
+      ['approvedOutput.items.1.a/b', 'approvedOutput.items.2.a/b'],
+    ],
+  ] as const)('refuses a correction with its paths: %s', async ([, approvedOutput, paths], { expect }) => {
+    const { review, read } = await withSchema(SCHEMA)
+    const answer = await review({ decision: 'correct', approvedOutput })
+    expect(answer.status).toBe(422)
+    expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(paths)
+    expect((await read()).span.review.state).toBe('unreviewed')
+    expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
+  })
+
+  it('refuses to accept an output that breaks it', async ({ expect }) => {
+    const { review } = await withSchema(SCHEMA, { answer: 1 })
+    const answer = await review({ decision: 'accept' })
+    expect(answer.status).toBe(422)
+    expect(answer.body.details).toMatchObject([{ path: 'output.answer' }])
+    expect((await review({ decision: 'accept', force: true })).status).toBe(200)
+    expect((await review({ decision: 'reset' })).status).toBe(200)
+  })
+
+  it('is that of the version that the span names, not of the active one', async ({ expect }) => {
+    const { org, prompt, step, review } = await withSchema({ type: 'object' })
+    await org.owner.post(`/api/prompts/${prompt.id}/versions`, {
+      content: 'Answer.',
+      outputSchema: { type: 'string' },
+    })
+    const span_id = crypto.randomUUID()
+    await step({ span_id, step_id: 'support-answer', prompt_version_id: prompt.versionId, output: { a: 1 } })
+    const path = `/api/spans/${span_id}/review`
+    expect((await org.owner.put(path, { decision: 'correct', approvedOutput: 'a' })).status).toBe(422)
+    expect((await org.owner.put(path, { decision: 'accept' })).status).toBe(200)
+    // The root span names none: the active one counts.
+    expect((await review({ decision: 'correct', approvedOutput: { a: 1 } })).status).toBe(422)
+    expect((await review({ decision: 'correct', approvedOutput: 'a' })).status).toBe(200)
+  })
+
+  it.for([
+    ['says nothing', {}],
+    ['is only like a JSON schema', { answer: 'string' }],
+  ] as const)('refuses nothing where it %s', async ([, schema], { expect }) => {
+    const { review } = await withSchema(schema)
+    expect((await review({ decision: 'correct', approvedOutput: [1] })).status).toBe(200)
+  })
+
+  it.for([
+    ['a reference into nowhere', { $ref: '#/$defs/none' }],
+    ['a pattern that is none', { properties: { answer: { pattern: '(' } } }],
+    ['a reference to itself', { $ref: '#' }],
+    ['an enum that is no list', { enum: 3 }],
+  ] as const)('that cannot be applied is said to be at fault: %s', async ([, schema], { expect }) => {
+    const { review } = await withSchema(schema)
+    const answer = await review({ decision: 'accept' })
+    expect(answer.status).toBe(422)
+    expect(answer.body.details[0].message).toContain("the step's outputSchema is at fault")
+    expect((await review({ decision: 'accept', force: true })).status).toBe(200)
+  })
+
+  it('names 20 faults at most', async ({ expect }) => {
+    const { review } = await withSchema({ type: 'array', items: { type: 'string' } })
+    const answer = await review({ decision: 'correct', approvedOutput: Array.from({ length: 5000 }, () => 1) })
+    expect(answer.status).toBe(422)
+    expect(answer.body.details).toHaveLength(20)
+  })
+})
+
+describe('the history of a span', () => {
+  it('has every decision, newest first, with what it found and left', async ({ expect }) => {
+    const { org, spanId, review, history } = await newReviewed(OUTPUT)
+    const reviewer = await reviewerOf(org, 'ada@example.com')
+    await review({ decision: 'accept' })
+    await review({ decision: 'correct', approvedOutput: large, comment: 'Longer' }, {}, reviewer.client)
+    await review({ decision: 'reset' })
+    const entries = await history()
+    expect(entries).toMatchObject([
+      { decision: 'reset', before: large, after: null },
+      { decision: 'correct', before: OUTPUT, after: large, comment: 'Longer', by: reviewer.userId },
+      { decision: 'accept', before: null, after: OUTPUT, comment: null, errorType: null },
+    ])
+    const walked = []
+    for (let cursor = ''; ; ) {
+      const page = (await org.owner.get(`/api/spans/${spanId}/reviews?limit=1${cursor}`)).body
+      walked.push(...page.reviews)
+      if (page.nextCursor === null) break
+      cursor = `&cursor=${page.nextCursor}`
+    }
+    expect(walked).toEqual(entries)
+  })
+
+  it('of a span without decisions is empty, of an unknown one 404', async ({ expect }) => {
+    const { org, history } = await newReviewed(OUTPUT)
+    expect(await history()).toEqual([])
+    expect((await org.owner.get(`/api/spans/${crypto.randomUUID()}/reviews`)).status).toBe(404)
+  })
+})
+
+describe('a trace', () => {
+  async function threeSpans(): Promise<{ org: Org; ids: string[]; state: () => Promise<string> }> {
+    const { org, step, read } = await newTrace()
+    const ids = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
+    for (const [index, span_id] of ids.entries()) await step({ span_id, output: index < 2 ? { index } : undefined })
+    return { org, ids, state: async () => `${(await read()).reviewedCount} ${(await read()).reviewState}` }
+  }
+
+  it('is what its spans with an output are', async ({ expect }) => {
+    const { org, ids, state } = await threeSpans()
+    const review = (index: number, body: object) => org.owner.put(`/api/spans/${ids[index]}/review`, body)
+    expect(await state()).toBe('0 unreviewed')
+    await review(0, { decision: 'accept' })
+    expect(await state()).toBe('1 mixed')
+    await review(1, { decision: 'accept' })
+    expect(await state()).toBe('2 accepted')
+    await review(1, { decision: 'correct', approvedOutput: 1 })
+    expect(await state()).toBe('2 corrected')
+    await review(0, { decision: 'reset' })
+    expect(await state()).toBe('1 mixed')
+    await review(1, { decision: 'reset' })
+    expect(await state()).toBe('0 unreviewed')
+  })
+
+  it.for([
+    ['a new span with an output', true],
+    ['an output of a span that had none', false],
+  ] as const)('is reviewed only in part again after %s', async ([, isStep], { expect }) => {
+    const { org, trace_id, step, read } = await newTrace()
+    const reviewed = crypto.randomUUID()
+    const silent = crypto.randomUUID()
+    await step({ span_id: reviewed })
+    await step({ span_id: silent, output: undefined })
+    await org.owner.put(`/api/spans/${reviewed}/review`, { decision: 'accept' })
+    expect((await read()).reviewState).toBe('accepted')
+    if (isStep) await step({})
+    else {
+      const late = { trace_id, span_id: silent, type: 'output', data: 1, timestamp: '2026-11-20T10:00:00.000Z' }
+      await org.ingest.post('/api/v1/observations', late)
+    }
+    expect((await read()).reviewState).toBe('mixed')
+    expect((await org.read.get('/api/traces?projectSlug=support&review=mixed')).body.traces).toHaveLength(1)
+  })
+
+  it('has nothing to review where an output was taken back by null', async ({ expect }) => {
+    const { org, trace_id, step, read } = await newTrace()
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
+    await step({ span_id: first })
+    await step({ span_id: second })
+    await org.owner.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    expect((await read()).reviewState).toBe('mixed')
+    const observation = { trace_id, span_id: second, type: 'output', timestamp: '2026-11-20T10:00:00.000Z' }
+    await org.ingest.post('/api/v1/observations', { ...observation, data: null })
+    expect((await read()).reviewState).toBe('accepted')
+    await org.ingest.post('/api/v1/observations', { ...observation, data: 'Yes' })
+    expect((await read()).reviewState).toBe('mixed')
+    await org.owner.put(`/api/spans/${second}/review`, { decision: 'accept' })
+    expect((await read()).reviewState).toBe('accepted')
+  })
+
+  it('is found by its review state and by the error types of its reviews', async ({ expect }) => {
+    const org = await newOrg()
+    const made = await Promise.all(Array.from({ length: 4 }, () => newReviewed(OUTPUT, org)))
+    const [accepted, corrected, mixed, unreviewed] = made
+    await accepted?.review({ decision: 'accept', errorType: 'acceptable_variation' })
+    await corrected?.review({ decision: 'correct', approvedOutput: 1, errorType: 'reasoning_error' })
+    await mixed?.step({})
+    await mixed?.review({ decision: 'accept', errorType: 'reasoning_error' })
+    await mixed?.review({ decision: 'accept', errorType: 'system_failure' })
+    const found = async (query: string) => {
+      const { body } = await org.read.get(`/api/traces?projectSlug=support&${query}`)
+      return body.traces.map(({ id }: { id: string }) => id)
+    }
+    expect(await found('review=accepted')).toEqual([accepted?.id])
+    expect(await found('review=corrected')).toEqual([corrected?.id])
+    expect(await found('review=mixed')).toEqual([mixed?.id])
+    expect(await found('review=unreviewed')).toEqual([unreviewed?.id])
+    expect(await found('errorType=reasoning_error')).toEqual([corrected?.id])
+    expect(await found('errorType=system_failure')).toEqual([mixed?.id])
+    expect(await found('errorType=nope')).toEqual([])
+  })
+
+  it('moves its updatedAt with a review', async ({ expect }) => {
+    const { review, read } = await newReviewed(OUTPUT)
+    const before = (await read()).trace.updatedAt
+    await scheduler.wait(5)
+    await review({ decision: 'accept' })
+    expect(Date.parse((await read()).trace.updatedAt)).toBeGreaterThan(Date.parse(before))
+  })
+})
+
+describe('many reviews in one call', () => {
+  it('have each its own result', async ({ expect }) => {
+    const org = await newOrg()
+    const stranger = await newReviewed(OUTPUT)
+    const { spanId, step, read } = await newReviewed(OUTPUT, org)
+    const [second, silent] = [crypto.randomUUID(), crypto.randomUUID()]
+    await step({ span_id: second, output: { text: large } })
+    await step({ span_id: silent, output: undefined })
+    const answer = await org.owner.post('/api/reviews', {
+      reviews: [
+        { spanId, decision: 'accept' },
+        { spanId: second, decision: 'correct', approvedOutput: { text: `${large}!` } },
+        { spanId: silent, decision: 'accept' },
+        { spanId, decision: 'nope' },
+        { spanId: crypto.randomUUID(), decision: 'reset' },
+        { spanId: stranger.spanId, decision: 'accept' },
+        { spanId: second, decision: 'accept', ifMatch: '"stale"' },
+        'nonsense',
+      ],
+    })
+    expect(answer.status).toBe(207)
+    const results: { status: number; body: { details?: unknown; approvedOutput?: unknown } }[] = answer.body.results
+    expect(results.map(({ status }) => status)).toEqual([200, 200, 422, 400, 404, 403, 412, 400])
+    expect(results[0]?.body.approvedOutput).toEqual(OUTPUT)
+    expect(results[2]?.body.details).toMatchObject([{ path: 'reviews.2.decision' }])
+    expect(results[3]?.body.details).toMatchObject([{ path: 'reviews.3.decision' }])
+    const { trace } = await read()
+    expect(trace.spans.map((span: { review: { state: string } }) => span.review.state).sort()).toEqual([
+      'accepted',
+      'corrected',
+      'unreviewed',
+    ])
+    expect((await org.read.get(`/api/spans/${second}`)).body.approvedOutput).toEqual({ text: `${large}!` })
+  })
+
+  it('of one span are decided in their order', async ({ expect }) => {
+    const { org, spanId, history } = await newReviewed(OUTPUT)
+    const reviews = [1, 2, 3].map(approvedOutput => ({ spanId, decision: 'correct', approvedOutput }))
+    const answer = await org.owner.post('/api/reviews', { reviews })
+    expect(answer.body.results.map(({ body }: { body: { approvedOutput: number } }) => body.approvedOutput)).toEqual([
+      1, 2, 3,
+    ])
+    expect(await history()).toMatchObject([{ after: 3 }, { after: 2 }, { after: 1 }])
+  })
+
+  it('are two round trips, however many', async ({ expect }) => {
+    const { org, trace_id, step } = await newTrace()
+    const ids = Array.from({ length: MAX_REVIEWS }, () => crypto.randomUUID())
+    const events = ids.map(span_id => ({
+      type: 'span',
+      body: { trace_id, span_id, step_id: 'a', output: { span_id }, timestamp: '2026-11-20T10:00:00.000Z' },
+    }))
+    await org.ingest.post('/api/v1/batch', { events })
+    await step({})
+    const { bindings, counts } = countingBindings()
+    await org.clientOf(org.ownerKey, bindings).get('/api/projects')
+    counts.d1RoundTrips = 0
+    const answer = await org.clientOf(org.ownerKey, bindings).post('/api/reviews', {
+      reviews: ids.map(spanId => ({ spanId, decision: 'accept' })),
+    })
+    const results: { status: number }[] = answer.body.results
+    expect(results.filter(({ status }) => status !== 200)).toEqual([])
+    expect(counts.d1RoundTrips).toBe(2)
+  })
+
+  it.for([
+    ['too many', { reviews: Array.from({ length: MAX_REVIEWS + 1 }, () => ({})) }, 400],
+    ['no list', { reviews: {} }, 400],
+    ['none', { reviews: [] }, 207],
+  ] as const)('%s', async ([, body, status], { expect }) => {
+    expect((await (await newOrg()).owner.post('/api/reviews', body)).status).toBe(status)
+  })
+})
