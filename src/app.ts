@@ -24,6 +24,7 @@ import { getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
 import { getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
+import { createComment, deleteComment, updateComment } from './review/feedback.ts'
 import { listReviews, postReviews, putReview } from './review/reviews.ts'
 import { requireDatabase } from './store/store.ts'
 
@@ -74,6 +75,9 @@ export const endpoints: readonly Endpoint[] = [
   putReview,
   postReviews,
   listReviews,
+  createComment,
+  updateComment,
+  deleteComment,
   listPrompts,
   getPrompt,
   createPrompt,

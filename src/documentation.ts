@@ -25,6 +25,7 @@ const DOC_VERSION_ID = 'd0e1f2a3-4b5c-4d6e-9f7a-8b9c0d1e2fa1'
 const KEY_ID = 'e1f2a3b4-5c6d-4e7f-8a8b-9c0d1e2f3ab1'
 const USER_ID = 'f2a3b4c5-6d7e-5f8a-9b9c-0d1e2f3a4bc1'
 const REVIEW_ID = '14b5c6d7-8f9a-4bac-9d1e-2f3a4b5c6de1'
+const COMMENT_ID = '25c6d7e8-9fa0-4cbd-8e2f-3a4b5c6d7ef1'
 const ORGANIZATION_ID = '03a4b5c6-7e8f-4a9b-8c0d-1e2f3a4b5cd1'
 const STARTED = '2026-11-21T09:30:00.000Z'
 const ANSWERED = '2026-11-21T09:30:01.040Z'
@@ -134,6 +135,19 @@ const reviewedSpan = {
   },
   etag: '"9f2c41d07ab3.1"',
   trace: { id: TRACE_UUID, traceId: TRACE_ID, name: 'support-answer' },
+}
+
+const comment = {
+  id: COMMENT_ID,
+  spanId: SPAN_ID,
+  userId: USER_ID,
+  content: 'Did it see the warranty doc at all?',
+  rating: null,
+  correction: null,
+  labeller: null,
+  source: 'review',
+  truncated: [],
+  createdAt: JUDGED,
 }
 
 const prompt = {
@@ -278,6 +292,9 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
       nextCursor: null,
     },
   },
+  'POST /api/spans/{spanId}/feedback': { body: { content: comment.content }, response: comment },
+  'PATCH /api/feedback/{feedbackId}': { body: { content: comment.content }, response: comment },
+  'DELETE /api/feedback/{feedbackId}': { response: { id: comment.id } },
   'DELETE /api/traces/{traceId}': { response: { id: TRACE_UUID } },
   'GET /api/spans/{spanId}': {
     response: { ...span, trace: { id: TRACE_UUID, traceId: TRACE_ID, name: 'support-answer' } },

@@ -4,6 +4,7 @@ import { REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
+import type { Comment } from '../store/comments.ts'
 import type { LocatedSpan, SpanDetail, SpanReview } from '../store/span-detail.ts'
 import type { FeedbackDetail, TraceDetail } from '../store/trace-detail.ts'
 import type { CountedTrace } from '../store/trace-list.ts'
@@ -141,7 +142,21 @@ export const toSpanOfTrace = (span: LocatedSpan): v.InferOutput<typeof SpanOfTra
   trace: span.trace,
 })
 
-export const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
+/** A reviewer's comment, as its trace's feedback shows it. */
+export const toComment = ({ id, spanId, userId, content, createdAt }: Comment): v.InferOutput<typeof Feedback> => ({
+  id,
+  spanId,
+  userId,
+  content,
+  rating: null,
+  correction: null,
+  labeller: null,
+  source: 'review',
+  truncated: [],
+  createdAt: isoTime(createdAt),
+})
+
+const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
   id: feedback.id,
   spanId: feedback.spanId,
   userId: feedback.userId,

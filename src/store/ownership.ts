@@ -1,6 +1,6 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import type { TextKind } from '../domain/versioned-text.ts'
-import { apiKeys, projects, spans, traces, versionedTexts } from './schema.ts'
+import { apiKeys, feedback, projects, spans, traces, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
 /*
@@ -40,6 +40,16 @@ export async function foreignSpans(
       ),
     )
   return new Set(rows.map(({ id }) => id))
+}
+
+/** Whether another organization has feedback with this id. */
+export async function isForeignFeedback({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: traces.key })
+    .from(feedback)
+    .innerJoin(traces, eq(traces.key, feedback.traceKey))
+    .where(and(eq(feedback.id, id), isNull(traces.deletedAt), ne(traces.organizationKey, own.key)))
+  return rows.length > 0
 }
 
 /** Whether another organization has an API key with this id. */

@@ -52,7 +52,7 @@ describe.for(withKey)('%s', ([, contract]) => {
 
   it('succeeds with either credential form, with each scope that it accepts', async ({ expect }) => {
     for (const scope of accepted) {
-      const key = await org.keyFor({ scopes: [scope], projectSlug: undefined })
+      const key = await org.keyFor({ scopes: [scope], projectSlug: undefined, userId: org.userId })
       for (const headers of [{ 'x-api-key': key }, { authorization: `bearer ${key}` }]) {
         world = await newWorld(org)
         const named = { ...headers, 'x-org-slug': org.slug, 'x-project-slug': 'support' }

@@ -66,7 +66,8 @@ const FAULTS: Record<string, Fault> = {
 }
 
 /** Whether a request leaves behind a world in which it can't be sent again. */
-const isSpending = ({ method, path }: Contract) => method === 'DELETE' || /(rotate|active-version|review|reviews)$/.test(path)
+const isSpending = ({ method, path }: Contract) =>
+  method === 'DELETE' || /(rotate|active-version|review|reviews)$/.test(path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
@@ -80,6 +81,9 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   'POST /api/v1/spans': {
     'with large values': ({ traceId }) => aSpan({ trace_id: traceId, input: largeText, output: largeText }),
     'of a prompt version': ({ traceId, prompt }) => aSpan({ trace_id: traceId, prompt_version_id: prompt.versionId }),
+  },
+  'POST /api/spans/{spanId}/feedback': {
+    'with an id': () => ({ content: 'Why so?', id: crypto.randomUUID() }),
   },
   'POST /api/v1/feedback': {
     'with an id': ({ traceId }) => aFeedback({ trace_id: traceId, feedback_id: crypto.randomUUID() }),
@@ -113,6 +117,7 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
 const WITHOUT_ID = [
   'POST /api/v1/observations',
   'POST /api/v1/feedback',
+  'POST /api/spans/{spanId}/feedback',
   'POST /api/prompts/{promptId}/versions',
   'POST /api/knowledge-docs/{docId}/versions',
   'POST /api/api-keys',
@@ -186,7 +191,8 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
     strike?: Strike,
   ): Promise<Attempt> {
     const world = common ?? (await newWorld(org))
-    const { key } = (await org.owner.post('/api/api-keys', { name: 'Cold', scopes: ALL_SCOPES })).body
+    const { key } = (await org.owner.post('/api/api-keys', { name: 'Cold', scopes: ALL_SCOPES, userId: org.userId }))
+      .body
     const headers = {
       authorization: `Bearer ${contract.scope === 'admin' ? env.ADMIN_TOKEN : key}`,
       'x-project-slug': 'support',

@@ -46,7 +46,8 @@ describe('the statements that requests and jobs send', () => {
     const { bindings, statements } = recordingBindings()
     const org = await newOrg()
     const world = await newWorld(org)
-    const caller = org.clientOf(org.ownerKey, bindings)
+    const key = await org.keyFor({ projectSlug: undefined, userId: org.userId })
+    const caller = org.clientOf(key, bindings)
     const header = { 'x-project-slug': 'support' }
     for (const { contract } of endpoints) {
       const sample = sampleOf(contract)

@@ -60,6 +60,7 @@ export async function newOrg() {
   const ownerKey: string = created.body.apiKey.key
   const owner = client({ 'x-api-key': ownerKey })
   const project = (await owner.post('/api/projects', { slug: 'support', name: 'Support' })).body
+  const user = (await owner.post('/api/users', { email: 'reviewer@example.com', name: 'Reviewer' })).body
   const keyFor = async (fields: object): Promise<string> => {
     const draft = { name: 'Test', projectSlug: 'support', scopes: ['ingest', 'read', 'review', 'manage'], ...fields }
     return (await owner.post('/api/api-keys', draft)).body.key
@@ -71,6 +72,8 @@ export async function newOrg() {
     id: created.body.id,
     slug,
     project,
+    /** A user, for whom no key acts that does not say so. */
+    userId: String(user.id),
     ownerKey,
     owner,
     projectKey,

@@ -13,6 +13,8 @@ export interface World {
   doc: Text
   /** A key that nothing else uses. */
   keyId: string
+  /** A comment by the organization's reviewer. */
+  comment: { id: string }
 }
 
 /** A prompt or a knowledge doc. */
@@ -27,7 +29,7 @@ interface Sample {
   /** `scopes` are those of the calling key. */
   body?: (world: World, scopes?: readonly string[]) => object
   /** What the request names that belongs to a tenant, if anything: another tenant's must not be reached. */
-  names?: 'trace' | 'span' | 'project' | 'text' | 'key'
+  names?: 'trace' | 'span' | 'project' | 'text' | 'key' | 'feedback'
 }
 
 /** What lies in R2. */
@@ -43,6 +45,8 @@ export async function newWorld(org: Org): Promise<World> {
   const prompt = await org.owner.post('/api/prompts', aPrompt())
   const doc = await org.owner.post('/api/knowledge-docs', aKnowledgeDoc())
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
+  const reviewer = org.clientOf(await org.keyFor({ userId: org.userId, scopes: ['review'] }))
+  const comment = await reviewer.post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
   return {
     org,
     traceId: trace.trace_id,
@@ -51,6 +55,7 @@ export async function newWorld(org: Org): Promise<World> {
     prompt: prompt.body,
     doc: doc.body,
     keyId: key.body.id,
+    comment: comment.body,
   }
 }
 
@@ -103,6 +108,20 @@ const samples: Readonly<Record<string, Sample>> = {
     body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }),
   },
   'GET /api/spans/{spanId}/reviews': { path: ({ spanId }) => `/api/spans/${spanId}/reviews`, names: 'span' },
+  'POST /api/spans/{spanId}/feedback': {
+    path: ({ spanId }) => `/api/spans/${spanId}/feedback`,
+    body: () => ({ content: 'Why so?' }),
+    names: 'span',
+  },
+  'PATCH /api/feedback/{feedbackId}': {
+    path: ({ comment }) => `/api/feedback/${comment.id}`,
+    body: () => ({ content: 'Why not?' }),
+    names: 'feedback',
+  },
+  'DELETE /api/feedback/{feedbackId}': {
+    path: ({ comment }) => `/api/feedback/${comment.id}`,
+    names: 'feedback',
+  },
   'DELETE /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
   'GET /api/v1/traces/{trace_id}/observations': {
     path: ({ traceId }) => `/api/v1/traces/${traceId}/observations`,

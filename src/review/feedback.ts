@@ -1,0 +1,88 @@
+import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
+import { requireFound, requireProject } from '../auth/require-project.ts'
+import { newId } from '../domain/ids.ts'
+import { text, Uuid, uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { conflict, forbidden, notFound } from '../http/errors.ts'
+import { ENVELOPE_BYTES, escaped, MAX_COMMENT_LENGTH } from '../limits.ts'
+import { Feedback, toComment } from '../read/wire.ts'
+import {
+  addComment,
+  changeComment,
+  type FeedbackHead,
+  findCommentPlace,
+  findFeedbackHead,
+  deleteComment as removeComment,
+} from '../store/comments.ts'
+import { isForeignFeedback, isForeignSpan } from '../store/ownership.ts'
+
+const Content = text(1, MAX_COMMENT_LENGTH)
+const MAX_BYTES = escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES
+const TAKEN = 'This id belongs to other feedback'
+
+export const createComment = endpoint({
+  method: 'POST',
+  path: '/api/spans/{spanId}/feedback',
+  summary: "Comment on a span; the comment shows in its trace's feedback",
+  scope: 'review',
+  params: v.object({ spanId: Uuid }),
+  body: v.strictObject({
+    content: Content,
+    id: v.optional(uuid('An id of yours: sent again, it is the same comment')),
+  }),
+  maxBytes: MAX_BYTES,
+  errors: { 409: TAKEN },
+  responses: { 201: Feedback },
+}).handle(async ({ params: { spanId }, body, caller, store, registry, act, now }) => {
+  const isForeign = () => isForeignSpan(registry, store.organization, spanId)
+  const place = await requireFound(caller, await findCommentPlace(store, spanId), isForeign)
+  const draft = { id: body.id ?? newId(), spanId, userId: authorOf(caller), content: body.content, createdAt: now }
+  const comment = await addComment(store, act, place, draft)
+  if (comment === 'trace_missing') throw notFound()
+  if (comment === 'taken') throw conflict(TAKEN, 'id')
+  return { status: 201, body: toComment(comment) }
+})
+
+export const updateComment = endpoint({
+  method: 'PATCH',
+  path: '/api/feedback/{feedbackId}',
+  summary: 'Change a comment of your own',
+  scope: 'review',
+  params: v.object({ feedbackId: Uuid }),
+  body: v.strictObject({ content: Content }),
+  maxBytes: MAX_BYTES,
+  responses: { 200: Feedback },
+}).handle(async ({ params: { feedbackId }, body: { content }, caller, store, registry, act }) => {
+  const isForeign = () => isForeignFeedback(registry, store.organization, feedbackId)
+  const head = await requireFound(caller, await findFeedbackHead(store, feedbackId), isForeign)
+  requireAuthor(caller, head)
+  const comment = await changeComment(store, act, head, { id: feedbackId, content })
+  if (!comment) throw notFound()
+  return { status: 200, body: toComment(comment) }
+})
+
+export const deleteComment = endpoint({
+  method: 'DELETE',
+  path: '/api/feedback/{feedbackId}',
+  summary: 'Delete a comment of your own',
+  scope: 'review',
+  params: v.object({ feedbackId: Uuid }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async ({ params: { feedbackId }, caller, store, act }) => {
+  const head = await findFeedbackHead(store, feedbackId)
+  if (!head) throw notFound()
+  requireProject(caller, head.projectKey)
+  requireAuthor(caller, head)
+  await removeComment(store, act, head, feedbackId)
+  return { status: 200, body: { id: feedbackId } }
+})
+
+/** Whose a caller's comments are: the user's that its key acts for, or the key's own. */
+const authorOf = ({ userId, keyId }: Caller): string => userId ?? keyId
+
+/** 403 for what a pipeline sent, and for another reviewer's comment. */
+function requireAuthor(caller: Caller, { isComment, userId }: FeedbackHead): void {
+  if (!isComment) throw forbidden('Feedback from a pipeline is changed where it came from')
+  if (userId !== authorOf(caller)) throw forbidden('Only its author may change a comment')
+}

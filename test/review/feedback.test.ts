@@ -1,0 +1,127 @@
+import { describe, it } from 'vitest'
+import { newOrg } from '../support/org.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { storedCounts } from '../support/stored.ts'
+
+async function newComment() {
+  const made = await newReviewed('Yes')
+  const author = await reviewerOf(made.org)
+  const path = `/api/spans/${made.spanId}/feedback`
+  const comment = (await author.client.post(path, { content: 'Why?' })).body
+  const feedback = async () => (await made.read()).trace.feedback
+  return { ...made, author, path, comment, feedback }
+}
+
+describe('a comment', () => {
+  it("shows in its trace's feedback, as it was answered", async ({ expect }) => {
+    const { comment, spanId, author, feedback, read } = await newComment()
+    expect(comment).toMatchObject({
+      spanId,
+      userId: author.userId,
+      content: 'Why?',
+      rating: null,
+      correction: null,
+      source: 'review',
+    })
+    expect(await feedback()).toEqual([comment])
+    expect((await read()).trace.feedbackCount).toBe(1)
+  })
+
+  it("stands among a pipeline's feedback, oldest first", async ({ expect }) => {
+    const { org, trace_id, comment, feedback } = await newComment()
+    await org.ingest.post('/api/v1/feedback', { trace_id, comment: 'Old', timestamp: '2026-01-01T00:00:00.000Z' })
+    expect(await feedback()).toMatchObject([{ content: 'Old', source: 'api' }, comment])
+  })
+
+  it('is changed and deleted by its author', async ({ expect }) => {
+    const { author, comment, feedback } = await newComment()
+    const changed = await author.client.patch(`/api/feedback/${comment.id}`, { content: 'Why not?' })
+    expect(changed.status).toBe(200)
+    expect(changed.body).toEqual({ ...comment, content: 'Why not?' })
+    expect(await feedback()).toEqual([changed.body])
+    const deleted = await author.client.delete(`/api/feedback/${comment.id}`)
+    expect(deleted.body).toEqual({ id: comment.id })
+    expect(await feedback()).toEqual([])
+    expect((await author.client.delete(`/api/feedback/${comment.id}`)).status).toBe(404)
+    expect((await author.client.patch(`/api/feedback/${comment.id}`, { content: 'a' })).status).toBe(404)
+  })
+
+  it("is its author's with any of the author's keys, and nobody else's", async ({ expect }) => {
+    const { org, author, comment, feedback } = await newComment()
+    const other = await reviewerOf(org)
+    for (const client of [other.client, org.owner]) {
+      expect((await client.patch(`/api/feedback/${comment.id}`, { content: 'Mine' })).status).toBe(403)
+      expect((await client.delete(`/api/feedback/${comment.id}`)).status).toBe(403)
+    }
+    expect(await feedback()).toEqual([comment])
+    const second = org.clientOf(await org.keyFor({ userId: author.userId }))
+    expect((await second.patch(`/api/feedback/${comment.id}`, { content: 'Still mine' })).status).toBe(200)
+  })
+
+  it('may not be made of what a pipeline sent', async ({ expect }) => {
+    const { org, trace_id, feedback } = await newComment()
+    const ingest = org.clientOf(await org.keyFor({}))
+    await ingest.post('/api/v1/feedback', { trace_id, comment: 'From the pipeline' })
+    const sent = (await feedback()).find(({ source }: { source: string }) => source === 'api')
+    expect((await ingest.patch(`/api/feedback/${sent.id}`, { content: 'Changed' })).status).toBe(403)
+    expect((await ingest.delete(`/api/feedback/${sent.id}`)).status).toBe(403)
+  })
+
+  it("with an id of the client's is one, however often it is sent", async ({ expect }) => {
+    const { author, path, feedback } = await newComment()
+    const body = { content: 'Once', id: crypto.randomUUID() }
+    const first = await author.client.post(path, body)
+    expect((await author.client.post(path, body)).body).toEqual(first.body)
+    expect(await feedback()).toHaveLength(2)
+    await author.client.post(path, { content: 'Once' })
+    await author.client.post(path, { content: 'Once' })
+    expect(await feedback()).toHaveLength(4)
+  })
+
+  it('is refused with the id of other feedback', async ({ expect }) => {
+    const { org, author, path, comment } = await newComment()
+    const elsewhere = await newReviewed('Yes', org)
+    const other = await reviewerOf(org)
+    const before = await storedCounts()
+    for (const [client, at, content] of [
+      [author.client, path, 'Another text'],
+      [other.client, path, 'Why?'],
+      [author.client, `/api/spans/${elsewhere.spanId}/feedback`, 'Why?'],
+    ] as const) {
+      const answer = await client.post(at, { content, id: comment.id })
+      expect(answer.status).toBe(409)
+      expect(answer.body.details).toMatchObject([{ path: 'id' }])
+    }
+    expect(await storedCounts()).toEqual(before)
+  })
+
+  it("may have the id of another organization's", async ({ expect }) => {
+    const { comment } = await newComment()
+    const { org, path } = await newComment()
+    expect((await org.owner.post(path, { content: 'a', id: comment.id })).status).toBe(201)
+  })
+
+  it.for([
+    ['no content', {}, 'content'],
+    ['an empty content', { content: '' }, 'content'],
+    ['half a character', { content: '\ud800' }, 'content'],
+    ['too long a content', { content: 'x'.repeat(16 * 1024 + 1) }, 'content'],
+    ['a rating', { content: 'a', rating: 'negative' }, 'rating'],
+    ['an id that is no UUID', { content: 'a', id: '1' }, 'id'],
+  ] as const)('400s for %s', async ([, body, path], { expect }) => {
+    const answer = await (await newOrg()).owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, body)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(path)
+  })
+
+  it('404s on a span that is not there', async ({ expect }) => {
+    const { owner } = await newOrg()
+    expect((await owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, { content: 'a' })).status).toBe(404)
+  })
+
+  it('goes with its trace', async ({ expect }) => {
+    const { org, id, author, comment } = await newComment()
+    await org.owner.delete(`/api/traces/${id}`)
+    expect((await author.client.patch(`/api/feedback/${comment.id}`, { content: 'a' })).status).toBe(404)
+  })
+})
