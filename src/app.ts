@@ -25,6 +25,7 @@ import { getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
 import { createComment, deleteComment, updateComment } from './review/feedback.ts'
+import { claimForReview, getReviewQueue, releaseFromReview, renewReviewClaims } from './review/queue.ts'
 import { listReviews, postReviews, putReview } from './review/reviews.ts'
 import { requireDatabase } from './store/store.ts'
 
@@ -78,6 +79,10 @@ export const endpoints: readonly Endpoint[] = [
   createComment,
   updateComment,
   deleteComment,
+  getReviewQueue,
+  claimForReview,
+  renewReviewClaims,
+  releaseFromReview,
   listPrompts,
   getPrompt,
   createPrompt,

@@ -292,6 +292,21 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
       nextCursor: null,
     },
   },
+  'GET /api/review-queue': {
+    response: {
+      spans: [{ ...span, trace: reviewedSpan.trace }],
+      remaining: 41,
+      remainingIsMinimum: false,
+      nextCursor: CURSOR,
+      today: [{ userId: USER_ID, reviewed: 12 }],
+    },
+  },
+  'POST /api/review-queue/claim': {
+    body: { spanIds: [SPAN_ID, ROOT_SPAN_ID] },
+    response: { claimed: [SPAN_ID], refused: [ROOT_SPAN_ID] },
+  },
+  'POST /api/review-queue/heartbeat': { body: { spanIds: [SPAN_ID] }, response: { held: [SPAN_ID], lost: [] } },
+  'POST /api/review-queue/release': { body: { spanIds: [SPAN_ID] }, response: { released: [SPAN_ID] } },
   'POST /api/spans/{spanId}/feedback': { body: { content: comment.content }, response: comment },
   'PATCH /api/feedback/{feedbackId}': { body: { content: comment.content }, response: comment },
   'DELETE /api/feedback/{feedbackId}': { response: { id: comment.id } },

@@ -89,6 +89,16 @@ export const OBSERVATIONS_MAX_LIMIT = 1000
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024
 /** Traces that a page looks at, so that a filter which few of them match costs one page's time. */
 export const MAX_SCANNED_TRACES = 5000
+/** Up to which the spans that remain to be reviewed are counted. */
+export const MAX_REMAINING = 10_000
+/** Traces that are looked through for that: a project may have any number of traces with nothing to review. */
+export const MAX_COUNTED_TRACES = 20_000
+/** Traces among which a random order draws; the next ones follow when these are through. */
+export const SHUFFLED_TRACES = 20_000
+/** How long a span is held for review. */
+export const CLAIM_MS = 15 * 60_000
+/** Spans that one call claims, renews or releases. */
+export const MAX_CLAIMS = 200
 /** Traces counted to tell which of several metadata filters matches the fewest. */
 export const PROBED_TRACES = 1000
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { FEEDBACK_SOURCES, RATINGS } from '../domain/feedback.ts'
 import { REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
-import { SPAN_STATUSES } from '../domain/span.ts'
+import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
 import type { Comment } from '../store/comments.ts'
@@ -28,6 +28,15 @@ export const TraceItem = v.object({
     }),
   ),
 })
+
+/** The query parameter that says how much of values is shown. */
+export const Payloads = v.optional(
+  v.pipe(
+    v.picklist(PAYLOAD_MODES),
+    v.metadata({ description: 'preview: strings past 256 bytes cut, large values as the beginning of their JSON' }),
+  ),
+  'full',
+)
 
 const Truncated = v.pipe(
   v.array(v.string()),

@@ -1,4 +1,4 @@
-import { and, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
+import { eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { isNoRoot, observations, spans, traces } from './schema.ts'
 
 /*
@@ -16,7 +16,13 @@ const foldedOutput = sql`coalesce((
 const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
 
 /** Whether a span has an output and no review. */
-export const isToReview = and(hasOutput, isNull(spans.reviewState))
+export const isToReview = sql`(${hasOutput} and ${isNull(spans.reviewState)})`
+
+/** Whether nobody but this one holds a span. */
+export const isFree = (holder: string, now: number): SQL =>
+  sql`(${spans.claimedUntil} is null or ${spans.claimedUntil} <= ${now} or ${spans.claimedBy} = ${holder})`
+
+export const isCorrected = eq(spans.reviewState, 'corrected')
 
 /** The spans of the trace that a statement is at, which no single index has. */
 export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNoRoot})

@@ -144,7 +144,7 @@ export const traces = sqliteTable(
 
 /** What a query must say to be served from the partial indexes `traces_running`, `_to_review` and `_negative`, to the letter. */
 export const isRunning = sql`${traces.status} = 'running'`
-export const isToReview = sql`${traces.needsReview} = 1`
+export const isOpenForReview = sql`${traces.needsReview} = 1`
 export const isNegative = sql`${traces.isNegative} = 1`
 
 /** One row per searchable metadata leaf of a trace: a seek per filter, newest first for free. */

@@ -108,6 +108,20 @@ const samples: Readonly<Record<string, Sample>> = {
     body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }),
   },
   'GET /api/spans/{spanId}/reviews': { path: ({ spanId }) => `/api/spans/${spanId}/reviews`, names: 'span' },
+  'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}`, names: 'project' },
+  // What they name they refuse where it is another tenant's.
+  'POST /api/review-queue/claim': {
+    path: () => '/api/review-queue/claim',
+    body: ({ spanId }) => ({ spanIds: [spanId] }),
+  },
+  'POST /api/review-queue/heartbeat': {
+    path: () => '/api/review-queue/heartbeat',
+    body: ({ spanId }) => ({ spanIds: [spanId] }),
+  },
+  'POST /api/review-queue/release': {
+    path: () => '/api/review-queue/release',
+    body: ({ spanId }) => ({ spanIds: [spanId] }),
+  },
   'POST /api/spans/{spanId}/feedback': {
     path: ({ spanId }) => `/api/spans/${spanId}/feedback`,
     body: () => ({ content: 'Why so?' }),

@@ -1,0 +1,51 @@
+import * as v from 'valibot'
+import { RATINGS } from '../domain/feedback.ts'
+import { comparableFields, type SearchableField } from '../domain/metadata.ts'
+import { TRACE_REVIEW_STATES } from '../domain/review-state.ts'
+import { TRACE_STATUSES } from '../domain/trace-status.ts'
+import { timestamp, uuid } from '../http/atoms.ts'
+import { badRequest } from '../http/errors.ts'
+import { MAX_SEARCH_FILTERS } from '../limits.ts'
+import type { TraceFilter } from '../store/trace-filter.ts'
+
+/** The query parameters by which lists of traces, and of what belongs to them, are filtered. */
+export const traceFilters = {
+  status: v.optional(v.picklist(TRACE_STATUSES)),
+  name: v.optional(v.string()),
+  from: v.optional(timestamp('Traces from this time on')),
+  to: v.optional(timestamp('Traces before this time')),
+  stepId: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a span of this step' }))),
+  promptVersionId: v.optional(uuid('Traces with a span that used this version')),
+  hasFeedback: v.optional(
+    v.pipe(
+      v.picklist(['true', 'false']),
+      v.transform(value => value === 'true'),
+    ),
+  ),
+  rating: v.optional(
+    v.pipe(
+      v.picklist(RATINGS),
+      v.metadata({ description: 'Traces with such feedback; a number above 0.5 is positive, one below it negative' }),
+    ),
+  ),
+  review: v.optional(
+    v.pipe(v.picklist(TRACE_REVIEW_STATES), v.metadata({ description: 'Traces in this review state' })),
+  ),
+  errorType: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a review that names this type' }))),
+}
+
+type TraceFilters = v.InferOutput<v.StrictObjectSchema<typeof traceFilters, undefined>>
+
+/** A list's filters as the store takes them. 400 for more metadata filters than a query takes. */
+export async function traceFilter({
+  query,
+  metadataFilters,
+}: {
+  query: TraceFilters
+  metadataFilters: readonly SearchableField[]
+}): Promise<TraceFilter> {
+  if (metadataFilters.length > MAX_SEARCH_FILTERS) {
+    throw badRequest(`At most ${MAX_SEARCH_FILTERS} metadata filters are allowed`)
+  }
+  return { ...query, fields: await comparableFields(metadataFilters) }
+}

@@ -1,0 +1,144 @@
+import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
+import { Uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
+import { projectSelector, selectedProject } from '../read/project.ts'
+import { traceFilter, traceFilters } from '../read/trace-filters.ts'
+import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
+import { claimSpans, releaseClaims, renewClaims } from '../store/claims.ts'
+import { QUEUE_ORDERS, type QueuePage, type QueuePlace, readQueue } from '../store/review-queue.ts'
+
+const Order = v.optional(
+  v.pipe(
+    v.picklist(QUEUE_ORDERS),
+    v.metadata({
+      description: 'Of their traces, whose spans stand together; negative: those with negative feedback first',
+    }),
+  ),
+  'oldest',
+)
+
+export const getReviewQueue = endpoint({
+  method: 'GET',
+  path: '/api/review-queue',
+  summary: "List a project's unreviewed spans with an output, without those that other reviewers hold",
+  scope: 'review',
+  query: v.strictObject({
+    ...projectSelector,
+    ...traceFilters,
+    order: Order,
+    payloads: Payloads,
+    ...pageParameters,
+  }),
+  metadataPrefix: 'metadata.',
+  errors: { 404: 'Not found' },
+  responses: {
+    200: v.object({
+      spans: v.array(SpanOfTrace),
+      remaining: v.pipe(
+        v.number(),
+        v.metadata({ description: `Spans in the queue, this page's among them; counted up to ${MAX_REMAINING}` }),
+      ),
+      remainingIsMinimum: v.pipe(v.boolean(), v.metadata({ description: 'Whether there may be more' })),
+      nextCursor: NextCursor,
+      today: v.pipe(
+        v.array(v.object({ userId: Uuid, reviewed: v.number() })),
+        v.metadata({ description: 'Spans that each reviewer accepted or corrected since midnight, UTC' }),
+      ),
+    }),
+  },
+}).handle(async context => {
+  const { query, caller, store, now } = context
+  const project = await selectedProject(context, query)
+  const asked = { filter: await traceFilter(context), order: query.order, holder: holderOf(caller), now }
+  let page: QueuePage | undefined
+  const { items, nextCursor } = await pageOf({
+    list: ['review-queue', store.organization.id, project.id, query.order],
+    query,
+    place: PLACE,
+    read: async (limit, after) => {
+      page = await readQueue(store, project, asked, { limit, after: after && toPlace(after), mode: query.payloads })
+      return { items: page.spans, nextPlace: page.nextPlace && fromPlace(page.nextPlace) }
+    },
+  })
+  const { remaining = 0, remainingIsMinimum = false, today = [] } = page ?? {}
+  return {
+    status: 200,
+    body: { spans: items.map(toSpanOfTrace), remaining, remainingIsMinimum, nextCursor, today },
+  }
+})
+
+/** A place in the queue as a cursor holds it. */
+const PLACE = [
+  'number',
+  'number',
+  'string',
+  'number',
+  'string',
+  'number',
+  'string',
+  'number',
+  'number',
+  'string',
+] as const
+
+const fromPlace = ({ stretch: { key, from, until }, at, traceUuid, rank, timestamp, spanId }: QueuePlace) =>
+  [key, from.timestamp, from.id, until.timestamp, until.id, at, traceUuid, rank, timestamp, spanId] as const
+
+const toPlace = (values: ReturnType<typeof fromPlace>): QueuePlace => {
+  const [key, fromTime, fromId, untilTime, untilId, at, traceUuid, rank, timestamp, spanId] = values
+  const stretch = { key, from: { timestamp: fromTime, id: fromId }, until: { timestamp: untilTime, id: untilId } }
+  return { stretch, at, traceUuid, rank, timestamp, spanId }
+}
+
+const SpanIds = v.strictObject({
+  spanIds: v.pipe(v.array(Uuid), v.maxLength(MAX_CLAIMS, `must have at most ${MAX_CLAIMS} ids`)),
+})
+
+export const claimForReview = endpoint({
+  method: 'POST',
+  path: '/api/review-queue/claim',
+  summary: 'Hold spans for 15 minutes, or until their review; what others hold, or needs no review, is refused',
+  scope: 'review',
+  body: SpanIds,
+  responses: { 200: v.object({ claimed: v.array(Uuid), refused: v.array(Uuid) }) },
+}).handle(async ({ body: { spanIds }, caller, store, now }) => {
+  const claimed = await claimSpans(store, { ...claimantOf(caller), spanIds, now })
+  return { status: 200, body: { claimed, refused: without(spanIds, claimed) } }
+})
+
+export const renewReviewClaims = endpoint({
+  method: 'POST',
+  path: '/api/review-queue/heartbeat',
+  summary: 'Hold claimed spans for another 15 minutes; those whose claim is over are lost',
+  scope: 'review',
+  body: SpanIds,
+  responses: { 200: v.object({ held: v.array(Uuid), lost: v.array(Uuid) }) },
+}).handle(async ({ body: { spanIds }, caller, store, now }) => {
+  const held = await renewClaims(store, { ...claimantOf(caller), spanIds, now })
+  return { status: 200, body: { held, lost: without(spanIds, held) } }
+})
+
+export const releaseFromReview = endpoint({
+  method: 'POST',
+  path: '/api/review-queue/release',
+  summary: 'Give claimed spans back to the queue',
+  scope: 'review',
+  body: SpanIds,
+  responses: { 200: v.object({ released: v.array(Uuid) }) },
+}).handle(async ({ body: { spanIds }, caller, store, now }) => {
+  const released = await releaseClaims(store, { ...claimantOf(caller), spanIds, now })
+  return { status: 200, body: { released } }
+})
+
+/** Who holds what a caller claims: the user that its key acts for, or the key. */
+const holderOf = ({ userId, keyId }: Caller): string => userId ?? keyId
+
+const claimantOf = (caller: Caller) => ({ holder: holderOf(caller), project: caller.project })
+
+const without = (all: readonly string[], some: readonly string[]): string[] => {
+  const named = new Set(some)
+  return [...new Set(all)].filter(id => !named.has(id))
+}

@@ -1,0 +1,440 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, it, vi } from 'vitest'
+import { CLAIM_MS, MAX_CLAIMS, MAX_REMAINING, SHUFFLED_TRACES } from '../../src/limits.ts'
+import { resultsOf } from '../support/batch.ts'
+import { countingBindings, rowsReadBy } from '../support/bindings.ts'
+import { aTraceId, timeAfter } from '../support/builders.ts'
+import { type Client, newOrg, type Org } from '../support/org.ts'
+import { reviewerOf } from '../support/reviews.ts'
+import { manyTraces } from '../support/traces.ts'
+
+const QUEUE = '/api/review-queue?projectSlug=support'
+
+interface Queued {
+  id: string
+  stepId: string
+  createdAt: string
+  trace: { id: string; traceId: string }
+}
+
+/** Traces a second apart, each of two steps with an output and one without, whose root has none. */
+async function fill(org: Org, count: number, fieldsOf: (index: number) => object = () => ({})) {
+  const traces = Array.from({ length: count }, (_, index) => {
+    const trace_id = aTraceId()
+    const spans = ['first', 'second', 'silent'].map((step_id, place) => ({
+      trace_id,
+      span_id: crypto.randomUUID(),
+      step_id,
+      ...(step_id !== 'silent' && { output: { step_id, index } }),
+      timestamp: timeAfter(index * 1000 + place),
+    }))
+    const trace = { trace_id, name: 'run', status: 'running', timestamp: timeAfter(index * 1000), ...fieldsOf(index) }
+    return { trace_id, spans, trace, reviewable: spans.slice(0, 2).map(({ span_id }) => span_id) }
+  })
+  for (let start = 0; start < traces.length; start += 200) {
+    const events = traces
+      .slice(start, start + 200)
+      .flatMap(({ trace, spans }) => [{ type: 'trace', body: trace }, ...spans.map(body => ({ type: 'span', body }))])
+    const results = await resultsOf(org, events)
+    const refused = results.find(({ status }) => status !== 202)
+    if (refused) throw new Error(JSON.stringify(refused))
+  }
+  return traces
+}
+
+const idsOf = (spans: readonly Queued[]): string[] => spans.map(({ id }) => id)
+
+/** Every span of the queue, page by page. */
+async function walk(client: Client, query: string, limit: number): Promise<Queued[]> {
+  const spans: Queued[] = []
+  for (let cursor = ''; ; ) {
+    const { status, body } = await client.get(`${QUEUE}&limit=${limit}&${query}${cursor}`)
+    if (status !== 200) throw new Error(body.error)
+    if (body.spans.length > limit) throw new Error('a page is longer than its limit')
+    spans.push(...body.spans)
+    if (body.nextCursor === null) return spans
+    cursor = `&cursor=${body.nextCursor}`
+  }
+}
+
+describe('the review queue', () => {
+  let org: Org
+  let oldest: string[]
+  let negative: string[]
+  beforeAll(async () => {
+    org = await newOrg()
+    const traces = await fill(org, 12, index => ({
+      name: index % 4 === 0 ? 'special' : 'run',
+      metadata: { parity: index % 2 },
+    }))
+    oldest = traces.flatMap(({ reviewable }) => reviewable)
+    const disliked = traces.filter((_, index) => index % 5 === 1)
+    negative = disliked.flatMap(({ reviewable }) => reviewable)
+    for (const { trace_id } of disliked) await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
+    await org.ingest.post('/api/v1/feedback', { trace_id: traces[0]?.trace_id, rating: 'positive' })
+  })
+
+  it.for([1, 2, 3, 7, 100])(
+    'has every span with an output once, the oldest first, in pages of %i',
+    async (limit, { expect }) => {
+      expect(idsOf(await walk(org.read, '', limit))).toEqual(oldest)
+      expect(idsOf(await walk(org.read, 'order=oldest', limit))).toEqual(oldest)
+    },
+  )
+
+  /** Traces in another order, the spans of each in theirs. */
+  const ofTraces = (spans: readonly string[], order: (pairs: string[][]) => string[][]) =>
+    order(spans.flatMap((id, index) => (index % 2 === 0 ? [[id, spans[index + 1] ?? '']] : []))).flat()
+
+  it.for([1, 3, 100])('has the newest first, in pages of %i', async (limit, { expect }) => {
+    const newest = ofTraces(oldest, pairs => pairs.toReversed())
+    expect(idsOf(await walk(org.read, 'order=newest', limit))).toEqual(newest)
+  })
+
+  it.for([1, 3, 5, 100])('has those of disliked traces first, in pages of %i', async (limit, { expect }) => {
+    const others = oldest.filter(id => !negative.includes(id))
+    const expected = [negative, others].flatMap(part => ofTraces(part, pairs => pairs.toReversed()))
+    expect(idsOf(await walk(org.read, 'order=negative', limit))).toEqual(expected)
+  })
+
+  it.for([1, 5, 100])('has each once in a random order, in pages of %i', async (limit, { expect }) => {
+    const walks = []
+    for (let index = 0; index < 4; index++) walks.push(idsOf(await walk(org.read, 'order=random', limit)))
+    for (const ids of walks) expect(ids.toSorted()).toEqual(oldest.toSorted())
+    // 12 traces have 12! orders.
+    expect(new Set(walks.map(ids => ids.join())).size).toBe(4)
+  })
+
+  it.for([
+    ['name=special', (index: number) => index % 4 === 0],
+    ['metadata.parity=1', (index: number) => index % 2 === 1],
+    ['rating=negative', (index: number) => index % 5 === 1],
+    ['hasFeedback=true&metadata.parity=0', (index: number) => (index % 5 === 1 || index === 0) && index % 2 === 0],
+    [`from=${timeAfter(3000)}&to=${timeAfter(5000)}`, (index: number) => index === 3 || index === 4],
+    ['status=completed', () => false],
+    ['review=unreviewed', () => true],
+    ['review=accepted', () => false],
+  ] as const)('takes the filters of the trace list: %s', async ([query, isMatch], { expect }) => {
+    const expected = oldest.filter((_, index) => isMatch(Math.floor(index / 2)))
+    for (const order of ['oldest', 'newest', 'negative', 'random']) {
+      const found = await walk(org.read, `${query}&order=${order}`, 4)
+      expect(idsOf(found).toSorted()).toEqual(expected.toSorted())
+      const { body } = await org.read.get(`${QUEUE}&${query}&order=${order}`)
+      expect(body).toMatchObject({ remaining: expected.length, remainingIsMinimum: false })
+    }
+  })
+
+  it('asks the step and the prompt version of the spans themselves', async ({ expect }) => {
+    const found = await walk(org.read, 'stepId=second', 5)
+    expect(found.map(({ stepId }) => stepId)).toEqual(Array.from({ length: 12 }, () => 'second'))
+    expect((await org.read.get(`${QUEUE}&stepId=silent`)).body).toMatchObject({ spans: [], remaining: 0 })
+    expect((await org.read.get(`${QUEUE}&promptVersionId=${crypto.randomUUID()}`)).body.remaining).toBe(0)
+  })
+
+  it('shows a span as it reads on its own', async ({ expect }) => {
+    const { body } = await org.read.get(`${QUEUE}&limit=1`)
+    expect(body.spans[0]).toEqual((await org.read.get(`/api/spans/${oldest[0]}`)).body)
+    expect(body.remaining).toBe(oldest.length)
+  })
+
+  it('is two round trips and reads rows by its page, not by the project', async ({ expect }) => {
+    const { bindings, counts } = countingBindings()
+    const key = await org.keyFor({})
+    await org.clientOf(key).get(QUEUE)
+    for (const order of ['oldest', 'newest', 'negative']) {
+      counts.d1RoundTrips = 0
+      await org.clientOf(key, bindings).get(`${QUEUE}&limit=5&order=${order}`)
+      expect(counts).toMatchObject({ d1RoundTrips: 2, rowsWritten: 0 })
+    }
+  })
+
+  it.for([
+    ['an order that is none', 'order=best', 'order'],
+    ['a typo', 'stepid=a', 'stepid'],
+    ['a cursor of another order', 'order=newest&cursor=', 'cursor'],
+    ['payloads of another kind', 'payloads=none', 'payloads'],
+  ] as const)('400s for %s', async ([, query, path], { expect }) => {
+    const { nextCursor } = (await org.read.get(`${QUEUE}&limit=1`)).body
+    const answer = await org.read.get(`${QUEUE}&${query}${path === 'cursor' ? nextCursor : ''}`)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(path)
+  })
+})
+
+describe('a span leaves the queue', () => {
+  it('with its review, and comes back with a reset', async ({ expect }) => {
+    const org = await newOrg()
+    const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
+    const queue = async () => idsOf((await org.read.get(QUEUE)).body.spans)
+    await org.owner.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    expect(await queue()).toEqual([second])
+    await org.owner.put(`/api/spans/${second}/review`, { decision: 'correct', approvedOutput: 1 })
+    expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0, nextCursor: null })
+    await org.owner.put(`/api/spans/${first}/review`, { decision: 'reset' })
+    expect(await queue()).toEqual([first])
+  })
+
+  it('where null takes its output back', async ({ expect }) => {
+    const org = await newOrg()
+    const [trace] = await fill(org, 1)
+    const [first = '', second = ''] = trace?.reviewable ?? []
+    const observe = (data: unknown, milliseconds: number) =>
+      org.ingest.post('/api/v1/observations', {
+        trace_id: trace?.trace_id,
+        span_id: first,
+        type: 'output',
+        data,
+        timestamp: timeAfter(milliseconds),
+      })
+    const queue = async () => {
+      const { body } = await org.read.get(QUEUE)
+      return { ids: idsOf(body.spans), remaining: body.remaining }
+    }
+    await observe(null, 5)
+    expect(await queue()).toEqual({ ids: [second], remaining: 1 })
+    await observe('Late', 4)
+    expect(await queue()).toEqual({ ids: [second], remaining: 1 })
+    await observe('Later', 6)
+    expect(await queue()).toEqual({ ids: [first, second], remaining: 2 })
+  })
+
+  it('with its trace', async ({ expect }) => {
+    const org = await newOrg()
+    await fill(org, 1)
+    const [span] = (await org.read.get(QUEUE)).body.spans
+    await org.owner.delete(`/api/traces/${span.trace.id}`)
+    expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0 })
+  })
+})
+
+describe('today', () => {
+  it('counts the spans that each reviewer reviewed, each once, without resets', async ({ expect }) => {
+    const org = await newOrg()
+    const ids = (await fill(org, 3)).flatMap(({ reviewable }) => reviewable)
+    const [ada, bob] = [await reviewerOf(org), await reviewerOf(org)]
+    const review = (by: Client, index: number, body: object) => by.put(`/api/spans/${ids[index]}/review`, body)
+    for (const index of [0, 1, 2]) await review(ada.client, index, { decision: 'accept' })
+    await review(ada.client, 0, { decision: 'correct', approvedOutput: 1 })
+    await review(bob.client, 3, { decision: 'accept' })
+    await review(bob.client, 4, { decision: 'reset' })
+    const { today, remaining } = (await org.read.get(QUEUE)).body
+    expect(today).toEqual([
+      { userId: ada.userId, reviewed: 3 },
+      { userId: bob.userId, reviewed: 1 },
+    ])
+    expect(remaining).toBe(2)
+  })
+
+  it("is the project's own", async ({ expect }) => {
+    const org = await newOrg()
+    const [id] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
+    await org.owner.put(`/api/spans/${id}/review`, { decision: 'accept' })
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    expect((await org.read.get('/api/review-queue?projectSlug=other')).body.today).toEqual([])
+  })
+})
+
+describe('a claim', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  async function claimable(count = 1) {
+    const org = await newOrg()
+    const ids = (await fill(org, Math.ceil(count / 2))).flatMap(({ reviewable }) => reviewable)
+    const [ada, bob] = [await reviewerOf(org), await reviewerOf(org)]
+    const call =
+      (verb: string) =>
+      async (by: Client, spanIds: readonly string[] = ids) =>
+        (await by.post(`/api/review-queue/${verb}`, { spanIds })).body
+    return { org, ids, ada, bob, claim: call('claim'), heartbeat: call('heartbeat'), release: call('release') }
+  }
+
+  it('hides a span from the other reviewers, and not from its own', async ({ expect }) => {
+    const { ids, ada, bob, claim } = await claimable()
+    const [first, second] = ids
+    expect(await claim(ada.client, [first ?? ''])).toEqual({ claimed: [first], refused: [] })
+    expect(idsOf((await ada.client.get(QUEUE)).body.spans)).toEqual([first, second])
+    const { body } = await bob.client.get(QUEUE)
+    expect(idsOf(body.spans)).toEqual([second])
+    expect(body.remaining).toBe(1)
+    expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
+    expect(await claim(ada.client)).toEqual({ claimed: [first], refused: [second] })
+  })
+
+  it("is its user's with any of the user's keys", async ({ expect }) => {
+    const { org, ids, ada, claim, heartbeat } = await claimable()
+    await claim(ada.client)
+    const second = org.clientOf(await org.keyFor({ userId: ada.userId }))
+    expect(await heartbeat(second)).toEqual({ held: ids, lost: [] })
+    // A key that acts for no user holds for itself.
+    expect(await claim(org.clientOf(await org.keyFor({})))).toEqual({ claimed: [], refused: ids })
+  })
+
+  it('ends after 15 minutes, unless it is renewed', async ({ expect }) => {
+    const { ids, ada, bob, claim, heartbeat } = await claimable()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const start = Date.now()
+    await claim(ada.client)
+    vi.setSystemTime(start + CLAIM_MS - 1)
+    expect(await claim(bob.client)).toEqual({ claimed: [], refused: ids })
+    expect(await heartbeat(ada.client)).toEqual({ held: ids, lost: [] })
+    vi.setSystemTime(start + 2 * CLAIM_MS - 2)
+    expect(await claim(bob.client)).toEqual({ claimed: [], refused: ids })
+    vi.setSystemTime(start + 2 * CLAIM_MS)
+    expect(await heartbeat(ada.client)).toEqual({ held: [], lost: ids })
+    expect(idsOf((await bob.client.get(QUEUE)).body.spans)).toEqual(ids)
+    expect(await claim(bob.client)).toEqual({ claimed: ids, refused: [] })
+    expect(await claim(ada.client)).toEqual({ claimed: [], refused: ids })
+  })
+
+  it('ends by release, by its holder alone', async ({ expect }) => {
+    const { ids, ada, bob, claim, release } = await claimable()
+    await claim(ada.client)
+    expect(await release(bob.client)).toEqual({ released: [] })
+    expect(await release(ada.client)).toEqual({ released: ids })
+    expect(await claim(bob.client)).toEqual({ claimed: ids, refused: [] })
+  })
+
+  it('ends with a review, whoever makes it', async ({ expect }) => {
+    const { ids, ada, bob, claim, heartbeat } = await claimable()
+    const [first = '', second = ''] = ids
+    await claim(ada.client)
+    await ada.client.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    await bob.client.put(`/api/spans/${second}/review`, { decision: 'accept' })
+    expect(await heartbeat(ada.client)).toEqual({ held: [], lost: ids })
+    expect(await claim(ada.client)).toEqual({ claimed: [], refused: ids })
+    await bob.client.put(`/api/spans/${second}/review`, { decision: 'reset' })
+    expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
+  })
+
+  it('is refused on what has no output, is unknown, or is of another tenant or project', async ({ expect }) => {
+    const { org, ada, claim } = await claimable()
+    const [trace] = await fill(org, 1)
+    const silent = trace?.spans[2]?.span_id ?? ''
+    const [foreign] = (await fill(await newOrg(), 1)).flatMap(({ reviewable }) => reviewable)
+    const refused = [silent, crypto.randomUUID(), foreign ?? '']
+    expect(await claim(ada.client, refused)).toEqual({ claimed: [], refused })
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+    expect(await claim(other, trace?.reviewable)).toEqual({ claimed: [], refused: trace?.reviewable })
+  })
+
+  it('of 20 reviewers at once is held by one alone', async ({ expect }) => {
+    const { org, ids, claim, heartbeat } = await claimable(10)
+    const reviewers = await Promise.all(Array.from({ length: 20 }, () => reviewerOf(org)))
+    // Each claims a few in an order of its own, again and again, and lets some go.
+    const held = new Map<string, string>()
+    for (let round = 0; round < 3; round++) {
+      const results = await Promise.all(
+        reviewers.map(async ({ client, userId }) => {
+          const wanted = ids.toSorted(() => Math.random() - 0.5).slice(0, 4)
+          return { userId, ...(await claim(client, wanted)) }
+        }),
+      )
+      for (const { userId, claimed, refused } of results) {
+        for (const id of claimed) {
+          expect(held.get(id) ?? userId).toBe(userId)
+          held.set(id, userId)
+        }
+        for (const id of refused) expect(held.get(id)).not.toBe(userId)
+      }
+    }
+    expect(held.size).toBe(ids.length)
+    const owners = await Promise.all(reviewers.map(async ({ client }) => (await heartbeat(client)).held))
+    expect(owners.flat().toSorted()).toEqual(ids.toSorted())
+    // What nobody may have twice: each reviews what is its own.
+    for (const { userId, client } of reviewers) {
+      const own = [...held].flatMap(([id, holder]) => (holder === userId ? [id] : []))
+      const seen = idsOf((await client.get(QUEUE)).body.spans)
+      expect(seen.toSorted()).toEqual(own.toSorted())
+    }
+  })
+
+  it('of many spans is one round trip', async ({ expect }) => {
+    const { org, ids, ada, claim } = await claimable(40)
+    await claim(ada.client, [])
+    const { bindings, counts } = countingBindings()
+    await org.clientOf(ada.key, bindings).post('/api/review-queue/claim', { spanIds: ids })
+    expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: ids.length })
+  })
+
+  it.for([
+    ['too many', Array.from({ length: MAX_CLAIMS + 1 }, () => crypto.randomUUID()), 'spanIds'],
+    ['no UUID', ['1'], 'spanIds.0'],
+    ['no list', 'all', 'spanIds'],
+  ] as const)('400s for %s', async ([, spanIds, path], { expect }) => {
+    const { owner } = await newOrg()
+    for (const verb of ['claim', 'heartbeat', 'release']) {
+      const answer = await owner.post(`/api/review-queue/${verb}`, { spanIds })
+      expect(answer.status).toBe(400)
+      expect(answer.body.details[0].path).toBe(path)
+    }
+  })
+})
+
+describe('a long queue', () => {
+  it('is counted up to 10,000, and says where there is more', async ({ expect }) => {
+    const org = await newOrg()
+    const { trace_id, spans } = (await fill(org, 1))[0] ?? { spans: [] }
+    const template = spans[0]
+    const more = (count: number) =>
+      resultsOf(
+        org,
+        Array.from({ length: count }, () => ({
+          type: 'span',
+          body: { ...template, trace_id, span_id: crypto.randomUUID() },
+        })),
+      )
+    for (let start = 2; start < MAX_REMAINING; start += 1000) await more(Math.min(1000, MAX_REMAINING - start))
+    expect((await org.read.get(`${QUEUE}&limit=1`)).body).toMatchObject({
+      remaining: MAX_REMAINING,
+      remainingIsMinimum: false,
+    })
+    await more(1)
+    expect((await org.read.get(`${QUEUE}&limit=1`)).body).toMatchObject({
+      remaining: MAX_REMAINING,
+      remainingIsMinimum: true,
+    })
+  })
+
+  it('goes on through any number of traces with nothing to review, in each order', { timeout: 60_000 }, async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const ids = []
+    for (let left = SHUFFLED_TRACES + 500; left > 0; left -= 10_000) {
+      ids.push(...(await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))))
+    }
+    const reviewable = ids.filter((_, index) => index % 1000 === 7)
+    await env.DB.prepare(
+      `update spans set has_output = 1, output = '1' where (id, trace_key) in (
+         select root_span_id, key from traces where deleted_at is null and id in (select value from json_each(?)))`,
+    )
+      .bind(JSON.stringify(reviewable))
+      .run()
+    for (const order of ['oldest', 'newest', 'negative', 'random']) {
+      const found = await walk(org.read, `order=${order}`, 20)
+      expect(found.map(({ trace }) => trace.id).toSorted(), order).toEqual(reviewable.toSorted())
+    }
+    const { body } = await org.read.get(QUEUE)
+    expect(body.remainingIsMinimum).toBe(true)
+  })
+
+  it('skips what is reviewed without looking at it', async ({ expect }) => {
+    const org = await newOrg()
+    const traces = await fill(org, 600)
+    const reviews = traces
+      .slice(0, -1)
+      .flatMap(({ reviewable }) => reviewable.map(spanId => ({ spanId, decision: 'accept' })))
+    for (let start = 0; start < reviews.length; start += 200) {
+      await org.owner.post('/api/reviews', { reviews: reviews.slice(start, start + 200) })
+    }
+    const rows = await rowsReadBy(async bindings => {
+      const { body } = await org.clientOf(org.ownerKey, bindings).get(`${QUEUE}&order=oldest`)
+      expect(idsOf(body.spans)).toEqual(traces.at(-1)?.reviewable)
+    })
+    // Who reviewed today is counted from the day's reviews.
+    expect(rows).toBeLessThan(4 * reviews.length)
+  })
+})
