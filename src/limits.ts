@@ -156,6 +156,14 @@ export const PURGE_STEPS = 30
 export const RESEND_AFTER_MS = 60_000
 /** Deletions that one cron run sends again; it does only one itself where there is no queue, for the same 50 queries. */
 export const RESEND_BATCH = 100
+/** Traces of which one step of retention looks at the oldest; as many messages one call of the queue takes. */
+export const RETENTION_TRACES = 100
+/** Steps of one cron run: 1,000 traces a minute, in under the free plan's 50 queries an invocation. */
+export const RETENTION_STEPS = 10
+/** How long after the end of one pass over all projects the next one begins. */
+export const RETENTION_PASS_MS = 3_600_000
+/** The longest `retentionDays`; null keeps traces for good. */
+export const MAX_RETENTION_DAYS = 3650
 /** The longest delay before a job that failed is tried again. */
 export const MAX_RETRY_DELAY_SECONDS = 3600
 /** An object that no row names is removed once it is older than this: by then the request that put it is over. */

@@ -1,7 +1,8 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../limits.ts'
 import { patiently } from './patience.ts'
-import { isNoRoot, observations, spans, sweeps, traces } from './schema.ts'
+import { isNoRoot, observations, reviews, spans, sweeps, traces } from './schema.ts'
 import type { Registry } from './store.ts'
 
 const PASS = 'orphans'
@@ -47,11 +48,15 @@ async function namedObjects({ database }: Registry, traceKeys: readonly number[]
   for (let start = 0; start < distinct.length; start += ORPHAN_TRACES) {
     const keys = sql`(select item.value from json_each(${JSON.stringify(distinct.slice(start, start + ORPHAN_TRACES))}) as item)`
     const spanRefs = { input: nameIn(spans.traceKey, spans.inputRef), output: nameIn(spans.traceKey, spans.outputRef) }
-    const [observed, given, givenToRoots] = await database.batch([
+    const [observed, approved, given, givenToRoots] = await database.batch([
       database
         .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
         .from(observations)
         .where(and(sql`${observations.traceKey} in ${keys}`, isNotNull(observations.dataRef))),
+      database
+        .selectDistinct({ name: nameIn(reviews.traceKey, reviews.approvedRef) })
+        .from(reviews)
+        .where(and(sql`${reviews.traceKey} in ${keys}`, isNotNull(reviews.approvedRef))),
       database
         .select(spanRefs)
         .from(spans)
@@ -67,7 +72,7 @@ async function namedObjects({ database }: Registry, traceKeys: readonly number[]
           ),
         ),
     ])
-    for (const { name } of observed) named.add(name ?? '')
+    for (const { name } of [...observed, ...approved]) named.add(name ?? '')
     for (const { input, output } of [...given, ...givenToRoots]) named.add(input ?? '').add(output ?? '')
   }
   return named
@@ -76,7 +81,5 @@ async function namedObjects({ database }: Registry, traceKeys: readonly number[]
 const hasRef: SQL = sql`(${spans.inputRef} is not null or ${spans.outputRef} is not null)`
 
 /** The object that a reference names, within its trace. */
-const nameIn = (
-  traceKey: typeof observations.traceKey | typeof spans.traceKey,
-  ref: typeof observations.dataRef | typeof spans.inputRef | typeof spans.outputRef,
-) => sql<string | null>`${traceKey} || '/' || substr(${ref}, 1, instr(${ref}, ':') - 1)`.as(`named_by_${ref.name}`)
+const nameIn = (traceKey: SQLiteColumn, ref: SQLiteColumn) =>
+  sql<string | null>`${traceKey} || '/' || substr(${ref}, 1, instr(${ref}, ':') - 1)`.as(`named_by_${ref.name}`)

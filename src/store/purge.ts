@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-or
 import { searchableFields } from '../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../limits.ts'
 import { deleteValues } from './payloads.ts'
-import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
+import { feedback, isNoRoot, observations, reviews, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
@@ -41,6 +41,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteValues(store, traceKey),
     () => deleteRows(store, observations, eq(observations.traceKey, traceKey)),
     () => deleteRows(store, feedback, eq(feedback.traceKey, traceKey)),
+    () => deleteRows(store, reviews, eq(reviews.traceKey, traceKey), sql`trace_key, span_id, number`),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
   ]
   let stepsLeft = PURGE_STEPS
@@ -66,10 +67,11 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
 /** Deletes some of a trace's rows and says whether there may be more. */
 async function deleteRows(
   { database }: Store,
-  table: typeof observations | typeof feedback | typeof spans,
+  table: typeof observations | typeof feedback | typeof reviews | typeof spans,
   ofTrace: SQL | undefined,
+  primaryKey = sql`id, trace_key`,
 ): Promise<boolean> {
   const { meta } = await database.run(sql`
-    delete from ${table} where (id, trace_key) in (select id, trace_key from ${table} where ${ofTrace} limit ${PURGE_ROWS})`)
+    delete from ${table} where (${primaryKey}) in (select ${primaryKey} from ${table} where ${ofTrace} limit ${PURGE_ROWS})`)
   return meta.changes === PURGE_ROWS
 }

@@ -1,0 +1,80 @@
+import { and, asc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
+import { newRevision } from '../domain/ids.ts'
+import { RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../limits.ts'
+import { hasReviewed } from './reviewable.ts'
+import { projects, sweeps, traces } from './schema.ts'
+import type { Registry } from './store.ts'
+
+const PASS = 'retention'
+const DAY_MS = 86_400_000
+
+/** How far a pass has come: a project, and a place among its traces. */
+interface Cursor {
+  projectKey: number
+  timestamp: number
+  id: string
+}
+
+const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, id: '' }
+
+/**
+ * Goes on, by one bounded step, with a pass over the traces that are older than their projects' `retentionDays`, and deletes
+ * them as their owners would; those with a reviewed span stay, unless the project does not retain them. Returns what is to
+ * be purged, or undefined where the pass is through. Safe to run twice: each step deletes what is old and still there.
+ */
+export async function expireTraces(
+  { database }: Registry,
+  now: number,
+): Promise<{ organizationKey: number; traceKey: number }[] | undefined> {
+  const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, PASS))
+  if (pass && pass.dueAt > now) return undefined
+  const cursor: Cursor = pass?.cursor ? JSON.parse(pass.cursor) : { projectKey: 0, ...START }
+  const save = (next: { cursor: string; dueAt: number }) =>
+    database
+      .insert(sweeps)
+      .values({ name: PASS, ...next })
+      .onConflictDoUpdate({ target: sweeps.name, set: next })
+  const [project] = await database
+    .select({ key: projects.key, retentionDays: projects.retentionDays, retainReviewed: projects.retainReviewed })
+    .from(projects)
+    .where(and(isNotNull(projects.retentionDays), gte(projects.key, cursor.projectKey)))
+    .orderBy(asc(projects.key))
+    .limit(1)
+  if (!project) {
+    await save({ cursor: '', dueAt: now + RETENTION_PASS_MS })
+    return undefined
+  }
+  const place = project.key === cursor.projectKey ? cursor : START
+  const isOld = and(
+    sql`${traces.deletedAt} is null`,
+    eq(traces.projectKey, project.key),
+    gte(traces.timestamp, place.timestamp),
+    lt(traces.timestamp, now - (project.retentionDays ?? 0) * DAY_MS),
+    sql`(${traces.timestamp}, ${traces.id}) > (${place.timestamp}, ${place.id})`,
+  )
+  const oldest = database
+    .select({ key: traces.key, timestamp: traces.timestamp, id: traces.id })
+    .from(traces)
+    .where(isOld)
+    .orderBy(asc(traces.timestamp), asc(traces.id))
+    .limit(RETENTION_TRACES)
+  const [looked, deleted] = await database.batch([
+    oldest,
+    database
+      .update(traces)
+      .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })
+      .where(
+        and(
+          sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
+          project.retainReviewed ? sql`not ${hasReviewed()}` : undefined,
+        ),
+      )
+      .returning({ organizationKey: traces.organizationKey, traceKey: traces.key }),
+  ])
+  const last = looked.length === RETENTION_TRACES ? looked.at(-1) : undefined
+  const next: Cursor = last
+    ? { projectKey: project.key, timestamp: last.timestamp, id: last.id }
+    : { projectKey: project.key + 1, ...START }
+  await save({ cursor: JSON.stringify(next), dueAt: now })
+  return deleted
+}
