@@ -14,6 +14,7 @@ import { searchTraces } from './ingest/search.ts'
 import { postSpan } from './ingest/spans.ts'
 import { postTrace } from './ingest/traces.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
+import { listAuditLog } from './manage/audit-log.ts'
 import { activateKnowledgeDocVersion, createKnowledgeDoc, createKnowledgeDocVersion } from './manage/knowledge-docs.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { changeProject, createProject, listProjects } from './manage/projects.ts'
@@ -104,6 +105,7 @@ export const endpoints: readonly Endpoint[] = [
   rotateApiKey,
   listUsers,
   createUser,
+  listAuditLog,
   describeApi,
   checkHealth,
   checkReadiness,

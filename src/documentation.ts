@@ -26,6 +26,8 @@ const KEY_ID = 'e1f2a3b4-5c6d-4e7f-8a8b-9c0d1e2f3ab1'
 const USER_ID = 'f2a3b4c5-6d7e-5f8a-9b9c-0d1e2f3a4bc1'
 const REVIEW_ID = '14b5c6d7-8f9a-4bac-9d1e-2f3a4b5c6de1'
 const COMMENT_ID = '25c6d7e8-9fa0-4cbd-8e2f-3a4b5c6d7ef1'
+const ENTRY_ID = '14b5c6d7-8e9f-4a1b-9c2d-3e4f5a6b7ce1'
+const REQUEST_ID = '25c6d7e8-9f0a-4b2c-8d3e-4f5a6b7c8df1'
 const ORGANIZATION_ID = '03a4b5c6-7e8f-4a9b-8c0d-1e2f3a4b5cd1'
 const STARTED = '2026-11-21T09:30:00.000Z'
 const ANSWERED = '2026-11-21T09:30:01.040Z'
@@ -366,6 +368,24 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   'POST /api/api-keys/{keyId}/rotate': { body: { graceSeconds: 3600 }, response: newApiKey },
   'GET /api/users': { response: { users: [user], nextCursor: null } },
   'POST /api/users': { body: { email: user.email, name: user.name }, response: user },
+  'GET /api/audit-log': {
+    response: {
+      entries: [
+        {
+          id: ENTRY_ID,
+          at: CREATED,
+          action: 'prompt.activate',
+          actor: { keyId: KEY_ID, userId: USER_ID },
+          projectId: PROJECT_ID,
+          targetId: PROMPT_ID,
+          beforeId: DOC_VERSION_ID,
+          afterId: PROMPT_VERSION_ID,
+          requestId: REQUEST_ID,
+        },
+      ],
+      nextCursor: null,
+    },
+  },
   'GET /openapi.json': { response: { openapi: '3.1.0' } },
   'GET /healthz': { response: { status: 'ok' } },
   'GET /readyz': { response: { status: 'ok' } },

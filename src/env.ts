@@ -18,4 +18,6 @@ export interface Env {
   ADMIN_TOKEN?: string
   /** Requests per minute of a key that has no limit of its own; DEFAULT_RATE_LIMIT_PER_MINUTE where unset. */
   RATE_LIMIT_PER_MINUTE?: string
+  /** How long the audit log keeps an entry; the constant AUDIT_RETENTION_DAYS where unset. */
+  AUDIT_RETENTION_DAYS?: string
 }

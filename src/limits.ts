@@ -99,6 +99,8 @@ export const SHUFFLED_TRACES = 20_000
 export const CLAIM_MS = 15 * 60_000
 /** Spans that one call claims, renews or releases. */
 export const MAX_CLAIMS = 200
+/** Entries of the audit log that a page looks at, for the same reason. */
+export const MAX_SCANNED_ENTRIES = 5000
 /** Traces counted to tell which of several metadata filters matches the fewest. */
 export const PROBED_TRACES = 1000
 
@@ -174,3 +176,11 @@ export const ORPHAN_PAGE = 500
 export const ORPHAN_TRACES = 50
 /** How long after the end of one pass over all objects the next one begins. */
 export const ORPHAN_PASS_MS = 24 * 3_600_000
+/** How long the audit log keeps an entry where the deployment does not say: long enough for a year's audit. */
+export const AUDIT_RETENTION_DAYS = 365
+/** Entries that one cron run deletes. */
+export const AUDIT_SWEEP_ROWS = 5000
+/** Organizations whose entries one cron run looks at: each is a seek. */
+export const AUDIT_SWEEP_ORGANIZATIONS = 500
+/** How long after the end of one pass over all organizations' entries the next one begins. */
+export const AUDIT_PASS_MS = 24 * 3_600_000

@@ -6,6 +6,7 @@ import { Patience } from '../store/patience.ts'
 import { takeDuePurges } from '../store/purge.ts'
 import { openRegistry } from '../store/store.ts'
 import { runJob } from './consumer.ts'
+import { forgetOldActs } from './forget-acts.ts'
 
 /**
  * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; with
@@ -23,4 +24,5 @@ export async function sweep(env: Env, now: number): Promise<void> {
     }
   }
   if (purges.length === 0) await sweepOrphans(registry, now)
+  await forgetOldActs(env, registry, now)
 }

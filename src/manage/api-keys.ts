@@ -60,7 +60,7 @@ export const createApiKey = endpoint({
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
   responses: { 201: ApiKeyWithSecret },
-}).handle(async ({ body, caller, store, now }) => {
+}).handle(async ({ body, caller, store, act, now }) => {
   requireScopes(caller, body.scopes)
   if (body.expiresAt !== null && body.expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
   const project = body.projectSlug === null ? null : await findProject(store, { slug: body.projectSlug })
@@ -71,7 +71,7 @@ export const createApiKey = endpoint({
   if (body.userId !== null && !(await userExists(store, body.userId))) {
     throw unprocessable(NO_USER, 'userId')
   }
-  const apiKey = await issueApiKey(store, {
+  const apiKey = await issueApiKey(store, act, {
     id: newId(),
     name: body.name,
     project,
@@ -91,11 +91,11 @@ export const revokeApiKey = endpoint({
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
-}).handle(async ({ params: { keyId }, caller, store, now }) => {
+}).handle(async ({ params: { keyId }, caller, store, act }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw notFound()
   requireProjectOf(caller, apiKey)
-  await endApiKey(store, keyId, now)
+  await endApiKey(store, act, keyId)
   return { status: 200, body: { id: keyId } }
 })
 
@@ -110,7 +110,7 @@ export const rotateApiKey = endpoint({
   }),
   errors: { 409: DEAD },
   responses: { 201: ApiKeyWithSecret },
-}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, registry, now }) => {
+}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, registry, now }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
@@ -118,7 +118,7 @@ export const rotateApiKey = endpoint({
   const isExpired = apiKey.expiresAt !== null && apiKey.expiresAt <= now
   const newKey = await makeKey()
   const draft = { id: newId(), createdAt: now, revokedAt: now + graceSeconds * 1000 }
-  const successor = isExpired ? undefined : await replaceApiKey(store, apiKey, draft, newKey)
+  const successor = isExpired ? undefined : await replaceApiKey(store, act, apiKey, draft, newKey)
   if (!successor) throw conflict(DEAD, 'keyId')
   return { status: 201, body: { ...toApiKey(successor), key: newKey.secret } }
 })

@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import { makeKey, SCOPES } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
 import { type ApiKeyDraft, addApiKey, newApiKey } from '../store/api-keys.ts'
+import type { Act } from '../store/audit.ts'
 import { addOrganization, type OrganizationDraft } from '../store/organizations.ts'
 import type { Registry, Store } from '../store/store.ts'
 import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
@@ -10,23 +11,24 @@ import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
 type IssuedKey = v.InferOutput<typeof ApiKeyWithSecret>
 
 /** Makes a key and stores it. */
-export async function issueApiKey(store: Store, draft: ApiKeyDraft): Promise<IssuedKey> {
+export async function issueApiKey(store: Store, act: Act, draft: ApiKeyDraft): Promise<IssuedKey> {
   const newKey = await makeKey()
-  const stored = await addApiKey(store, draft, newKey)
+  const stored = await addApiKey(store, act, draft, newKey)
   return { ...toApiKey(stored), key: newKey.secret }
 }
 
 /** Makes a key that may do everything in its organization: what a locked-out organization gets. */
-export const issueOwnerKey = (store: Store, now: number): Promise<IssuedKey> => issueApiKey(store, ownerKey(now))
+export const issueOwnerKey = (store: Store, act: Act): Promise<IssuedKey> => issueApiKey(store, act, ownerKey(act.at))
 
 /** Creates an organization and such a key for it. Undefined where the slug is taken. */
 export async function issueOrganization(
   registry: Registry,
+  act: Act,
   organization: OrganizationDraft,
 ): Promise<IssuedKey | undefined> {
   const draft = ownerKey(organization.createdAt)
   const newKey = await makeKey()
-  if (!(await addOrganization(registry, organization, draft, newKey))) return undefined
+  if (!(await addOrganization(registry, act, organization, draft, newKey))) return undefined
   return { ...toApiKey(newApiKey(draft, newKey.prefix)), key: newKey.secret }
 }
 

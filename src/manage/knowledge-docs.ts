@@ -40,10 +40,10 @@ export const createKnowledgeDoc = endpoint({
   errors: { 404: 'Not found', 409: TAKEN },
   responses: { 201: KnowledgeDoc },
 }).handle(async context => {
-  const { body, store, now } = context
+  const { body, store, act, now } = context
   const project = await namedProject(context, body.projectSlug)
   const fields = { id: newId(), kind: 'knowledge_doc', name: body.slug, title: body.title } as const
-  const doc = await addText(store, project, { ...fields, version: versionDraft(body, now) })
+  const doc = await addText(store, act, project, { ...fields, version: versionDraft(body, now) })
   if (!doc) throw conflict(TAKEN, 'slug')
   return { status: 201, body: toKnowledgeDoc(doc) }
 })
@@ -63,10 +63,10 @@ export const createKnowledgeDocVersion = endpoint({
   errors: { 422: TOO_MUCH },
   responses: { 201: KnowledgeDocVersion },
 }).handle(async context => {
-  const { params, body, store, now } = context
+  const { params, body, store, act, now } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
-  const version = await addedVersion(store, doc.id, versionDraft(body, now), body.activate)
+  const version = await addedVersion(store, act, doc, versionDraft(body, now), body.activate)
   return { status: 201, body: toKnowledgeDocVersion(version) }
 })
 
@@ -80,8 +80,8 @@ export const activateKnowledgeDocVersion = endpoint({
   errors: { 422: NO_VERSION },
   responses: { 200: KnowledgeDoc },
 }).handle(async context => {
-  const { params, body, store, now } = context
+  const { params, body, store, act } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
-  return { status: 200, body: toKnowledgeDoc(await activated(store, doc.id, body.versionId, now)) }
+  return { status: 200, body: toKnowledgeDoc(await activated(store, act, doc, body.versionId)) }
 })

@@ -39,9 +39,9 @@ export const createProject = endpoint({
   body: v.strictObject({ slug: Slug, name: Name }),
   errors: { 409: TAKEN },
   responses: { 201: Project },
-}).handle(async ({ body: { slug, name }, caller, store, now }) => {
+}).handle(async ({ body: { slug, name }, caller, store, act, now }) => {
   requireWholeOrganization(caller)
-  const project = await addProject(store, { id: newId(), slug, name, createdAt: now })
+  const project = await addProject(store, act, { id: newId(), slug, name, createdAt: now })
   if (!project) throw conflict(TAKEN, 'slug')
   return { status: 201, body: toProject(project) }
 })
@@ -54,11 +54,11 @@ export const changeProject = endpoint({
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ name: v.optional(Name) }),
   responses: { 200: Project },
-}).handle(async ({ params: { projectId }, body: { name }, caller, store, registry }) => {
+}).handle(async ({ params: { projectId }, body: { name }, caller, store, act, registry }) => {
   const isForeign = () => isForeignProject(registry, store.organization, projectId)
   const found = await findProject(store, { id: projectId })
   await requireFound(caller, found && { projectKey: found.key }, isForeign)
-  const project = await updateProject(store, projectId, name === undefined ? {} : { name })
+  const project = await updateProject(store, act, projectId, name === undefined ? {} : { name })
   if (!project) throw notFound()
   return { status: 200, body: toProject(project) }
 })

@@ -48,10 +48,16 @@ export const createPrompt = endpoint({
   errors: { 404: 'Not found', 409: TAKEN },
   responses: { 201: Prompt },
 }).handle(async context => {
-  const { body, store, now } = context
+  const { body, store, act, now } = context
   const project = await namedProject(context, body.projectSlug)
   const version = versionDraft(body, now)
-  const prompt = await addText(store, project, { id: newId(), kind: 'prompt', name: body.stepId, title: '', version })
+  const prompt = await addText(store, act, project, {
+    id: newId(),
+    kind: 'prompt',
+    name: body.stepId,
+    title: '',
+    version,
+  })
   if (!prompt) throw conflict(TAKEN, 'stepId')
   return { status: 201, body: toPrompt(prompt) }
 })
@@ -72,10 +78,10 @@ export const createPromptVersion = endpoint({
   errors: { 422: TOO_MUCH },
   responses: { 201: PromptVersion },
 }).handle(async context => {
-  const { params, body, store, now } = context
+  const { params, body, store, act, now } = context
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextHead(store, named))
-  const version = await addedVersion(store, prompt.id, versionDraft(body, now), body.activate)
+  const version = await addedVersion(store, act, prompt, versionDraft(body, now), body.activate)
   return { status: 201, body: toPromptVersion(version) }
 })
 
@@ -89,8 +95,8 @@ export const activatePromptVersion = endpoint({
   errors: { 422: NO_VERSION },
   responses: { 200: Prompt },
 }).handle(async context => {
-  const { params, body, store, now } = context
+  const { params, body, store, act } = context
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextHead(store, named))
-  return { status: 200, body: toPrompt(await activated(store, prompt.id, body.versionId, now)) }
+  return { status: 200, body: toPrompt(await activated(store, act, prompt, body.versionId)) }
 })

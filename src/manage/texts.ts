@@ -13,9 +13,16 @@ import {
   MAX_SCHEMA_BYTES,
   MAX_VERSIONS_BYTES,
 } from '../limits.ts'
+import type { Act } from '../store/audit.ts'
 import { findProject, type Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
-import { activateVersion, addVersion, type TextVersion, type VersionDraft } from '../store/versioned-texts.ts'
+import {
+  activateVersion,
+  addVersion,
+  type TextHead,
+  type TextVersion,
+  type VersionDraft,
+} from '../store/versioned-texts.ts'
 
 /*
  * What the writes of prompts and of knowledge docs share.
@@ -55,21 +62,24 @@ export const versionDraft = (
   createdAt: now,
 })
 
-/** Adds a version. 422 where the text would outgrow what a detail shows. */
+/** Adds a version. 422 where the text would outgrow what a detail shows, 404 where it was deleted meanwhile. */
 export async function addedVersion(
   store: Store,
-  textId: string,
+  act: Act,
+  text: TextHead,
   draft: VersionDraft,
   isToBeActive: boolean,
 ): Promise<TextVersion> {
-  const version = await addVersion(store, textId, draft, isToBeActive)
+  const version = await addVersion(store, act, text, draft, isToBeActive)
+  if (version === 'text_missing') throw notFound()
   if (version === 'too_large') throw unprocessable(TOO_MUCH, 'content')
   return version
 }
 
-/** Activates a version. 422 where the text has no such version. */
-export async function activated(store: Store, textId: string, versionId: string, now: number) {
-  const active = await activateVersion(store, textId, versionId, now)
-  if (!active) throw unprocessable(NO_VERSION, 'versionId')
+/** Activates a version. 422 where the text has no such version, 404 where it was deleted meanwhile. */
+export async function activated(store: Store, act: Act, text: TextHead, versionId: string) {
+  const active = await activateVersion(store, act, text, versionId)
+  if (active === 'text_missing') throw notFound()
+  if (active === 'version_missing') throw unprocessable(NO_VERSION, 'versionId')
   return active
 }

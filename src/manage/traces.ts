@@ -12,8 +12,8 @@ export const deleteTrace = endpoint({
   scope: 'manage',
   params: v.object({ traceId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
-}).handle(async ({ params, caller, store, now, enqueue }) => {
-  const traceKey = await removeTrace(store, params.traceId, caller.project, now)
+}).handle(async ({ params, caller, store, act, enqueue }) => {
+  const traceKey = await removeTrace(store, act, params.traceId, caller.project)
   if (traceKey === undefined) {
     const trace = await findTrace(store, params.traceId)
     if (trace) requireProject(caller, trace.projectKey)

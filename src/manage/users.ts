@@ -47,9 +47,9 @@ export const createUser = endpoint({
   body: v.strictObject({ email: Email, name: Name }),
   errors: { 409: TAKEN },
   responses: { 201: User },
-}).handle(async ({ body: { email, name }, caller, store, now }) => {
+}).handle(async ({ body: { email, name }, caller, store, act, now }) => {
   requireWholeOrganization(caller)
   const user = { id: await userUuid(store.organization.id, email), email, name, createdAt: now }
-  if (!(await addUser(store, user))) throw conflict(TAKEN, 'email')
+  if (!(await addUser(store, act, user))) throw conflict(TAKEN, 'email')
   return { status: 201, body: toUser(user) }
 })

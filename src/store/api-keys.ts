@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
 import { type NewKey, SCOPES, type Scope } from '../auth/keys.ts'
+import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import { type Project, projectColumns } from './projects.ts'
 import { apiKeys, organizations, projects } from './schema.ts'
@@ -67,19 +68,24 @@ export async function findCredential({ database }: Registry, hash: string): Prom
 }
 
 /** Stores a new key of the store's organization. A second attempt with the same id and secret stores no second one. */
-export async function addApiKey(store: Store, draft: ApiKeyDraft, { hash, prefix }: NewKey): Promise<ApiKey> {
+export async function addApiKey(store: Store, act: Act, draft: ApiKeyDraft, { hash, prefix }: NewKey): Promise<ApiKey> {
   const { project, ...fields } = draft
-  await store.database
-    .insert(apiKeys)
-    .values({
-      ...fields,
-      hash,
-      prefix,
-      organizationKey: store.organization.key,
-      projectKey: project?.key ?? null,
-      scopes: fields.scopes.join(' '),
-    })
-    .onConflictDoNothing()
+  const { id } = draft
+  const projectKey = project?.key ?? null
+  await store.database.batch([
+    store.database
+      .insert(apiKeys)
+      .values({
+        ...fields,
+        hash,
+        prefix,
+        organizationKey: store.organization.key,
+        projectKey,
+        scopes: fields.scopes.join(' '),
+      })
+      .onConflictDoNothing(),
+    recordAct(store, act, { action: 'api_key.create', targetId: id, projectKey, afterId: id }),
+  ])
   return newApiKey(draft, prefix)
 }
 
@@ -94,12 +100,22 @@ export async function findApiKey(store: Store, id: string): Promise<ApiKey | und
   return row && { ...row, scopes: parseScopes(row.scopes) }
 }
 
-/** Ends a key's life at `revokedAt`, unless it ends before. */
-export async function revokeApiKey(store: Store, id: string, revokedAt: number): Promise<void> {
-  await store.database
-    .update(apiKeys)
-    .set({ revokedAt: notLater(revokedAt) })
-    .where(and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id)))
+/** Ends a key's life at once, unless it ended before. */
+export async function revokeApiKey(store: Store, act: Act, id: string): Promise<void> {
+  const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
+  await store.database.batch([
+    // Before the key is dead, which a revocation of a dead one leaves as it is.
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.revoke', targetId: id, projectKey: projectKeyOf(isKey), beforeId: id },
+      sql`exists (select 1 from ${apiKeys} where ${isKey} and ${livesPast(act.at)})`,
+    ),
+    store.database
+      .update(apiKeys)
+      .set({ revokedAt: notLater(act.at) })
+      .where(isKey),
+  ])
 }
 
 /**
@@ -108,6 +124,7 @@ export async function revokeApiKey(store: Store, id: string, revokedAt: number):
  */
 export async function rotateApiKey(
   store: Store,
+  act: Act,
   old: ApiKey,
   { id, createdAt, revokedAt }: { id: string; createdAt: number; revokedAt: number },
   { hash, prefix }: NewKey,
@@ -121,7 +138,7 @@ export async function rotateApiKey(
       .select(
         sql`select null, ${id}, ${hash}, ${prefix}, ${apiKeys.name}, ${apiKeys.organizationKey}, ${apiKeys.projectKey},
             ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}
-          from ${apiKeys} where ${isOld} and coalesce(${apiKeys.revokedAt}, ${createdAt} + 1) > ${createdAt}`,
+          from ${apiKeys} where ${isOld} and ${livesPast(createdAt)}`,
       )
       .onConflictDoNothing(),
     database
@@ -129,12 +146,23 @@ export async function rotateApiKey(
       .set({ revokedAt: notLater(revokedAt) })
       .where(isOld),
     database.select({ id: apiKeys.id }).from(apiKeys).where(isSuccessor),
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.rotate', targetId: old.id, projectKey: projectKeyOf(isOld), beforeId: old.id, afterId: id },
+      sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`,
+    ),
   ])
   return successor && { ...old, id, prefix, createdAt, revokedAt: null }
 }
 
 /** A key that dies sooner is not given a longer life. */
 const notLater = (revokedAt: number): SQL => sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
+
+/** Whether a key is not revoked by then. */
+const livesPast = (time: number): SQL => sql`coalesce(${apiKeys.revokedAt}, ${time} + 1) > ${time}`
+
+const projectKeyOf = (isKey: SQL | undefined): SQL => sql`(select ${apiKeys.projectKey} from ${apiKeys} where ${isKey})`
 
 /** A page of the organization's keys, oldest first; of one project's keys where `project` is given. */
 export async function listApiKeys(

@@ -1,7 +1,9 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm'
 import { newId } from '../domain/ids.ts'
-import { auditLog } from './schema.ts'
-import type { Store } from './store.ts'
+import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../limits.ts'
+import type { Project } from './projects.ts'
+import { auditLog, organizations, projects, sweeps } from './schema.ts'
+import type { Organization, Registry, Store } from './store.ts'
 
 /** Who makes a write, and in which request. */
 export interface Act {
@@ -52,11 +54,17 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
+/** A store, or the making of one: of a new organization only SQLite knows the key. */
+interface Place {
+  database: Store['database']
+  organization: { key: Organization['key'] | SQL }
+}
+
 /**
  * The statement that says who did it, for the batch of the write itself: with it or not at all. `happened`: a condition
  * that holds where the write took effect. Sent twice, it leaves one row.
  */
-export const recordAct = ({ database, organization }: Store, act: Act, event: AuditEvent, happened: SQL = sql`true`) =>
+export const recordAct = ({ database, organization }: Place, act: Act, event: AuditEvent, happened: SQL = sql`true`) =>
   database
     .insert(auditLog)
     .select(
@@ -80,3 +88,133 @@ export const recordActs = (
           ${event.action}, ${event.targetId}, ${event.beforeId}, ${event.afterId}, ${act.requestId} ${from}`,
     )
     .onConflictDoNothing()
+
+/** What entries must be to be listed; what is undefined is not asked. */
+export interface AuditFilter {
+  action?: AuditAction | undefined
+  keyId?: string | undefined
+  userId?: string | undefined
+  targetId?: string | undefined
+  /** Entries that concern this project; null: all of the organization's. */
+  project: Project | null
+  /** Inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+}
+
+/** One line of the log. */
+export interface AuditEntry {
+  id: string
+  createdAt: number
+  action: string
+  keyId: string | null
+  userId: string | null
+  projectId: string | null
+  targetId: string
+  beforeId: string | null
+  afterId: string | null
+  requestId: string
+}
+
+/** A place in the log: after all that is newer. */
+export interface AuditPosition {
+  createdAt: number
+  id: string
+}
+
+/**
+ * A page of the organization's entries that match, newest first. It looks at 5,000 entries at most: `items` may be few
+ * although more follow. `nextPlace`: where the next page begins; null where nothing is left.
+ */
+export async function listEntries(
+  { database, organization }: Store,
+  filter: AuditFilter,
+  { limit, after }: { limit: number; after: AuditPosition | undefined },
+): Promise<{ items: AuditEntry[]; nextPlace: AuditPosition | null }> {
+  const { createdAt, id, ...columns } = getTableColumns(auditLog)
+  const position = sql<number>`row_number() over (order by ${createdAt} desc, ${id} desc)`.as('position')
+  const scanned = database
+    .select({ createdAt, id, ...columns, position })
+    .from(auditLog)
+    .where(
+      and(
+        eq(auditLog.organizationKey, organization.key),
+        filter.from === undefined ? undefined : gte(createdAt, filter.from),
+        filter.to === undefined ? undefined : lt(createdAt, filter.to),
+        after && lte(createdAt, after.createdAt),
+        after && sql`(${createdAt}, ${id}) < (${after.createdAt}, ${after.id})`,
+      ),
+    )
+    .orderBy(desc(createdAt), desc(id))
+    .limit(MAX_SCANNED_ENTRIES)
+    .as('scanned')
+  const asked = { action: filter.action, keyId: filter.keyId, userId: filter.userId, targetId: filter.targetId }
+  const isMatch =
+    and(
+      filter.project ? eq(scanned.projectKey, filter.project.key) : undefined,
+      asked.action === undefined ? undefined : eq(scanned.action, asked.action),
+      asked.keyId === undefined ? undefined : eq(scanned.keyId, asked.keyId),
+      asked.userId === undefined ? undefined : eq(scanned.userId, asked.userId),
+      asked.targetId === undefined ? undefined : eq(scanned.targetId, asked.targetId),
+    ) ?? sql`true`
+  const rows = await database
+    .select({
+      id: scanned.id,
+      createdAt: scanned.createdAt,
+      action: scanned.action,
+      keyId: scanned.keyId,
+      userId: scanned.userId,
+      projectId: sql<
+        string | null
+      >`(select ${projects.id} from ${projects} where ${projects.key} = ${scanned.projectKey})`,
+      targetId: scanned.targetId,
+      beforeId: scanned.beforeId,
+      afterId: scanned.afterId,
+      requestId: scanned.requestId,
+      isMatch: sql<number>`coalesce(${isMatch}, 0)`,
+      position: scanned.position,
+    })
+    .from(scanned)
+    .where(or(isMatch, eq(scanned.position, MAX_SCANNED_ENTRIES)))
+    .limit(limit + 1)
+  const matching = rows.filter(({ isMatch }) => isMatch === 1)
+  const items = matching.slice(0, limit)
+  const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_ENTRIES)
+  return { items, nextPlace: (matching.length > limit ? items.at(-1) : lastScanned) ?? null }
+}
+
+const PASS = 'audit'
+
+/**
+ * Goes on with a pass over all organizations, some at a time: deletes up to `limit` of their entries that are older than
+ * `before`. Returns how many it deleted. Safe to run twice and at the same time.
+ */
+export async function deleteOldEntries(
+  { database }: Registry,
+  { now, before, limit }: { now: number; before: number; limit: number },
+): Promise<number> {
+  const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, PASS))
+  if (pass && pass.dueAt > now) return 0
+  const page = await database
+    .select({ key: organizations.key })
+    .from(organizations)
+    .where(gt(organizations.key, Number(pass?.cursor ?? '')))
+    .orderBy(asc(organizations.key))
+    .limit(AUDIT_SWEEP_ORGANIZATIONS)
+  const keys = JSON.stringify(page.map(({ key }) => key))
+  const { meta } = await database.run(sql`
+    delete from ${auditLog} where (organization_key, created_at, id) in (
+      select old.organization_key, old.created_at, old.id from json_each(${keys}) as item cross join ${auditLog} old
+      where old.organization_key = item.value and old.created_at < ${before} limit ${limit})`)
+  const deleted = meta.changes
+  // What is left of these organizations comes first the next time.
+  const last = deleted === limit ? (pass?.cursor ?? '') : String(page.at(-1)?.key ?? '')
+  const isDone = deleted < limit && page.length < AUDIT_SWEEP_ORGANIZATIONS
+  const next = isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now }
+  await database
+    .insert(sweeps)
+    .values({ name: PASS, ...next })
+    .onConflictDoUpdate({ target: sweeps.name, set: next })
+  return deleted
+}

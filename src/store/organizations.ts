@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { NewKey } from '../auth/keys.ts'
 import type { ApiKeyDraft } from './api-keys.ts'
+import { type Act, recordAct } from './audit.ts'
 import { apiKeys, organizations } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
@@ -21,10 +22,14 @@ export interface OrganizationDraft {
  */
 export async function addOrganization(
   { database }: Registry,
+  act: Act,
   draft: OrganizationDraft,
   key: ApiKeyDraft,
   { hash, prefix }: NewKey,
 ): Promise<boolean> {
+  const isNew = sql`exists (select 1 from ${organizations} where ${organizations.id} = ${draft.id})`
+  const organizationKey = sql`(select ${organizations.key} from ${organizations} where ${organizations.id} = ${draft.id})`
+  const created = { database, organization: { key: organizationKey } }
   const [[row]] = await database.batch([
     database
       .insert(organizations)
@@ -39,6 +44,13 @@ export async function addOrganization(
           from ${organizations} where ${organizations.id} = ${draft.id}`,
       )
       .onConflictDoNothing(),
+    recordAct(
+      created,
+      act,
+      { action: 'organization.create', targetId: draft.id, projectKey: null, afterId: draft.id },
+      isNew,
+    ),
+    recordAct(created, act, { action: 'api_key.create', targetId: key.id, projectKey: null, afterId: key.id }, isNew),
   ])
   return row?.id === draft.id
 }

@@ -1,5 +1,6 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, ne, or, type SQL, sql } from 'drizzle-orm'
 import { ISOLATE_CACHE_ENTRIES } from '../limits.ts'
+import { type Act, recordAct } from './audit.ts'
 import { IsolateCache } from './isolate-cache.ts'
 import { projects } from './schema.ts'
 import type { Store } from './store.ts'
@@ -45,28 +46,62 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
 }
 
 /** Creates a project. Undefined where the organization has one with this slug; sent twice with one id, it creates one. */
-export async function addProject(store: Store, draft: Omit<ProjectRecord, 'key'>): Promise<ProjectRecord | undefined> {
-  const [row] = await store.database
-    .insert(projects)
-    .values({ ...draft, organizationKey: store.organization.key })
-    .onConflictDoUpdate({ target: [projects.organizationKey, projects.slug], set: { slug: draft.slug } })
-    .returning()
+export async function addProject(
+  store: Store,
+  act: Act,
+  draft: Omit<ProjectRecord, 'key'>,
+): Promise<ProjectRecord | undefined> {
+  const { id } = draft
+  const isNew = ofStore(store, eq(projects.id, id))
+  const [[row]] = await store.database.batch([
+    store.database
+      .insert(projects)
+      .values({ ...draft, organizationKey: store.organization.key })
+      .onConflictDoUpdate({ target: [projects.organizationKey, projects.slug], set: { slug: draft.slug } })
+      .returning(),
+    recordAct(
+      store,
+      act,
+      { action: 'project.create', targetId: id, projectKey: projectKeyOf(isNew), afterId: id },
+      anyProject(isNew),
+    ),
+  ])
   return row?.id === draft.id ? row : undefined
 }
 
 /** Changes what is given of a project. Undefined where the organization has none with this id. */
 export async function updateProject(
   store: Store,
+  act: Act,
   id: string,
   changes: Partial<Pick<ProjectRecord, 'name'>>,
 ): Promise<ProjectRecord | undefined> {
-  const ofProject = and(eq(projects.organizationKey, store.organization.key), eq(projects.id, id))
-  const [row] =
-    Object.keys(changes).length === 0
-      ? await store.database.select().from(projects).where(ofProject)
-      : await store.database.update(projects).set(changes).where(ofProject).returning()
+  const ofProject = ofStore(store, eq(projects.id, id))
+  if (Object.keys(changes).length === 0) {
+    const [row] = await store.database.select().from(projects).where(ofProject)
+    return row
+  }
+  const isOther = or(changes.name === undefined ? undefined : ne(projects.name, changes.name))
+  const [, [row]] = await store.database.batch([
+    // Before the change, which one that changes nothing is not.
+    recordAct(
+      store,
+      act,
+      { action: 'project.change', targetId: id, projectKey: projectKeyOf(ofProject) },
+      anyProject(and(ofProject, isOther)),
+    ),
+    store.database.update(projects).set(changes).where(ofProject).returning(),
+  ])
   return row
 }
+
+const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
+  and(eq(projects.organizationKey, organization.key), ...conditions)
+
+const projectKeyOf = (condition: SQL | undefined): SQL =>
+  sql`(select ${projects.key} from ${projects} where ${condition})`
+
+const anyProject = (condition: SQL | undefined): SQL => sql`exists (select 1 from ${projects} where ${condition})`
 
 /** A page of the organization's projects, oldest first; only `project` where a key serves no other. */
 export function listProjects(

@@ -1,9 +1,10 @@
-import { and, eq, isNull, notExists, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, eq, exists, isNull, notExists, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { newKeys, newRevision } from '../domain/ids.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { TraceState } from '../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../limits.ts'
+import { type Act, recordAct } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import type { Project } from './projects.ts'
 import { type feedback, spans, traces } from './schema.ts'
@@ -239,33 +240,36 @@ const selectTraces = (store: Store, ids: readonly string[]) =>
  */
 export async function deleteTrace(
   store: Store,
+  act: Act,
   id: string,
   project: Project | null,
-  now: number,
 ): Promise<number | undefined> {
   const { database } = store
   const revision = newRevision()
-  const purgeDueAt = now + RESEND_AFTER_MS
+  const purgeDueAt = act.at + RESEND_AFTER_MS
   // Tried a second time because the reply was lost, this deletion must neither deny itself nor take the trace's successor.
   const thisDeletion = alias(traces, 'this_deletion')
-  const tombstone = database
-    .select({ key: thisDeletion.key })
-    .from(thisDeletion)
-    .where(
-      and(
-        eq(thisDeletion.organizationKey, store.organization.key),
-        eq(thisDeletion.purgeDueAt, purgeDueAt),
-        eq(thisDeletion.id, id),
-        eq(thisDeletion.revision, revision),
-      ),
-    )
+  const isTombstone = and(
+    eq(thisDeletion.organizationKey, store.organization.key),
+    eq(thisDeletion.purgeDueAt, purgeDueAt),
+    eq(thisDeletion.id, id),
+    eq(thisDeletion.revision, revision),
+  )
+  const tombstone = database.select({ key: thisDeletion.key }).from(thisDeletion).where(isTombstone)
+  const projectKey = database.select({ key: thisDeletion.projectKey }).from(thisDeletion).where(isTombstone)
   const ofProject = project ? eq(traces.projectKey, project.key) : undefined
   const [, [deleted]] = await database.batch([
     database
       .update(traces)
-      .set({ deletedAt: now, purgeDueAt, revision })
+      .set({ deletedAt: act.at, purgeDueAt, revision })
       .where(isLive(store, eq(traces.id, id), ofProject, notExists(tombstone))),
     tombstone,
+    recordAct(
+      store,
+      act,
+      { action: 'trace.delete', targetId: id, projectKey: sql`${projectKey}`, beforeId: id },
+      exists(tombstone),
+    ),
   ])
   return deleted?.key
 }

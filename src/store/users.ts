@@ -1,5 +1,6 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
+import { type Act, recordAct } from './audit.ts'
 import { users } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -23,17 +24,23 @@ export async function userExists({ database, organization }: Store, id: string):
 }
 
 /** Creates a user, whose id is derived from the e-mail. Returns whether there was none with it. */
-export async function addUser({ database, organization }: Store, user: User): Promise<boolean> {
+export async function addUser(store: Store, act: Act, user: User): Promise<boolean> {
+  const { database, organization } = store
+  const { id } = user
   const createdBy = newRevision()
+  const isUser = and(eq(users.organizationKey, organization.key), eq(users.id, id))
   const [, [stored]] = await database.batch([
     database
       .insert(users)
       .values({ ...user, organizationKey: organization.key, createdBy })
       .onConflictDoNothing(),
-    database
-      .select({ createdBy: users.createdBy })
-      .from(users)
-      .where(and(eq(users.organizationKey, organization.key), eq(users.id, user.id))),
+    database.select({ createdBy: users.createdBy }).from(users).where(isUser),
+    recordAct(
+      store,
+      act,
+      { action: 'user.create', targetId: id, projectKey: null, afterId: id },
+      sql`exists (select 1 from ${users} where ${isUser} and ${users.createdBy} = ${createdBy})`,
+    ),
   ])
   return stored?.createdBy === createdBy
 }

@@ -2,6 +2,7 @@ import { and, asc, eq, gt, not, type SQL, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../limits.ts'
+import { type Act, recordAct } from './audit.ts'
 import { bytesOf } from './bounds.ts'
 import type { Project } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
@@ -28,6 +29,13 @@ export interface TextVersion {
   note: string | null
   isActive: boolean
   createdAt: number
+}
+
+/** A text without its versions, which may be long. */
+export interface TextHead {
+  id: string
+  kind: TextKind
+  projectKey: number
 }
 
 /** A text with every version, oldest first. */
@@ -58,7 +66,12 @@ interface TextDraft {
 }
 
 /** Creates a text with its first version, which is active. Undefined where the project has one of this kind and name. */
-export async function addText(store: Store, project: Project, draft: TextDraft): Promise<ActiveText | undefined> {
+export async function addText(
+  store: Store,
+  act: Act,
+  project: Project,
+  draft: TextDraft,
+): Promise<ActiveText | undefined> {
   const { database, organization } = store
   const { version, ...fields } = draft
   const isNew = eq(versionedTexts.id, draft.id)
@@ -82,22 +95,29 @@ export async function addText(store: Store, project: Project, draft: TextDraft):
       .onConflictDoNothing(),
     ...activation(store, version.id, version.createdAt),
     selectActive(store, isNew),
+    recordAct(
+      store,
+      act,
+      { action: `${draft.kind}.create`, targetId: draft.id, projectKey: project.key, afterId: draft.id },
+      sql`exists (select 1 from ${versionedTexts} where ${ofStore(store, isNew)})`,
+    ),
   ])
   return text && withSchema(text)
 }
 
 /**
  * Adds a version to a text of the store, and makes it the active one if so wished. `too_large`: all versions together
- * would exceed what a detail shows.
+ * would exceed what a detail shows; `text_missing`: it was deleted meanwhile.
  */
 export async function addVersion(
   store: Store,
-  textId: string,
+  act: Act,
+  text: TextHead,
   draft: VersionDraft,
   isToBeActive: boolean,
-): Promise<TextVersion | 'too_large'> {
+): Promise<TextVersion | 'too_large' | 'text_missing'> {
   const { database } = store
-  const ofText = ofStore(store, eq(versionedTexts.id, textId))
+  const ofText = ofStore(store, eq(versionedTexts.id, text.id))
   const schema = sql`coalesce(${draft.outputSchema}, (
     select ${textVersions.outputSchema} from ${textVersions}
     where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive}))`
@@ -115,32 +135,39 @@ export async function addVersion(
     )
     .onConflictDoNothing()
   const select = selectVersions(store, eq(textVersions.id, draft.id))
+  const recorded = recordAct(
+    store,
+    act,
+    { action: `${text.kind}.add_version`, targetId: text.id, projectKey: text.projectKey, afterId: draft.id },
+    sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${draft.id})`,
+  )
   const rows = isToBeActive
-    ? (await database.batch([insert, ...activation(store, draft.id, draft.createdAt), select]))[4]
-    : (await database.batch([insert, select]))[1]
+    ? (await database.batch([insert, recorded, ...recordedActivation(store, act, text, draft.id), select]))[6]
+    : (await database.batch([insert, recorded, select]))[2]
   const [version] = rows
-  return version ? withSchema(version) : 'too_large'
+  if (version) return withSchema(version)
+  return (await findTextHead(store, text)) ? 'too_large' : 'text_missing'
 }
 
-/** Makes a version of a text the active one. Returns the text, or undefined where it has no such version. */
+/** Makes a version of a text the active one. Returns the text, or what is missing: the text, or a version of it with this id. */
 export async function activateVersion(
   store: Store,
-  textId: string,
+  act: Act,
+  text: TextHead,
   versionId: string,
-  now: number,
-): Promise<ActiveText | undefined> {
+): Promise<ActiveText | 'text_missing' | 'version_missing'> {
   const isVersionOf = sql`exists (
     select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.textKey} = ${versionedTexts.key})`
   const [found] = await store.database
     .select({ id: versionedTexts.id })
     .from(versionedTexts)
-    .where(ofStore(store, eq(versionedTexts.id, textId), isVersionOf))
-  if (!found) return undefined
-  const [, , , [text]] = await store.database.batch([
-    ...activation(store, versionId, now),
-    selectActive(store, eq(versionedTexts.id, textId)),
+    .where(ofStore(store, eq(versionedTexts.id, text.id), isVersionOf))
+  if (!found) return (await findTextHead(store, text)) ? 'version_missing' : 'text_missing'
+  const [, , , , [active]] = await store.database.batch([
+    ...recordedActivation(store, act, text, versionId),
+    selectActive(store, eq(versionedTexts.id, text.id)),
   ])
-  return text && withSchema(text)
+  return active ? withSchema(active) : 'text_missing'
 }
 
 /**
@@ -177,10 +204,13 @@ export async function listTexts(
   return { items: whole.map(withSchema), hasMore: rows.length > whole.length }
 }
 
-/** A text of the store, without its versions, which may be long. */
-export async function findTextHead(store: Store, { kind, id }: { kind: TextKind; id: string }) {
+/** A text of the store, without its versions. */
+export async function findTextHead(
+  store: Store,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<TextHead | undefined> {
   const [text] = await store.database
-    .select({ id: versionedTexts.id, projectKey: versionedTexts.projectKey })
+    .select({ id: versionedTexts.id, kind: versionedTexts.kind, projectKey: versionedTexts.projectKey })
     .from(versionedTexts)
     .where(ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind)))
   return text
@@ -235,6 +265,23 @@ function activation(store: Store, versionId: string, now: number) {
       .set({ isActive: false })
       .where(and(ofSameText, isActive, not(isVersion))),
     database.update(textVersions).set({ isActive: true }).where(and(ofSameText, isVersion)),
+  ] as const
+}
+
+/** An activation, and before it, while the version before it is still known, who made it; of the active version, nothing. */
+function recordedActivation(store: Store, act: Act, text: TextHead, versionId: string) {
+  const before = sql`(
+    select ${textVersions.id} from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
+    where ${ofStore(store, eq(versionedTexts.id, text.id))} and ${isActive})`
+  const { id: targetId, projectKey } = text
+  return [
+    recordAct(
+      store,
+      act,
+      { action: `${text.kind}.activate`, targetId, projectKey, beforeId: before, afterId: versionId },
+      sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.isActive} = 0)`,
+    ),
+    ...activation(store, versionId, act.at),
   ] as const
 }
 

@@ -68,6 +68,10 @@ describe('the statements that requests and jobs send', () => {
     const page = await caller.get('/api/traces?projectSlug=support&limit=1')
     await caller.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
     await caller.get('/api/projects?limit=1')
+    const log = await caller.get('/api/audit-log?limit=1')
+    const filters = `from=2026-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z&projectId=${org.project.id}`
+    await caller.get(`/api/audit-log?${filters}&action=user.create&keyId=${world.keyId}&targetId=${world.keyId}`)
+    await caller.get(`/api/audit-log?cursor=${log.body.nextCursor}`)
     await caller.delete(`/api/traces/${id}`)
     const { JOBS, ...withoutQueue } = bindings
     await sweep(withoutQueue, Date.now() + 2 * RESEND_AFTER_MS)

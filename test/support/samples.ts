@@ -21,6 +21,8 @@ export interface World {
 interface Text {
   id: string
   versionId: string
+  /** A version that is not active. */
+  draftId: string
 }
 
 /** A valid request to one endpoint. */
@@ -42,8 +44,8 @@ export async function newWorld(org: Org): Promise<World> {
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
   const span = aSpan({ trace_id: trace.trace_id, output: large })
   await org.ingest.post('/api/v1/spans', span)
-  const prompt = await org.owner.post('/api/prompts', aPrompt())
-  const doc = await org.owner.post('/api/knowledge-docs', aKnowledgeDoc())
+  const prompt = await newText(org, '/api/prompts', aPrompt())
+  const doc = await newText(org, '/api/knowledge-docs', aKnowledgeDoc())
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
   const reviewer = org.clientOf(await org.keyFor({ userId: org.userId, scopes: ['review'] }))
   const comment = await reviewer.post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
@@ -52,11 +54,17 @@ export async function newWorld(org: Org): Promise<World> {
     traceId: trace.trace_id,
     id: created.body.id,
     spanId: span.span_id,
-    prompt: prompt.body,
-    doc: doc.body,
+    prompt,
+    doc,
     keyId: key.body.id,
     comment: comment.body,
   }
+}
+
+async function newText({ owner }: Org, path: string, body: object): Promise<Text> {
+  const { id, versionId } = (await owner.post(path, body)).body
+  const draft = await owner.post(`${path}/${id}/versions`, { content: 'Not yet.', activate: false })
+  return { id, versionId, draftId: draft.body.id }
 }
 
 const freshSlug = () => `slug-${crypto.randomUUID()}`
@@ -155,7 +163,7 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   'PUT /api/prompts/{promptId}/active-version': {
     path: ({ prompt }) => `/api/prompts/${prompt.id}/active-version`,
-    body: ({ prompt }) => ({ versionId: prompt.versionId }),
+    body: ({ prompt }) => ({ versionId: prompt.draftId }),
     names: 'text',
   },
   'GET /api/knowledge-docs': { path: ({ org }) => `/api/knowledge-docs?projectId=${org.project.id}`, names: 'project' },
@@ -168,12 +176,12 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   'PUT /api/knowledge-docs/{docId}/active-version': {
     path: ({ doc }) => `/api/knowledge-docs/${doc.id}/active-version`,
-    body: ({ doc }) => ({ versionId: doc.versionId }),
+    body: ({ doc }) => ({ versionId: doc.draftId }),
     names: 'text',
   },
   'PATCH /api/projects/{projectId}': {
     path: ({ org }) => `/api/projects/${org.project.id}`,
-    body: () => ({ name: 'Renamed' }),
+    body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
     names: 'project',
   },
   'DELETE /api/api-keys/{keyId}': { path: ({ keyId }) => `/api/api-keys/${keyId}`, names: 'key' },
@@ -191,6 +199,7 @@ const samples: Readonly<Record<string, Sample>> = {
   'GET /api/projects': { path: () => '/api/projects' },
   'POST /api/projects': { path: () => '/api/projects', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
   'GET /api/api-keys': { path: () => '/api/api-keys' },
+  'GET /api/audit-log': { path: () => '/api/audit-log' },
   'GET /openapi.json': { path: () => '/openapi.json' },
   'POST /api/api-keys': { path: () => '/api/api-keys', body: (_, scopes = ['read']) => ({ name: 'Sample', scopes }) },
 }

@@ -1,0 +1,17 @@
+import type { Env } from '../env.ts'
+import { AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS } from '../limits.ts'
+import { deleteOldEntries } from '../store/audit.ts'
+import type { Registry } from '../store/store.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** Deletes some of the entries of the audit log that are past their time. */
+export async function forgetOldActs(env: Env, registry: Registry, now: number): Promise<void> {
+  await deleteOldEntries(registry, { now, before: now - retentionDays(env) * DAY_MS, limit: AUDIT_SWEEP_ROWS })
+}
+
+/** A variable that is no positive number must not empty the log; nor one that is too large to be a time. */
+function retentionDays({ AUDIT_RETENTION_DAYS: configured }: Env): number {
+  const days = Number(configured)
+  return days >= 1 && Number.isFinite(days) ? days : AUDIT_RETENTION_DAYS
+}

@@ -1,0 +1,67 @@
+import * as v from 'valibot'
+import { IsoTime, isoTime, timestamp, Uuid, uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { selectedProject } from '../read/project.ts'
+import { AUDIT_ACTIONS, type AuditEntry, listEntries } from '../store/audit.ts'
+
+const Entry = v.object({
+  id: Uuid,
+  at: IsoTime,
+  action: v.pipe(v.string(), v.metadata({ description: 'What was done: `<resource>.<verb>`' })),
+  actor: v.pipe(
+    v.object({ keyId: v.nullable(Uuid), userId: v.nullable(Uuid) }),
+    v.metadata({ description: 'The key that called, null: the ADMIN_TOKEN; the user that the key acts for' }),
+  ),
+  projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: it concerns the organization as a whole' })),
+  targetId: v.pipe(Uuid, v.metadata({ description: 'What it was done to' })),
+  beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What was in force before, such as a version' })),
+  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What is in force since' })),
+  requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's answer" })),
+})
+
+export const listAuditLog = endpoint({
+  method: 'GET',
+  path: '/api/audit-log',
+  summary: "List who did what, newest first; with a project's key, to that project",
+  scope: 'manage',
+  query: v.strictObject({
+    action: v.optional(v.picklist(AUDIT_ACTIONS)),
+    keyId: v.optional(uuid('What this key did')),
+    userId: v.optional(uuid('What keys did that act for this user')),
+    targetId: v.optional(uuid('What was done to this')),
+    projectId: v.optional(uuid('What concerns this project')),
+    from: v.optional(timestamp('Entries from this time on')),
+    to: v.optional(timestamp('Entries before this time')),
+    ...pageParameters,
+  }),
+  errors: { 404: 'Not found' },
+  responses: { 200: v.object({ entries: v.array(Entry), nextCursor: NextCursor }) },
+}).handle(async context => {
+  const { query, caller, store } = context
+  const { projectId, ...filter } = query
+  const project = projectId === undefined ? caller.project : await selectedProject(context, { projectId })
+  const { items, nextCursor } = await pageOf({
+    list: ['audit-log', store.organization.id, ...(project ? [project.id] : [])],
+    query,
+    place: ['number', 'string'],
+    read: async (limit, after) => {
+      const position = after && { createdAt: after[0], id: after[1] }
+      const { items, nextPlace } = await listEntries(store, { ...filter, project }, { limit, after: position })
+      return { items, nextPlace: nextPlace && [nextPlace.createdAt, nextPlace.id] }
+    },
+  })
+  return { status: 200, body: { entries: items.map(toEntry), nextCursor } }
+})
+
+const toEntry = ({ createdAt, keyId, userId, ...entry }: AuditEntry): v.InferOutput<typeof Entry> => ({
+  id: entry.id,
+  at: isoTime(createdAt),
+  action: entry.action,
+  actor: { keyId, userId },
+  projectId: entry.projectId,
+  targetId: entry.targetId,
+  beforeId: entry.beforeId,
+  afterId: entry.afterId,
+  requestId: entry.requestId,
+})

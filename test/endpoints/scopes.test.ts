@@ -1,0 +1,43 @@
+import { beforeAll, describe, it } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { SCOPES, type Scope } from '../../src/auth/keys.ts'
+import { client, newOrg } from '../support/org.ts'
+import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
+
+const contracts = endpoints
+  .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
+  .filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
+
+/** Every set of scopes that a key can have: all but the empty one, which no key is created with. */
+const sets = Array.from({ length: 2 ** SCOPES.length - 1 }, (_, index) =>
+  SCOPES.filter((_, bit) => ((index + 1) >> bit) % 2 === 1),
+)
+
+let world: World
+let keys: { scopes: Scope[]; secret: string }[]
+beforeAll(async () => {
+  const org = await newOrg()
+  world = await newWorld(org)
+  keys = await Promise.all(
+    sets.map(async scopes => ({ scopes, secret: await org.keyFor({ scopes, projectSlug: undefined }) })),
+  )
+})
+
+describe.for(contracts)('%s', ([, contract]) => {
+  const accepted: readonly string[] = typeof contract.scope === 'string' ? [contract.scope] : contract.scope
+
+  it('is forbidden to keys that have none of its scopes, and to no others', async ({ expect }) => {
+    const sample = sampleOf(contract)
+    expect(keys).toHaveLength(15)
+    for (const { scopes, secret } of keys) {
+      const caller = client({ 'x-api-key': secret, 'x-project-slug': 'support' })
+      const { status, body } = await caller[methodOf(contract)](sample.path(world), sample.body?.(world, scopes))
+      if (scopes.some(scope => accepted.includes(scope))) {
+        // What an earlier key deleted is not there for this one.
+        expect([200, 201, 202, 207, 404, 409, 501], scopes.join(' ')).toContain(status)
+      } else {
+        expect({ status, error: body.error }, scopes.join(' ')).toEqual({ status: 403, error: 'Forbidden' })
+      }
+    }
+  })
+})

@@ -1,0 +1,461 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, it, vi } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import type { Env } from '../../src/env.ts'
+import type { Contract } from '../../src/http/endpoint.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { AUDIT_PASS_MS, AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, MAX_SCANNED_ENTRIES } from '../../src/limits.ts'
+import { failing, rowsReadBy, wrapBindings } from '../support/bindings.ts'
+import { type Answer, admin, type Client, client, newOrg, type Org } from '../support/org.ts'
+import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+import { kindsOfText, newText, storedText } from '../support/texts.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** One entry as the log shows it. */
+interface Entry {
+  id: string
+  at: string
+  action: string
+  actor: { keyId: string | null; userId: string | null }
+  projectId: string | null
+  targetId: string
+  beforeId: string | null
+  afterId: string | null
+  requestId: string
+}
+
+type Expected = Pick<Entry, 'action' | 'targetId' | 'projectId' | 'beforeId' | 'afterId'>
+
+/** The log of an organization, newest first, as far as it fits one page. */
+const logOf = async (owner: Client, query = ''): Promise<Entry[]> =>
+  (await owner.get(`/api/audit-log?limit=200${query}`)).body.entries
+
+/** What an entry of a creation says; of a project's things, or of the organization's. */
+const created = (action: string, targetId: string, projectId: string | null): Expected => ({
+  action,
+  targetId,
+  projectId,
+  beforeId: null,
+  afterId: targetId,
+})
+
+/** What each write of managers leaves in the log. */
+const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> = {
+  'POST /api/orgs': (_, { body }) => [
+    created('organization.create', body.id, null),
+    created('api_key.create', body.apiKey.id, null),
+  ],
+  'POST /api/orgs/{slug}/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
+  'POST /api/projects': (_, { body }) => [created('project.create', body.id, body.id)],
+  'PATCH /api/projects/{projectId}': ({ org: { project } }) => [
+    { ...created('project.change', project.id, project.id), afterId: null },
+  ],
+  'POST /api/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
+  'DELETE /api/api-keys/{keyId}': ({ keyId, org }) => [
+    { ...created('api_key.revoke', keyId, org.project.id), beforeId: keyId, afterId: null },
+  ],
+  'POST /api/api-keys/{keyId}/rotate': ({ keyId, org }, { body }) => [
+    { ...created('api_key.rotate', keyId, org.project.id), beforeId: keyId, afterId: body.id },
+  ],
+  'POST /api/users': (_, { body }) => [created('user.create', body.id, null)],
+  'DELETE /api/traces/{traceId}': ({ id, org }) => [
+    { ...created('trace.delete', id, org.project.id), beforeId: id, afterId: null },
+  ],
+  ...Object.fromEntries(
+    (['prompt', 'knowledge_doc'] as const).flatMap(kind => {
+      const [path, idOf] =
+        kind === 'prompt'
+          ? ['/api/prompts', ({ prompt }: World) => prompt]
+          : ['/api/knowledge-docs', ({ doc }: World) => doc]
+      const one = kind === 'prompt' ? '{promptId}' : '{docId}'
+      const about = (world: World, action: string) => created(`${kind}.${action}`, idOf(world).id, world.org.project.id)
+      return Object.entries<(world: World, answer: Answer) => Expected[]>({
+        [`POST ${path}`]: ({ org }, { body }) => [created(`${kind}.create`, body.id, org.project.id)],
+        [`POST ${path}/${one}/versions`]: (world, { body }) => [
+          { ...about(world, 'add_version'), afterId: body.id },
+          { ...about(world, 'activate'), beforeId: idOf(world).versionId, afterId: body.id },
+        ],
+        [`PUT ${path}/${one}/active-version`]: world => [
+          { ...about(world, 'activate'), beforeId: idOf(world).versionId, afterId: idOf(world).draftId },
+        ],
+      })
+    }),
+  ),
+}
+
+const nameOf = ({ method, path }: Contract) => `${method} ${path}`
+const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === 'string' ? [scope] : scope)
+
+/** Whether a call is one of those that the log is about: a write of managers or reviewers. Claims are held, not made. */
+const isAudited = (contract: Contract) =>
+  contract.method !== 'GET' &&
+  scopesOf(contract).some(scope => ['manage', 'review', 'admin'].includes(scope)) &&
+  !contract.path.startsWith('/api/review-queue')
+
+const contracts = endpoints.map(({ contract }) => [nameOf(contract), contract] as const)
+
+describe('the audit log', () => {
+  let org: Org
+  let userId: string
+  let key: { id: string; key: string }
+  beforeAll(async () => {
+    org = await newOrg()
+    userId = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body.id
+    const scopes = ['ingest', 'read', 'review', 'manage']
+    key = (await org.owner.post('/api/api-keys', { name: "Ada's", scopes, userId })).body
+  })
+
+  const callerOf = ({ scope }: Contract, bindings: Env = env) =>
+    scope === 'admin' ? admin(bindings) : client({ 'x-api-key': key.key, 'x-project-slug': 'support' }, bindings)
+  const actorOf = ({ scope }: Contract) =>
+    scope === 'admin' ? { keyId: null, userId: null } : { keyId: key.id, userId }
+
+  /** Sends an endpoint's sample; the answer, and the log's entries of this call. */
+  async function sent(contract: Contract, bindings?: Env) {
+    const world = await newWorld(org)
+    const sample = sampleOf(contract)
+    const before = await entriesInAll()
+    const answer = await callerOf(contract, bindings)[methodOf(contract)](sample.path(world), sample.body?.(world))
+    // An organization that was just created reads its own log.
+    const reader = contract.path === '/api/orgs' ? client({ 'x-api-key': answer.body.apiKey.key }) : org.owner
+    const requestId = answer.headers.get('x-request-id')
+    const entries = (await logOf(reader)).filter(entry => entry.requestId === requestId)
+    return { world, answer, entries, added: (await entriesInAll()) - before }
+  }
+
+  it.for(contracts.filter(([, contract]) => isAudited(contract)))(
+    'says who made %s, to what, and in which request',
+    async ([name, contract], { expect }) => {
+      const { world, answer, entries, added } = await sent(contract)
+      expect(successesOf(contract)).toContain(answer.status)
+      const expected = expectedOf[name]?.(world, answer)
+      if (!expected) throw new Error(`test/manage/audit-log.test.ts does not say what ${name} leaves in the log`)
+      expect(expected.length).toBeGreaterThan(0)
+      const common = { actor: actorOf(contract), requestId: answer.headers.get('x-request-id') }
+      expect(byAction(entries)).toEqual(
+        byAction(expected).map(each => ({ id: expect.any(String), at: expect.any(String), ...common, ...each })),
+      )
+      expect(added).toBe(expected.length)
+      for (const { at } of entries) expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(10_000)
+    },
+  )
+
+  it.for(contracts.filter(([, contract]) => !isAudited(contract)))(
+    'has nothing of %s',
+    async ([, contract], { expect }) => {
+      const { answer, added } = await sent(contract)
+      expect(successesOf(contract)).toContain(answer.status)
+      expect(added).toBe(0)
+    },
+  )
+
+  it.for(contracts.filter(([, contract]) => isAudited(contract)))(
+    'has one line of %s whose answer from D1 was lost',
+    async ([name, contract], { expect }) => {
+      vi.spyOn(console, 'error').mockImplementation(() => {})
+      const calls = await callsOf(contract)
+      for (let place = 1; place <= calls; place++) {
+        const bindings = wrapBindings(losing(place))
+        const { world, answer, entries } = await sent(contract, bindings)
+        expect(successesOf(contract)).toContain(answer.status)
+        expect(byAction(entries)).toMatchObject(byAction(expectedOf[name]?.(world, answer) ?? []))
+      }
+      vi.restoreAllMocks()
+    },
+  )
+
+  /** How many times a call asks D1. */
+  async function callsOf(contract: Contract): Promise<number> {
+    let calls = 0
+    await sent(
+      contract,
+      wrapBindings((binding, call) => {
+        if (binding === 'DB') calls++
+        return call()
+      }),
+    )
+    return calls
+  }
+
+  it('has nothing of calls that were refused or changed nothing', async ({ expect }) => {
+    const world = await newWorld(org)
+    const theirs = await newWorld(await newOrg())
+    const owner = org.owner
+    await owner.post('/api/projects', { slug: 'taken', name: 'Taken' })
+    const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
+    const other = client({ 'x-api-key': await org.keyFor({ projectSlug: 'taken' }) })
+    const dead = (await owner.post('/api/api-keys', { name: 'Dead', scopes: ['read'] })).body
+    await owner.delete(`/api/api-keys/${dead.id}`)
+    const prompt = `/api/prompts/${world.prompt.id}`
+    const none = crypto.randomUUID()
+    const before = await entriesInAll()
+    const calls: [number, Promise<Answer>][] = [
+      [409, admin().post('/api/orgs', { slug: org.slug, name: 'x' })],
+      [404, admin().post('/api/orgs/no-such/api-keys', {})],
+      [409, owner.post('/api/projects', { slug: 'taken', name: 'x' })],
+      [403, other.post('/api/projects', { slug: 'another', name: 'x' })],
+      [404, owner.patch(`/api/projects/${none}`, { name: 'x' })],
+      [403, owner.patch(`/api/projects/${theirs.org.project.id}`, { name: 'x' })],
+      [200, owner.patch(`/api/projects/${org.project.id}`, {})],
+      [404, owner.post('/api/api-keys', { name: 'x', scopes: ['read'], projectSlug: 'no-such' })],
+      [422, owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId: none })],
+      [404, owner.delete(`/api/api-keys/${none}`)],
+      [404, owner.delete(`/api/api-keys/${theirs.keyId}`)],
+      [200, owner.delete(`/api/api-keys/${dead.id}`)],
+      [409, owner.post(`/api/api-keys/${dead.id}/rotate`, {})],
+      [409, owner.post('/api/users', { email: 'ada@example.com', name: 'x' })],
+      [400, owner.post('/api/users', { email: 'nobody', name: 'x' })],
+      [404, owner.delete(`/api/traces/${none}`)],
+      [404, owner.delete(`/api/traces/${theirs.id}`)],
+      [403, other.delete(`/api/traces/${world.id}`)],
+      [403, reader.delete(`/api/traces/${world.id}`)],
+      [200, owner.put(`${prompt}/active-version`, { versionId: world.prompt.versionId })],
+      [422, owner.put(`${prompt}/active-version`, { versionId: none })],
+      [403, other.post(`${prompt}/versions`, { content: 'x' })],
+      [404, owner.post(`/api/prompts/${none}/versions`, { content: 'x' })],
+    ]
+    for (const [status, call] of calls) expect((await call).status).toBe(status)
+    expect(await entriesInAll()).toBe(before)
+  })
+
+  it.for(kindsOfText)('has as many activations as there were at $path, of 20 at once', async (kind, { expect }) => {
+    const own = await newOrg()
+    const text = await newText(kind, own)
+    const added = await Promise.all([1, 2, 3].map(index => text.add({ content: `Nr ${index}`, activate: false })))
+    const ids = [text.created.versionId, ...added.map(({ body }) => body.id)]
+    await Promise.all(Array.from({ length: 20 }, (_, index) => text.activate(ids[index % ids.length])))
+    const { activations } = await storedText(text.id)
+    const entries = await logOf(own.owner, `&action=${kind.kind}.activate`)
+    expect(entries.map(({ afterId }) => afterId).sort()).toEqual(
+      activations
+        .slice(1)
+        .map(({ id }) => id)
+        .sort(),
+    )
+    expect(entries.map(({ beforeId }) => beforeId).sort()).toEqual(
+      activations
+        .slice(0, -1)
+        .map(({ id }) => id)
+        .sort(),
+    )
+  })
+})
+
+/** Loses the answer to one D1 call of many, by its place among them, after it took effect. */
+function losing(place: number) {
+  const fail = failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after')
+  let calls = 0
+  return <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>): Promise<T> =>
+    binding === 'DB' && ++calls === place ? fail(binding, call) : call()
+}
+
+const byAction = <Each extends { action: string }>(entries: readonly Each[]): Each[] =>
+  entries.toSorted((left, right) => left.action.localeCompare(right.action))
+
+/** How many entries there are of all organizations. */
+const entriesInAll = async (): Promise<number> =>
+  Number((await env.DB.prepare('select count(*) as n from audit_log').first())?.n)
+
+const numberOf = async (organizationId: string): Promise<number> =>
+  Number(
+    (
+      await env.DB.prepare(
+        'select count(*) as n from audit_log where organization_key = (select key from organizations where id = ?)',
+      )
+        .bind(organizationId)
+        .first()
+    )?.n,
+  )
+
+/** Puts many entries into a tenant's log, past the interface, a millisecond apart; the oldest is the first. */
+const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.create') =>
+  env.DB.prepare(
+    `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?1)
+     insert into audit_log select key, ?2 + i, lower(hex(randomblob(4))) || '-0000-4000-8000-' || printf('%012d', i),
+       null, null, null, iif(i % 4000 = 0, 'trace.delete', ?3), ?4, null, null, ?4 from n, organizations where id = ?5`,
+  )
+    .bind(count, firstAt, action, crypto.randomUUID(), org.id)
+    .run()
+
+describe('a list of the audit log', () => {
+  it('walks through all entries, newest first, without a gap or a double', async ({ expect }) => {
+    const org = await newOrg()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    // All of one millisecond.
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        org.owner.post('/api/users', { email: `user-${index}@example.com`, name: 'x' }),
+      ),
+    )
+    vi.useRealTimers()
+    const all = await logOf(org.owner)
+    // The organization with its key, the project, its key, and the users.
+    expect(all).toHaveLength(14)
+    expect(all).toEqual(all.toSorted((a, b) => (a.at === b.at ? (a.id < b.id ? 1 : -1) : a.at < b.at ? 1 : -1)))
+    for (const limit of [1, 3, 13, 14]) {
+      const walked: Entry[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const { body }: Answer = await org.owner.get(
+          `/api/audit-log?limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`,
+        )
+        expect(body.entries.length).toBeLessThanOrEqual(limit)
+        walked.push(...body.entries)
+        cursor = body.nextCursor
+        // What comes meanwhile is newer, and moves nothing.
+        if (walked.length < 3) await org.owner.patch(`/api/projects/${org.project.id}`, { name: crypto.randomUUID() })
+      }
+      expect(walked.filter(({ action }) => action !== 'project.change')).toEqual(all)
+    }
+  })
+
+  it('is filtered by what was done, by whom, to what, where and when', async ({ expect }) => {
+    const org = await newOrg()
+    const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
+    const key = (await org.owner.post('/api/api-keys', { name: 'x', scopes: ['manage', 'read'], userId: user.id })).body
+    const ada = client({ 'x-api-key': key.key })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 })
+    const project = (await ada.post('/api/projects', { slug: 'other', name: 'Other' })).body
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 })
+    await ada.patch(`/api/projects/${project.id}`, { name: 'Another' })
+    vi.useRealTimers()
+    const all = await logOf(org.owner)
+    const [change, creation] = all
+    if (!change || !creation) throw new Error('no entries')
+    for (const [query, expected] of [
+      ['action=project.change', [change]],
+      [`action=project.create&projectId=${project.id}`, [creation]],
+      [`keyId=${key.id}`, [change, creation]],
+      [`userId=${user.id.toUpperCase()}`, [change, creation]],
+      [`targetId=${project.id}`, [change, creation]],
+      [`targetId=${key.id}`, all.filter(({ targetId }) => targetId === key.id)],
+      [`projectId=${project.id}`, [change, creation]],
+      [`from=${creation.at}`, [change, creation]],
+      [`from=${creation.at}&to=${change.at}`, [creation]],
+      [`to=${creation.at}`, all.slice(2)],
+      [`keyId=${key.id}&action=user.create`, []],
+      [`userId=${crypto.randomUUID()}`, []],
+    ] as const) {
+      expect(await logOf(org.owner, `&${query}`), query).toEqual(expected)
+    }
+    expect(all.filter(({ targetId }) => targetId === key.id)).toHaveLength(1)
+  })
+
+  it.for([
+    ['an unknown action', 'action=project.paint', 'action'],
+    ['a key id that is none', 'keyId=me', 'keyId'],
+    ['a project id that is none', 'projectId=support', 'projectId'],
+    ['a time that is none', 'from=yesterday', 'from'],
+    ['a filter that is none', 'actor=me', 'actor'],
+  ] as const)('400s for %s', async ([, query, path], { expect }) => {
+    const org = await newOrg()
+    expect(await org.owner.get(`/api/audit-log?${query}`)).toMatchObject({ status: 400, body: { details: [{ path }] } })
+  })
+
+  it("shows a project's key the entries of its project alone", async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
+    const all = await logOf(org.owner)
+    const own = all.filter(({ projectId }) => projectId === org.project.id)
+    expect(own.length).toBeGreaterThan(0)
+    expect(own.length).toBeLessThan(all.length)
+    expect(await logOf(org.bearer())).toEqual(own)
+    expect(await logOf(org.bearer(), `&projectId=${org.project.id}`)).toEqual(own)
+    for (const [caller, projectId, status] of [
+      [org.bearer(), other.id, 403],
+      [org.owner, theirs.project.id, 403],
+      [org.owner, crypto.randomUUID(), 404],
+    ] as const) {
+      expect((await caller.get(`/api/audit-log?projectId=${projectId}`)).status).toBe(status)
+    }
+  })
+
+  it('refuses the cursor of another organization, and of another project', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const { nextCursor } = (await org.owner.get('/api/audit-log?limit=1')).body
+    for (const caller of [theirs.owner, org.bearer()]) {
+      const answer = await caller.get(`/api/audit-log?limit=1&cursor=${nextCursor}`)
+      expect(answer).toMatchObject({ status: 400, body: { details: [{ path: 'cursor' }] } })
+    }
+  })
+
+  it('looks at so many entries a page at most, and goes on with the next', async ({ expect }) => {
+    const org = await newOrg()
+    await manyEntries(org, 2 * MAX_SCANNED_ENTRIES + 100, Date.now() - 1_000_000)
+    const found: Entry[] = []
+    let pages = 0
+    for (let query = ''; query !== 'end'; pages++) {
+      const path = `/api/audit-log?action=trace.delete&limit=200${query}`
+      const { body } = await org.owner.get(path)
+      found.push(...body.entries)
+      const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
+      // Each is read, numbered and compared.
+      expect(rows).toBeLessThan(3 * MAX_SCANNED_ENTRIES + 100)
+      query = body.nextCursor === null ? 'end' : `&cursor=${body.nextCursor}`
+    }
+    expect(found.map(({ action }) => action)).toEqual(['trace.delete', 'trace.delete', 'trace.delete'])
+    expect(pages).toBe(3)
+    // A page that is soon full looks no further.
+    const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get('/api/audit-log?limit=10'))
+    expect(rows).toBeLessThan(100)
+  })
+})
+
+describe('old entries of the audit log', () => {
+  const DAY_MS = 24 * 3_600_000
+  /** Runs cron as often as a pass over all organizations may take. */
+  const sweepAll = async (now: number, bindings: Env = env) => {
+    await env.DB.prepare("delete from sweeps where name = 'audit'").run()
+    for (let run = 0; run < 5; run++) await sweep(bindings, now)
+  }
+
+  it('are deleted once they are older than a year, and no others', async ({ expect }) => {
+    const [org, other] = [await newOrg(), await newOrg()]
+    const now = Date.now()
+    const old = now - AUDIT_RETENTION_DAYS * DAY_MS
+    const count = AUDIT_SWEEP_ROWS + 500
+    await manyEntries(org, count, old - count)
+    await manyEntries(org, 100, old)
+    const [before, others] = [await numberOf(org.id), await numberOf(other.id)]
+    await sweepAll(now - DAY_MS)
+    expect(await numberOf(org.id)).toBe(before)
+    await sweepAll(now)
+    expect(await numberOf(org.id)).toBe(before - count)
+    expect(await numberOf(other.id)).toBe(others)
+    await sweepAll(now + 2 * DAY_MS)
+    expect(await numberOf(org.id)).toBe(before - count - 100)
+  })
+
+  it.for([
+    ['30', 30],
+    ['1000', 1000],
+    ['', AUDIT_RETENTION_DAYS],
+    ['0', AUDIT_RETENTION_DAYS],
+    ['-1', AUDIT_RETENTION_DAYS],
+    ['0.001', AUDIT_RETENTION_DAYS],
+    ['a year', AUDIT_RETENTION_DAYS],
+    ['1e999', AUDIT_RETENTION_DAYS],
+  ] as const)('with AUDIT_RETENTION_DAYS %o, are those of %i days', async ([configured, days], { expect }) => {
+    const org = await newOrg()
+    const now = Date.now()
+    await manyEntries(org, 1, now - days * DAY_MS - 1)
+    await manyEntries(org, 1, now - days * DAY_MS + 1)
+    const before = await numberOf(org.id)
+    await sweepAll(now, { ...env, AUDIT_RETENTION_DAYS: configured })
+    expect(await numberOf(org.id)).toBe(before - 1)
+  })
+
+  it('are looked for once a day', async ({ expect }) => {
+    const org = await newOrg()
+    const now = Date.now()
+    await sweepAll(now)
+    await manyEntries(org, 1, now - 2 * AUDIT_RETENTION_DAYS * DAY_MS)
+    const before = await numberOf(org.id)
+    await sweep(env, now + AUDIT_PASS_MS - 1)
+    expect(await numberOf(org.id)).toBe(before)
+    await sweep(env, now + AUDIT_PASS_MS)
+    expect(await numberOf(org.id)).toBe(before - 1)
+  })
+})
