@@ -15,10 +15,15 @@ import { postSpan } from './ingest/spans.ts'
 import { postTrace } from './ingest/traces.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
 import { listAuditLog } from './manage/audit-log.ts'
-import { activateKnowledgeDocVersion, createKnowledgeDoc, createKnowledgeDocVersion } from './manage/knowledge-docs.ts'
+import {
+  activateKnowledgeDocVersion,
+  createKnowledgeDoc,
+  createKnowledgeDocVersion,
+  deleteKnowledgeDoc,
+} from './manage/knowledge-docs.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { changeProject, createProject, listProjects } from './manage/projects.ts'
-import { activatePromptVersion, createPrompt, createPromptVersion } from './manage/prompts.ts'
+import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
 import { deleteTrace } from './manage/traces.ts'
 import { createUser, listUsers } from './manage/users.ts'
 import { getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
@@ -89,11 +94,13 @@ export const endpoints: readonly Endpoint[] = [
   createPrompt,
   createPromptVersion,
   activatePromptVersion,
+  deletePrompt,
   listKnowledgeDocs,
   getKnowledgeDoc,
   createKnowledgeDoc,
   createKnowledgeDocVersion,
   activateKnowledgeDocVersion,
+  deleteKnowledgeDoc,
   createOrganization,
   recoverApiKey,
   listProjects,

@@ -329,6 +329,7 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
     response: { ...promptVersion, note: 'Say that the chunks are all there is' },
   },
   'PUT /api/prompts/{promptId}/active-version': { body: { versionId: PROMPT_VERSION_ID }, response: prompt },
+  'DELETE /api/prompts/{promptId}': { response: { id: PROMPT_ID } },
   'GET /api/knowledge-docs': { response: { knowledgeDocs: [doc], nextCursor: null } },
   'GET /api/knowledge-docs/{docId}': {
     response: { id: DOC_ID, slug: doc.slug, title: doc.title, versions: [docVersion] },
@@ -342,6 +343,7 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
     response: { ...docVersion, isActive: false },
   },
   'PUT /api/knowledge-docs/{docId}/active-version': { body: { versionId: DOC_VERSION_ID }, response: doc },
+  'DELETE /api/knowledge-docs/{docId}': { response: { id: DOC_ID } },
   'POST /api/orgs': {
     body: { slug: 'acme', name: 'Acme' },
     response: {

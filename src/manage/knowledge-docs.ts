@@ -16,6 +16,7 @@ import {
   Note,
   namedProject,
   ProjectSlug,
+  removeText,
   TOO_MUCH,
   VersionChoice,
   versionDraft,
@@ -84,4 +85,17 @@ export const activateKnowledgeDocVersion = endpoint({
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
   return { status: 200, body: toKnowledgeDoc(await activated(store, act, doc, body.versionId)) }
+})
+
+export const deleteKnowledgeDoc = endpoint({
+  method: 'DELETE',
+  path: '/api/knowledge-docs/{docId}',
+  summary: 'Delete a knowledge doc with all its versions; spans keep the ids of those that they used',
+  scope: 'manage',
+  params: v.object({ docId: Uuid }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async context => {
+  const id = context.params.docId
+  await removeText(context, { kind: 'knowledge_doc', id })
+  return { status: 200, body: { id } }
 })

@@ -17,6 +17,7 @@ import {
   Note,
   namedProject,
   ProjectSlug,
+  removeText,
   TOO_MUCH,
   VersionChoice,
   versionDraft,
@@ -99,4 +100,17 @@ export const activatePromptVersion = endpoint({
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextHead(store, named))
   return { status: 200, body: toPrompt(await activated(store, act, prompt, body.versionId)) }
+})
+
+export const deletePrompt = endpoint({
+  method: 'DELETE',
+  path: '/api/prompts/{promptId}',
+  summary: 'Delete a prompt with all its versions; spans keep the ids of those that they used',
+  scope: 'manage',
+  params: v.object({ promptId: Uuid }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async context => {
+  const id = context.params.promptId
+  await removeText(context, { kind: 'prompt', id })
+  return { status: 200, body: { id } }
 })

@@ -3,6 +3,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { TextKind } from '../domain/versioned-text.ts'
 import { Slug, text, textOfBytes, Uuid } from '../http/atoms.ts'
 import { notFound, unprocessable } from '../http/errors.ts'
 import {
@@ -19,6 +20,8 @@ import type { Store } from '../store/store.ts'
 import {
   activateVersion,
   addVersion,
+  deleteText,
+  findTextHead,
   type TextHead,
   type TextVersion,
   type VersionDraft,
@@ -82,4 +85,15 @@ export async function activated(store: Store, act: Act, text: TextHead, versionI
   if (active === 'text_missing') throw notFound()
   if (active === 'version_missing') throw unprocessable(NO_VERSION, 'versionId')
   return active
+}
+
+/** Deletes a text. 404 for one that the organization does not have, 403 for one that the key does not serve. */
+export async function removeText(
+  { caller, store, act }: { caller: Caller; store: Store; act: Act },
+  named: { kind: TextKind; id: string },
+): Promise<void> {
+  const text = await findTextHead(store, named)
+  if (!text) throw notFound()
+  requireProject(caller, text.projectKey)
+  await deleteText(store, act, text)
 }

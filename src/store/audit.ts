@@ -149,15 +149,12 @@ export async function listEntries(
     .orderBy(desc(createdAt), desc(id))
     .limit(MAX_SCANNED_ENTRIES)
     .as('scanned')
-  const asked = { action: filter.action, keyId: filter.keyId, userId: filter.userId, targetId: filter.targetId }
-  const isMatch =
-    and(
-      filter.project ? eq(scanned.projectKey, filter.project.key) : undefined,
-      asked.action === undefined ? undefined : eq(scanned.action, asked.action),
-      asked.keyId === undefined ? undefined : eq(scanned.keyId, asked.keyId),
-      asked.userId === undefined ? undefined : eq(scanned.userId, asked.userId),
-      asked.targetId === undefined ? undefined : eq(scanned.targetId, asked.targetId),
-    ) ?? sql`true`
+  const asked = (['action', 'keyId', 'userId', 'targetId'] as const).map(field => {
+    const value = filter[field]
+    return value === undefined ? undefined : eq(scanned[field], value)
+  })
+  const ofProject = filter.project ? eq(scanned.projectKey, filter.project.key) : undefined
+  const isMatch = and(ofProject, ...asked) ?? sql`true`
   const rows = await database
     .select({
       id: scanned.id,

@@ -171,6 +171,27 @@ export async function activateVersion(
 }
 
 /**
+ * Deletes a text with its versions and their activations; its name is free again at once. Spans keep the ids of the
+ * versions that they used. What is gone already stays gone, so that a batch which is tried again has deleted it, too.
+ */
+export async function deleteText(store: Store, act: Act, { id, kind, projectKey }: TextHead): Promise<void> {
+  const { database } = store
+  const isText = ofStore(store, eq(versionedTexts.id, id))
+  const textKey = sql`(select ${versionedTexts.key} from ${versionedTexts} where ${isText})`
+  await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: `${kind}.delete`, targetId: id, projectKey, beforeId: id },
+      sql`exists (select 1 from ${versionedTexts} where ${isText})`,
+    ),
+    database.delete(textActivations).where(sql`${textActivations.textKey} = ${textKey}`),
+    database.delete(textVersions).where(sql`${textVersions.textKey} = ${textKey}`),
+    database.delete(versionedTexts).where(isText),
+  ])
+}
+
+/**
  * A page of a project's texts of one kind with their active versions, by name; it may be short where they are long.
  * Returns whether more follow.
  */

@@ -81,6 +81,7 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
         [`PUT ${path}/${one}/active-version`]: world => [
           { ...about(world, 'activate'), beforeId: idOf(world).versionId, afterId: idOf(world).draftId },
         ],
+        [`DELETE ${path}/${one}`]: world => [{ ...about(world, 'delete'), beforeId: idOf(world).id, afterId: null }],
       })
     }),
   ),
@@ -216,6 +217,9 @@ describe('the audit log', () => {
       [422, owner.put(`${prompt}/active-version`, { versionId: none })],
       [403, other.post(`${prompt}/versions`, { content: 'x' })],
       [404, owner.post(`/api/prompts/${none}/versions`, { content: 'x' })],
+      [404, owner.delete(`/api/prompts/${none}`)],
+      [404, owner.delete(`/api/prompts/${theirs.prompt.id}`)],
+      [403, other.delete(prompt)],
     ]
     for (const [status, call] of calls) expect((await call).status).toBe(status)
     expect(await entriesInAll()).toBe(before)

@@ -47,6 +47,16 @@ const breakingOffAt = (place: number): Env => ({
 const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
+/** How many rows there are of all texts. */
+async function rowsOfTexts() {
+  const count = async (table: string) => Number((await env.DB.prepare(`select count(*) as n from ${table}`).first())?.n)
+  return {
+    versioned_texts: await count('versioned_texts'),
+    text_versions: await count('text_versions'),
+    text_activations: await count('text_activations'),
+  }
+}
+
 /** How many answers had each status. */
 const statuses = (answers: Answer[]) =>
   Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
@@ -285,16 +295,121 @@ describe.for(kindsOfText)('a version at $path', kind => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('cannot be deleted, and neither can its text', async ({ expect }) => {
+  it('cannot be deleted without its text', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
-    for (const path of [text.path, `${text.path}/versions`, `${text.path}/active-version`]) {
+    for (const path of [`${text.path}/versions`, `${text.path}/active-version`]) {
       const answer = await org.owner.delete(path)
       expect(answer).toMatchObject({ status: 405, body: { error: 'Method not allowed' } })
       expect(answer.headers.get('allow')).not.toContain('DELETE')
     }
     expect(await text.listed()).toEqual(text.created)
   })
+})
+
+describe.for(kindsOfText)('a deletion at $path', kind => {
+  it('takes the text with all its versions, and no other one', async ({ expect }) => {
+    const org = await newOrg()
+    const [text, other] = [await newText(kind, org), await newText(kind, org, 'other')]
+    for (const each of [text, other]) await each.add({ content: 'Second' })
+    const before = { counts: await rowsOfTexts(), detail: await other.detail() }
+    expect(await org.owner.delete(text.path)).toMatchObject({ status: 200, body: { id: text.id } })
+    expect(await rowsOfTexts()).toEqual({
+      versioned_texts: before.counts.versioned_texts - 1,
+      text_versions: before.counts.text_versions - 2,
+      text_activations: before.counts.text_activations - 2,
+    })
+    for (const answer of [
+      await org.read.get(text.path),
+      await org.owner.delete(text.path),
+      await text.add({ content: 'Third' }),
+      await text.activate(text.created.versionId),
+    ]) {
+      expect(answer).toMatchObject({ status: 404, body: { error: 'Not found' } })
+    }
+    expect(await text.listed()).toBeUndefined()
+    expect(await other.detail()).toEqual(before.detail)
+  })
+
+  it('frees its name at once, and a new text of that name starts anew', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    await text.add({ content: 'Second' })
+    await org.owner.delete(text.path)
+    const again = await newText(kind, org)
+    expect(again.id).not.toBe(text.id)
+    expect((await again.detail()).versions).toHaveLength(1)
+    expect((await storedText(again.id)).activations).toHaveLength(1)
+    expect(await again.activate(text.created.versionId)).toMatchObject({ status: 422 })
+  })
+
+  it.for<[string, number]>([
+    ['absent', 404],
+    ['of the other kind', 404],
+    ['no UUID', 404],
+    ["another organization's", 404],
+    ["another project's", 403],
+  ])('is not for a text that is %s', async ([which, status], { expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const [own, foreign, kindred] = [
+      await newText(kind, org),
+      await newText(kind, theirs),
+      await newText(otherKind(kind), org),
+    ]
+    const id = {
+      absent: crypto.randomUUID(),
+      'of the other kind': kindred.id,
+      'no UUID': 'answer',
+      "another organization's": foreign.id,
+      "another project's": own.id,
+    }[which]
+    const caller = status === 403 ? org.clientOf(await org.keyFor({ projectSlug: 'other' })) : org.owner
+    const before = await rowsOfTexts()
+    expect((await caller.delete(`${kind.path}/${id}`)).status).toBe(status)
+    expect(await rowsOfTexts()).toEqual(before)
+  })
+
+  it('answers a version or an activation that comes at the same time with 404, or comes after it', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    for (let round = 0; round < 5; round++) {
+      const before = await rowsOfTexts()
+      const text = await newText(kind, org)
+      const { id } = (await text.add({ content: 'Second', activate: false })).body
+      const [deleted, ...racing] = await Promise.all([
+        org.owner.delete(text.path),
+        ...Array.from({ length: 5 }, () => text.add({ content: 'Third' })),
+        ...Array.from({ length: 5 }, () => text.activate(id)),
+        org.owner.delete(text.path),
+      ])
+      expect(deleted?.status).toBe(200)
+      for (const { status } of racing) expect([200, 201, 404]).toContain(status)
+      expect(await rowsOfTexts()).toEqual(before)
+    }
+  })
+
+  it.for(['a version', 'an activation'])(
+    'between the two steps of %s: 404, and nothing is left',
+    async (write, { expect }) => {
+      const org = await newOrg()
+      const before = await rowsOfTexts()
+      const text = await newText(kind, org)
+      const { id } = (await text.add({ content: 'Second', activate: false })).body
+      let calls = 0
+      // Deletes the text just before the write's batch, which is its last call of D1.
+      const bindings = wrapBindings(async (binding, call) => {
+        const last = write === 'a version' ? 2 : 3
+        if (binding === 'DB' && ++calls === last) await org.owner.delete(text.path)
+        return call()
+      })
+      const owner = org.clientOf(org.ownerKey, bindings)
+      const answer = await (write === 'a version' ? text.add({ content: 'Third' }, owner) : text.activate(id, owner))
+      expect(answer).toMatchObject({ status: 404, body: { error: 'Not found' } })
+      expect(await rowsOfTexts()).toEqual(before)
+    },
+  )
 })
 
 describe.for(kindsOfText)('of the versions at $path', kind => {

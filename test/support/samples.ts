@@ -166,6 +166,7 @@ const samples: Readonly<Record<string, Sample>> = {
     body: ({ prompt }) => ({ versionId: prompt.draftId }),
     names: 'text',
   },
+  'DELETE /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
   'GET /api/knowledge-docs': { path: ({ org }) => `/api/knowledge-docs?projectId=${org.project.id}`, names: 'project' },
   'GET /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },
   'POST /api/knowledge-docs': { path: () => '/api/knowledge-docs', body: () => aKnowledgeDoc() },
@@ -179,6 +180,7 @@ const samples: Readonly<Record<string, Sample>> = {
     body: ({ doc }) => ({ versionId: doc.draftId }),
     names: 'text',
   },
+  'DELETE /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },
   'PATCH /api/projects/{projectId}': {
     path: ({ org }) => `/api/projects/${org.project.id}`,
     body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
