@@ -112,7 +112,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
           and (${traces.rootSpanId} = ${id} or not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })})
-          and ${hasPromptVersion(project, promptVersionId)}`,
+          and ${hasPromptVersion(project, id, promptVersionId)}`,
     )
     .onConflictDoUpdate({
       target: [spans.id, spans.traceKey],
@@ -146,10 +146,15 @@ const hasObservedOutput = (id: SQL) => sql`exists (
   where ${observations.traceKey} = ${traces.key} and ${observations.spanId} = ${id}
     and ${observations.type} = 'output' and ${observations.data} <> 'null')`
 
-/** Whether this is the id of a version of one of the project's prompts, or none. */
-const hasPromptVersion = (project: Project, id: SQL) => sql`(${id} is null or exists (
+/**
+ * Whether this is the id of a version of one of the project's prompts, or none, or what the trace's span has already: it
+ * may be sent again after its prompt was deleted.
+ */
+const hasPromptVersion = (project: Project, spanId: SQL, id: SQL) => sql`(${id} is null or exists (
   select 1 from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
-  where ${textVersions.id} = ${id} and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'))`
+  where ${textVersions.id} = ${id} and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt')
+  or exists (select 1 from ${spans} stored
+    where stored.id = ${spanId} and stored.trace_key = ${traces.key} and stored.prompt_version_id = ${id}))`
 
 /** What tells whether a span was stored. */
 const claimsOf = (drafts: readonly SpanDraft[]): string =>
@@ -165,7 +170,7 @@ const touchTraces = (store: Store, project: Project, drafts: readonly SpanDraft[
         select ${traces.key} from json_each(${claimsOf(drafts)}) as item cross join ${traces} cross join ${spans}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and ${spans.traceKey} = ${traces.key} and ${spans.id} = item.value ->> 1
-          and ${hasPromptVersion(project, sql`item.value ->> 2`)})`,
+          and ${hasPromptVersion(project, sql`item.value ->> 1`, sql`item.value ->> 2`)})`,
     )
 
 /** Why spans were not stored; those are missing in whose way nothing stands any more. */
@@ -180,7 +185,7 @@ async function reasonsOf(
   const rows = await store.database.all<RefusedRow>(sql`
     select ${id} as id, ${traces.key} as traceKey,
       ${traces.rootSpanId} <> ${id} and ${isOnOtherTrace(store, spans, { id, traceUuid })} as isTaken,
-      ${hasPromptVersion(project, sql`item.value ->> 2`)} as hasVersion
+      ${hasPromptVersion(project, id, sql`item.value ->> 2`)} as hasVersion
     from json_each(${claimsOf(refused)}) as item left join ${traces}
       on ${isLive(store, sql`${traces.id} = ${traceUuid}`)}`)
   const found = new Map(rows.map(row => [row.id, row]))

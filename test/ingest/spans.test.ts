@@ -562,6 +562,35 @@ describe('a prompt_version_id', () => {
     expect((await spanOf(SPAN_ID)).promptVersionId).toBe(prompt.versionId)
   })
 
+  it('stays after its prompt was deleted: the span may be sent again with it, and no other one', async ({ expect }) => {
+    const { org, step, spanOf, span } = await newTrace()
+    const text = { projectSlug: 'support', stepId: 'a', content: 'v1' }
+    const prompt = (await org.owner.post('/api/prompts', text)).body
+    const gone = { prompt_version_id: prompt.versionId }
+    const root = (await span()).id
+    for (const span_id of [SPAN_ID, root]) await step({ span_id, ...gone })
+    await step({ span_id: PARENT_ID })
+    expect((await org.owner.delete(`/api/prompts/${prompt.id}`)).status).toBe(200)
+    const again = (await org.owner.post('/api/prompts', text)).body
+    for (const span_id of [SPAN_ID, root]) {
+      expect((await step({ span_id, ...gone, status: 'error' })).status).toBe(202)
+      expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
+    }
+    // Not a span that is new, that had none, that went on to another one, nor one of that id in another organization.
+    const elsewhere = (await newTrace()).step
+    expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
+    for (const answer of [
+      await step({ span_id: crypto.randomUUID(), ...gone }),
+      await step({ span_id: PARENT_ID, ...gone }),
+      await step({ span_id: SPAN_ID, ...gone }),
+      await elsewhere({ span_id: root, ...gone }),
+    ]) {
+      expect(answer).toMatchObject({ status: 422, body: { details: [{ path: 'prompt_version_id' }] } })
+    }
+    expect((await spanOf(SPAN_ID)).promptVersionId).toBe(again.versionId)
+    expect((await spanOf(PARENT_ID)).promptVersionId).toBeNull()
+  })
+
   it('is not blamed for a trace that came a moment too late', async ({ expect }) => {
     const org = await newOrg()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
