@@ -26,8 +26,8 @@ import { changeProject, createProject, listProjects } from './manage/projects.ts
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
 import { deleteTrace } from './manage/traces.ts'
 import { createUser, listUsers } from './manage/users.ts'
-import { getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
-import { getPrompt, listPrompts } from './read/prompts.ts'
+import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
+import { diffPromptVersions, getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
 import { createComment, deleteComment, updateComment } from './review/feedback.ts'
@@ -91,12 +91,14 @@ export const endpoints: readonly Endpoint[] = [
   releaseFromReview,
   listPrompts,
   getPrompt,
+  diffPromptVersions,
   createPrompt,
   createPromptVersion,
   activatePromptVersion,
   deletePrompt,
   listKnowledgeDocs,
   getKnowledgeDoc,
+  diffKnowledgeDocVersions,
   createKnowledgeDoc,
   createKnowledgeDocVersion,
   activateKnowledgeDocVersion,

@@ -320,6 +320,15 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   'GET /api/prompts/{promptId}': {
     response: { id: PROMPT_ID, stepId: prompt.stepId, outputSchema: SCHEMA, versions: [promptVersion] },
   },
+  'GET /api/prompts/{promptId}/versions/{a}/diff/{b}': {
+    response: {
+      lines: [
+        { op: 'remove', text: 'Answer the question.' },
+        { op: 'add', text: prompt.content },
+      ],
+      schema: [{ path: 'properties.answer.type', op: 'change', before: 'object', after: 'string' }],
+    },
+  },
   'POST /api/prompts': {
     body: { projectSlug: 'support', stepId: prompt.stepId, content: prompt.content, outputSchema: SCHEMA },
     response: prompt,
@@ -333,6 +342,15 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   'GET /api/knowledge-docs': { response: { knowledgeDocs: [doc], nextCursor: null } },
   'GET /api/knowledge-docs/{docId}': {
     response: { id: DOC_ID, slug: doc.slug, title: doc.title, versions: [docVersion] },
+  },
+  'GET /api/knowledge-docs/{docId}/versions/{a}/diff/{b}': {
+    response: {
+      lines: [
+        { op: 'remove', text: 'Every device has a warranty of 12 months.' },
+        { op: 'add', text: doc.content },
+      ],
+      schema: [],
+    },
   },
   'POST /api/knowledge-docs': {
     body: { projectSlug: 'support', slug: doc.slug, title: doc.title, content: doc.content },

@@ -71,6 +71,12 @@ export const MAX_SCHEMA_BYTES = 64 * 1024
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** What a version counts for besides its texts: its ids, time and field names take that much of a detail. */
 export const VERSION_BYTES = 256
+/** Lines removed and added up to which a diff is looked for: what it remembers on the way grows with their square. */
+export const MAX_DIFF_EDITS = 1000
+/** Edits times lines of both versions, for the same: a diff may compare them so often, in about a tenth of a second. */
+export const MAX_DIFF_STEPS = 10_000_000
+/** A path in a schema's diff below which nothing is told apart: places are many, and each one names its path. */
+export const MAX_DIFF_PATH_LENGTH = 256
 /** Why a version was made. */
 export const MAX_NOTE_LENGTH = 1024
 /** An e-mail (RFC 5321: 64 + 1 + 255). */

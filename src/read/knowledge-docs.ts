@@ -6,6 +6,7 @@ import { findText } from '../store/versioned-texts.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { KnowledgeDoc, KnowledgeDocDetail, toKnowledgeDoc, toKnowledgeDocDetail } from './text-wire.ts'
 import { pageOfTexts, requireText } from './texts.ts'
+import { VersionDiff, versionDiff } from './version-diff.ts'
 
 export const listKnowledgeDocs = endpoint({
   method: 'GET',
@@ -38,4 +39,16 @@ export const getKnowledgeDoc = endpoint({
   const named = { kind: 'knowledge_doc', id: context.params.docId } as const
   const text = await requireText(context, named, await findText(context.store, named))
   return { status: 200, body: toKnowledgeDocDetail(text) }
+})
+
+export const diffKnowledgeDocVersions = endpoint({
+  method: 'GET',
+  path: '/api/knowledge-docs/{docId}/versions/{a}/diff/{b}',
+  summary: 'Read how version a of a knowledge doc became version b',
+  scope: ['read', 'manage'],
+  params: v.object({ docId: Uuid, a: Uuid, b: Uuid }),
+  responses: { 200: VersionDiff },
+}).handle(async context => {
+  const { docId: id, ...versions } = context.params
+  return { status: 200, body: await versionDiff(context, { kind: 'knowledge_doc', id }, versions) }
 })

@@ -6,6 +6,7 @@ import { findText } from '../store/versioned-texts.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
 import { pageOfTexts, requireText } from './texts.ts'
+import { VersionDiff, versionDiff } from './version-diff.ts'
 
 export const listPrompts = endpoint({
   method: 'GET',
@@ -38,4 +39,16 @@ export const getPrompt = endpoint({
   const named = { kind: 'prompt', id: context.params.promptId } as const
   const text = await requireText(context, named, await findText(context.store, named))
   return { status: 200, body: toPromptDetail(text) }
+})
+
+export const diffPromptVersions = endpoint({
+  method: 'GET',
+  path: '/api/prompts/{promptId}/versions/{a}/diff/{b}',
+  summary: 'Read how version a of a prompt became version b',
+  scope: ['read', 'manage'],
+  params: v.object({ promptId: Uuid, a: Uuid, b: Uuid }),
+  responses: { 200: VersionDiff },
+}).handle(async context => {
+  const { promptId: id, ...versions } = context.params
+  return { status: 200, body: await versionDiff(context, { kind: 'prompt', id }, versions) }
 })

@@ -253,6 +253,19 @@ export async function findText(
   return text && { ...text, versions: versions.map(withSchema) }
 }
 
+/** The versions of a text with these two ids, each undefined where the text has no such one. */
+export async function findVersions(
+  store: Store,
+  { id }: TextHead,
+  [first, second]: [string, string],
+): Promise<[TextVersion | undefined, TextVersion | undefined]> {
+  const ofText = sql`${textVersions.textKey} = (
+    select ${versionedTexts.key} from ${versionedTexts} where ${ofStore(store, eq(versionedTexts.id, id))})`
+  const select = (versionId: string) => selectVersions(store, sql`${textVersions.id} = ${versionId} and ${ofText}`)
+  const [[before], [after]] = await store.database.batch([select(first), select(second)])
+  return [before && withSchema(before), after && withSchema(after)]
+}
+
 const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
   and(eq(versionedTexts.organizationKey, organization.key), ...conditions)
 

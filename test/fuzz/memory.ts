@@ -53,9 +53,15 @@ export const uuidsIn = (text: string): string[] => text.toLowerCase().match(UUID
 const collectionsIn = (path: string): string[] =>
   path.split('/').flatMap(segment => (/^(?!api$|v\d+$)\w/.test(segment) ? singular(plain(segment)) : []))
 
-/** What a name may mean in a path, the narrowest first: a `parent_span_id` of a span is also any `spanid`. */
+/**
+ * What a name may mean in a path, the narrowest first: a `parent_span_id` of a span is also any `spanid`. A letter says
+ * nothing; it is the id of what the path is about before it: the `b` of `/prompts/{promptId}/versions/{a}/diff/{b}` is a
+ * `promptversionid`.
+ */
 export function meaningsOf(name: string, path: string): string[] {
-  const within = collectionsIn(path).map(collection => collection + plain(name))
+  const collections = collectionsIn(path)
+  if (name.length === 1) return collections.map((_, index) => `${collections.slice(0, -index || undefined).join('')}id`)
+  const within = collections.map(collection => collection + plain(name))
   const words = name.split(/[_-]|(?=[A-Z])/)
   const wider = words.slice(0, -1).map((_, index) => plain(words.slice(index).join('')))
   return [...within, ...(words.length === 1 ? [name] : wider)]

@@ -155,6 +155,10 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   'GET /api/prompts': { path: ({ org }) => `/api/prompts?projectId=${org.project.id}`, names: 'project' },
   'GET /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
+  'GET /api/prompts/{promptId}/versions/{a}/diff/{b}': {
+    path: ({ prompt }) => `/api/prompts/${prompt.id}/versions/${prompt.versionId}/diff/${prompt.draftId}`,
+    names: 'text',
+  },
   'POST /api/prompts': { path: () => '/api/prompts', body: () => aPrompt() },
   'POST /api/prompts/{promptId}/versions': {
     path: ({ prompt }) => `/api/prompts/${prompt.id}/versions`,
@@ -169,6 +173,10 @@ const samples: Readonly<Record<string, Sample>> = {
   'DELETE /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
   'GET /api/knowledge-docs': { path: ({ org }) => `/api/knowledge-docs?projectId=${org.project.id}`, names: 'project' },
   'GET /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },
+  'GET /api/knowledge-docs/{docId}/versions/{a}/diff/{b}': {
+    path: ({ doc }) => `/api/knowledge-docs/${doc.id}/versions/${doc.versionId}/diff/${doc.draftId}`,
+    names: 'text',
+  },
   'POST /api/knowledge-docs': { path: () => '/api/knowledge-docs', body: () => aKnowledgeDoc() },
   'POST /api/knowledge-docs/{docId}/versions': {
     path: ({ doc }) => `/api/knowledge-docs/${doc.id}/versions`,

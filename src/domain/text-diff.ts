@@ -1,0 +1,66 @@
+import { diffArrays } from 'diff'
+import { MAX_DIFF_EDITS, MAX_DIFF_STEPS } from '../limits.ts'
+
+/** A line of either text, without its newline. */
+export interface LineChange {
+  op: 'same' | 'add' | 'remove'
+  text: string
+}
+
+/**
+ * How one text becomes another, line by line: `same` and `remove` are the first one's lines in order, `same` and `add` the
+ * second one's, and where lines differ what is removed comes first. Where the texts have too little in common to find it
+ * in bounded time, all that lies between the first and the last difference is removed and added.
+ */
+export function diffLines(before: string, after: string): LineChange[] {
+  const [old, fresh] = [before.split('\n'), after.split('\n')]
+  const shorter = Math.min(old.length, fresh.length)
+  const begin = countWhile(shorter, index => old[index] === fresh[index])
+  const end = countWhile(shorter - begin, index => old.at(-1 - index) === fresh.at(-1 - index))
+  return [
+    ...changes('same', old.slice(0, begin)),
+    ...diffMiddle(old.slice(begin, old.length - end), fresh.slice(begin, fresh.length - end)),
+    ...changes('same', old.slice(old.length - end)),
+  ]
+}
+
+function diffMiddle(old: readonly string[], fresh: readonly string[]): LineChange[] {
+  // Numbers, for which it takes as long to tell that two long lines are the same as that they are not.
+  const numbers = new Map<string, number>()
+  const numberOf = (line: string): number => {
+    const number = numbers.get(line) ?? numbers.size
+    numbers.set(line, number)
+    return number
+  }
+  const maxEditLength = Math.min(MAX_DIFF_EDITS, Math.floor(MAX_DIFF_STEPS / (old.length + fresh.length)))
+  const parts = diffArrays(old.map(numberOf), fresh.map(numberOf), { maxEditLength })
+  if (!parts) return [...changes('remove', old), ...changes('add', fresh)]
+  const pieces: LineChange[][] = []
+  let [oldStart, oldEnd, freshStart, freshEnd] = [0, 0, 0, 0]
+  for (const { count, added, removed } of [...parts, END]) {
+    if (removed) oldEnd += count
+    else if (added) freshEnd += count
+    else {
+      pieces.push(
+        changes('remove', old.slice(oldStart, oldEnd)),
+        changes('add', fresh.slice(freshStart, freshEnd)),
+        changes('same', old.slice(oldEnd, oldEnd + count)),
+      )
+      oldStart = oldEnd += count
+      freshStart = freshEnd += count
+    }
+  }
+  return pieces.flat()
+}
+
+/** No more lines that are the same, which ends the last difference. */
+const END = { count: 0, added: false, removed: false }
+
+const changes = (op: LineChange['op'], lines: readonly string[]): LineChange[] => lines.map(text => ({ op, text }))
+
+/** How many numbers from 0 on, below `limit`, hold in a row. */
+function countWhile(limit: number, holds: (index: number) => boolean): number {
+  let count = 0
+  while (count < limit && holds(count)) count++
+  return count
+}

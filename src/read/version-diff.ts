@@ -1,0 +1,44 @@
+import * as v from 'valibot'
+import type { Caller } from '../auth/authenticate.ts'
+import type { Json } from '../domain/json.ts'
+import { diffJson } from '../domain/json-diff.ts'
+import { diffLines } from '../domain/text-diff.ts'
+import type { TextKind } from '../domain/versioned-text.ts'
+import { JsonValue } from '../http/atoms.ts'
+import { notFound } from '../http/errors.ts'
+import type { Registry, Store } from '../store/store.ts'
+import { findTextHead, findVersions, type TextVersion } from '../store/versioned-texts.ts'
+import { requireText } from './texts.ts'
+
+/** How one version of a text became another. */
+export const VersionDiff = v.object({
+  lines: v.pipe(
+    v.array(v.object({ op: v.picklist(['same', 'add', 'remove']), text: v.string() })),
+    v.metadata({ description: "Of the content, what is removed before what is added; 'add' is in the second alone" }),
+  ),
+  schema: v.pipe(
+    v.array(
+      v.object({
+        path: v.pipe(v.string(), v.metadata({ description: 'Dotted: properties.answer.type, required.1' })),
+        op: v.picklist(['add', 'remove', 'change']),
+        before: JsonValue,
+        after: JsonValue,
+      }),
+    ),
+    v.metadata({ description: "Of a prompt's outputSchema; empty for a knowledge doc" }),
+  ),
+})
+
+/** How version `a` of a text became version `b`. 404 where it has no such versions; of the text as `requireText` says. */
+export async function versionDiff(
+  context: { caller: Caller; store: Store; registry: Registry },
+  named: { kind: TextKind; id: string },
+  { a, b }: { a: string; b: string },
+): Promise<v.InferOutput<typeof VersionDiff>> {
+  const text = await requireText(context, named, await findTextHead(context.store, named))
+  const [before, after] = await findVersions(context.store, text, [a, b])
+  if (!before || !after) throw notFound()
+  return { lines: diffLines(before.content, after.content), schema: diffJson(schemaOf(before), schemaOf(after)) }
+}
+
+const schemaOf = ({ outputSchema }: TextVersion): Json => (outputSchema ? JSON.parse(outputSchema.text) : {})

@@ -1,0 +1,122 @@
+import { describe, it } from 'vitest'
+import { MAX_CONTENT_BYTES } from '../../src/limits.ts'
+import { client, newOrg } from '../support/org.ts'
+import { kindsOfText, newText, otherKind } from '../support/texts.ts'
+
+describe.for(kindsOfText)('a diff at $path', kind => {
+  it('says how one version became another, in either direction', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org, 'answer', { content: 'one\ntwo\nthree' })
+    const second = (await text.add({ content: 'one\n2\nthree\n', activate: false })).body.id
+    const diff = async (a: string, b: string) => (await org.read.get(`${text.path}/versions/${a}/diff/${b}`)).body
+    expect(await diff(text.created.versionId, second)).toEqual({
+      lines: [
+        { op: 'same', text: 'one' },
+        { op: 'remove', text: 'two' },
+        { op: 'add', text: '2' },
+        { op: 'same', text: 'three' },
+        { op: 'add', text: '' },
+      ],
+      schema: [],
+    })
+    expect((await diff(second.toUpperCase(), text.created.versionId)).lines).toMatchObject([
+      { op: 'same' },
+      { op: 'remove', text: '2' },
+      { op: 'add', text: 'two' },
+      { op: 'same' },
+      { op: 'remove', text: '' },
+    ])
+    const same = await diff(second, second)
+    expect(new Set(same.lines.map(({ op }: { op: string }) => op))).toEqual(new Set(['same']))
+  })
+
+  it('takes a key with the scope read or manage, of the text’s project', async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const text = await newText(kind, org)
+    const { versionId } = text.created
+    for (const [fields, status] of [
+      [{ scopes: ['read'] }, 200],
+      [{ scopes: ['manage'] }, 200],
+      [{ scopes: ['ingest', 'review'] }, 403],
+      [{ projectSlug: 'other' }, 403],
+    ] as const) {
+      const caller = client({ 'x-api-key': await org.keyFor(fields) })
+      expect((await caller.get(`${text.path}/versions/${versionId}/diff/${versionId}`)).status).toBe(status)
+    }
+  })
+
+  it.for([
+    ['a version of another text', 404],
+    ['a version of the other kind', 404],
+    ['a version of another organization', 404],
+    ['a version that is not there', 404],
+    ['a version id that is none', 404],
+    ['a text of the other kind', 404],
+    ['a text that is not there', 404],
+    ["another organization's text", 403],
+  ] as const)('is refused for %s', async ([which, status], { expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const text = await newText(kind, org)
+    const [other, kindred, foreign] = [
+      await newText(kind, org, 'other'),
+      await newText(otherKind(kind), org),
+      await newText(kind, theirs),
+    ]
+    const own = text.created.versionId
+    const [path, version] = {
+      'a version of another text': [text.path, other.created.versionId],
+      'a version of the other kind': [text.path, kindred.created.versionId],
+      'a version of another organization': [text.path, foreign.created.versionId],
+      'a version that is not there': [text.path, crypto.randomUUID()],
+      'a version id that is none': [text.path, 'active'],
+      'a text of the other kind': [`${kind.path}/${kindred.id}`, kindred.created.versionId],
+      'a text that is not there': [`${kind.path}/${crypto.randomUUID()}`, own],
+      "another organization's text": [foreign.path, foreign.created.versionId],
+    }[which]
+    for (const [a, b] of [
+      [version, own],
+      [own, version],
+      [version, version],
+    ]) {
+      const error = status === 404 ? 'Not found' : 'Forbidden'
+      expect(await org.read.get(`${path}/versions/${a}/diff/${b}`)).toMatchObject({ status, body: { error } })
+    }
+  })
+
+  it('is given of the longest texts', { timeout: 30_000 }, async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org, 'answer', { content: `${'\n'.repeat(MAX_CONTENT_BYTES - 1)}a` })
+    const second = (await text.add({ content: `b${'\n'.repeat(MAX_CONTENT_BYTES - 1)}` })).body.id
+    const { status, body } = await org.read.get(`${text.path}/versions/${text.created.versionId}/diff/${second}`)
+    expect(status).toBe(200)
+    const count = (without: string) => body.lines.filter(({ op }: { op: string }) => op !== without).length
+    expect([count('add'), count('remove')]).toEqual([MAX_CONTENT_BYTES, MAX_CONTENT_BYTES])
+  })
+})
+
+describe("the diff of a prompt's versions", () => {
+  it('says what changed in the outputSchema', async ({ expect }) => {
+    const org = await newOrg()
+    const [prompts] = kindsOfText
+    if (!prompts) throw new Error('prompts are a kind of text')
+    const text = await newText(prompts, org, 'answer', {
+      outputSchema: { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] },
+    })
+    const outputSchema = {
+      required: ['answer', 'sources'],
+      properties: { answer: { type: 'number' }, sources: { type: 'array' } },
+    }
+    const changed = (await text.add({ content: 'First', outputSchema })).body.id
+    const { body } = await org.read.get(`${text.path}/versions/${text.created.versionId}/diff/${changed}`)
+    expect(body).toEqual({
+      lines: [{ op: 'same', text: 'First' }],
+      schema: [
+        { path: 'type', op: 'remove', before: 'object', after: null },
+        { path: 'properties.answer.type', op: 'change', before: 'string', after: 'number' },
+        { path: 'properties.sources', op: 'add', before: null, after: { type: 'array' } },
+        { path: 'required.1', op: 'add', before: null, after: 'sources' },
+      ],
+    })
+  })
+})
