@@ -182,7 +182,14 @@ const doc = {
   updatedAt: CREATED,
 }
 
-const project = { id: PROJECT_ID, slug: 'support', name: 'Customer support', createdAt: CREATED }
+const project = {
+  id: PROJECT_ID,
+  slug: 'support',
+  name: 'Customer support',
+  retentionDays: null,
+  retainReviewed: true,
+  createdAt: CREATED,
+}
 
 const apiKey = {
   id: KEY_ID,
@@ -378,7 +385,10 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   },
   'GET /api/projects': { response: { projects: [project], nextCursor: null } },
   'POST /api/projects': { body: { slug: 'support', name: 'Customer support' }, response: project },
-  'PATCH /api/projects/{projectId}': { body: { name: 'Customer support' }, response: project },
+  'PATCH /api/projects/{projectId}': {
+    body: { retentionDays: 90 },
+    response: { ...project, retentionDays: 90 },
+  },
   'GET /api/api-keys': { response: { apiKeys: [apiKey], nextCursor: null } },
   'POST /api/api-keys': {
     body: { name: apiKey.name, projectSlug: 'support', scopes: ['ingest'] },

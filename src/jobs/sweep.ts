@@ -7,22 +7,29 @@ import { takeDuePurges } from '../store/purge.ts'
 import { openRegistry } from '../store/store.ts'
 import { runJob } from './consumer.ts'
 import { forgetOldActs } from './forget-acts.ts'
+import { retain } from './retention.ts'
 
 /**
- * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; with
- * nothing of that to do, it looks for objects that no row names.
+ * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; deletes what
+ * is past its time; and with nothing to purge, looks for objects that no row names.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const registry = openRegistry(env, new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS))
   const purges = await takeDuePurges(registry, now, env.JOBS ? RESEND_BATCH : 1)
   for (const purge of purges) {
     const job: Job = { kind: 'purge_trace', ...purge }
-    try {
-      await (env.JOBS ? env.JOBS.send(job) : runJob(job, env))
-    } catch (error) {
-      logFault('sweep_failed', job, error)
-    }
+    await attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
   }
-  if (purges.length === 0) await sweepOrphans(registry, now)
-  await forgetOldActs(env, registry, now)
+  await attempt({ kind: 'retention' }, () => retain(env, registry, now))
+  await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
+  if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))
+}
+
+/** One part of a run; that it fails keeps none of the others from being done. */
+async function attempt(part: Readonly<Record<string, string | number>>, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    logFault('sweep_failed', part, error)
+  }
 }

@@ -1,13 +1,19 @@
 import * as v from 'valibot'
 import { requireFound, requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
-import { Slug, Uuid } from '../http/atoms.ts'
+import { Slug, Uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
+import { MAX_RETENTION_DAYS } from '../limits.ts'
 import { isForeignProject } from '../store/ownership.ts'
 import { addProject, findProject, listProjects as readProjects, updateProject } from '../store/projects.ts'
 import { Name, Project, toProject } from './wire.ts'
+
+const RetentionDays = v.pipe(
+  v.nullable(wholeNumber(1, MAX_RETENTION_DAYS)),
+  v.metadata({ description: 'Traces whose timestamp is older are deleted, within the hour; null: none are' }),
+)
 
 const TAKEN = 'A project with this slug exists'
 
@@ -52,13 +58,19 @@ export const changeProject = endpoint({
   summary: 'Change a project; what is not sent stays',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
-  body: v.strictObject({ name: v.optional(Name) }),
+  body: v.strictObject({
+    name: v.optional(Name),
+    retentionDays: v.optional(RetentionDays),
+    retainReviewed: v.optional(
+      v.pipe(v.boolean(), v.metadata({ description: 'Whether traces with a reviewed span outlive retentionDays' })),
+    ),
+  }),
   responses: { 200: Project },
-}).handle(async ({ params: { projectId }, body: { name }, caller, store, act, registry }) => {
+}).handle(async ({ params: { projectId }, body, caller, store, act, registry }) => {
   const isForeign = () => isForeignProject(registry, store.organization, projectId)
   const found = await findProject(store, { id: projectId })
   await requireFound(caller, found && { projectKey: found.key }, isForeign)
-  const project = await updateProject(store, act, projectId, name === undefined ? {} : { name })
+  const project = await updateProject(store, act, projectId, body)
   if (!project) throw notFound()
   return { status: 200, body: toProject(project) }
 })

@@ -8,7 +8,14 @@ import type { User as StoredUser } from '../store/users.ts'
 
 export const Name = text(1, MAX_NAME_LENGTH)
 
-export const Project = v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: IsoTime })
+export const Project = v.object({
+  id: Uuid,
+  slug: Slug,
+  name: v.string(),
+  retentionDays: v.nullable(v.number()),
+  retainReviewed: v.boolean(),
+  createdAt: IsoTime,
+})
 
 export const ApiKey = v.object({
   id: Uuid,
@@ -29,11 +36,13 @@ export const ApiKeyWithSecret = v.object({
   key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown this once' })),
 })
 
-export const toProject = ({ id, slug, name, createdAt }: ProjectRecord): v.InferOutput<typeof Project> => ({
-  id,
-  slug,
-  name,
-  createdAt: isoTime(createdAt),
+export const toProject = (project: ProjectRecord): v.InferOutput<typeof Project> => ({
+  id: project.id,
+  slug: project.slug,
+  name: project.name,
+  retentionDays: project.retentionDays,
+  retainReviewed: project.retainReviewed,
+  createdAt: isoTime(project.createdAt),
 })
 
 export const User = v.object({ id: Uuid, email: v.string(), name: v.string(), createdAt: IsoTime })

@@ -12,9 +12,17 @@ export interface Project {
   slug: string
 }
 
-/** A project with what its owners may change. */
-export interface ProjectRecord extends Project {
+/** What a project's owners may change. */
+export interface ProjectSettings {
   name: string
+  /** Traces older than that many days are deleted; null: none. */
+  retentionDays: number | null
+  /** Whether those with a reviewed span are kept nevertheless. */
+  retainReviewed: boolean
+}
+
+/** A project with its settings. */
+export interface ProjectRecord extends Project, ProjectSettings {
   createdAt: number
 }
 
@@ -49,7 +57,7 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
 export async function addProject(
   store: Store,
   act: Act,
-  draft: Omit<ProjectRecord, 'key'>,
+  draft: Omit<ProjectRecord, 'key' | 'retentionDays' | 'retainReviewed'>,
 ): Promise<ProjectRecord | undefined> {
   const { id } = draft
   const isNew = ofStore(store, eq(projects.id, id))
@@ -74,14 +82,18 @@ export async function updateProject(
   store: Store,
   act: Act,
   id: string,
-  changes: Partial<Pick<ProjectRecord, 'name'>>,
+  { name, retentionDays, retainReviewed }: { [Name in keyof ProjectSettings]?: ProjectSettings[Name] | undefined },
 ): Promise<ProjectRecord | undefined> {
   const ofProject = ofStore(store, eq(projects.id, id))
-  if (Object.keys(changes).length === 0) {
+  const isOther = or(
+    name === undefined ? undefined : ne(projects.name, name),
+    retentionDays === undefined ? undefined : sql`${projects.retentionDays} is not ${retentionDays}`,
+    retainReviewed === undefined ? undefined : ne(projects.retainReviewed, retainReviewed),
+  )
+  if (!isOther) {
     const [row] = await store.database.select().from(projects).where(ofProject)
     return row
   }
-  const isOther = or(changes.name === undefined ? undefined : ne(projects.name, changes.name))
   const [, [row]] = await store.database.batch([
     // Before the change, which one that changes nothing is not.
     recordAct(
@@ -90,7 +102,7 @@ export async function updateProject(
       { action: 'project.change', targetId: id, projectKey: projectKeyOf(ofProject) },
       anyProject(and(ofProject, isOther)),
     ),
-    store.database.update(projects).set(changes).where(ofProject).returning(),
+    store.database.update(projects).set({ name, retentionDays, retainReviewed }).where(ofProject).returning(),
   ])
   return row
 }

@@ -2,6 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import * as v from 'valibot'
 import { answer, endpoints } from '../../src/app.ts'
+import { userUuid } from '../../src/domain/ids.ts'
 import type { Env } from '../../src/env.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { ErrorBody } from '../../src/http/errors.ts'
@@ -53,6 +54,9 @@ export function client(headers: Record<string, string>, bindings: Env = env, tra
 
 export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${env.ADMIN_TOKEN}` }, bindings)
 
+/** Of the reviewer in each tenant's world. */
+export const REVIEWER_EMAIL = 'reviewer@example.com'
+
 /** A fresh tenant: an organization with a project, a key with all rights and one for the project. */
 export async function newOrg() {
   const slug = `org-${crypto.randomUUID()}`
@@ -60,7 +64,6 @@ export async function newOrg() {
   const ownerKey: string = created.body.apiKey.key
   const owner = client({ 'x-api-key': ownerKey })
   const project = (await owner.post('/api/projects', { slug: 'support', name: 'Support' })).body
-  const user = (await owner.post('/api/users', { email: 'reviewer@example.com', name: 'Reviewer' })).body
   const keyFor = async (fields: object): Promise<string> => {
     const draft = { name: 'Test', projectSlug: 'support', scopes: ['ingest', 'read', 'review', 'manage'], ...fields }
     return (await owner.post('/api/api-keys', draft)).body.key
@@ -72,8 +75,8 @@ export async function newOrg() {
     id: created.body.id,
     slug,
     project,
-    /** A user, for whom no key acts that does not say so. */
-    userId: String(user.id),
+    /** The user that `newWorld` makes, for whom no key acts that does not say so. */
+    userId: await userUuid(created.body.id, REVIEWER_EMAIL),
     ownerKey,
     owner,
     projectKey,

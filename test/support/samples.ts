@@ -1,7 +1,7 @@
 import type { Contract } from '../../src/http/endpoint.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
-import type { Answer, Client, Org } from './org.ts'
+import { type Answer, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 
 /** A tenant with one trace that has an observation and feedback: what samples refer to. */
 export interface World {
@@ -47,6 +47,8 @@ export async function newWorld(org: Org): Promise<World> {
   const prompt = await newText(org, '/api/prompts', aPrompt())
   const doc = await newText(org, '/api/knowledge-docs', aKnowledgeDoc())
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
+  // In the tenant's second world, it is there.
+  await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
   const reviewer = org.clientOf(await org.keyFor({ userId: org.userId, scopes: ['review'] }))
   const comment = await reviewer.post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
   return {

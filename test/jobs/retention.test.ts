@@ -1,0 +1,164 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import type { Env, Job } from '../../src/env.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { RETENTION_PASS_MS, RETENTION_STEPS, RETENTION_TRACES } from '../../src/limits.ts'
+import { resultsOf } from '../support/batch.ts'
+import { aTraceId } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+
+/** Each pass begins when the one before is an hour old: every run of cron here is in an hour of its own. */
+let hour = Date.now()
+async function cron(bindings: Env = env): Promise<number> {
+  hour += 2 * RETENTION_PASS_MS
+  await sweep(bindings, hour)
+  return hour
+}
+
+/** A trace whose root has an output, as many days before now. */
+async function aged(org: Org, days: number, fields: object = {}) {
+  const timestamp = new Date(Date.now() - days * DAY_MS).toISOString()
+  const trace_id = aTraceId()
+  const trace = { trace_id, name: 'run', status: 'running', timestamp, ...fields }
+  const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+  await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'Yes', timestamp })
+  return { id, trace_id }
+}
+
+const retention = (org: Org, body: object) => org.owner.patch(`/api/projects/${org.project.id}`, body)
+const isThere = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).status === 200
+const rootOf = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body.spans[0].id
+
+describe('a project with retentionDays', () => {
+  it('loses older traces, and no others', async ({ expect }) => {
+    const org = await newOrg()
+    const [old, young] = [await aged(org, 31), await aged(org, 29)]
+    await cron()
+    expect(await isThere(org, old.id)).toBe(true)
+    expect((await retention(org, { retentionDays: 30 })).body).toMatchObject({
+      retentionDays: 30,
+      retainReviewed: true,
+    })
+    await cron()
+    expect([await isThere(org, old.id), await isThere(org, young.id)]).toEqual([false, true])
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
+  })
+
+  it('keeps ground truth: a trace with a reviewed span', async ({ expect }) => {
+    const org = await newOrg()
+    const [reviewed, reset, commented] = [await aged(org, 40), await aged(org, 40), await aged(org, 40)]
+    const review = async (id: string, decision: string) =>
+      org.owner.put(`/api/spans/${await rootOf(org, id)}/review`, { decision })
+    await review(reviewed.id, 'accept')
+    await review(reset.id, 'accept')
+    await review(reset.id, 'reset')
+    await org.owner.post(`/api/spans/${await rootOf(org, commented.id)}/feedback`, { content: 'Hm' })
+    await retention(org, { retentionDays: 30 })
+    await cron()
+    const there = async () => Promise.all([reviewed, reset, commented].map(({ id }) => isThere(org, id)))
+    expect(await there()).toEqual([true, false, false])
+    expect((await org.read.get(`/api/traces/${reviewed.id}`)).body.spans[0].approvedOutput).toBe('Yes')
+    await retention(org, { retainReviewed: false })
+    await cron()
+    expect(await there()).toEqual([false, false, false])
+  })
+
+  it('is the only one whose traces go', async ({ expect }) => {
+    const [org, other] = [await newOrg(), await newOrg()]
+    const mine = await aged(org, 400)
+    const theirs = await aged(other, 400)
+    await retention(org, { retentionDays: 1 })
+    await cron()
+    expect([await isThere(org, mine.id), await isThere(other, theirs.id)]).toEqual([false, true])
+    await retention(org, { retentionDays: null })
+    const later = await aged(org, 400)
+    await cron()
+    expect(await isThere(org, later.id)).toBe(true)
+  })
+
+  it('leaves no rows or objects of what it deleted', async ({ expect }) => {
+    const org = await newOrg()
+    const { id, trace_id } = await aged(org, 40, { metadata: { a: 1 } })
+    const large = 'x'.repeat(20_000)
+    await org.ingest.post('/api/v1/observations', {
+      trace_id,
+      type: 'output',
+      data: large,
+      timestamp: '2026-01-01T00:00:00.000Z',
+    })
+    await org.owner.put(`/api/spans/${await rootOf(org, id)}/review`, {
+      decision: 'correct',
+      approvedOutput: `${large}!`,
+    })
+    const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first('key')
+    await retention(org, { retentionDays: 30, retainReviewed: false })
+    const sent: Job[] = []
+    const queue = { sendBatch: async (batch: { body: Job }[]) => sent.push(...batch.map(({ body }) => body)) }
+    await cron({ ...env, JOBS: queue as unknown as Queue<Job> })
+    expect(sent).toMatchObject([{ kind: 'purge_trace', traceKey: key }])
+    const { JOBS, ...withoutQueue } = env
+    await sweep(withoutQueue, hour + HOUR_MS)
+    for (const table of ['spans', 'observations', 'reviews', 'feedback', 'trace_fields']) {
+      const rows = await env.DB.prepare(`select count(*) as count from ${table} where trace_key = ?`)
+        .bind(key)
+        .first('count')
+      expect(rows, table).toBe(0)
+    }
+    expect((await env.PAYLOADS.list({ prefix: `${org.id}/${key}/` })).objects).toEqual([])
+  })
+
+  it('loses so many at a time, past those that it keeps', async ({ expect }) => {
+    const org = await newOrg()
+    const total = RETENTION_STEPS * RETENTION_TRACES + 150
+    const traces = Array.from({ length: total }, (_, index) => ({
+      trace_id: aTraceId(),
+      name: 'run',
+      status: 'running',
+      timestamp: new Date(Date.now() - 100 * DAY_MS + index).toISOString(),
+    }))
+    for (let start = 0; start < total; start += 500) {
+      await resultsOf(
+        org,
+        traces.slice(start, start + 500).map(body => ({ type: 'trace', body })),
+      )
+    }
+    await env.DB.prepare(
+      `update spans set review_state = 'accepted' where (id, trace_key) in (
+         select root_span_id, key from traces where project_key = (select key from projects where id = ?)
+         order by timestamp limit 130)`,
+    )
+      .bind(org.project.id)
+      .run()
+    const left = async () =>
+      env.DB.prepare(
+        `select count(*) as count from traces
+         where deleted_at is null and project_key = (select key from projects where id = ?)`,
+      )
+        .bind(org.project.id)
+        .first('count')
+    await retention(org, { retentionDays: 30 })
+    const { JOBS, ...withoutQueue } = env
+    const now = await cron(withoutQueue)
+    expect(await left()).toBeGreaterThan(130)
+    // The next run goes on where this one stopped.
+    await sweep(withoutQueue, now + 60_000)
+    expect(await left()).toBe(130)
+  })
+
+  it.for([
+    ['retentionDays', 0],
+    ['retentionDays', 1.5],
+    ['retentionDays', '30'],
+    ['retentionDays', 3651],
+    ['retainReviewed', null],
+    ['retainReviewed', 'no'],
+  ] as const)('400s for %s %s', async ([field, value], { expect }) => {
+    const org = await newOrg()
+    const answer = await retention(org, { [field]: value })
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe(field)
+  })
+})
