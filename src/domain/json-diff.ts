@@ -12,8 +12,8 @@ export interface JsonChange {
 }
 
 /**
- * Where two JSON values differ, place by place; the order of an object's fields is no difference. What is added or removed
- * with all that is in it is one place, and so is what differs below a very long path.
+ * Where two JSON values differ, place by place; the order of an object's fields is no difference. What is added or
+ * removed with all that is in it is one place, and so is what differs below a very long path.
  */
 export const diffJson = (before: Json, after: Json): JsonChange[] => [...changesAt('', before, after)]
 

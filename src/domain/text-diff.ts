@@ -8,9 +8,9 @@ export interface LineChange {
 }
 
 /**
- * How one text becomes another, line by line: `same` and `remove` are the first one's lines in order, `same` and `add` the
- * second one's, and where lines differ what is removed comes first. Where the texts have too little in common to find it
- * in bounded time, all that lies between the first and the last difference is removed and added.
+ * How one text becomes another, line by line: `same` and `remove` are the first one's lines in order, `same` and `add`
+ * the second one's, and where lines differ what is removed comes first. Where the texts have too little in common to find
+ * it in bounded time, all that lies between the first and the last difference is removed and added.
  */
 export function diffLines(before: string, after: string): LineChange[] {
   const [old, fresh] = [before.split('\n'), after.split('\n')]

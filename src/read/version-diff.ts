@@ -29,7 +29,7 @@ export const VersionDiff = v.object({
   ),
 })
 
-/** How version `a` of a text became version `b`. 404 where it has no such versions; of the text as `requireText` says. */
+/** How version `a` of a text became version `b`. 404 where it has no such versions; else what `requireText` throws. */
 export async function versionDiff(
   context: { caller: Caller; store: Store; registry: Registry },
   named: { kind: TextKind; id: string },

@@ -184,8 +184,8 @@ export async function listEntries(
 const PASS = 'audit'
 
 /**
- * Goes on with a pass over all organizations, some at a time: deletes up to `limit` of their entries that are older than
- * `before`. Returns how many it deleted. Safe to run twice and at the same time.
+ * Goes on with a pass over all organizations, some at a time: deletes up to `limit` of their entries that are older
+ * than `before`. Returns how many it deleted. Safe to run twice and at the same time.
  */
 export async function deleteOldEntries(
   { database }: Registry,

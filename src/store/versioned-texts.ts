@@ -149,7 +149,7 @@ export async function addVersion(
   return (await findTextHead(store, text)) ? 'too_large' : 'text_missing'
 }
 
-/** Makes a version of a text the active one. Returns the text, or what is missing: the text, or a version of it with this id. */
+/** Makes a version of a text the active one. Returns the text, or which is missing: it, or a version of it with this id. */
 export async function activateVersion(
   store: Store,
   act: Act,
@@ -302,10 +302,11 @@ function activation(store: Store, versionId: string, now: number) {
   ] as const
 }
 
-/** An activation, and before it, while the version before it is still known, who made it; of the active version, nothing. */
+/** An activation, and first, while the version before it is known, who made it; of the active version, nothing. */
 function recordedActivation(store: Store, act: Act, text: TextHead, versionId: string) {
   const before = sql`(
-    select ${textVersions.id} from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
+    select ${textVersions.id}
+    from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
     where ${ofStore(store, eq(versionedTexts.id, text.id))} and ${isActive})`
   const { id: targetId, projectKey } = text
   return [
