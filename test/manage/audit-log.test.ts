@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeAll, describe, it, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { AUDIT_PASS_MS, AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, MAX_SCANNED_ENTRIES } from '../../src/limits.ts'
 import { failing, rowsReadBy, wrapBindings } from '../support/bindings.ts'
-import { type Answer, admin, type Client, client, newOrg, type Org } from '../support/org.ts'
+import { type Answer, admin, type Client, client, newOrg, type Org, REVIEWER_EMAIL } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 import { kindsOfText, newText, storedText } from '../support/texts.ts'
 
@@ -42,7 +42,7 @@ const created = (action: string, targetId: string, projectId: string | null): Ex
   afterId: targetId,
 })
 
-/** What each write of managers leaves in the log. */
+/** What each write of managers and reviewers leaves in the log. */
 const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> = {
   'POST /api/orgs': (_, { body }) => [
     created('organization.create', body.id, null),
@@ -61,6 +61,20 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
     { ...created('api_key.rotate', keyId, org.project.id), beforeId: keyId, afterId: body.id },
   ],
   'POST /api/users': (_, { body }) => [created('user.create', body.id, null)],
+  // The decision has an id of its own, which the history shows.
+  'PUT /api/spans/{spanId}/review': ({ spanId, org }) => [
+    { ...created('review.correct', spanId, org.project.id), afterId: expect.any(String) },
+  ],
+  'POST /api/reviews': ({ spanId, org }) => [
+    { ...created('review.accept', spanId, org.project.id), afterId: expect.any(String) },
+  ],
+  'POST /api/spans/{spanId}/feedback': ({ org }, { body }) => [created('comment.create', body.id, org.project.id)],
+  'PATCH /api/feedback/{feedbackId}': ({ comment, org }) => [
+    { ...created('comment.change', comment.id, org.project.id), afterId: null },
+  ],
+  'DELETE /api/feedback/{feedbackId}': ({ comment, org }) => [
+    { ...created('comment.delete', comment.id, org.project.id), beforeId: comment.id, afterId: null },
+  ],
   'DELETE /api/traces/{traceId}': ({ id, org }) => [
     { ...created('trace.delete', id, org.project.id), beforeId: id, afterId: null },
   ],
@@ -104,7 +118,7 @@ describe('the audit log', () => {
   let key: { id: string; key: string }
   beforeAll(async () => {
     org = await newOrg()
-    userId = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body.id
+    userId = (await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })).body.id
     const scopes = ['ingest', 'read', 'review', 'manage']
     key = (await org.owner.post('/api/api-keys', { name: "Ada's", scopes, userId })).body
   })
@@ -207,7 +221,7 @@ describe('the audit log', () => {
       [404, owner.delete(`/api/api-keys/${theirs.keyId}`)],
       [200, owner.delete(`/api/api-keys/${dead.id}`)],
       [409, owner.post(`/api/api-keys/${dead.id}/rotate`, {})],
-      [409, owner.post('/api/users', { email: 'ada@example.com', name: 'x' })],
+      [409, owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'x' })],
       [400, owner.post('/api/users', { email: 'nobody', name: 'x' })],
       [404, owner.delete(`/api/traces/${none}`)],
       [404, owner.delete(`/api/traces/${theirs.id}`)],

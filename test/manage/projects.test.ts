@@ -11,7 +11,14 @@ describe('a project', () => {
     const org = await newOrg()
     const { status, body } = await org.owner.post('/api/projects', { slug: 'new', name: 'New' })
     expect(status).toBe(201)
-    expect(body).toEqual({ id: expect.any(String), slug: 'new', name: 'New', createdAt: expect.any(String) })
+    expect(body).toEqual({
+      id: expect.any(String),
+      slug: 'new',
+      name: 'New',
+      retentionDays: null,
+      retainReviewed: true,
+      createdAt: expect.any(String),
+    })
     expect(await projectsIn(org)).toEqual([org.project, body])
   })
 
