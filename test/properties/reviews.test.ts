@@ -1,0 +1,208 @@
+import * as fc from 'fast-check'
+import { describe, it } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { timeAfter } from '../support/builders.ts'
+import { type Client, client, newOrg } from '../support/org.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+
+/*
+ * Reviewers decide on the same spans at the same time, while outputs come in. However their calls to D1 interleave, each
+ * decision that was answered is in the history once, in one order; what a decision found is what the one before it left;
+ * and the history, replayed, ends in the state that everything else shows.
+ */
+
+const VALUES = [null, 'Yes', 'No', { a: 1, b: [2] }] as const
+
+interface Act {
+  kind: 'accept' | 'correct' | 'reset' | 'output'
+  reviewer: number
+  span: number
+  value: number
+  /** Whether it is guarded by the tag that the span had before these acts began. */
+  isGuarded: boolean
+  isBulk: boolean
+}
+
+const act: fc.Arbitrary<Act> = fc.record({
+  kind: fc.constantFrom('accept', 'correct', 'reset', 'output'),
+  reviewer: fc.nat(2),
+  span: fc.nat(1),
+  value: fc.nat(VALUES.length - 1),
+  isGuarded: fc.boolean(),
+  isBulk: fc.boolean(),
+})
+
+/** Rounds of acts that are sent at once, and how long each call of D1 waits, in turn. */
+const scenario = fc.record({
+  rounds: fc.array(fc.array(act, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+  delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
+})
+
+interface Answered {
+  act: Act
+  status: number
+  body: { approvedOutput?: unknown; review?: { state: string; by: string | null } }
+}
+
+interface Entry {
+  id: string
+  decision: 'accept' | 'correct' | 'reset'
+  by: string
+  before: unknown
+  after: unknown
+  comment: string | null
+}
+
+/** Bindings whose calls of D1 wait for some turns each, so that requests overtake each other. */
+function delayed(delays: readonly number[]): Env {
+  let calls = 0
+  return wrapBindings(async (binding, call) => {
+    if (binding === 'DB') {
+      for (let turns = delays[calls++ % delays.length] ?? 0; turns > 0; turns--) await scheduler.wait(0)
+    }
+    return call()
+  })
+}
+
+async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
+  const org = await newOrg()
+  const made = await newReviewed('Yes', org)
+  const second = crypto.randomUUID()
+  await made.step({ span_id: second, output: 'Yes' })
+  const spanIds = [made.spanId, second]
+  const bindings = delayed(delays)
+  const reviewers = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const { key, userId } = await reviewerOf(org)
+      return { userId, client: client({ 'x-api-key': key }, bindings) }
+    }),
+  )
+  const answered: Answered[] = []
+  let clock = 1
+  for (const round of rounds) {
+    const tags = await Promise.all(spanIds.map(async id => (await org.read.get(`/api/spans/${id}`)).body.etag))
+    await Promise.all(
+      round.map(async act => {
+        const spanId = spanIds[act.span] ?? ''
+        if (act.kind === 'output') {
+          const timestamp = timeAfter(clock++)
+          await made.observe({ span_id: spanId, data: VALUES[act.value], timestamp })
+          return
+        }
+        const by = reviewers[act.reviewer]
+        if (!by) throw new Error('there is no such reviewer')
+        // A comment of its own tells each decision from every other one.
+        const comment = crypto.randomUUID()
+        const body = {
+          decision: act.kind,
+          comment,
+          ...(act.kind === 'correct' && { approvedOutput: VALUES[act.value] ?? 'null' }),
+        }
+        const answer = await send(by.client, spanId, body, act, tags[act.span])
+        answered.push({ act, ...answer })
+      }),
+    )
+  }
+  return { org, made, spanIds, reviewers, answered }
+}
+
+async function send(by: Client, spanId: string, body: object, { isGuarded, isBulk }: Act, tag: string) {
+  if (isBulk) {
+    const review = { spanId, ...body, ...(isGuarded && { ifMatch: tag }) }
+    return (await by.post('/api/reviews', { reviews: [review] })).body.results[0]
+  }
+  const { status, body: answer } = await by.put(
+    `/api/spans/${spanId}/review`,
+    body,
+    isGuarded ? { 'if-match': tag } : {},
+  )
+  return { status, body: answer }
+}
+
+/** What a history comes to: the approved output, its state and whose it is. */
+function replay(entries: readonly Entry[]): { approvedOutput: unknown; state: string; by: string | null } {
+  let approvedOutput: unknown = null
+  for (const { before, after, decision } of entries.toReversed()) {
+    mustEqual('what a decision found and what the one before it left', before, approvedOutput)
+    if ((after === null) !== (decision === 'reset')) throw new Error(`a ${decision} left ${JSON.stringify(after)}`)
+    approvedOutput = after
+  }
+  const last = entries[0]
+  const states = { accept: 'accepted', correct: 'corrected', reset: 'unreviewed' }
+  const isReviewed = last !== undefined && last.decision !== 'reset'
+  return { approvedOutput, state: last ? states[last.decision] : 'unreviewed', by: isReviewed ? last.by : null }
+}
+
+function mustEqual(what: string, found: unknown, expected: unknown): void {
+  const [left, right] = [JSON.stringify(found), JSON.stringify(expected)]
+  if (left !== right) throw new Error(`${what}: ${left}, expected ${right}`)
+}
+
+describe('reviews by several reviewers at once', () => {
+  it('end in a history that replays to what is shown, whatever their interleaving', { timeout: 120_000 }, async () => {
+    const property = fc.asyncProperty(scenario, async given => {
+      const { org, made, spanIds, reviewers, answered } = await play(given)
+      const trace = (await org.read.get(`/api/traces/${made.id}`)).body
+      const queue = (await org.read.get('/api/review-queue?projectSlug=support')).body
+      let reviewed = 0
+      let toReview = 0
+      let isChanged = false
+      for (const [index, spanId] of spanIds.entries()) {
+        const history: Entry[] = (await org.read.get(`/api/spans/${spanId}/reviews`)).body.reviews
+        const span = (await org.read.get(`/api/spans/${spanId}`)).body
+        const { approvedOutput, state, by } = replay(history)
+        mustEqual('the approved output', span.approvedOutput, approvedOutput)
+        mustEqual('the review', [span.review.state, span.review.by], [state, by])
+        const shown = trace.spans.find(({ id }: { id: string }) => id === spanId)
+        mustEqual('the span in its trace', shown.review, span.review)
+        const ofSpan = answered.filter(({ act }) => act.span === index)
+        const done = ofSpan.filter(({ status }) => status === 200)
+        mustEqual('decisions that were answered and made', history.length, done.length)
+        for (const { status, act } of ofSpan) {
+          const allowed = [200, ...(act.isGuarded ? [412] : []), ...(act.kind === 'accept' ? [422] : [])]
+          if (!allowed.includes(status)) throw new Error(`${act.kind} was answered ${status}`)
+        }
+        const userIds = done.map(({ act }) => reviewers[act.reviewer]?.userId ?? '')
+        mustEqual('who decided', history.map(entry => entry.by).toSorted(), userIds.toSorted())
+        const isQueued = queue.spans.some(({ id }: { id: string }) => id === spanId)
+        mustEqual('what is in the queue', isQueued, state === 'unreviewed' && span.output !== null)
+        if (state !== 'unreviewed') reviewed++
+        else if (span.output !== null) toReview++
+        if (state === 'corrected') isChanged = true
+      }
+      const whole = isChanged ? 'corrected' : 'accepted'
+      const state = reviewed === 0 ? 'unreviewed' : toReview > 0 ? 'mixed' : whole
+      mustEqual('the trace', [trace.reviewedCount, trace.reviewState], [reviewed, state])
+      mustEqual('what remains', queue.remaining, toReview)
+      const { traces } = (await org.read.get(`/api/traces?projectSlug=support&review=${state}`)).body
+      mustEqual('the list', traces.length, 1)
+    })
+    await fc.assert(property, { numRuns: 60, interruptAfterTimeLimit: 100_000 })
+  })
+
+  it('let one alone pass of those that are guarded by one tag', { timeout: 60_000 }, async () => {
+    const guarded = fc.record({
+      decisions: fc.array(fc.constantFrom('accept', 'correct', 'reset'), { minLength: 2, maxLength: 6 }),
+      delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
+    })
+    const property = fc.asyncProperty(guarded, async ({ decisions, delays }) => {
+      const made = await newReviewed('Yes')
+      const { etag } = (await made.read()).span
+      const { key } = await reviewerOf(made.org)
+      const by = client({ 'x-api-key': key }, delayed(delays))
+      const answers = await Promise.all(
+        decisions.map((decision, index) =>
+          made.review(
+            { decision, comment: String(index), ...(decision === 'correct' && { approvedOutput: index }) },
+            { 'if-match': etag },
+            by,
+          ),
+        ),
+      )
+      mustEqual('how many passed', answers.filter(({ status }) => status === 200).length, 1)
+      mustEqual('the history', (await made.history()).length, 1)
+    })
+    await fc.assert(property, { numRuns: 20 })
+  })
+})
