@@ -27,10 +27,11 @@ it.for(contracts)('%s', async ([, contract], { task }) => {
   task.meta.costs = { cold: await costOf(worlds.cold), warm: await costOf(worlds.warm) }
 })
 
-/** The credentials that are the usual ones: a pipeline has a key of its project, an owner one of the organization. */
+/** The credentials that are the usual ones: a pipeline has a key of its project, a reviewer one of a user, an owner one of the organization. */
 async function headersOf(contract: Contract, org: Org): Promise<Record<string, string>> {
   if (contract.scope === 'public') return {}
   if (contract.scope === 'admin') return { authorization: `Bearer ${env.ADMIN_TOKEN}` }
   // A new key: the limiter of one that was used before would not survive the new isolate.
+  if (contract.scope === 'review') return { 'x-api-key': await org.keyFor({ userId: org.userId }) }
   return { 'x-api-key': isIngestion(contract) ? await org.keyFor({}) : org.ownerKey }
 }

@@ -4,7 +4,7 @@ import { type Act, recordAct } from './audit.ts'
 import { feedback, traces } from './schema.ts'
 import { locatedSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
-import { isLive, isOnOtherTrace } from './traces.ts'
+import { isLive, isOnOtherTrace, touchTraces } from './traces.ts'
 
 /** A reviewer's comment on a span. It is feedback, and shows in its trace's. */
 export interface Comment {
@@ -57,7 +57,7 @@ export async function addComment(
             ${createdBy}, 'review' from ${traces} where ${ofTrace} and not ${isTaken}`,
       )
       .onConflictDoNothing(),
-    touchTrace(store, act, and(eq(traces.key, traceKey), isCreated)),
+    touchTraces(store, and(ofTrace, isCreated), act.at),
     recordAct(store, act, { action: 'comment.create', targetId: id, projectKey, afterId: id }, isCreated),
     database.select().from(feedback).where(isThis),
     database.select({ key: traces.key }).from(traces).where(ofTrace),
@@ -107,7 +107,7 @@ export async function changeComment(
   const differs = and(isThis, ne(feedback.comment, content))
   const isChange = sql`exists (select 1 from ${feedback} where ${differs})`
   const [, , , [row]] = await database.batch([
-    touchTrace(store, act, and(eq(traces.key, traceKey), isChange)),
+    touchTraces(store, isLive(store, eq(traces.key, traceKey), isChange), act.at),
     recordAct(store, act, { action: 'comment.change', targetId: id, projectKey }, isChange),
     database.update(feedback).set({ comment: content }).where(differs),
     database.select().from(feedback).where(isThis),
@@ -126,7 +126,7 @@ export async function deleteComment(
   const isThis = isCommentOf(store, id, traceKey)
   const isThere = sql`exists (select 1 from ${feedback} where ${isThis})`
   await database.batch([
-    touchTrace(store, act, and(eq(traces.key, traceKey), isThere)),
+    touchTraces(store, isLive(store, eq(traces.key, traceKey), isThere), act.at),
     recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isThere),
     database.delete(feedback).where(isThis),
   ])
@@ -139,9 +139,3 @@ const isCommentOf = (store: Store, id: string, traceKey: number): SQL | undefine
     eq(feedback.source, 'review'),
     sql`${feedback.traceKey} = (select ${traces.key} from ${traces} where ${isLive(store, eq(traces.key, traceKey))})`,
   )
-
-const touchTrace = (store: Store, act: Act, ofTrace: SQL | undefined) =>
-  store.database
-    .update(traces)
-    .set({ updatedAt: sql`max(${traces.updatedAt}, ${act.at})` })
-    .where(isLive(store, ofTrace))

@@ -4,9 +4,10 @@ import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { chunksOf } from './chunks.ts'
 import { isNegativeRating } from './ratings.ts'
+import { hasReviewed, isCorrected } from './reviewable.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, isOnOtherTrace } from './traces.ts'
+import { isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -38,11 +39,12 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
     for (const { items, json } of chunksOf(group, rowOf)) {
       const upsert = upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null })
-      const touch = touchTraces(store, items)
+      const isConcerned = sql`${traces.key} in (select ${traces.key} ${stored(store, items, () => [])})`
+      const touch = touchAndFlag(store, isConcerned, items[0]?.receivedAt ?? 0, 'isNegative', hasNegative)
       const labellers = items.filter(({ user }) => user !== null)
       const [rows] = await (labellers.length === 0
-        ? store.database.batch([upsert, touch])
-        : store.database.batch([upsert, touch, addLabellers(store, labellers)]))
+        ? store.database.batch([upsert, ...touch])
+        : store.database.batch([upsert, ...touch, addLabellers(store, labellers)]))
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
     }
   }
@@ -56,14 +58,15 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
   return drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing')
 }
 
-/** Whether a live trace has feedback; undefined where there is no such trace. */
+/** Whether a live trace has feedback, of which a reviewer's correction is one; undefined where there is no such trace. */
 export async function findTraceFeedback(
   store: Store,
   traceUuid: string,
 ): Promise<{ hasFeedback: boolean } | undefined> {
   const [trace] = await store.database
     .select({
-      hasFeedback: sql<number>`exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
+      hasFeedback: sql<number>`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key})
+        or ${hasReviewed(isCorrected)})`,
     })
     .from(traces)
     .where(isLive(store, eq(traces.id, traceUuid)))
@@ -133,16 +136,9 @@ const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: Fee
   where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
     and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = item.value ->> 1`
 
-/** Moves the time of update of the traces whose feedback was stored, and notes whether some of it is negative. */
-const touchTraces = (store: Store, drafts: readonly FeedbackDraft[]) =>
-  store.database
-    .update(traces)
-    .set({
-      updatedAt: sql`max(${traces.updatedAt}, ${Math.floor(drafts[0]?.receivedAt ?? 0)})`,
-      isNegative: sql`exists (
-        select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`,
-    })
-    .where(sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`)
+/** Whether some of a trace's feedback is negative. */
+const hasNegative = sql`exists (
+  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`
 
 /** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is filled in. */
 const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>

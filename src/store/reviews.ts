@@ -25,7 +25,7 @@ import {
   spanQueries,
 } from './span-detail.ts'
 import type { Store } from './store.ts'
-import { isLive } from './traces.ts'
+import { isLive, touchAndFlag } from './traces.ts'
 
 /** A span as a reviewer finds it. */
 export interface ReviewSubject {
@@ -166,7 +166,7 @@ export async function addReviews(store: Store, act: Act, drafts: readonly Review
   for (const { items, json } of chunksOf(drafts, rowOf)) {
     const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
     const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
-    const [, , , , rows] = await database.batch([
+    const [, , , , , rows] = await database.batch([
       database
         .insert(reviews)
         .select(
@@ -187,10 +187,13 @@ export async function addReviews(store: Store, act: Act, drafts: readonly Review
         })
         .from(sql`json_each(${slim}) as item`)
         .where(sql`${isAsRead} and exists (select 1 from ${reviews} where ${isAdded})`),
-      database
-        .update(traces)
-        .set({ updatedAt: sql`max(${traces.updatedAt}, ${act.at})`, needsReview })
-        .where(isLive(store, sql`${traces.key} in (select ${reviews.traceKey} ${from})`)),
+      ...touchAndFlag(
+        store,
+        isLive(store, sql`${traces.key} in (select ${reviews.traceKey} ${from})`),
+        act.at,
+        'needsReview',
+        needsReview,
+      ),
       recordActs(
         store,
         act,

@@ -7,7 +7,7 @@ import type { Project } from './projects.ts'
 import { needsReview } from './reviewable.ts'
 import { observations, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, isOnOtherTrace } from './traces.ts'
+import { isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
 
 /** What a row holds where a client says that a span has no parent, which takes back what it said before. */
 export const NO_PARENT = ''
@@ -51,13 +51,10 @@ export async function saveSpans(
   })
   const stored = new Set<string>()
   for (const { items, json } of chunksOf(placed, rowOf)) {
+    const drafted = items.map(({ draft }) => draft)
     const [rows] = await store.database.batch([
       upsertSpans(store, project, json),
-      touchTraces(
-        store,
-        project,
-        items.map(({ draft }) => draft),
-      ),
+      ...touchAndFlag(store, hasStored(store, project, drafted), drafted[0]?.now ?? 0, 'needsReview', needsReview),
     ])
     for (const { id } of rows) stored.add(id)
   }
@@ -160,18 +157,13 @@ const hasPromptVersion = (project: Project, spanId: SQL, id: SQL) => sql`(${id} 
 const claimsOf = (drafts: readonly SpanDraft[]): string =>
   JSON.stringify(drafts.map(({ traceUuid, id, promptVersionId }) => [traceUuid, id, promptVersionId]))
 
-/** Moves the time of update of the traces whose spans were stored, which may have something to review now. */
-const touchTraces = (store: Store, project: Project, drafts: readonly SpanDraft[]) =>
-  store.database
-    .update(traces)
-    .set({ updatedAt: sql`max(${traces.updatedAt}, ${drafts[0]?.now ?? 0})`, needsReview })
-    .where(
-      sql`${traces.key} in (
-        select ${traces.key} from json_each(${claimsOf(drafts)}) as item cross join ${traces} cross join ${spans}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-          and ${spans.traceKey} = ${traces.key} and ${spans.id} = item.value ->> 1
-          and ${hasPromptVersion(project, sql`item.value ->> 1`, sql`item.value ->> 2`)})`,
-    )
+/** Whether a trace is one whose spans were stored. */
+const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[]): SQL =>
+  sql`${traces.key} in (
+    select ${traces.key} from json_each(${claimsOf(drafts)}) as item cross join ${traces} cross join ${spans}
+    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+      and ${spans.traceKey} = ${traces.key} and ${spans.id} = item.value ->> 1
+      and ${hasPromptVersion(project, sql`item.value ->> 1`, sql`item.value ->> 2`)})`
 
 /** Why spans were not stored; those are missing in whose way nothing stands any more. */
 async function reasonsOf(

@@ -234,6 +234,34 @@ const selectTraces = (store: Store, ids: readonly string[]) =>
     .from(traces)
     .where(isLive(store, hasIdIn(ids)))
 
+/** Moves the time of update of traces; the condition must bind the organization. */
+export const touchTraces = ({ database }: Store, ofTraces: SQL | undefined, at: number) =>
+  database
+    .update(traces)
+    .set({ updatedAt: laterThan(at) })
+    .where(ofTraces)
+
+/**
+ * The same, and sets a flag of theirs. Two statements, the first of which leaves alone the flags that are right: setting a
+ * column rewrites the indexes that ask for it, changed or not.
+ */
+export const touchAndFlag = (
+  store: Store,
+  ofTraces: SQL | undefined,
+  at: number,
+  flag: 'needsReview' | 'isNegative',
+  value: SQL,
+) =>
+  [
+    touchTraces(store, and(ofTraces, sql`${traces[flag]} = ${value}`), at),
+    store.database
+      .update(traces)
+      .set({ updatedAt: laterThan(at), [flag]: value })
+      .where(and(ofTraces, sql`${traces[flag]} <> ${value}`)),
+  ] as const
+
+const laterThan = (at: number): SQL => sql`max(${traces.updatedAt}, ${Math.floor(at)})`
+
 /**
  * Hides a trace from every read, at once. Its row stays as a tombstone, from which a job removes what hangs on it.
  * Returns its key, or undefined where there is no such live trace, in `project` if that is given.

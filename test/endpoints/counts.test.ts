@@ -4,11 +4,17 @@ import { event, resultsOf } from '../support/batch.ts'
 import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
 
 /** What a warm request costs: the isolate knows the key and the project. */
-async function costOf(org: Org, method: 'get' | 'post' | 'delete', path: string, body?: object): Promise<Counts> {
+async function costOf(
+  org: Org,
+  method: 'get' | 'post' | 'put' | 'delete',
+  path: string,
+  body?: object,
+): Promise<Counts> {
   const { bindings, counts } = countingBindings()
   const answer = await org.bearer(bindings)[method](path, body)
   if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}`)
@@ -78,13 +84,18 @@ describe('the cost of', () => {
     expect(rowsWritten).toBe(1)
   })
 
-  it('feedback is one round trip', async ({ expect }) => {
+  it.for([
+    ['positive feedback', 'positive', 3],
+    ['negative feedback, by which its trace is found', 'negative', 4],
+  ] as const)('%s is one round trip', async ([, rating, rowsWritten], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
-    const { d1RoundTrips, rowsWritten } = await costOf(org, 'post', '/api/v1/feedback', aFeedback({ trace_id }))
-    // The record, its index by trace, and the trace's updatedAt.
-    expect({ d1RoundTrips, rowsWritten }).toEqual({ d1RoundTrips: 1, rowsWritten: 3 })
+    // The record, its index by trace, and the trace's updatedAt; the first negative one, the index of such traces.
+    const cost = { ...NOTHING, d1RoundTrips: 1, rowsWritten }
+    expect(await costOf(org, 'post', '/api/v1/feedback', aFeedback({ trace_id, rating }))).toEqual(cost)
+    const again = aFeedback({ trace_id, rating })
+    expect(await costOf(org, 'post', '/api/v1/feedback', again)).toEqual({ ...cost, rowsWritten: 3 })
   })
 
   it.for([
@@ -140,8 +151,8 @@ describe('the cost of', () => {
       const { bindings, counts } = countingBindings()
       const results = await resultsOf(org, events, bindings)
       expect(results.filter(({ status }) => status >= 300)).toEqual([])
-      // A trace with its two fields; its span; the span's updatedAt; two observations and a mark; feedback and its updatedAt.
-      const each = 7 + 2 + 2 + 1 + 3 + 3
+      // A trace with its two fields; its span; the span's updatedAt; two observations and a mark; negative feedback.
+      const each = 7 + 2 + 2 + 1 + 3 + 4
       // The labeller is made a user once: a row and its index.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
     },
@@ -222,6 +233,72 @@ describe('the cost of', () => {
     await org.bearer().get('/api/traces?projectSlug=support')
     expect(await costOf(org, 'get', '/api/traces?projectSlug=support')).toEqual(read)
     expect(await costOf(org, 'get', `/api/traces/${id}`)).toEqual({ ...read, r2Calls: 1 })
+  })
+
+  it.for([
+    // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit log.
+    ['an acceptance', { decision: 'accept' }, 0],
+    ['a correction', { decision: 'correct', approvedOutput: 'No', comment: 'Wrong', errorType: 'reasoning_error' }, 0],
+    ['a large correction', { decision: 'correct', approvedOutput: large }, 1],
+  ] as const)('%s is two round trips and six rows, and sent again one and none', async ([, body, puts], { expect }) => {
+    const { org, spanId } = await newReviewed({ answer: 'Yes' })
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const path = `/api/spans/${spanId}/review`
+    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 6, r2Calls: 2 * puts }
+    expect(await costOf(org, 'put', path, body)).toEqual(cost)
+    expect(await costOf(org, 'put', path, body)).toEqual({
+      ...cost,
+      d1RoundTrips: 1,
+      rowsWritten: 0,
+      r2Calls: 2 * puts,
+    })
+  })
+
+  it('an acceptance of a large output copies nothing: it is read for its schema and to be shown', async ({
+    expect,
+  }) => {
+    const { org, spanId } = await newReviewed({ text: large })
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 6, r2Calls: 2 }
+    expect(await costOf(org, 'put', `/api/spans/${spanId}/review`, { decision: 'accept' })).toEqual(cost)
+  })
+
+  it('a comment is two round trips', async ({ expect }) => {
+    const { org, spanId } = await newReviewed('Yes')
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    // Where it belongs; then the comment, its index by trace, the trace, and the line in the audit log.
+    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 4 }
+    expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
+  })
+
+  it('a claim, its renewal and its release are one round trip and one row each', async ({ expect }) => {
+    const { org, spanId } = await newReviewed('Yes')
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    for (const verb of ['claim', 'heartbeat', 'release']) {
+      const cost = await costOf(org, 'post', `/api/review-queue/${verb}`, { spanIds: [spanId] })
+      expect(cost, verb).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 1 })
+    }
+  })
+
+  it('an output of a reviewed trace is one round trip more, which puts the trace back into the queue', async ({
+    expect,
+  }) => {
+    const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
+    const silent = crypto.randomUUID()
+    await step({ span_id: silent, output: undefined })
+    await review({ decision: 'accept' })
+    const observation = anObservation({ trace_id, span_id: silent })
+    // The observation and the span's mark; the trace and its index of what is to be reviewed.
+    expect(await costOf(org, 'post', '/api/v1/observations', observation)).toEqual({
+      ...NOTHING,
+      d1RoundTrips: 2,
+      rowsWritten: 4,
+    })
+    expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, span_id: spanId }))).toEqual({
+      ...NOTHING,
+      d1RoundTrips: 1,
+      rowsWritten: 1,
+    })
   })
 
   it('a deletion is one round trip and one message', async ({ expect }) => {

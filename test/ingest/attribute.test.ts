@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { newReviewed } from '../support/reviews.ts'
 import { newTrace } from '../support/trace.ts'
 
 describe('the attribution of a trace', () => {
@@ -23,5 +24,15 @@ describe('the attribution of a trace', () => {
     expect(await attribute()).toMatchObject({ status: 501, body: { code: 'not_implemented' } })
     await org.owner.delete(`/api/traces/${id}`)
     expect((await attribute()).status).toBe(404)
+  })
+
+  it.for([
+    ['a comment', 'post', 'feedback', { content: 'Why?' }, 501],
+    ['a correction', 'put', 'review', { decision: 'correct', approvedOutput: 'No' }, 501],
+    ['an acceptance', 'put', 'review', { decision: 'accept' }, 422],
+  ] as const)('takes what reviewers left: %s', async ([, method, call, body, status], { expect }) => {
+    const { org, trace_id, spanId } = await newReviewed('Yes')
+    await org.owner[method](`/api/spans/${spanId}/${call}`, body)
+    expect((await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)).status).toBe(status)
   })
 })

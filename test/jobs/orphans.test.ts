@@ -34,6 +34,31 @@ describe('the sweep of objects that no row names', () => {
     expect(await read()).toEqual(before)
   })
 
+  it('keeps what reviews approved, though the output was replaced since', async ({ expect }) => {
+    const { org, step, spanOf } = await newTrace()
+    const span_id = crypto.randomUUID()
+    const review = (body: object) => org.owner.put(`/api/spans/${span_id}/review`, body)
+    const [output, corrected] = [large(), large()]
+    await step({ span_id, output })
+    await review({ decision: 'accept' })
+    // One object holds the output and what was approved of it; the replaced correction stays in the history.
+    await review({ decision: 'correct', approvedOutput: corrected })
+    await review({ decision: 'correct', approvedOutput: large() })
+    await step({ span_id, output: large() })
+    await org.owner.put(
+      `/api/spans/${span_id}/review`,
+      { decision: 'correct', approvedOutput: large() },
+      { 'if-match': '"x"' },
+    )
+    const history = async () => (await org.owner.get(`/api/spans/${span_id}/reviews`)).body
+    const before = [await spanOf(span_id), await history()]
+    expect(await objectsOf(org.id)).toHaveLength(4)
+    await sweepAll(ORPHAN_AGE_MS + 60_000)
+    expect(await objectsOf(org.id)).toHaveLength(4)
+    expect([await spanOf(span_id), await history()]).toEqual(before)
+    expect((await history()).reviews.at(-1).after).toBe(output)
+  })
+
   it('leaves alone what a request under way may still name', async ({ expect }) => {
     const { org } = await newTrace()
     const key = `${org.id}/123/${crypto.randomUUID()}`
