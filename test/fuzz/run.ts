@@ -2,7 +2,8 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { answer } from '../../src/app.ts'
 import { within } from '../../src/store/patience.ts'
-import { newOrg } from '../support/org.ts'
+import { aTrace } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
 import { type ApiDocument, type Operation, schemesOf } from './document.ts'
 import { Memory, uuidsIn } from './memory.ts'
 import { complaintsOf, faultOf, isSuccess, type Received } from './oracle.ts'
@@ -37,6 +38,8 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   const mine = new Memory(apiKeys.map(({ id }: { id: string }) => id))
   const [theirs, admin, nothing] = [new Memory(), new Memory(), new Memory()]
   mine.learn('org', { slug: org.slug, project: org.project })
+  // By chance alone hardly anything is commented on, and only its author may change a comment.
+  mine.learn('feedbackfeedback', { id: await aCommentIn(org) })
   theirs.learn('org', { slug: other.slug, project: other.project })
   const project: string = org.project.slug
   const identities = {
@@ -49,6 +52,12 @@ export async function newRun(document: ApiDocument): Promise<Run> {
     nobody: { knows: mine, learns: nothing },
   }
   return { document, identities, succeeded: [], history: [] }
+}
+
+async function aCommentIn(org: Org): Promise<string> {
+  const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
+  const { spans } = (await org.read.get(`/api/traces/${id}`)).body
+  return (await org.owner.post(`/api/spans/${spans[0].id}/feedback`, { content: 'Why?' })).body.id
 }
 
 /** Sends a request. Returns the operation that did what was asked for, if one did; throws what is wrong with the answer. */

@@ -88,9 +88,15 @@ const contracts = endpoints
 /** The variants of a body, each with a base that is valid. */
 function variantsOf(path: string, method: string, base: object): BodyField[] {
   const schema = document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json']?.schema ?? {}
-  const [state, other] = schema.oneOf ?? []
-  if (!state || !other) return fieldsOf(schema, base)
-  return [...fieldsOf(state, { ...base, type: 'state', key: 'config' }), ...fieldsOf(other, base)]
+  const differences = VARIANTS[`${method} ${path}`] ?? []
+  if (!schema.oneOf) return fieldsOf(schema, base)
+  return schema.oneOf.flatMap((variant, index) => fieldsOf(variant, { ...base, ...differences[index] }))
+}
+
+/** What the base of each variant has that the sample has not, and the other way round. */
+const VARIANTS: Readonly<Record<string, readonly object[]>> = {
+  'POST /api/v1/observations': [{ type: 'state', key: 'config' }, {}],
+  'PUT /api/spans/{spanId}/review': [{}, { decision: 'accept', approvedOutput: undefined }],
 }
 
 function expectFault(

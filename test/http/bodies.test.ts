@@ -53,7 +53,8 @@ const spareKey = async (): Promise<World> => {
 }
 
 async function post(contract: Contract, text: string, way: Way): Promise<Answer> {
-  const key = contract.scope === 'admin' ? env.ADMIN_TOKEN : world.org.ownerKey
+  const keys = { admin: env.ADMIN_TOKEN, review: world.reviewerKey, other: world.org.ownerKey }
+  const key = keys[contract.scope === 'admin' || contract.scope === 'review' ? contract.scope : 'other']
   const bytes = new TextEncoder().encode(text)
   const { headers, isChunked } = way(bytes.byteLength)
   const isRotation = contract.path.endsWith('/rotate')
@@ -124,7 +125,8 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
         controller.enqueue(piece)
       },
     })
-    const key = contract.scope === 'admin' ? env.ADMIN_TOKEN : world.org.ownerKey
+    const keys = { admin: env.ADMIN_TOKEN, review: world.reviewerKey, other: world.org.ownerKey }
+    const key = keys[contract.scope === 'admin' || contract.scope === 'review' ? contract.scope : 'other']
     const answer = await send(
       new Request(`https://countersign.test${sampleOf(contract).path(world)}`, {
         method: contract.method,

@@ -295,7 +295,7 @@ function spanFieldsOf(trace: Trace, span: Partial<SpanBody>, id: string, ids: Id
     state: Object.fromEntries(own.flatMap(({ type, key, data }) => (type === 'state' ? [[key ?? '', data]] : []))),
     promptVersionId: span.prompt_version_id ?? null,
     metadata: span.metadata ?? {},
-    review: { state: 'unreviewed', by: null, at: null, stale: false },
+    review: { state: 'unreviewed', by: null, at: null, stale: false, comment: null, errorType: null },
     truncated: [],
   }
 }

@@ -13,7 +13,8 @@ export interface World {
   doc: Text
   /** A key that nothing else uses. */
   keyId: string
-  /** A comment by the organization's reviewer. */
+  /** A key of the organization's reviewer, and a comment by that one. */
+  reviewerKey: string
   comment: { id: string }
 }
 
@@ -49,8 +50,8 @@ export async function newWorld(org: Org): Promise<World> {
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
   // In the tenant's second world, it is there.
   await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
-  const reviewer = org.clientOf(await org.keyFor({ userId: org.userId, scopes: ['review'] }))
-  const comment = await reviewer.post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
+  const reviewerKey = await org.keyFor({ userId: org.userId, scopes: ['review'] })
+  const comment = await org.clientOf(reviewerKey).post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
   return {
     org,
     traceId: trace.trace_id,
@@ -59,6 +60,7 @@ export async function newWorld(org: Org): Promise<World> {
     prompt,
     doc,
     keyId: key.body.id,
+    reviewerKey,
     comment: comment.body,
   }
 }
