@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
+import { call } from './call.ts'
 import { type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
+import { makeReviewers, seedReviews } from './seed-reviews.ts'
 
 /** Where and with what right to seed. */
 export interface SeedTarget {
@@ -29,8 +31,11 @@ export async function seedDemo(target: SeedTarget): Promise<DemoKey[]> {
   if (existsSync(file)) return v.parse(DemoKeys, JSON.parse(await readFile(file, 'utf8')))
   const owner = await ownerKey(target)
   const keys: DemoKey[] = []
+  const reviewerKeys = await makeReviewers(target.url, owner)
   for (const project of demoProjects()) {
-    keys.push({ project: project.slug, key: await seedProject(target.url, owner, project) })
+    const key = await seedProject(target.url, owner, project)
+    await seedReviews(target.url, { projectKey: key, reviewerKeys }, project)
+    keys.push({ project: project.slug, key })
   }
   await mkdir(target.stateDirectory, { recursive: true })
   await writeFile(`${file}.part`, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600 })
@@ -160,22 +165,4 @@ async function postBatch(url: string, key: string, events: DemoEvent[]): Promise
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/v1/batch', { events }))
   const refused = results.find(({ status }) => status >= 300)
   if (refused) throw new Error(`A batch of the demo has an event that was refused: ${JSON.stringify(refused)}`)
-}
-
-/** Makes one call and returns its answer. What is there already (409) is as good as created. */
-async function call(
-  url: string,
-  token: string,
-  method: 'GET' | 'POST' | 'PUT',
-  path: string,
-  body?: object,
-): Promise<unknown> {
-  const response = await fetch(url + path, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  if (!response.ok && response.status !== 409) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return JSON.parse(text)
 }

@@ -1,14 +1,16 @@
 import type { JsonObject } from '../../src/domain/json.ts'
 import { EXTRACT_FIELDS } from './invoice-prompts.ts'
 import { invoiceTraces } from './invoices.ts'
+import { commentsOn, type DemoComment, type DemoPlace, type DemoReview, reviewsOf } from './reviews.ts'
 import { supportTraces } from './support.ts'
 import { HANDBOOK, type HandbookDoc } from './support-handbook.ts'
 import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
-import { type DemoEvent, type DemoTrace, type PromptVersionId, traceEvents } from './trace.ts'
+import { type DemoEvent, type DemoTrace, type PromptVersionId, REVIEWERS, traceEvents } from './trace.ts'
 import { CLASSIFY, ROUTE, triageTraces } from './triage.ts'
 import { contentOf, type PromptHistory } from './versions.ts'
 
-export type { DemoEvent, DemoTrace, PromptVersionId }
+export type { DemoComment, DemoEvent, DemoPlace, DemoReview, DemoTrace, PromptVersionId }
+export { REVIEWERS }
 
 /** A step's prompt with its versions, oldest first. */
 export interface DemoPrompt {
@@ -34,6 +36,10 @@ export interface DemoProject {
   knowledgeDocs: DemoKnowledgeDoc[]
   /** The events of its traces, oldest trace first, in the order in which a pipeline would post them. */
   events: (promptVersionId: PromptVersionId) => DemoEvent[]
+  /** What reviewers decided, once all events are there; at most one for each output. */
+  reviews: DemoReview[]
+  /** What reviewers said without deciding, in the order in which they said it. */
+  comments: DemoComment[]
 }
 
 /** Every run of the demo with what is wrong with it, oldest first. */
@@ -45,14 +51,18 @@ export function demoTraces(): DemoTrace[] {
 /** The projects of the demo: the same on every machine and at any time. */
 export function demoProjects(): DemoProject[] {
   const traces = demoTraces()
-  return PROJECTS.map(({ slug, name, prompts, handbook }) => ({
-    slug,
-    name,
-    prompts: prompts.map(demoPrompt),
-    knowledgeDocs: handbook.map(demoKnowledgeDoc),
-    events: promptVersionId =>
-      traces.filter(({ project }) => project === slug).flatMap(trace => traceEvents(trace, promptVersionId)),
-  }))
+  return PROJECTS.map(({ slug, name, prompts, handbook }) => {
+    const own = traces.filter(({ project }) => project === slug)
+    return {
+      slug,
+      name,
+      prompts: prompts.map(demoPrompt),
+      knowledgeDocs: handbook.map(demoKnowledgeDoc),
+      events: promptVersionId => own.flatMap(trace => traceEvents(trace, promptVersionId)),
+      reviews: own.flatMap(reviewsOf),
+      comments: commentsOn(own),
+    }
+  })
 }
 
 interface Project {

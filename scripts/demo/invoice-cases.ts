@@ -1,5 +1,5 @@
 import type { Fields, Invoice } from './invoice-document.ts'
-import type { Flaw, Opinion } from './trace.ts'
+import type { Flaw, Objection, Opinion } from './trace.ts'
 
 /** An extraction in which the model, the supplier or the reviewer was wrong. */
 export interface InvoiceCase {
@@ -12,7 +12,15 @@ export interface InvoiceCase {
   read: (fields: Required<Fields>) => Fields
   /** What a reviewer said, given what should have been read. */
   opinion?: (fields: Required<Fields>) => Opinion
+  /** What is wrong, in a reviewer's words. */
+  why?: string
+  /** What the schema asks for is not on the document: nothing that could be approved is right. */
+  cannotBeRight?: boolean
+  /** Where nothing is wrong: what a reviewer says who approves the opinion's correction instead. */
+  objection?: Objection
 }
+
+const HANDLING_FEE = { description: 'Handling fee', quantity: 1, unit_price: 12.5, amount: 12.5 }
 
 const asPrinted = (fields: Required<Fields>): Fields => fields
 
@@ -26,10 +34,22 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       correction: { total },
       stepId: 'extract-fields',
     }),
+    why: 'Two digits of the total are swapped. Net and tax are right and add up to another number.',
+  },
+  {
+    flaw: 'transposed_digits',
+    read: fields => ({ ...fields, net: transposedAmount(fields.net) }),
+    why: 'The net total has two digits the wrong way round; the lines add up to the one that is printed.',
   },
   {
     flaw: 'transposed_digits',
     read: fields => ({ ...fields, invoice_number: transposed(fields.invoice_number) }),
+    why: 'Compared with the scan digit by digit: the last two different digits of the number are the wrong way round.',
+  },
+  {
+    flaw: 'missing_line',
+    read: fields => ({ ...fields, lines: fields.lines.slice(1) }),
+    why: 'It took the first line for a part of the heading. Position 1 is missing.',
   },
   {
     flaw: 'missing_line',
@@ -40,6 +60,12 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       correction: { lines },
       stepId: 'extract-fields',
     }),
+    why: 'The table has one line more than we read, the one right above the net total.',
+  },
+  {
+    flaw: 'dropped_prefix',
+    read: fields => ({ ...fields, invoice_number: fields.invoice_number.slice(-5) }),
+    why: 'The number without its prefix. “Exactly as printed, with all prefixes” could not be clearer, and the supplier will not find our payment.',
   },
   {
     flaw: 'swapped_dates',
@@ -50,6 +76,12 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       correction: { issue_date, due_date },
       stepId: 'extract-fields',
     }),
+    why: 'Due before it was issued. The two dates were put into each other’s field.',
+  },
+  {
+    flaw: 'misread_number',
+    read: fields => ({ ...fields, total: fields.net }),
+    why: 'This is the net total once more. The total due is one line further down, below the tax.',
   },
   {
     flaw: 'contradictory_input',
@@ -62,6 +94,11 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
     }),
   },
   {
+    flaw: 'misread_number',
+    read: fields => ({ ...fields, tax: { ...fields.tax, rate: fields.tax.rate / 10 } }),
+    why: 'The rate lost a place: the tax that is printed is ten times this share of the net total.',
+  },
+  {
     flaw: 'missing_field',
     read: ({ due_date: _, ...fields }) => fields,
     opinion: ({ due_date }) => ({
@@ -70,6 +107,12 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       correction: { due_date },
       stepId: 'extract-fields',
     }),
+    why: 'The due date is printed below the invoice date, and the schema wants it since 6 November.',
+  },
+  {
+    flaw: 'invented_fact',
+    read: fields => ({ ...fields, lines: [...fields.lines, HANDLING_FEE] }),
+    why: 'I find no handling fee on the scan. Without it the lines come to the net total.',
   },
   {
     flaw: 'invented_fact',
@@ -83,6 +126,12 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       comment: 'There is no VAT id on this document. Where does this one come from?',
       stepId: 'extract-fields',
     }),
+    cannotBeRight: true,
+  },
+  {
+    flaw: 'transposed_digits',
+    read: fields => ({ ...fields, invoice_number: transposed(fields.invoice_number) }),
+    why: 'Number misread: two neighbours swapped at the end. We have paid an invoice twice because of this before.',
   },
   {
     flaw: 'mistaken_reviewer',
@@ -93,6 +142,16 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       correction: { total: net },
       stepId: 'extract-fields',
     }),
+    objection: {
+      why: 'We book net amounts, so the total should be the net amount.',
+      overruled:
+        'The total is what is printed as the total, tax included. Nobody asked the extraction for what we book.',
+    },
+  },
+  {
+    flaw: 'missing_line',
+    read: fields => ({ ...fields, lines: fields.lines.filter((_, index) => index !== 1) }),
+    why: 'From position 1 straight to position 3. The second line is on the scan, a little paler than the others.',
   },
   {
     flaw: 'misread_number',
@@ -100,6 +159,12 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
       ...fields,
       lines: first ? [{ ...first, quantity: first.quantity * 10 }, ...others] : [],
     }),
+    why: 'The first quantity is ten times too high; with the unit price it does not come to the amount of the line.',
+  },
+  {
+    flaw: 'misread_number',
+    read: fields => ({ ...fields, tax: { ...fields.tax, amount: fields.net } }),
+    why: 'The tax cannot be as high as the net total. The row was read from the left instead of from the right.',
   },
 ]
 

@@ -1,11 +1,23 @@
-import { INVOICE_CASES } from './invoice-cases.ts'
+import { INVOICE_CASES, type InvoiceCase } from './invoice-cases.ts'
 import { type Fields, fieldsOf, newInvoice, pageCount, textLines, validateTotals } from './invoice-document.ts'
 import { EXTRACT_FIELDS } from './invoice-prompts.ts'
 import { SUPPLIERS, type Supplier } from './invoice-suppliers.ts'
 import { type Random, seededRandom } from './random.ts'
-import { approval, caseAt, type DemoTrace, endingAt, isoTime, type Step, stepsUntil, workingTimes } from './trace.ts'
-import { versionAt } from './versions.ts'
+import {
+  approval,
+  caseAt,
+  type DemoTrace,
+  ERROR_TYPE_OF_FLAW,
+  endingAt,
+  isoTime,
+  type Step,
+  stepsUntil,
+  workingTimes,
+} from './trace.ts'
+import { mistakesIn } from './truth.ts'
+import { fill, versionAt } from './versions.ts'
 
+const PIPELINE = 'invoice-extraction'
 const COUNT = 90
 const WEEKEND = [0, 6]
 /** Long enough that the text alone is over 8 KiB, where the service begins to keep values apart from their rows. */
@@ -33,17 +45,23 @@ function invoiceTrace(index: number, startedAt: number, usualSupplier: Supplier)
   const mailbox = supplier.layout === 'english' ? 'invoices@larkfield.example' : 'rechnung@larkfield.example'
   const day = isoTime(startedAt).slice(0, 10)
   const ending = endingAt(index)
+  const truth = invoiceCase && truthOfCase(invoiceCase, { fields, printed, random: seededRandom(`truth of ${key}`) })
   const steps = stepsOf({ lines: textLines(invoice, invoiceCase), fields, document, day, startedAt, random })
   return {
     key,
     project: 'back-office',
-    name: 'invoice-extraction',
+    name: PIPELINE,
     startedAt,
     metadata: { group_id: `inbox-${day}`, document, supplier: supplier.name, mailbox },
     input: { document: document.id, pages: document.pages, received_from: mailbox },
     state: { config: { ocr: 'page-reader-4', model: 'extractor-medium-1', temperature: 0 } },
-    steps: stepsUntil(ending, steps, random.pick(FAILURES)),
+    steps: stepsUntil(
+      ending,
+      steps.map(step => (step.stepId === 'extract-fields' ? { ...step, ...truth?.ofExtraction } : step)),
+      random.pick(FAILURES),
+    ),
     ...(ending === 'completed' && { output: resultOf(fields) }),
+    mistake: truth?.ofResult,
     ending,
     opinion: invoiceCase ? invoiceCase.opinion?.(printed) : approval(ending, PRAISE, REVIEWED_STEPS, random),
     flaw: invoiceCase?.flaw ?? null,
@@ -57,6 +75,39 @@ const resultOf = (fields: Fields) => ({
   currency: fields.currency,
   status: validateTotals(fields).ok ? 'ready_to_book' : 'needs_attention',
 })
+
+/** What is wrong with what was read in a case, and with what came of it. */
+function truthOfCase(
+  { flaw, why = '', cannotBeRight, objection, opinion }: InvoiceCase,
+  { fields, printed, random }: { fields: Fields; printed: Required<Fields>; random: Random },
+) {
+  const errorType = ERROR_TYPE_OF_FLAW[flaw]
+  const result = resultOf(printed)
+  const sequel = fill(random.pick(SEQUELS), { ...result, total: result.total.toFixed(2) })
+  const mistakes = mistakesIn(
+    [
+      { stepId: 'extract-fields', output: fields, right: printed, sequel: '' },
+      { stepId: PIPELINE, output: resultOf(fields), right: result, sequel },
+    ],
+    { errorType, why },
+  )
+  const approvedOutput = { ...fields, ...opinion?.(printed).correction }
+  return {
+    ofExtraction: {
+      mistake: cannotBeRight ? { errorType, why } : mistakes.get('extract-fields'),
+      objection: objection && { ...objection, approvedOutput, errorType },
+    },
+    ofResult: mistakes.get(PIPELINE),
+  }
+}
+
+/** What a reviewer says of the result where the fields were read wrongly. */
+const SEQUELS = [
+  'With the fields as corrected, {invoice_number} is {status} with {total} {currency}.',
+  'Accounting gets {total} {currency} for {invoice_number}. The fields are to blame, not this.',
+  'Follows from the extraction: {invoice_number}, {total} {currency}, {status}.',
+  'Told accounting: number {invoice_number}, {total} {currency}.',
+]
 
 const LARGEST = SUPPLIERS.reduce((most, each) => (each.catalog.length > most.catalog.length ? each : most))
 

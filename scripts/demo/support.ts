@@ -1,9 +1,22 @@
-import type { JsonObject } from '../../src/domain/json.ts'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { itemAt, type Random, seededRandom } from './random.ts'
 import { type Passage, SUPPORT_CASES, type SupportCase } from './support-cases.ts'
 import { AROUND, HANDBOOK, type HandbookDoc, type Language, PRODUCTS, type Topic } from './support-handbook.ts'
 import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
-import { approval, caseAt, type DemoTrace, endingAt, isoTime, type Step, stepsUntil, workingTimes } from './trace.ts'
+import {
+  approval,
+  caseAt,
+  type DemoTrace,
+  ERROR_TYPE_OF_FLAW,
+  endingAt,
+  type Flaw,
+  isoTime,
+  type Mistake,
+  type Step,
+  stepsUntil,
+  workingTimes,
+} from './trace.ts'
+import { mistakesIn } from './truth.ts'
 import { fill, slotNames, slotsOf, versionAt } from './versions.ts'
 
 /** A support run, and the facts that a right answer says and a right chunk holds, word for word. */
@@ -13,6 +26,7 @@ export interface SupportTrace extends DemoTrace {
   wrong?: string | undefined
 }
 
+const PIPELINE = 'support-answer'
 const COUNT = 150
 const SUNDAY = 0
 const CHUNKS = 3
@@ -69,7 +83,7 @@ interface Turn {
 }
 
 /** What a run is about, sound or flawed. */
-interface Exchange extends Omit<SupportCase, 'flaw' | 'language' | 'sources'> {
+interface Exchange extends Omit<SupportCase, 'flaw' | 'language' | 'sources' | 'mistake' | 'objection'> {
   flaw: SupportCase['flaw'] | null
   language: Language
   sources: string[]
@@ -86,12 +100,24 @@ function supportTrace(index: number, turn: Turn): SupportTrace {
   const chunks = retrieve(exchange, startedAt, random)
   const ending = endingAt(index)
   const result = { answer: exchange.answer, sources: exchange.sources }
-  const steps = stepsUntil(ending, stepsOf(exchange, { startedAt, chunks, result, random }), random.pick(FAILURES))
+  const sound = stepsOf(exchange, { startedAt, chunks, result, random })
+  const mistakes = supportCase ? mistakesOfCase(supportCase, exchange, { key, startedAt, steps: sound }) : NO_MISTAKES
+  const objection = supportCase?.objection && {
+    ...supportCase.objection,
+    approvedOutput: { ...result, ...supportCase.opinion?.correction },
+    errorType: ERROR_TYPE_OF_FLAW[supportCase.flaw],
+  }
+  const judged = sound.map(step => ({
+    ...step,
+    mistake: mistakes.get(step.stepId),
+    ...(step.stepId === 'generate-answer' && { objection }),
+  }))
+  const steps = stepsUntil(ending, judged, random.pick(FAILURES))
   const output = { completed: result, running: undefined, failed: FALLBACK }[ending]
   return {
     key,
     project: 'support',
-    name: 'support-answer',
+    name: PIPELINE,
     startedAt,
     metadata: { group_id, channel, language, customer },
     input: { question },
@@ -107,6 +133,7 @@ function supportTrace(index: number, turn: Turn): SupportTrace {
     },
     steps,
     ...(output && { output }),
+    mistake: ending === 'failed' ? fallbackMistake(result, index) : mistakes.get(PIPELINE),
     ending,
     opinion: supportCase ? supportCase.opinion : approval(ending, PRAISE, STEP_IDS, random),
     flaw: exchange.flaw,
@@ -143,10 +170,100 @@ const FAILURES = [
   },
 ]
 
-function exchangeOfCase(supportCase: SupportCase): Exchange {
+function exchangeOfCase({ mistake: _, objection: __, ...supportCase }: SupportCase): Exchange {
   const { language = 'en', rightPassage, retrieved = rightPassage, sources = [retrieved.doc] } = supportCase
   return { ...supportCase, language, sources }
 }
+
+const NO_MISTAKES: ReadonlyMap<string, Mistake> = new Map()
+
+/** What is wrong with which outputs of a case: its answer, and the query or the chunks where these led to it. */
+function mistakesOfCase(
+  { flaw, mistake, rightPassage, retrieved }: SupportCase,
+  exchange: Exchange,
+  { key, startedAt, steps }: { key: string; startedAt: number; steps: readonly Step[] },
+): ReadonlyMap<string, Mistake> {
+  if (!mistake) return NO_MISTAKES
+  const random = seededRandom(`truth of ${key}`)
+  const facts = factsOf(rightPassage, startedAt)
+  const answer = { answer: mistake.answer, sources: facts.length > 0 ? [rightPassage.doc] : [] }
+  const rights: Record<string, JsonObject> = {
+    'rewrite-query': { query: mistake.query ?? exchange.query, language: exchange.language },
+    // Where no doc has the answer, nothing better could be found.
+    ...(retrieved &&
+      facts.length > 0 && {
+        retrieve: {
+          chunks: retrieve({ ...exchange, retrieved: rightPassage }, startedAt, random).map(chunk => ({ ...chunk })),
+        },
+      }),
+    'generate-answer': answer,
+  }
+  const sequels = facts.length > 0 ? (SEQUELS_OF_FLAW[flaw] ?? SEQUELS) : SEQUELS_WITHOUT_FACTS
+  const slots = { doc: rightPassage.doc, facts: facts.join(' and ') }
+  const compare = (stepId: string, output: Json = null, right: Json = output) => ({
+    stepId,
+    output,
+    right,
+    sequel: fill(random.pick(sequels[stepId] ?? ['']), slots),
+  })
+  const comparisons = steps.map(({ stepId, output }) => compare(stepId, output, rights[stepId]))
+  const result = steps.find(({ stepId }) => stepId === 'generate-answer')?.output
+  return mistakesIn([...comparisons, compare(PIPELINE, result, answer)], {
+    errorType: ERROR_TYPE_OF_FLAW[flaw],
+    why: mistake.why,
+  })
+}
+
+/** What reviewers say of outputs that are wrong because of an earlier one. */
+const SEQUELS: Record<string, readonly string[]> = {
+  retrieve: [
+    'With that query it could only find half. The doc {doc} also says: {facts}.',
+    'The query is to blame. Added the paragraphs that say {facts}.',
+  ],
+  'generate-answer': [
+    'True to the chunks, but they were the wrong ones: {facts} is what the doc {doc} says.',
+    'No fault of this step. With the right paragraph of {doc} in front of it, it would have said {facts}.',
+    'The model used what it was given. From {doc}: {facts}.',
+    'Wrong because of what was retrieved. The customer needs to hear {facts}.',
+  ],
+  [PIPELINE]: [
+    'This is what the customer got. It has to say {facts}, see the steps.',
+    'Corrected as in the step before: {facts}.',
+    '{facts}, by the doc {doc}. Somebody should write to this customer.',
+    'The same answer as in generate-answer, and the same correction: {facts}.',
+    'Went out like this. {facts} would have been right.',
+    'For the whole run, too: {facts}.',
+  ],
+}
+
+const SEQUELS_OF_FLAW: Partial<Record<Flaw, typeof SEQUELS>> = {
+  wrong_language: {
+    [PIPELINE]: ['The same in the language of the customer.', 'Nothing but the language is wrong here, too.'],
+  },
+  wrong_order_number: { [PIPELINE]: ['As in the step: we know which order is meant, and the answer should name it.'] },
+}
+
+const SEQUELS_WITHOUT_FACTS: Record<string, readonly string[]> = {
+  [PIPELINE]: [
+    'The customer relies on this, and no doc bears it out. Corrected as in the step.',
+    'We would have to keep that promise. The handbook makes none.',
+    'Same as in generate-answer: it must not promise what we do not have.',
+  ],
+}
+
+/** A run that failed gave no answer, although the handbook has one. */
+const fallbackMistake = (result: JsonObject, index: number): Mistake => ({
+  right: result,
+  errorType: 'system_failure',
+  why: itemAt(FALLBACK_WORDS, Math.floor(index / 40)),
+})
+
+const FALLBACK_WORDS = [
+  'The search did not answer, so the customer got the fallback. This is what he should have read.',
+  'Rate limit at the provider, three times. The question itself is an easy one.',
+  'No answer because of the provider, not because of the question. The colleague wrote this by hand.',
+  'Time-out of the index. With the chunks at hand, the answer is plain.',
+]
 
 /** A question about a topic with its right answer, in words that differ from run to run. */
 function exchangeOfTopic({ topic, phrasing, isFollowUp, startedAt, customer }: Turn, random: Random): Exchange {

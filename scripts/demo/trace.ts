@@ -17,12 +17,17 @@ export const ERROR_TYPE_OF_FLAW = {
   matter_of_taste: 'acceptable_variation',
   outdated_document: 'outdated_reference',
   wrong_language: 'instruction_noncompliance',
+  wrong_team: 'instruction_noncompliance',
+  lost_question: 'instruction_noncompliance',
+  dropped_prefix: 'instruction_noncompliance',
+  wrong_task: 'task_misunderstanding',
   invented_fact: 'hallucinated_content',
   wrong_document: 'retrieval_failure',
   misread_number: 'context_misinterpretation',
   transposed_digits: 'context_misinterpretation',
   swapped_dates: 'context_misinterpretation',
   wrong_label: 'reasoning_error',
+  wrong_conclusion: 'reasoning_error',
   missing_field: 'output_format_violation',
   incomplete_answer: 'incomplete_output',
   missing_line: 'incomplete_output',
@@ -30,12 +35,39 @@ export const ERROR_TYPE_OF_FLAW = {
 
 export type Flaw = keyof typeof ERROR_TYPE_OF_FLAW
 
+/** One of the service's error types that the demo has an example of. */
+export type ErrorType = (typeof ERROR_TYPE_OF_FLAW)[Flaw] | 'system_failure'
+
+/** What is wrong with an output, as only its maker can know. */
+export interface Mistake {
+  /** What the output should have been; absent where nothing right fits the step's schema. */
+  right?: Json
+  errorType: ErrorType
+  /** In a reviewer's words. */
+  why: string
+}
+
+/** What a reviewer says who corrects an output that is right, by mistake or as a matter of taste. */
+export interface Objection {
+  why: string
+  /** What a second reviewer says who accepts the output after all; absent: the correction stands. */
+  overruled?: string
+}
+
+/** An output and the truth about it. */
+export interface Judged {
+  /** Absent where it never came to one. */
+  output?: Json
+  /** Absent where the output is right. */
+  mistake?: Mistake | undefined
+  /** Held against an output that is right, with what is approved in its place. */
+  objection?: (Objection & { approvedOutput: Json; errorType: ErrorType }) | undefined
+}
+
 /** One step of a run, before it has a place in time. */
-export interface Step {
+export interface Step extends Judged {
   stepId: string
   input: Json
-  /** Absent where the step failed. */
-  output?: Json
   error?: { type: string; message: string }
   /** Which version of the step's prompt it used. */
   promptVersion?: number
@@ -58,7 +90,7 @@ export interface Opinion {
 export type Ending = 'completed' | 'running' | 'failed'
 
 /** One run of a pipeline. */
-export interface DemoTrace {
+export interface DemoTrace extends Judged {
   /** Tells it from all others: its ids are drawn from this. */
   key: string
   project: 'support' | 'back-office'
@@ -68,7 +100,6 @@ export interface DemoTrace {
   input: JsonObject
   state: JsonObject
   steps: Step[]
-  output?: Json
   ending: Ending
   opinion?: Opinion | undefined
   flaw: Flaw | null
@@ -79,9 +110,7 @@ export type PromptVersionId = (stepId: string, version: number) => string
 
 /** A run's events in the order in which a pipeline posts them: a step when it is done, opinions after all. */
 export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId): DemoEvent[] {
-  const random = seededRandom(`ids of ${trace.key}`)
-  const trace_id = `trace_${random.hex(22)}`
-  const { placed, endsAt } = placeSteps(trace.steps, trace.startedAt + random.whole(4, 20), random)
+  const { trace_id, placed, endsAt, random } = placeTrace(trace)
   const finishedAt = endsAt + random.whole(3, 15)
   const head = { trace_id, name: trace.name, timestamp: isoTime(trace.startedAt), metadata: trace.metadata }
   const observe = (fields: JsonObject, time: number): DemoEvent => ({
@@ -125,7 +154,39 @@ export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId):
   ]
 }
 
-const REVIEWERS = [
+/** An output of a run with its place in the service: of the run as a whole where it has no span of its own. */
+export interface DemoOutput extends Judged {
+  traceId: string
+  spanId: string | null
+  stepId: string
+}
+
+/** All outputs of a run, that of the whole last. */
+export function outputsOf(trace: DemoTrace): DemoOutput[] {
+  const { trace_id: traceId, placed } = placeTrace(trace)
+  const ofSpan = ({ step, spanId, children }: PlacedStep): DemoOutput[] => [
+    ...children.flatMap(ofSpan),
+    { ...judged(step), traceId, spanId, stepId: step.stepId },
+  ]
+  const whole = { ...judged(trace), traceId, spanId: null, stepId: trace.name }
+  return [...placed.flatMap(ofSpan), whole].filter(({ output }) => output !== undefined)
+}
+
+const judged = ({ output, mistake, objection }: Judged): Judged => ({
+  ...(output !== undefined && { output }),
+  mistake,
+  objection,
+})
+
+/** A run's ids and times, and what else is drawn after them. */
+function placeTrace({ key, steps, startedAt }: DemoTrace) {
+  const random = seededRandom(`ids of ${key}`)
+  const trace_id = `trace_${random.hex(22)}`
+  return { trace_id, ...placeSteps(steps, startedAt + random.whole(4, 20), random), random }
+}
+
+/** Those who look at runs and review them. */
+export const REVIEWERS = [
   { name: 'Ada Lopez', email: 'ada@example.com' },
   { name: 'Kofi Mensah', email: 'kofi@example.com' },
   { name: 'Mei Tanaka', email: 'mei@example.com' },
@@ -181,9 +242,9 @@ export function endingAt(index: number): Ending {
   return index % 40 === 27 ? 'failed' : 'completed'
 }
 
-/** The flawed case that the run at an index is, if it is one: each tenth, until the table ends. */
+/** The flawed case that the run at an index is, if it is one: each fifth, until the table ends. */
 export const caseAt = <T>(cases: readonly T[], index: number): T | undefined =>
-  index % 10 === 4 ? cases[(index - 4) / 10] : undefined
+  index % 5 === 4 ? cases[(index - 4) / 5] : undefined
 
 /** What is left of the steps of a run: a running one lacks the last, a failed one goes up to the step that failed. */
 export function stepsUntil(

@@ -1,5 +1,5 @@
 import { LANGUAGES, type Language } from './support-handbook.ts'
-import type { Flaw, Opinion } from './trace.ts'
+import type { Flaw, Objection, Opinion } from './trace.ts'
 
 export const CATEGORIES = ['billing', 'delivery', 'returns', 'technical', 'account', 'other'] as const
 export type Category = (typeof CATEGORIES)[number]
@@ -125,7 +125,13 @@ export interface TriageCase extends Pick<Ticket, 'subject' | 'text'> {
   label: Label
   /** What it should have said, where that can be known. */
   right: Required<Label>
+  /** The team that got it, where that does not follow from the label. */
+  team?: string
   opinion?: Opinion
+  /** What is wrong, in a reviewer's words. */
+  why?: string
+  /** Where nothing is wrong: what a reviewer says who approves the opinion's correction instead. */
+  objection?: Objection
 }
 
 export const TRIAGE_CASES: readonly TriageCase[] = [
@@ -141,6 +147,15 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       correction: { category: 'returns' },
       stepId: 'classify',
     },
+    why: '“Do not charge me” is a side remark. What she wants is to return the head torch.',
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Blender',
+    text: 'I ordered the hand blender in red and got a black one that works. May I exchange it?',
+    label: { category: 'technical', priority: 'normal', language: 'en' },
+    right: { category: 'returns', priority: 'normal', language: 'en' },
+    why: 'The blender works, it has the wrong colour. An exchange is returns.',
   },
   {
     flaw: 'wrong_label',
@@ -154,6 +169,15 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       correction: { category: 'technical', priority: 'urgent' },
       stepId: 'classify',
     },
+    why: 'Smoke from a plug. The prompt names it as urgent, whatever else the ticket says.',
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Gift card again',
+    text: 'The code of my gift card over 50 EUR is refused. This is the second time that I write.',
+    label: { category: 'billing', priority: 'low', language: 'en' },
+    right: { category: 'billing', priority: 'high', language: 'en' },
+    why: 'Writes for the second time: that is high by definition, and nothing in it says that it can wait.',
   },
   {
     flaw: 'ambiguous_input',
@@ -166,6 +190,19 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       comment: 'I would treat this as a return. It can be seen either way.',
       correction: { category: 'returns' },
     },
+    objection: {
+      why: '“Repair it or take it back”: I would take it back, so returns.',
+      overruled:
+        'He minds neither, and what he writes about is a lamp that flickers. Technical is a fair reading, I leave it.',
+    },
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Account charged',
+    text: 'My bank account was charged although I returned nothing and ordered nothing. Whose invoice is this?',
+    label: { category: 'account', priority: 'normal', language: 'en' },
+    right: { category: 'billing', priority: 'normal', language: 'en' },
+    why: 'It fell for the word account. A bank account that was charged is billing.',
   },
   {
     flaw: 'missing_field',
@@ -173,6 +210,15 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'The tracking of LF-774120 says "handed over", but the parcel never came. There is no hurry.',
     label: { category: 'delivery', language: 'en' },
     right: { category: 'delivery', priority: 'low', language: 'en' },
+    why: 'The priority is missing altogether. “There is no hurry” makes it low.',
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Neighbour',
+    text: 'Nobody in my house knows the neighbour to whom the courier gave the parcel. Thank you.',
+    label: { category: 'other', priority: 'normal', language: 'en' },
+    right: { category: 'delivery', priority: 'normal', language: 'en' },
+    why: 'No praise and no suggestion, in spite of the “Thank you”: a parcel is missing.',
   },
   {
     flaw: 'mistaken_reviewer',
@@ -186,6 +232,19 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       correction: { category: 'technical' },
       stepId: 'classify',
     },
+    objection: {
+      why: 'A new phone, so this is about a device.',
+      overruled: 'It is about signing in. The definition of technical says a device of ours that does not work.',
+    },
+  },
+  {
+    flaw: 'wrong_team',
+    subject: 'Hand vacuum',
+    text: 'My hand vacuum does not switch on, and the plug got hot and smelled of smoke.',
+    label: { category: 'technical', priority: 'urgent', language: 'en' },
+    right: { category: 'technical', priority: 'urgent', language: 'en' },
+    team: 'workshop',
+    why: 'Urgent goes to the duty desk since 6 November. In the queue of the workshop this waits for hours.',
   },
   {
     flaw: 'contradictory_input',
@@ -198,6 +257,15 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       comment: 'Not arrived, working well and sent back cannot all be true. We have to ask the customer.',
       correction: { category: 'delivery' },
     },
+    why: 'Three things that cannot all be true. “Has not arrived” is the one that we can act on, so delivery, and we ask back.',
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Orders that are not mine',
+    text: 'Since this morning somebody else orders with my account. I cannot sign in to stop it.',
+    label: { category: 'account', priority: 'high', language: 'en' },
+    right: { category: 'account', priority: 'urgent', language: 'en' },
+    why: 'An account that somebody else uses is urgent as of version 3, which came out for tickets like this one.',
   },
   {
     flaw: 'wrong_label',
@@ -211,6 +279,15 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
       correction: { language: 'es' },
       stepId: 'classify',
     },
+    why: 'The text is Spanish, the code says en. The rest is right.',
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Speaker',
+    text: 'I do not want to send the portable speaker back, I like it. Only the app loses it every few minutes. Can you help?',
+    label: { category: 'returns', priority: 'normal', language: 'en' },
+    right: { category: 'technical', priority: 'normal', language: 'en' },
+    why: '“I do not want to send it back”: read up to “send back” only. The app is the problem.',
   },
   {
     flaw: 'wrong_label',
@@ -218,5 +295,14 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'The invoice for LF-660215 lists delivery twice, 4.90 EUR each. I look forward to your answer.',
     label: { category: 'delivery', priority: 'normal', language: 'en' },
     right: { category: 'billing', priority: 'normal', language: 'en' },
+    why: 'An invoice that lists something twice is billing, even where the something is a delivery.',
+  },
+  {
+    flaw: 'wrong_label',
+    subject: 'Moved',
+    text: 'I have moved. Please change the address in my account, there is no order on its way. This can wait until you have time.',
+    label: { category: 'delivery', priority: 'low', language: 'en' },
+    right: { category: 'account', priority: 'low', language: 'en' },
+    why: 'Nothing is on its way, so there is nothing to deliver. Personal data in the account: account.',
   },
 ]

@@ -1,7 +1,17 @@
 import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { itemAt, type Random, seededRandom } from './random.ts'
 import { PRODUCTS } from './support-handbook.ts'
-import { approval, caseAt, type DemoTrace, endingAt, type Step, stepsUntil, workingTimes } from './trace.ts'
+import {
+  approval,
+  caseAt,
+  type DemoTrace,
+  ERROR_TYPE_OF_FLAW,
+  endingAt,
+  type Mistake,
+  type Step,
+  stepsUntil,
+  workingTimes,
+} from './trace.ts'
 import {
   CATEGORIES,
   type Category,
@@ -12,6 +22,7 @@ import {
   TICKETS,
   TRIAGE_CASES,
 } from './triage-tickets.ts'
+import { mistakesIn } from './truth.ts'
 import { fill, type PromptHistory, versionAt } from './versions.ts'
 
 /** A triage run, and the label that its ticket should have. */
@@ -19,6 +30,7 @@ export interface TriageTrace extends DemoTrace {
   right: Required<Label>
 }
 
+const PIPELINE = 'ticket-triage'
 const COUNT = 80
 const WEEKEND = [0, 6]
 
@@ -166,15 +178,49 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
   const triageCase = caseAt(TRIAGE_CASES, index)
   const { subject, text, label, right } = triageCase ?? writtenTicket(template, random)
   const confidence = (triageCase ? random.whole(55, 78) : random.whole(81, 99)) / 100
-  const answer: JsonObject = { ...label, confidence }
   const version = versionAt(CLASSIFY, startedAt)
-  const classified = onlyKnown(answer, CLASSIFY.versions[version - 1]?.outputSchema.properties)
-  const routed = route(label, versionAt(ROUTE, startedAt))
+  const known = CLASSIFY.versions[version - 1]?.outputSchema.properties
+  const classified = onlyKnown({ ...label, confidence }, known)
+  const rightlyClassified = onlyKnown({ ...right, confidence }, known)
+  const rightlyRouted = route(right, versionAt(ROUTE, startedAt))
+  const routed = {
+    ...route(label, versionAt(ROUTE, startedAt)),
+    ...(triageCase?.team !== undefined && { team: triageCase.team }),
+  }
+  const result = { ...classified, team: routed.team }
+  const rightResult = { ...rightlyClassified, team: rightlyRouted.team }
+  const mistakes: ReadonlyMap<string, Mistake> = triageCase
+    ? mistakesIn(
+        [
+          { stepId: 'classify', output: classified, right: rightlyClassified, sequel: '' },
+          {
+            stepId: 'route',
+            output: routed,
+            right: rightlyRouted,
+            sequel: sequel('route', right, rightlyRouted.team, key),
+          },
+          {
+            stepId: PIPELINE,
+            output: result,
+            right: rightResult,
+            sequel: sequel(PIPELINE, right, rightlyRouted.team, key),
+          },
+        ],
+        { errorType: ERROR_TYPE_OF_FLAW[triageCase.flaw], why: triageCase.why ?? '' },
+      )
+    : new Map()
+  const objection = triageCase?.objection && {
+    ...triageCase.objection,
+    approvedOutput: { ...classified, ...triageCase.opinion?.correction },
+    errorType: ERROR_TYPE_OF_FLAW[triageCase.flaw],
+  }
   const steps: Step[] = [
     {
       stepId: 'classify',
       input: { subject, text },
       output: classified,
+      mistake: mistakes.get('classify'),
+      objection,
       promptVersion: version,
       workMs: random.whole(240, 900),
     },
@@ -182,6 +228,7 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
       stepId: 'route',
       input: { category: label.category, priority: label.priority ?? null },
       output: routed,
+      mistake: mistakes.get('route'),
       promptVersion: versionAt(ROUTE, startedAt),
       workMs: random.whole(120, 400),
     },
@@ -190,7 +237,7 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
   return {
     key,
     project: 'support',
-    name: 'ticket-triage',
+    name: PIPELINE,
     startedAt,
     metadata: {
       group_id: `ticket-${random.digits(5)}`,
@@ -201,12 +248,32 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
     input: { subject, text },
     state: { config: { model: 'classifier-tiny-3', temperature: 0 } },
     steps: stepsUntil(ending, steps, FAILURE),
-    ...(ending === 'completed' && { output: { ...classified, team: routed.team } }),
+    ...(ending === 'completed' && { output: result }),
+    mistake: mistakes.get(PIPELINE),
     ending,
     opinion: triageCase ? triageCase.opinion : approval(ending, PRAISE, ['classify', 'route'], random),
     flaw: triageCase?.flaw ?? null,
     right,
   }
+}
+
+/** What a reviewer says of an output that is wrong because of an earlier one. */
+const sequel = (stepId: string, right: Required<Label>, team: string, key: string): string =>
+  fill(seededRandom(`truth of ${key} ${stepId}`).pick(SEQUELS[stepId] ?? ['']), { ...right, team })
+
+const SEQUELS: Record<string, readonly string[]> = {
+  route: [
+    'Follows from the label. As {category}, {priority}, it is for {team}.',
+    'The label should be {category}, {priority}. With that, it goes to {team}.',
+    'Routed by the book, but by the wrong label: {category}, {priority} goes to {team}.',
+    'The reason has to name {category}, and for {category}, {priority} the team is {team}.',
+  ],
+  [PIPELINE]: [
+    'The ticket as it should have come out: {category}, {priority}, {team}.',
+    'Corrected like the steps: {category}, {priority}, for {team}.',
+    'Written over by hand: {category}, {priority}, {team}.',
+    'See the steps: {category} with priority {priority}, and {team} settles it.',
+  ],
 }
 
 const PRAISE = [
