@@ -38,7 +38,7 @@ export interface DemoComment extends DemoPlace {
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsOf(trace)
-  const random = seededRandom(`reviews of the run ${trace.key}`)
+  const random = seededRandom(`reviews ${trace.key}`)
   const [reviewer = '', second = ''] = random.shuffle(REVIEWERS.map(({ email }) => email))
   const shares = outputs.some(({ mistake, objection }) => mistake ?? objection)
     ? { flawed: 94, sound: 40 }

@@ -1,18 +1,31 @@
 import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import * as v from 'valibot'
-import { describe, expect, it } from 'vitest'
-import { demoProjects, demoTraces } from '../../scripts/demo/index.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type DemoPlace, demoProjects, demoTraces } from '../../scripts/demo/index.ts'
 import { invoiceTraces } from '../../scripts/demo/invoices.ts'
+import { THREADS } from '../../scripts/demo/review-words.ts'
 import { type SupportTrace, supportTraces } from '../../scripts/demo/support.ts'
 import { HANDBOOK } from '../../scripts/demo/support-handbook.ts'
-import { type DemoTrace, ERROR_TYPE_OF_FLAW, type Flaw, type Step } from '../../scripts/demo/trace.ts'
+import {
+  type DemoTrace,
+  ERROR_TYPE_OF_FLAW,
+  type Flaw,
+  outputsOf,
+  REVIEWERS,
+  type Step,
+} from '../../scripts/demo/trace.ts'
 import { type TriageTrace, triageTraces } from '../../scripts/demo/triage.ts'
 import type { Category, Priority } from '../../scripts/demo/triage-tickets.ts'
 import { contentOf, versionAt } from '../../scripts/demo/versions.ts'
+import { type DemoKey, seedDemo } from '../../scripts/seed.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
 import { Timestamp, Uuid } from '../../src/http/atoms.ts'
 import { Metadata, TraceId, TraceName } from '../../src/ingest/wire.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
+import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
 
 /** A stand-in for the service: an id for each version of each prompt. */
 const promptVersionId = (stepId: string, version: number) => {
@@ -85,6 +98,9 @@ const BODIES = {
   }),
 }
 
+/** Names a place. */
+const placeOf = ({ traceId, spanId }: DemoPlace) => `${traceId}/${spanId}`
+
 const bodiesOf = <Type extends keyof typeof BODIES>(type: Type, of = events) =>
   of.filter(event => event.type === type).map(({ body }) => v.parse(BODIES[type], body))
 
@@ -94,7 +110,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      'f68f755a9c7936c8475aadd2f9efeaaac815d060c84820782d435deb5d8a2f9e',
+      'fe0daddd173ee3591466af3a234753d53b801d47781e0ff6d8e9a8ea0c1334a1',
     )
   })
 
@@ -165,21 +181,23 @@ describe('the events', () => {
   it('come in the shares of a real project', () => {
     const share = (holds: (trace: DemoTrace) => boolean) => traces.filter(holds).length / traces.length
     expect(traces).toHaveLength(320)
-    expect(share(({ flaw }) => flaw !== null)).toBeCloseTo(0.1, 2)
+    expect(share(({ flaw }) => flaw !== null)).toBeCloseTo(0.2, 2)
     expect(share(({ ending }) => ending === 'running')).toBeCloseTo(0.05, 2)
     expect(share(({ ending }) => ending === 'failed')).toBeCloseTo(0.025, 2)
     expect(share(({ opinion }) => opinion !== undefined)).toBeCloseTo(0.32, 1)
     expect(new Set(traces.flatMap(({ flaw }) => flaw ?? []))).toEqual(new Set(Object.keys(ERROR_TYPE_OF_FLAW)))
     const silent = traces.filter(({ flaw, opinion }) => flaw !== null && opinion === undefined)
-    expect(silent.length).toBeGreaterThan(4)
+    expect(silent.length).toBeGreaterThan(30)
     expect(new Set(supportTraces().map(({ input }) => input.question)).size).toBeGreaterThan(135)
   })
 })
 
+/** The schema of a step's outputs, in the version of the prompt that it used. */
+const schemaOf = ({ stepId, promptVersion = 0 }: Step) =>
+  projects.flatMap(({ prompts }) => prompts).find(prompt => prompt.stepId === stepId)?.versions[promptVersion - 1]
+    ?.outputSchema
+
 describe('the prompts', () => {
-  const schemaOf = ({ stepId, promptVersion = 0 }: Step) =>
-    projects.flatMap(({ prompts }) => prompts).find(prompt => prompt.stepId === stepId)?.versions[promptVersion - 1]
-      ?.outputSchema
   const breaks = (trace: DemoTrace) =>
     trace.steps
       .filter(step => step.promptVersion !== undefined && step.output !== undefined)
@@ -212,6 +230,18 @@ function expectFlawed<Trace extends DemoTrace>(all: readonly Trace[], checks: Fl
 
 const outputOf = (trace: DemoTrace, stepId: string) => trace.steps.find(step => step.stepId === stepId)?.output
 const correctionOf = (trace: DemoTrace) => trace.opinion?.correction ?? {}
+const mistakeOf = (trace: DemoTrace, stepId: string) =>
+  outputsOf(trace).find(output => output.stepId === stepId)?.mistake
+
+/** A flawed run as it would be if each of its outputs were what its mistake says that it should have been. */
+const corrected = <Trace extends DemoTrace>(trace: Trace): Trace => ({
+  ...trace,
+  ...(trace.mistake?.right !== undefined && { output: trace.mistake.right }),
+  steps: trace.steps.map(step => ({
+    ...step,
+    ...(step.mistake?.right !== undefined && { output: step.mistake.right }),
+  })),
+})
 
 describe('the support runs', () => {
   const Chunks = v.object({ chunks: v.array(v.object({ doc: v.string(), text: v.string() })) })
@@ -247,14 +277,44 @@ describe('the support runs', () => {
     }
   })
 
+  it('are sound once corrected: they rest on the docs, name their sources and say nothing wrong', () => {
+    const failed = supportTraces().filter(({ ending }) => ending === 'failed')
+    const flawed = supportTraces().filter(trace => mistakeOf(trace, 'support-answer'))
+    expect(flawed.filter(({ flaw }) => flaw === null)).toEqual(failed)
+    const numbers = (text: string) => text.match(/\d[\d.,:]*\d|\d/g) ?? []
+    for (const trace of flawed) {
+      const right = corrected(trace)
+      const { answer, sources } = answerOf(right)
+      expect([trace.key, numbers(answer)]).toEqual([
+        trace.key,
+        expect.arrayContaining(trace.facts.flatMap(fact => (answer.includes(fact) ? [] : numbers(fact)))),
+      ])
+      if (trace.metadata.language === 'en') {
+        expect([trace.key, trace.facts.filter(fact => !answer.includes(fact))]).toEqual([trace.key, []])
+      }
+      expect([trace.key, saysWrong(trace, answer)]).toEqual([trace.key, false])
+      expect(sources).toHaveLength(trace.facts.length > 0 ? 1 : 0)
+      if (trace.ending === 'failed') continue
+      expect([trace.key, isCurrent(right)]).toEqual([trace.key, true])
+      expect([trace.key, trace.facts.filter(fact => !isRetrieved(right, fact))]).toEqual([trace.key, []])
+      expect(outputOf(right, 'generate-answer')).toEqual(right.output)
+      expect(trace.facts.length === 0 || chunksOf(right).some(({ doc }) => doc === sources[0])).toBe(true)
+    }
+  })
+
   it('are wrong as their flaws say', () => {
     expectFlawed<SupportTrace>(supportTraces(), {
       misread_number: trace =>
         trace.facts.every(fact => isRetrieved(trace, fact) && !answerOf(trace).answer.includes(fact)) &&
         saysWrong(trace, answerOf(trace).answer),
+      wrong_task: trace =>
+        trace.facts.every(fact => isRetrieved(trace, fact) && !answerOf(trace).answer.includes(fact)) &&
+        saysWrong(trace, answerOf(trace).answer),
+      wrong_conclusion: trace => isSound(trace) && saysWrong(trace, answerOf(trace).answer),
       wrong_document: trace => !trace.facts.some(fact => isRetrieved(trace, fact)),
       outdated_document: trace => !isCurrent(trace) && saysWrong(trace, answerOf(trace).answer),
       invented_fact: trace => saysWrong(trace, answerOf(trace).answer) && !isRetrieved(trace, trace.wrong ?? ''),
+      lost_question: trace => !trace.facts.every(fact => isRetrieved(trace, fact)),
       incomplete_answer: trace => {
         const said = trace.facts.filter(fact => answerOf(trace).answer.includes(fact))
         return said.length > 0 && said.length < trace.facts.length
@@ -262,7 +322,7 @@ describe('the support runs', () => {
       ambiguous_input: trace => isSound(trace) && !trace.facts.some(fact => correctedAnswer(trace).includes(fact)),
       wrong_order_number: trace => !knowsOrder(trace),
       unsupported_question: trace => answerOf(trace).sources.length === 0,
-      wrong_language: trace => trace.metadata.language === 'de' && saysWrong(trace, answerOf(trace).answer),
+      wrong_language: trace => trace.metadata.language !== 'en' && saysWrong(trace, answerOf(trace).answer),
       matter_of_taste: trace => isSound(trace) && trace.facts.every(fact => correctedAnswer(trace).includes(fact)),
       mistaken_reviewer: trace =>
         isSound(trace) &&
@@ -281,6 +341,15 @@ describe('the triage runs', () => {
     technical: /switches on|the app|noise|firmware|battery|error E4|einschalten/i,
     account: /sign(-| )in|my account is|close my account|sesión/i,
     other: /thank you to|suggestion|newspaper|summer jobs/i,
+  }
+
+  const TEAMS: Record<Category, string> = {
+    billing: 'accounting',
+    delivery: 'logistics',
+    returns: 'logistics',
+    technical: 'workshop',
+    account: 'customer-care',
+    other: 'customer-care',
   }
 
   /** The words by which a priority can be told. */
@@ -310,10 +379,24 @@ describe('the triage runs', () => {
     }
   })
 
+  it('have the right label, team and result once corrected', () => {
+    const flawed = triageTraces().filter(trace => trace.mistake)
+    expect(flawed.map(({ flaw }) => flaw)).not.toContain(null)
+    for (const trace of flawed) {
+      const right = corrected(trace)
+      expect([trace.key, isRight(right)]).toEqual([trace.key, true])
+      const isForDutyDesk = trace.right.priority === 'urgent' && trace.startedAt > Date.parse('2026-11-06')
+      const team = isForDutyDesk ? 'duty-desk' : TEAMS[trace.right.category]
+      expect([trace.key, outputOf(right, 'route')]).toMatchObject([trace.key, { team }])
+      expect(right.output).toEqual({ ...v.parse(v.looseObject({}), outputOf(right, 'classify')), team })
+    }
+  })
+
   it('are wrong as their flaws say', () => {
     const contradicts = (trace: TriageTrace) => correctionOf(trace).category !== trace.right.category
     expectFlawed<TriageTrace>(triageTraces(), {
       wrong_label: trace => !isRight(trace),
+      wrong_team: trace => isRight(trace) && mistakeOf(trace, 'route') !== undefined,
       missing_field: trace => !isRight(trace),
       contradictory_input: trace => !isRight(trace) && !contradicts(trace),
       ambiguous_input: trace => isRight(trace) && contradicts(trace),
@@ -386,6 +469,18 @@ describe('the invoice runs', () => {
     }
   })
 
+  it('read what is printed and add up once corrected', () => {
+    const flawed = invoiceTraces().filter(trace => mistakeOf(trace, 'extract-fields')?.right !== undefined)
+    expect(flawed.map(({ flaw }) => flaw)).not.toContain(null)
+    for (const trace of flawed) {
+      const right = corrected(trace)
+      expect([trace.key, unread(right), addsUp(right), isInOrder(right)]).toEqual([trace.key, [], true, true])
+      expect(textOf(right)).toContain(` ${fieldsOf(right).invoice_number}\n`)
+      const { invoice_number, total } = fieldsOf(right)
+      expect(right.output).toMatchObject({ invoice_number, total, status: 'ready_to_book' })
+    }
+  })
+
   it('are wrong as their flaws say', () => {
     expectFlawed<DemoTrace>(invoiceTraces(), {
       transposed_digits: trace => unread(trace).length === 1,
@@ -393,10 +488,200 @@ describe('the invoice runs', () => {
       swapped_dates: trace => !isInOrder(trace),
       contradictory_input: trace => !addsUp(trace) && unread(trace).length === 0,
       missing_field: trace => fieldsOf(trace).due_date === undefined,
-      invented_fact: trace => unread(trace).includes(fieldsOf(trace).supplier.vat_id),
+      invented_fact: trace => unread(trace).length > 0,
       misread_number: trace => !addsUp(trace),
+      dropped_prefix: trace => !textOf(trace).includes(` ${fieldsOf(trace).invoice_number}\n`),
       mistaken_reviewer: trace => isSound(trace) && correctionOf(trace).total !== fieldsOf(trace).total,
     })
+  })
+})
+
+describe('the reviews', () => {
+  const places = new Map(
+    traces.flatMap(trace => outputsOf(trace).map(output => [placeOf(output), { trace, output }] as const)),
+  )
+  const reviews = projects
+    .flatMap(project => project.reviews)
+    .map(({ decisions, ...place }) => {
+      const found = places.get(placeOf(place))
+      const last = decisions.at(-1)
+      if (!found || !last) throw new Error(`No output is at ${placeOf(place)}`)
+      return { ...found, decisions, last, name: `${found.trace.key} ${found.output.stepId}` }
+    })
+  const comments = projects.flatMap(project => project.comments)
+  const shareOf = (decision: string) => reviews.filter(({ last }) => last.decision === decision).length / places.size
+
+  it('accept what is right and correct what is wrong, but for what a reviewer held against the right', () => {
+    const contested = reviews.filter(({ output }) => output.objection)
+    for (const { name, output, last } of reviews) {
+      const { mistake, objection } = output
+      if (last.decision === 'correct' && !objection) {
+        expect([name, last.approvedOutput, last.errorType]).toEqual([name, mistake?.right, mistake?.errorType])
+      }
+      if (last.decision === 'accept') expect([name, mistake]).toEqual([name, undefined])
+    }
+    const standing = contested.filter(({ last }) => last.decision === 'correct')
+    expect(standing.map(({ name, last }) => [name, last.errorType])).toEqual([
+      ['support/44 generate-answer', 'ambiguous_request'],
+      ['support/84 generate-answer', 'acceptable_variation'],
+      ['support/134 generate-answer', undefined],
+    ])
+    const overruled = contested.filter(({ last }) => last.decision === 'accept')
+    expect(overruled.map(({ name, last }) => [name, last.errorType])).toEqual([
+      ['triage/24 classify', 'ambiguous_request'],
+      ['support/64 generate-answer', 'reviewer_mistake'],
+      ['triage/44 classify', 'reviewer_mistake'],
+      ['invoices/74 extract-fields', 'reviewer_mistake'],
+    ])
+  })
+
+  it('approve what fits the schema of the step, and correct only what they change', () => {
+    for (const { name, trace, output, decisions } of reviews) {
+      const step = trace.steps.find(({ stepId }) => stepId === output.stepId)
+      const schema = step && schemaOf(step)
+      for (const { decision, approvedOutput = output.output } of decisions) {
+        if (schema && decision !== 'reset') expect([name, fits(approvedOutput, schema)]).toEqual([name, true])
+        if (decision === 'correct') expect([name, approvedOutput]).not.toEqual([name, output.output])
+      }
+    }
+  })
+
+  it('are a third acceptances and a tenth corrections, in fair parts, with work left in each step', () => {
+    expect(shareOf('accept')).toBeCloseTo(1 / 3, 1)
+    expect(shareOf('correct')).toBeCloseTo(0.1, 2)
+    for (const { email } of REVIEWERS) {
+      expect(reviews.filter(({ last }) => last.reviewer === email).length / reviews.length).toBeGreaterThan(0.25)
+    }
+    for (const [stepId, outputs] of Map.groupBy(places.values(), ({ output }) => output.stepId)) {
+      const share = reviews.filter(({ output }) => output.stepId === stepId).length / outputs.length
+      expect([stepId, share > 0.25 && share < 0.5]).toEqual([stepId, true])
+    }
+    expect(reviews.filter(({ trace }) => trace.ending === 'running')).toEqual([])
+  })
+
+  it('have a reason for each correction, hardly ever in the same words', () => {
+    const reasons = reviews.flatMap(({ decisions }) =>
+      decisions.flatMap(({ decision, comment }) => (decision === 'correct' ? [comment ?? ''] : [])),
+    )
+    expect(reasons).not.toContain('')
+    expect(new Set(reasons).size / reasons.length).toBeGreaterThan(0.9)
+  })
+
+  it('change now and then: accepted in haste, reset, or overruled by another', () => {
+    const histories = reviews.map(({ decisions }) => decisions.map(({ decision }) => decision).join(' '))
+    const counts = Map.groupBy(histories, history => history)
+    for (const history of ['accept correct', 'accept reset', 'correct accept']) {
+      expect([history, counts.get(history)?.length ?? 0]).toEqual([history, expect.toSatisfy(isHandful)])
+    }
+  })
+
+  it('come with comments on some dozens of outputs, alone or turn by turn', () => {
+    const threads = Map.groupBy(comments, placeOf)
+    expect([...threads.keys()].filter(place => !places.has(place))).toEqual([])
+    expect(threads.size).toBe(THREADS.length)
+    expect(comments.map(({ content }) => content).toSorted()).toEqual(THREADS.flatMap(({ said }) => said).toSorted())
+    expect(new Set(comments.map(({ id }) => v.parse(Uuid, id))).size).toBe(comments.length)
+    const reviewed = new Set(reviews.map(({ output }) => placeOf(output)))
+    const unreviewed = [...threads.keys()].filter(place => !reviewed.has(place))
+    expect(unreviewed.length).toBeGreaterThan(12)
+    for (const said of threads.values()) {
+      for (const [turn, { reviewer }] of said.entries()) expect(reviewer).not.toBe(said[turn + 1]?.reviewer)
+    }
+  })
+})
+
+const isHandful = (count: number) => count > 1 && count < 12
+
+describe('the seeding', () => {
+  let server: Server
+  let stateDirectory: string
+
+  beforeEach(async () => {
+    server = await newServer()
+    stateDirectory = await mkdtemp(join(tmpdir(), 'countersign-keys-'))
+  })
+
+  afterEach(async () => {
+    vi.restoreAllMocks()
+    await server.remove()
+    await rm(stateDirectory, { recursive: true, force: true })
+  })
+
+  const Page = v.object({ traces: v.array(v.object({ id: v.string() })), nextCursor: v.nullable(v.string()) })
+  const Span = v.object({
+    id: v.string(),
+    output: v.unknown(),
+    approvedOutput: v.unknown(),
+    review: v.object({ state: v.string(), by: v.nullable(v.string()), at: v.nullable(v.string()) }),
+  })
+  const Detail = v.object({ spans: v.array(Span), feedback: v.array(v.looseObject({ content: v.string() })) })
+  const History = v.object({ reviews: v.array(v.object({ id: v.string(), decision: v.string() })) })
+
+  /** The reviews of the first project's spans that were decided on more than once. */
+  const changed = (projects[0]?.reviews ?? []).filter(({ decisions, spanId }) => decisions.length > 1 && spanId)
+
+  const seed = () => seedDemo({ url: server.url, adminToken: ADMIN_TOKEN, stateDirectory })
+
+  async function get(path: string, key: string): Promise<unknown> {
+    const response = await fetch(server.url + path, { headers: { 'x-api-key': key } })
+    expect(response.status).toBe(200)
+    return response.json()
+  }
+
+  /** All that reviewers did, as the API reports it, with the history of each span that was decided on more than once. */
+  async function reported(keys: readonly DemoKey[]) {
+    const details: v.InferOutput<typeof Detail>[] = []
+    const histories: v.InferOutput<typeof History>['reviews'][] = []
+    for (const { project, key } of keys) {
+      let cursor: string | null = ''
+      while (cursor !== null) {
+        const from: string = cursor && `&cursor=${cursor}`
+        const page = v.parse(Page, await get(`/api/traces?projectSlug=${project}&limit=200${from}`, key))
+        cursor = page.nextCursor
+        const read = page.traces.map(({ id }) => get(`/api/traces/${id}?payloads=preview`, key))
+        details.push(...(await Promise.all(read)).map(detail => v.parse(Detail, detail)))
+      }
+    }
+    const spans = details.flatMap(detail => detail.spans).filter(({ output }) => output !== null)
+    for (const { spanId } of changed) {
+      histories.push(v.parse(History, await get(`/api/spans/${spanId}/reviews`, keys[0]?.key ?? '')).reviews)
+    }
+    return { spans, details, histories }
+  }
+
+  it('posts all of it, again after it was cut off, and changes nothing when it is done twice', async () => {
+    await server.start({ SEED: 'none' })
+    // Cut off among the decisions that stand on others.
+    const { fetch } = globalThis
+    let changes = 0
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+      if (init?.method === 'PUT' && String(input).endsWith('/review') && ++changes > 7) throw new Error('cut off')
+      return fetch(input, init)
+    })
+    await expect(seed()).rejects.toThrow('cut off')
+    vi.restoreAllMocks()
+
+    const first = await reported(await seed())
+    const share = (state: string) =>
+      first.spans.filter(({ review }) => review.state === state).length / first.spans.length
+    expect(share('accepted')).toBeGreaterThan(0.3)
+    expect(share('accepted')).toBeLessThan(0.37)
+    expect(share('corrected')).toBeGreaterThan(0.08)
+    expect(share('corrected')).toBeLessThan(0.13)
+    const reviewers = Map.groupBy(
+      first.spans.filter(({ review }) => review.at !== null),
+      ({ review }) => review.by,
+    )
+    expect(reviewers.size).toBe(3)
+    expect(first.histories.map(history => history.map(({ decision }) => decision).toReversed())).toEqual(
+      changed.map(({ decisions }) => decisions.map(({ decision }) => decision)),
+    )
+    const said = first.details.flatMap(({ feedback }) => feedback.map(({ content }) => content))
+    const comments = projects.flatMap(project => project.comments.map(({ content }) => content))
+    expect(said).toEqual(expect.arrayContaining(comments))
+
+    await rm(join(stateDirectory, 'demo-keys.json'))
+    expect(await reported(await seed())).toEqual(first)
   })
 })
 
