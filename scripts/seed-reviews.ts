@@ -20,8 +20,9 @@ export async function makeReviewers(url: string, owner: string): Promise<Reviewe
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString()
   const keys = new Map<string, string>()
   for (const { email, name } of REVIEWERS) {
-    const userId = users.find(user => user.email === email)?.id
-    const request = { name: `Demo: ${name}`, scopes: ['read', 'review'], userId, expiresAt }
+    const user = users.find(each => each.email === email)
+    if (!user) throw new Error(`The demo has no user ${email}`)
+    const request = { name: `Demo: ${name}`, scopes: ['read', 'review'], userId: user.id, expiresAt }
     keys.set(email, v.parse(WithKey, await call(url, owner, 'POST', '/api/api-keys', request)).key)
   }
   return keys

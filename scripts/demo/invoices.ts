@@ -15,7 +15,7 @@ import {
   workingTimes,
 } from './trace.ts'
 import { mistakesIn } from './truth.ts'
-import { fill, versionAt } from './versions.ts'
+import { versionAt } from './versions.ts'
 
 const PIPELINE = 'invoice-extraction'
 const COUNT = 90
@@ -83,13 +83,12 @@ function truthOfCase(
 ) {
   const errorType = ERROR_TYPE_OF_FLAW[flaw]
   const result = resultOf(printed)
-  const sequel = fill(random.pick(SEQUELS), { ...result, total: result.total.toFixed(2) })
   const mistakes = mistakesIn(
     [
-      { stepId: 'extract-fields', output: fields, right: printed, sequel: '' },
-      { stepId: PIPELINE, output: resultOf(fields), right: result, sequel },
+      { stepId: 'extract-fields', output: fields, right: printed },
+      { stepId: PIPELINE, output: resultOf(fields), right: result },
     ],
-    { errorType, why },
+    { errorType, why, slots: { ...result, total: result.total.toFixed(2) }, random },
   )
   const approvedOutput = { ...fields, ...opinion?.(printed).correction }
   return {
@@ -100,14 +99,6 @@ function truthOfCase(
     ofResult: mistakes.get(PIPELINE),
   }
 }
-
-/** What a reviewer says of the result where the fields were read wrongly. */
-const SEQUELS = [
-  'With the fields as corrected, {invoice_number} is {status} with {total} {currency}.',
-  'Accounting gets {total} {currency} for {invoice_number}. The fields are to blame, not this.',
-  'Follows from the extraction: {invoice_number}, {total} {currency}, {status}.',
-  'Told accounting: number {invoice_number}, {total} {currency}.',
-]
 
 const LARGEST = SUPPLIERS.reduce((most, each) => (each.catalog.length > most.catalog.length ? each : most))
 

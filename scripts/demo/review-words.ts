@@ -1,3 +1,5 @@
+import type { Flaw } from './trace.ts'
+
 /** What reviewers say now and then when they accept an output, by step. */
 export const APPROVALS: Record<string, readonly string[]> = {
   'rewrite-query': [
@@ -32,10 +34,80 @@ export const APPROVALS: Record<string, readonly string[]> = {
   'invoice-extraction': ['Booked like this.', 'Number, total and status are right.', 'Follows from the fields.'],
 }
 
-/** What reviewers say to each other about an output: turn by turn, by two of them. */
+/** What reviewers say of outputs that are wrong only because an earlier one is, by step. */
+export type Sequels = Readonly<Record<string, readonly string[]>>
+
+export const SEQUELS: Sequels = {
+  retrieve: [
+    'With that query it could only find half. The doc {doc} also says: {facts}.',
+    'The query is to blame. Added the paragraphs that say {facts}.',
+  ],
+  'generate-answer': [
+    'True to the chunks, but they were the wrong ones: {facts} is what the doc {doc} says.',
+    'No fault of this step. With the right paragraph of {doc} in front of it, it would have said {facts}.',
+    'The model used what it was given. From {doc}: {facts}.',
+    'Wrong because of what was retrieved. The customer needs to hear {facts}.',
+  ],
+  'support-answer': [
+    'This is what the customer got. It has to say {facts}, see the steps.',
+    'Corrected as in the step before: {facts}.',
+    '{facts}, by the doc {doc}. Somebody should write to this customer.',
+    'The same answer as in generate-answer, and the same correction: {facts}.',
+    'Went out like this. {facts} would have been right.',
+    'For the whole run, too: {facts}.',
+  ],
+  route: [
+    'Follows from the label. As {category}, {priority}, it is for {team}.',
+    'The label should be {category}, {priority}. With that, it goes to {team}.',
+    'Routed by the book, but by the wrong label: {category}, {priority} goes to {team}.',
+    'The reason has to name {category}, and for {category}, {priority} the team is {team}.',
+  ],
+  'ticket-triage': [
+    'The ticket as it should have come out: {category}, {priority}, {language}, for {team}.',
+    'Corrected like the steps: {category}, {priority}, {language}, for {team}.',
+    'Written over by hand: {category}, {priority}, {language}, {team}.',
+    'See the steps: {category} in {language} with priority {priority}, and {team} settles it.',
+  ],
+  'invoice-extraction': [
+    'With the fields as corrected, {invoice_number} is {status} with {total} {currency}.',
+    'Accounting gets {total} {currency} for {invoice_number}. The fields are to blame, not this.',
+    'Follows from the extraction: {invoice_number}, {total} {currency}, {status}.',
+    'Told accounting: number {invoice_number}, {total} {currency}.',
+  ],
+}
+
+/** Where the facts were right, and something else was wrong. */
+export const SEQUELS_OF_FLAW: Partial<Record<Flaw, Sequels>> = {
+  wrong_language: {
+    'support-answer': ['The same in the language of the customer.', 'Nothing but the language is wrong here, too.'],
+  },
+  wrong_conclusion: { 'support-answer': ['As in the step: two days are fewer than five, so there is time.'] },
+  wrong_order_number: {
+    'support-answer': ['As in the step: we know which order is meant, and the answer should name it.'],
+  },
+}
+
+/** Where no doc has an answer. */
+export const SEQUELS_WITHOUT_FACTS: Sequels = {
+  'support-answer': [
+    'The customer relies on this, and no doc bears it out. Corrected as in the step.',
+    'We would have to keep that promise. The handbook makes none.',
+    'Same as in generate-answer: it must not promise what we do not have.',
+  ],
+}
+
+/** What they say of the answer that customers get where a run failed, one failed run after the other. */
+export const FALLBACK_WORDS = [
+  'The search did not answer, so the customer got the fallback. This is what he should have read.',
+  'Rate limit at the provider, three times. The question itself is an easy one.',
+  'No answer because of the provider, not because of the question. The colleague wrote this by hand.',
+  'Time-out of the index. With the chunks at hand, the answer is plain.',
+]
+
+/** What reviewers say to each other about an output: turn by turn. The one who took the run answers. */
 export interface Thread {
   stepId: string
-  /** The key of the run that it is about; else any sound one will do. */
+  /** The key of the run that it is about; absent: any sound one will do. */
   run?: string
   said: readonly string[]
 }
@@ -87,8 +159,8 @@ export const THREADS: readonly Thread[] = [
     stepId: 'classify',
     run: 'triage/24',
     said: [
-      'Returns or technical? He leaves it to us.',
-      'The device flickers, the workshop sees it first in both cases. I would keep technical.',
+      'The lamp flickers, and the workshop sees it first in both cases. I would keep technical.',
+      'Fine with me. He leaves it to us, after all.',
     ],
   },
   {

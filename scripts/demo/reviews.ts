@@ -1,5 +1,5 @@
 import type { Json } from '../../src/domain/json.ts'
-import { itemAt, type Random, seededRandom } from './random.ts'
+import { itemAt, seededRandom } from './random.ts'
 import { APPROVALS, THREADS } from './review-words.ts'
 import { type DemoOutput, type DemoTrace, type ErrorType, outputsOf, REVIEWERS } from './trace.ts'
 
@@ -38,8 +38,7 @@ export interface DemoComment extends DemoPlace {
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsOf(trace)
-  const random = seededRandom(`reviews ${trace.key}`)
-  const [reviewer = '', second = ''] = random.shuffle(REVIEWERS.map(({ email }) => email))
+  const { reviewer, second, random } = takenBy(trace)
   const shares = outputs.some(({ mistake, objection }) => mistake ?? objection)
     ? { flawed: 94, sound: 40 }
     : { flawed: 0, sound: random.pick(SHARES_OF_SOUND_RUNS) }
@@ -54,16 +53,19 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
   })
 }
 
+/** Who takes a run, who else looks at it now and then, and what else is drawn for its reviews. */
+function takenBy({ key }: DemoTrace) {
+  const random = seededRandom(`reviews ${key}`)
+  const [reviewer = '', second = ''] = random.shuffle(REVIEWERS.map(({ email }) => email))
+  return { reviewer, second, random }
+}
+
 /** Of a sound run, a reviewer looks at everything, at about half of the outputs, or at nothing. */
 const SHARES_OF_SOUND_RUNS = [100, 100, 50, 50, 50, 50, 0, 0, 0, 0, 0]
 
-/** Who decides on a run's outputs: the one who takes the run, and another one who looks now and then. */
-interface Decider {
-  reviewer: string
-  second: string
+interface Decider extends ReturnType<typeof takenBy> {
   /** How many of a hundred acceptances come with a comment. */
   praise: number
-  random: Random
 }
 
 function decisionsOn(
@@ -116,18 +118,18 @@ export function commentsOn(traces: readonly DemoTrace[]): DemoComment[] {
   const done = traces.filter(({ ending, flaw }) => ending === 'completed' && flaw === null)
   const sound = seededRandom('threads').shuffle(done)
   return THREADS.flatMap(({ run, stepId, said }, index) => {
-    const places = (run === undefined ? sound : traces.filter(({ key }) => key === run))
-      .flatMap(outputsOf)
-      .filter(output => output.stepId === stepId)
+    const places = (run === undefined ? sound : traces.filter(({ key }) => key === run)).flatMap(trace =>
+      outputsOf(trace).flatMap(output => (output.stepId === stepId ? [{ trace, output }] : [])),
+    )
     if (places.length === 0) return []
-    const place = itemAt(places, index)
+    const { trace, output } = itemAt(places, index)
+    const { reviewer, second } = takenBy(trace)
     const random = seededRandom(`thread ${index}`)
-    const speakers = random.shuffle(REVIEWERS).slice(0, 2)
     return said.map((content, turn) => ({
-      traceId: place.traceId,
-      spanId: place.spanId,
+      traceId: output.traceId,
+      spanId: output.spanId,
       id: random.uuid(),
-      reviewer: itemAt(speakers, turn).email,
+      reviewer: itemAt([second, reviewer], turn),
       content,
     }))
   })

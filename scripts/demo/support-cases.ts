@@ -25,7 +25,7 @@ export interface SupportCase {
   /** The order that the customer names, though it is none of theirs. */
   orderNumber?: string
   opinion?: Opinion
-  /** Where the pipeline is wrong: the right answer, the right query if that is where it began, and why, as a reviewer says it. */
+  /** Where the pipeline is wrong: what is right, the query if it began there, and why, as a reviewer says it. */
   mistake?: { answer: string; query?: string; why: string }
   /** Where the pipeline is right: what a reviewer says who approves the opinion's correction instead. */
   objection?: Objection
@@ -65,7 +65,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
   },
   {
     flaw: 'wrong_document',
-    query: 'guarantee used speaker',
+    query: 'refurbished speaker guarantee',
     question: 'I bought a refurbished portable speaker from you. How long am I covered if it breaks?',
     rightPassage: { doc: 'warranty', facts: ['refurbishedTime'] },
     retrieved: { doc: 'repairs', facts: ['repairGuarantee'] },
@@ -87,7 +87,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
   },
   {
     flaw: 'wrong_document',
-    query: 'how long valid',
+    query: 'gift card validity',
     question: 'I found a gift card from 2024. Can I still pay with it?',
     rightPassage: { doc: 'payments', facts: ['giftCardTime'] },
     retrieved: { doc: 'loyalty', facts: ['expiry'] },
@@ -95,7 +95,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     wrong: '24 months',
     mistake: {
       answer: 'Yes: gift cards are valid for 3 years.',
-      why: 'Points expire, gift cards are another matter. The query says neither, and so it found the wrong doc; payments has 3 years.',
+      why: 'Points expire, gift cards are another matter: asked for their validity, it found that of points. Payments has 3 years.',
     },
   },
   {
@@ -252,7 +252,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
   },
   {
     flaw: 'wrong_document',
-    query: 'order received late',
+    query: 'missing items report deadline',
     question: 'Half of my order is missing from the parcel. How long do I have to report it?',
     rightPassage: { doc: 'orders', facts: ['reportTime'] },
     retrieved: { doc: 'shipping', facts: ['holdTime'] },
@@ -357,7 +357,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
   },
   {
     flaw: 'wrong_document',
-    query: 'kept for years',
+    query: 'spare parts availability years',
     question: 'For how many years can I count on spare parts for the hand vacuum?',
     rightPassage: { doc: 'repairs', facts: ['partsTime'] },
     retrieved: { doc: 'privacy', facts: ['invoiceTime'] },
@@ -365,7 +365,7 @@ export const SUPPORT_CASES: readonly SupportCase[] = [
     wrong: '10 years',
     mistake: {
       answer: 'Spare parts are kept for 7 years after a device was last sold.',
-      why: 'Ten years is how long invoices are stored. The query lost the spare parts, so the search went to privacy.',
+      why: 'Ten years is how long invoices are stored. The doc about repairs has a paragraph on spare parts, and it says 7.',
     },
   },
   {

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../src/domain/json.ts'
 import { itemAt, type Random, seededRandom } from './random.ts'
+import { FALLBACK_WORDS, SEQUELS, SEQUELS_OF_FLAW, SEQUELS_WITHOUT_FACTS } from './review-words.ts'
 import { type Passage, SUPPORT_CASES, type SupportCase } from './support-cases.ts'
 import { AROUND, HANDBOOK, type HandbookDoc, type Language, PRODUCTS, type Topic } from './support-handbook.ts'
 import { GENERATE_ANSWER, REWRITE_QUERY } from './support-prompts.ts'
@@ -9,7 +10,6 @@ import {
   type DemoTrace,
   ERROR_TYPE_OF_FLAW,
   endingAt,
-  type Flaw,
   isoTime,
   type Mistake,
   type Step,
@@ -198,57 +198,18 @@ function mistakesOfCase(
       }),
     'generate-answer': answer,
   }
-  const sequels = facts.length > 0 ? (SEQUELS_OF_FLAW[flaw] ?? SEQUELS) : SEQUELS_WITHOUT_FACTS
-  const slots = { doc: rightPassage.doc, facts: facts.join(' and ') }
-  const compare = (stepId: string, output: Json = null, right: Json = output) => ({
-    stepId,
-    output,
-    right,
-    sequel: fill(random.pick(sequels[stepId] ?? ['']), slots),
-  })
-  const comparisons = steps.map(({ stepId, output }) => compare(stepId, output, rights[stepId]))
+  const compare = (stepId: string, output: Json = null, right: Json = output) => ({ stepId, output, right })
   const result = steps.find(({ stepId }) => stepId === 'generate-answer')?.output
-  return mistakesIn([...comparisons, compare(PIPELINE, result, answer)], {
-    errorType: ERROR_TYPE_OF_FLAW[flaw],
-    why: mistake.why,
-  })
-}
-
-/** What reviewers say of outputs that are wrong because of an earlier one. */
-const SEQUELS: Record<string, readonly string[]> = {
-  retrieve: [
-    'With that query it could only find half. The doc {doc} also says: {facts}.',
-    'The query is to blame. Added the paragraphs that say {facts}.',
-  ],
-  'generate-answer': [
-    'True to the chunks, but they were the wrong ones: {facts} is what the doc {doc} says.',
-    'No fault of this step. With the right paragraph of {doc} in front of it, it would have said {facts}.',
-    'The model used what it was given. From {doc}: {facts}.',
-    'Wrong because of what was retrieved. The customer needs to hear {facts}.',
-  ],
-  [PIPELINE]: [
-    'This is what the customer got. It has to say {facts}, see the steps.',
-    'Corrected as in the step before: {facts}.',
-    '{facts}, by the doc {doc}. Somebody should write to this customer.',
-    'The same answer as in generate-answer, and the same correction: {facts}.',
-    'Went out like this. {facts} would have been right.',
-    'For the whole run, too: {facts}.',
-  ],
-}
-
-const SEQUELS_OF_FLAW: Partial<Record<Flaw, typeof SEQUELS>> = {
-  wrong_language: {
-    [PIPELINE]: ['The same in the language of the customer.', 'Nothing but the language is wrong here, too.'],
-  },
-  wrong_order_number: { [PIPELINE]: ['As in the step: we know which order is meant, and the answer should name it.'] },
-}
-
-const SEQUELS_WITHOUT_FACTS: Record<string, readonly string[]> = {
-  [PIPELINE]: [
-    'The customer relies on this, and no doc bears it out. Corrected as in the step.',
-    'We would have to keep that promise. The handbook makes none.',
-    'Same as in generate-answer: it must not promise what we do not have.',
-  ],
+  return mistakesIn(
+    [...steps.map(({ stepId, output }) => compare(stepId, output, rights[stepId])), compare(PIPELINE, result, answer)],
+    {
+      errorType: ERROR_TYPE_OF_FLAW[flaw],
+      why: mistake.why,
+      sequels: facts.length > 0 ? (SEQUELS_OF_FLAW[flaw] ?? SEQUELS) : SEQUELS_WITHOUT_FACTS,
+      slots: { doc: rightPassage.doc, facts: facts.join(' and ') },
+      random,
+    },
+  )
 }
 
 /** A run that failed gave no answer, although the handbook has one. */
@@ -257,13 +218,6 @@ const fallbackMistake = (result: JsonObject, index: number): Mistake => ({
   errorType: 'system_failure',
   why: itemAt(FALLBACK_WORDS, Math.floor(index / 40)),
 })
-
-const FALLBACK_WORDS = [
-  'The search did not answer, so the customer got the fallback. This is what he should have read.',
-  'Rate limit at the provider, three times. The question itself is an easy one.',
-  'No answer because of the provider, not because of the question. The colleague wrote this by hand.',
-  'Time-out of the index. With the chunks at hand, the answer is plain.',
-]
 
 /** A question about a topic with its right answer, in words that differ from run to run. */
 function exchangeOfTopic({ topic, phrasing, isFollowUp, startedAt, customer }: Turn, random: Random): Exchange {

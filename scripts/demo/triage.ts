@@ -192,21 +192,16 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
   const mistakes: ReadonlyMap<string, Mistake> = triageCase
     ? mistakesIn(
         [
-          { stepId: 'classify', output: classified, right: rightlyClassified, sequel: '' },
-          {
-            stepId: 'route',
-            output: routed,
-            right: rightlyRouted,
-            sequel: sequel('route', right, rightlyRouted.team, key),
-          },
-          {
-            stepId: PIPELINE,
-            output: result,
-            right: rightResult,
-            sequel: sequel(PIPELINE, right, rightlyRouted.team, key),
-          },
+          { stepId: 'classify', output: classified, right: rightlyClassified },
+          { stepId: 'route', output: routed, right: rightlyRouted },
+          { stepId: PIPELINE, output: result, right: rightResult },
         ],
-        { errorType: ERROR_TYPE_OF_FLAW[triageCase.flaw], why: triageCase.why ?? '' },
+        {
+          errorType: ERROR_TYPE_OF_FLAW[triageCase.flaw],
+          why: triageCase.why ?? '',
+          slots: { ...right, team: rightlyRouted.team },
+          random: seededRandom(`truth of ${key}`),
+        },
       )
     : new Map()
   const objection = triageCase?.objection && {
@@ -255,25 +250,6 @@ function triageTrace(index: number, startedAt: number, template: (typeof TICKETS
     flaw: triageCase?.flaw ?? null,
     right,
   }
-}
-
-/** What a reviewer says of an output that is wrong because of an earlier one. */
-const sequel = (stepId: string, right: Required<Label>, team: string, key: string): string =>
-  fill(seededRandom(`truth of ${key} ${stepId}`).pick(SEQUELS[stepId] ?? ['']), { ...right, team })
-
-const SEQUELS: Record<string, readonly string[]> = {
-  route: [
-    'Follows from the label. As {category}, {priority}, it is for {team}.',
-    'The label should be {category}, {priority}. With that, it goes to {team}.',
-    'Routed by the book, but by the wrong label: {category}, {priority} goes to {team}.',
-    'The reason has to name {category}, and for {category}, {priority} the team is {team}.',
-  ],
-  [PIPELINE]: [
-    'The ticket as it should have come out: {category}, {priority}, {team}.',
-    'Corrected like the steps: {category}, {priority}, for {team}.',
-    'Written over by hand: {category}, {priority}, {team}.',
-    'See the steps: {category} with priority {priority}, and {team} settles it.',
-  ],
 }
 
 const PRAISE = [

@@ -1,23 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../src/domain/json.ts'
+import type { Random } from './random.ts'
+import { SEQUELS, type Sequels } from './review-words.ts'
 import type { Mistake } from './trace.ts'
+import { fill, type Slots } from './versions.ts'
 
 /** What one of a run's outputs is and should have been. */
 interface Comparison {
   stepId: string
   output: Json
   right: Json
-  /** What a reviewer says where it is wrong only because an earlier one was. */
-  sequel: string
 }
 
-/** What is wrong with which outputs of a run. Given in the order of the run: where it went wrong is the first that differs. */
+/** Why a run went wrong, and what fills the words on the outputs that only follow from that. */
+interface Cause extends Omit<Mistake, 'right'> {
+  sequels?: Sequels
+  slots: Slots
+  random: Random
+}
+
+/** What is wrong with which outputs of a run, given in its order: the first that differs is where it went wrong. */
 export function mistakesIn(
   comparisons: readonly Comparison[],
-  { errorType, why }: Omit<Mistake, 'right'>,
+  { errorType, why, sequels = SEQUELS, slots, random }: Cause,
 ): ReadonlyMap<string, Mistake> {
   const wrong = comparisons.filter(({ output, right }) => !isDeepStrictEqual(output, right))
   return new Map(
-    wrong.map(({ stepId, right, sequel }, index) => [stepId, { right, errorType, why: index === 0 ? why : sequel }]),
+    wrong.map(({ stepId, right }, index) => {
+      const words = index === 0 ? why : fill(random.pick(sequels[stepId] ?? []), slots)
+      return [stepId, { right, errorType, why: words }]
+    }),
   )
 }

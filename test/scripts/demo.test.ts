@@ -110,7 +110,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      'fe0daddd173ee3591466af3a234753d53b801d47781e0ff6d8e9a8ea0c1334a1',
+      'd5232fee85533cf481d0addb981eb2bf0093d8eddb828391b5cbd07661928d49',
     )
   })
 
