@@ -30,7 +30,7 @@ export async function makeReviewers(url: string, owner: string): Promise<Reviewe
 
 const HOUR_MS = 3_600_000
 
-/** Posts a project's reviews and comments, each in its reviewer's name. What an earlier seeding has posted stays as it is. */
+/** Posts a project's reviews and comments, each in its reviewer's name. What an earlier seeding posted stays as it is. */
 export async function seedReviews(
   url: string,
   { projectKey, reviewerKeys }: { projectKey: string; reviewerKeys: ReviewerKeys },

@@ -32,9 +32,9 @@ export interface DemoComment extends DemoPlace {
 }
 
 /**
- * The reviews of a run. The last decision on an output is true: what is right is accepted, what is wrong is corrected to what
- * it should have been. Not so where a case has an objection that nobody overrules: there, a reviewer corrected what was
- * right, by mistake or as a matter of taste. Before the last decision there may be a hasty one.
+ * The reviews of a run. The last decision on an output is true: what is right is accepted, what is wrong is corrected to
+ * what it should have been. Not so where a case has an objection that nobody overrules: there, a reviewer corrected what
+ * was right, by mistake or as a matter of taste. Before the last decision there may be a hasty one.
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsOf(trace)
