@@ -127,7 +127,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     review && REVIEWED[review],
     errorType === undefined ? undefined : namesErrorType(errorType),
     // With one field alone, all that is read has it.
-    ...(fields.length > 1 ? fields.map(field => hasField(project, field)) : []),
+    fields.length > 1 ? hasFields(project, fields) : undefined,
   )
 }
 
@@ -150,8 +150,9 @@ const namesErrorType = (errorType: string): SQL => sql`exists (
     and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}
     and ${reviews.number} = ${spans.reviewNumber} and ${reviews.errorType} = ${errorType})`
 
-/** One seek in the primary key for each trace that is looked at. */
-const hasField = (project: Project, { path, value }: SearchableField): SQL =>
-  sql`exists (select 1 from ${traceFields} other
-    where other.project_key = ${project.key} and other.path = ${path} and other.value = ${value}
-      and other.timestamp = ${traces.timestamp} and other.trace_key = ${traces.key})`
+/** Whether a trace has all of these fields: a seek in the primary key for each. They are one parameter, of 100 a statement. */
+const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
+  sql`not exists (select 1 from json_each(${JSON.stringify(fields.map(({ path, value }) => [path, value]))}) as item
+    where not exists (select 1 from ${traceFields} other
+      where other.project_key = ${project.key} and other.path = item.value ->> 0 and other.value = item.value ->> 1
+        and other.timestamp = ${traces.timestamp} and other.trace_key = ${traces.key}))`

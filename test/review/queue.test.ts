@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, it, vi } from 'vitest'
-import { CLAIM_MS, MAX_CLAIMS, MAX_REMAINING, SHUFFLED_TRACES } from '../../src/limits.ts'
+import { CLAIM_MS, MAX_CLAIMS, MAX_REMAINING, MAX_SEARCH_FILTERS, SHUFFLED_TRACES } from '../../src/limits.ts'
 import { resultsOf } from '../support/batch.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { aTraceId, timeAfter } from '../support/builders.ts'
@@ -123,6 +123,32 @@ describe('the review queue', () => {
       expect(body).toMatchObject({ remaining: expected.length, remainingIsMinimum: false })
     }
   })
+
+  it.for(['oldest', 'newest', 'negative', 'random'])(
+    'takes all filters at once, page by page: %s',
+    async (order, { expect }) => {
+      const org = await newOrg()
+      const keys = Array.from({ length: MAX_SEARCH_FILTERS }, (_, index) => `k${index}`)
+      const prompt = { projectSlug: 'support', stepId: 'second', content: 'Answer.' }
+      const { versionId } = (await org.owner.post('/api/prompts', prompt)).body
+      const traces = await fill(org, 3, () => ({ metadata: Object.fromEntries(keys.map(key => [key, 'v'])) }))
+      for (const { trace_id, spans } of traces) {
+        await org.ingest.post('/api/v1/spans', { ...spans[1], trace_id, prompt_version_id: versionId })
+        await org.owner.put(`/api/spans/${spans[0]?.span_id}/review`, {
+          decision: 'accept',
+          errorType: 'system_failure',
+        })
+        await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
+      }
+      const query = [
+        'name=run&status=running&stepId=second&hasFeedback=true&rating=negative&review=mixed&errorType=system_failure',
+        `promptVersionId=${versionId}&from=${timeAfter(0)}&to=${timeAfter(9000)}`,
+        ...keys.map(key => `metadata.${key}=v`),
+      ].join('&')
+      const found = await walk(org.read, `${query}&order=${order}`, 1)
+      expect(idsOf(found).toSorted()).toEqual(traces.map(({ reviewable }) => reviewable[1]).toSorted())
+    },
+  )
 
   it('asks the step and the prompt version of the spans themselves', async ({ expect }) => {
     const found = await walk(org.read, 'stepId=second', 5)
