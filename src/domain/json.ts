@@ -53,6 +53,11 @@ export function canonicalJson(value: Json): string {
   return `{${fields.map(([field, item]) => `${JSON.stringify(field)}:${canonicalJson(item)}`).join()}}`
 }
 
+/** Whether two JSON texts, both as `JSON.stringify` writes them, have the same value. */
+export const isSameJson = (left: string, right: string): boolean =>
+  left === right ||
+  (left.length === right.length && canonicalJson(JSON.parse(left)) === canonicalJson(JSON.parse(right)))
+
 /** The value with its strings cut to `maxBytes` of UTF-8; the value itself where none is longer. */
 export function cutStrings(value: Json, maxBytes: number): Json {
   if (typeof value === 'string') return utf8Length(value) > maxBytes ? cutText(value, maxBytes) : value

@@ -18,8 +18,9 @@ import {
 } from '../limits.ts'
 import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/ownership.ts'
-import { type PastReview, listReviews as readReviews } from '../store/reviews.ts'
-import { BREAKS_SCHEMA, decideAll, type ReviewRequest } from './decide.ts'
+import { type PastReview, listReviews as readReviews } from '../store/review-history.ts'
+import { decideAll } from './decide.ts'
+import { BREAKS_SCHEMA, type ReviewRequest } from './judge.ts'
 
 const TOO_LARGE = 'Approved output too large'
 

@@ -1,18 +1,9 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import { JsonText } from '../domain/json.ts'
+import { sql } from 'drizzle-orm'
 import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
 import { type Act, recordActs } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { readPlain } from './database.ts'
-import {
-  countFitting,
-  type FoundValue,
-  fetchValues,
-  type ShownValue,
-  type StoredValue,
-  showValues,
-  untilWhole,
-} from './payloads.ts'
+import { fetchValues, type StoredValue } from './payloads.ts'
 import { needsReview } from './reviewable.ts'
 import { errorTypes, observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import {
@@ -240,73 +231,3 @@ const isAsRead = sql`${spans.id} = item.value ->> 1 and ${spans.traceKey} = item
 /** Whether a review is the one that a row made. */
 const isAdded = sql`${reviews.traceKey} = item.value ->> 0 and ${reviews.spanId} = item.value ->> 1
   and ${reviews.number} = (item.value ->> 2) + 1 and ${reviews.id} = item.value ->> 3`
-
-/** A decision as the history shows it. */
-export interface PastReview {
-  id: string
-  number: number
-  decision: Decision
-  state: ReviewOutcome | null
-  userId: string
-  createdAt: number
-  /** The approved output before and after it; `null` for none. */
-  before: JsonText
-  after: JsonText
-  comment: string | null
-  errorType: string | null
-}
-
-/** A page of a span's history, and the project that it belongs to. */
-interface HistoryPage {
-  projectKey: number
-  items: PastReview[]
-  hasMore: boolean
-}
-
-/**
- * A page of the decisions ever made on a span, newest first, those before number `before`. It may be short where approved
- * outputs are large. Undefined where there is no such span.
- */
-export const listReviews = (
-  store: Store,
-  spanId: string,
-  page: { limit: number; before: number },
-): Promise<HistoryPage | undefined> => untilWhole(store, () => readHistory(store, spanId, page))
-
-async function readHistory(store: Store, spanId: string, { limit, before }: { limit: number; before: number }) {
-  const located = locatedSpans(store, [spanId])
-  const traceKey = sql`(select located.trace_key from ${located} as located)`
-  const [[trace], rows] = await store.database.batch([
-    store.database
-      .select({ id: traces.id, key: traces.key, projectKey: traces.projectKey })
-      .from(traces)
-      .where(eq(traces.key, traceKey)),
-    store.database
-      .select()
-      .from(reviews)
-      .where(and(eq(reviews.traceKey, traceKey), eq(reviews.spanId, spanId), lt(reviews.number, before)))
-      .orderBy(desc(reviews.number))
-      // The one before the last says what that one found.
-      .limit(limit + 1),
-  ])
-  if (!trace) return undefined
-  const values = rows.map(({ approved, approvedRef }): FoundValue | undefined =>
-    approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
-  )
-  const count = Math.min(limit, countFitting(values.map(value => value ?? { text: '', ref: null })))
-  const shown = await showValues(
-    store,
-    values.slice(0, count + 1).filter(value => value !== undefined),
-    'full',
-  )
-  if (!shown) return { traces: [trace], found: undefined }
-  const items = rows.slice(0, count).map((row, index): PastReview => {
-    const { id, number, decision, state, userId, createdAt, comment, errorType } = row
-    const fields = { id, number, decision, state, userId, createdAt, comment, errorType }
-    return { ...fields, before: textOf(values[index + 1], shown), after: textOf(values[index], shown) }
-  })
-  return { traces: [trace], found: { projectKey: trace.projectKey, items, hasMore: rows.length > count } }
-}
-
-const textOf = (value: FoundValue | undefined, shown: ReadonlyMap<FoundValue, ShownValue>): JsonText =>
-  new JsonText((value && shown.get(value)?.text) ?? 'null')

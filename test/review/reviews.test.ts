@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
-import { INLINE_BYTES, MAX_REVIEWS } from '../../src/limits.ts'
+import { INLINE_BYTES, MAX_OBSERVATION_BYTES, MAX_REVIEWS } from '../../src/limits.ts'
 import { countingBindings } from '../support/bindings.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
@@ -546,6 +546,20 @@ describe('many reviews in one call', () => {
     const results: { status: number }[] = answer.body.results
     expect(results.filter(({ status }) => status !== 200)).toEqual([])
     expect(counts.d1RoundTrips).toBe(2)
+  })
+
+  it('of outputs that are too much to be held at once are decided some at a time', { timeout: 60_000 }, async ({
+    expect,
+  }) => {
+    const { org, step } = await newTrace()
+    const ids = Array.from({ length: 9 }, () => crypto.randomUUID())
+    const huge = 'x'.repeat(MAX_OBSERVATION_BYTES - 100)
+    for (const span_id of ids) await step({ span_id, output: huge })
+    const answer = await org.owner.post('/api/reviews', {
+      reviews: ids.map(spanId => ({ spanId, decision: 'accept' })),
+    })
+    const results: { status: number; body: { review: { state: string } } }[] = answer.body.results
+    expect(results.map(({ status, body }) => [status, body.review.state])).toEqual(ids.map(() => [200, 'accepted']))
   })
 
   it.for([

@@ -1,0 +1,135 @@
+import { newId } from '../domain/ids.ts'
+import { isSameJson, type Json } from '../domain/json.ts'
+import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
+import { changedSince, unprocessable, unprocessableFields } from '../http/errors.ts'
+import type { Act } from '../store/audit.ts'
+import { fetchValues, type StoredValue } from '../store/payloads.ts'
+import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
+import { type FoldedSpan, revisionOf } from '../store/span-detail.ts'
+import type { Store } from '../store/store.ts'
+import { type OutputCheck, outputCheck } from './output-schema.ts'
+
+/** A reviewer's decision on a span. */
+export interface ReviewRequest {
+  spanId: string
+  decision: Decision
+  /** JSON; for `correct` alone. */
+  approvedOutput: string | undefined
+  comment: string | null
+  errorType: string | null
+  /** Whether the output's schema may be broken. */
+  force: boolean
+  /** The `etag`s of which the span must have one; undefined: it may have any. */
+  ifMatch: string | undefined
+}
+
+export const NO_OUTPUT = 'The span has no output to accept'
+export const NULL_APPROVED = 'null means unreviewed: use the decision reset'
+export const BREAKS_SCHEMA = "The approved output breaks the step's outputSchema; `force` approves it nevertheless"
+
+/** A request that its span allows. */
+export interface Judged {
+  request: ReviewRequest
+  subject: ReviewSubject
+  draft: ReviewDraft
+  /** An approved output of the reviewer's own, which needs a place. */
+  correction: { traceKey: number; json: string } | undefined
+  /** False where the last decision is the same one, by the same reviewer: a request that was sent again. */
+  isNew: boolean
+}
+
+/** What a request comes to on a span with this output. 412 where the span is another one by now, 422 where it cannot be. */
+export async function judge(
+  { store, act }: { store: Store; act: Act },
+  request: ReviewRequest,
+  subject: ReviewSubject,
+  output: string,
+  checks: Map<string, OutputCheck>,
+): Promise<Judged> {
+  const { span } = subject
+  const { state, approved, correction } = verdictOn(request, subject, output)
+  const draft: ReviewDraft = {
+    id: newId(),
+    traceKey: span.row.traceKey,
+    spanId: span.row.id,
+    numberBefore: span.row.reviewNumber,
+    idBefore: span.decision?.id ?? null,
+    decision: state === 'accepted' ? 'accept' : request.decision,
+    state,
+    outputRevision: span.outputRevision,
+    outputHash: await hashOutput(output),
+    approved,
+    comment: request.comment,
+    errorType: request.errorType,
+  }
+  const isNew = !(await isRepeated(store, act, span, draft, correction?.json))
+  if (isNew) {
+    if (!matches(request.ifMatch, span)) throw changedSince()
+    if (state !== null && !request.force) checkOutput(subject, request, correction?.json ?? output, checks)
+  }
+  return { request, subject, draft, correction: isNew ? correction : undefined, isNew }
+}
+
+/** What a decision leaves a span as. */
+interface Verdict {
+  state: ReviewOutcome | null
+  /** The approved output, where it is what the span has already. */
+  approved: StoredValue | null
+  correction: { traceKey: number; json: string } | undefined
+}
+
+function verdictOn({ decision, approvedOutput }: ReviewRequest, { span }: ReviewSubject, output: string): Verdict {
+  if (decision === 'reset') return { state: null, approved: null, correction: undefined }
+  // Cut where it was read beside too much else.
+  const accepted = span.output && (span.output.ref === null ? { text: output, ref: null } : span.output)
+  if (decision === 'accept') {
+    if (!accepted || output === 'null') throw unprocessable(NO_OUTPUT, 'decision')
+    return { state: 'accepted', approved: accepted, correction: undefined }
+  }
+  const json = approvedOutput ?? 'null'
+  if (json === 'null') throw unprocessable(NULL_APPROVED, 'approvedOutput')
+  if (accepted && isSameJson(json, output)) return { state: 'accepted', approved: accepted, correction: undefined }
+  return { state: 'corrected', approved: null, correction: { traceKey: span.row.traceKey, json } }
+}
+
+/** Whether a decision is the last one over again, so that a request whose answer was lost leaves one entry in the history. */
+async function isRepeated(
+  store: Store,
+  act: Act,
+  { decision: last, approved }: FoldedSpan,
+  draft: ReviewDraft,
+  correction: string | undefined,
+): Promise<boolean> {
+  const isSame =
+    last?.decision === draft.decision &&
+    last.userId === (act.userId ?? act.keyId) &&
+    last.outputRevision === draft.outputRevision &&
+    last.comment === draft.comment &&
+    last.errorType === draft.errorType
+  if (!isSame || correction === undefined) return isSame
+  if (!approved || approved.isCut) return false
+  const text = approved.ref === null ? approved.text : (await fetchValues(store, [approved])).get(approved)
+  return text === correction
+}
+
+/** Whether `If-Match` lets a request pass (RFC 9110, section 13.1.1). A proxy that compresses an answer marks its tag as weak. */
+function matches(ifMatch: string | undefined, span: FoldedSpan): boolean {
+  if (ifMatch === undefined) return true
+  const tags = ifMatch.split(',').map(tag => tag.trim().replace(/^W\//, ''))
+  return tags.some(tag => tag === '*' || tag.replace(/^"(.*)"$/, '$1') === revisionOf(span))
+}
+
+/** 422 with the paths where an approved output breaks the schema of its step. */
+function checkOutput(
+  { outputSchema }: ReviewSubject,
+  { decision }: ReviewRequest,
+  json: string,
+  checks: Map<string, OutputCheck>,
+): void {
+  if (outputSchema === null) return
+  const check = checks.get(outputSchema) ?? outputCheck(outputSchema)
+  checks.set(outputSchema, check)
+  const value: Json = JSON.parse(json)
+  const faults = check(value, decision === 'accept' ? 'output' : 'approvedOutput')
+  if (faults.length > 0) throw unprocessableFields(BREAKS_SCHEMA, faults)
+}
