@@ -1,10 +1,11 @@
 /** What the OpenAPI document says first. */
-export const description = `Records the runs of AI pipelines, and keeps the prompts and knowledge docs that they used.
+export const description = `Records the runs of AI pipelines, keeps the prompts and knowledge docs that they used, and lets
+reviewers turn what came out into ground truth.
 
-Pipelines post to \`/api/v1/\` in snake_case; the rest reads and manages, in camelCase. Give each write an id of yours
-(\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`), and whatever was answered with a 429 or a 5xx, or not at
-all, can be sent again and has one effect. Values are JSON with IEEE 754 numbers: integers past 2^53 lose digits. Times
-are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.`
+Pipelines post to \`/api/v1/\` in snake_case; the rest reads, reviews and manages, in camelCase. Give each write an id of
+yours (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`), and whatever was answered with a
+429 or a 5xx, or not at all, can be sent again and has one effect; a review can be in any case. Values are JSON with IEEE 754
+numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.`
 
 /*
  * One example for each endpoint of what is sent and answered. They tell one story: a support
