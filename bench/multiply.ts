@@ -32,7 +32,7 @@ function conversationOf(value: string): string {
 }
 
 /** The tables whose rows are a trace or hang on one. */
-const OF_TRACES = ['traces', 'trace_fields', 'spans', 'observations', 'feedback']
+const OF_TRACES = ['traces', 'trace_fields', 'spans', 'observations', 'feedback', 'reviews']
 
 /**
  * Fills an empty database with the tenants of another one, as they are, and with so many copies of all its
@@ -51,8 +51,9 @@ export async function multiply(source: Database, target: Database, copies: numbe
       const changed = isOfTraces ? CHANGED[column]?.(`(${value})`) : undefined
       return changed ?? value
     })
+    // What the migrations have put there already stays.
     const insert = target.prepare(
-      `insert into ${name} (${columns.join()}) select ${values.join()}
+      `insert or ignore into ${name} (${columns.join()}) select ${values.join()}
        from (with recursive copies(copy) as (select ?3 union all select copy + 1 from copies where copy < ?4)
          select copy from copies) cross join json_each(?1) as row order by 1`,
     )

@@ -70,7 +70,7 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
     scanning('list: promptVersionId of most', () => list(`promptVersionId=${common}`)),
     scanning('list: promptVersionId of 3 in 1,000', () => list(`promptVersionId=${rare}`)),
     scanning('list: hasFeedback of 1 in 10', () => list('hasFeedback=true')),
-    scanning('list: rating of 1 in 20', () => list('rating=negative')),
+    indexed('list: rating of 1 in 20', () => list('rating=negative')),
     scanning('list: status, rating and metadata of a quarter', () =>
       list('status=completed&rating=negative&metadata.customer.tier=gold'),
     ),
@@ -87,6 +87,11 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
       among: 1 / 50,
     },
     scanning('search: name of none and metadata of all', () => search('name=none&environment=production')),
+    indexed('list: review state of all', () => list('review=unreviewed')),
+    ...(['oldest', 'newest', 'negative', 'random'] as const).map(order =>
+      // How much remains is counted up to 10,000 spans.
+      scanning(`queue: ${order}`, () => `/api/review-queue?projectSlug=bench&order=${order}`),
+    ),
     indexed('detail: a trace', ({ traceId }) => `/api/traces/${traceId}`),
     indexed('detail: a span', ({ spanId }) => `/api/spans/${spanId}`),
   ]

@@ -19,7 +19,7 @@ export async function newTenant(server: Server, worker: string): Promise<Client>
   const key = await owner.call('POST', '/api/api-keys', {
     name: 'Benchmarks',
     projectSlug: 'bench',
-    scopes: ['ingest', 'read', 'manage'],
+    scopes: ['ingest', 'read', 'review', 'manage'],
     rateLimitPerMinute: RATE_LIMIT,
   })
   return admin.with({ authorization: `Bearer ${v.parse(Key, JSON.parse(key.body)).key}` })
