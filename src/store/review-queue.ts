@@ -90,7 +90,7 @@ export async function readQueue(
   )
   const remaining = counted[0]?.found ?? 0
   return {
-    // An output may have been taken back by a null that came before its span.
+    // An output may have been taken back by a null since the places were read.
     spans: places.flatMap(({ spanId }) => details.get(spanId) ?? []).filter(({ output }) => output.text !== 'null'),
     nextPlace: resumeAt ?? (await nextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),

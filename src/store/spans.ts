@@ -102,9 +102,9 @@ function upsertSpans(store: Store, project: Project, rows: string) {
     .select(
       sql`select ${id}, ${traces.key}, 0, item.value ->> 3, item.value ->> 4, item.value ->> 5, ${promptVersionId},
           item.value ->> 7,
-          case when ${output} <> 'null' then 1 else ${hasObservedOutput(id)} end,
+          case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14, coalesce(${output} = 'null', 0), 0, null, null, null
+          item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
@@ -137,11 +137,11 @@ function upsertSpans(store: Store, project: Project, rows: string) {
 const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp, value: SQL) =>
   sql`iif(${spans.isRoot} = 1, ${column}, ${value})`
 
-/** Whether an output came before its span: asked where the span brings none, of the observations that the trace has so far. */
-const hasObservedOutput = (id: SQL) => sql`exists (
+/** Whether an output, or null as one, came before its span: asked of the observations that the trace has so far. */
+const hasObservedOutput = (id: SQL, toNull: SQL) => sql`exists (
   select 1 from ${observations}
   where ${observations.traceKey} = ${traces.key} and ${observations.spanId} = ${id}
-    and ${observations.type} = 'output' and ${observations.data} <> 'null')`
+    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
 
 /**
  * Whether this is the id of a version of one of the project's prompts, or none, or what the trace's span has already: it

@@ -452,6 +452,20 @@ describe('a trace', () => {
     expect((await read()).reviewState).toBe('accepted')
   })
 
+  it('has nothing to review where null as an output came before its span', async ({ expect }) => {
+    const { org, observe, step, read } = await newTrace()
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
+    await observe({ span_id: second, data: null })
+    await step({ span_id: first })
+    await step({ span_id: second })
+    await org.owner.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    expect((await read()).reviewState).toBe('accepted')
+    const queue = (await org.read.get('/api/review-queue?projectSlug=support')).body
+    expect(queue).toMatchObject({ spans: [], remaining: 0 })
+    const { body } = await org.owner.post('/api/review-queue/claim', { spanIds: [second] })
+    expect(body.refused).toEqual([second])
+  })
+
   it('is found by its review state and by the error types of its reviews', async ({ expect }) => {
     const org = await newOrg()
     const made = await Promise.all(Array.from({ length: 4 }, () => newReviewed(OUTPUT, org)))
