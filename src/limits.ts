@@ -67,6 +67,8 @@ export const MAX_CORRECTION_BYTES = 128 * 1024
 export const MAX_CONTENT_BYTES = 256 * 1024
 /** A prompt version's `outputSchema` as JSON. */
 export const MAX_SCHEMA_BYTES = 64 * 1024
+/** An output's JSON past which its first fault alone is told: the validator keeps each, 200 times as large as its item. */
+export const MAX_CHECKED_THROUGH_LENGTH = 64 * 1024
 /** All versions of one prompt or knowledge doc together: its detail shows every one, and JSON may spell a byte as six. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** What a version counts for besides its texts: its ids, time and field names take that much of a detail. */

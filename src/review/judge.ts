@@ -1,5 +1,5 @@
 import { newId } from '../domain/ids.ts'
-import { isSameJson, type Json } from '../domain/json.ts'
+import { isSameJson } from '../domain/json.ts'
 import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import { changedSince, unprocessable, unprocessableFields } from '../http/errors.ts'
 import type { Act } from '../store/audit.ts'
@@ -129,7 +129,6 @@ function checkOutput(
   if (outputSchema === null) return
   const check = checks.get(outputSchema) ?? outputCheck(outputSchema)
   checks.set(outputSchema, check)
-  const value: Json = JSON.parse(json)
-  const faults = check(value, decision === 'accept' ? 'output' : 'approvedOutput')
+  const faults = check(json, decision === 'accept' ? 'output' : 'approvedOutput')
   if (faults.length > 0) throw unprocessableFields(BREAKS_SCHEMA, faults)
 }

@@ -1,20 +1,25 @@
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema'
-import type { Json } from '../domain/json.ts'
 import type { ErrorDetail } from '../http/errors.ts'
+import { MAX_CHECKED_THROUGH_LENGTH } from '../limits.ts'
 
-/** Says where a value breaks a schema; the paths begin with `field`. Empty where it does not. */
-export type OutputCheck = (value: Json, field: string) => ErrorDetail[]
+/** Says where a value, as JSON, breaks a schema; the paths begin with `field`. Empty where it does not. */
+export type OutputCheck = (json: string, field: string) => ErrorDetail[]
 
 /**
  * The check of a step's outputs against its JSON Schema (drafts 4, 7, 2019-09 and 2020-12, by its `$schema`; the last one
- * where it names none). A schema that cannot be applied, such as one with a reference into nowhere, is a fault of each value.
+ * where it names none). Of a long value only the first fault is told. A schema that cannot be applied, such as one with a
+ * reference into nowhere, is a fault of each value.
  */
 export function outputCheck(schemaJson: string): OutputCheck {
-  // The validator leaves marks in what it is given, so each check parses a schema of its own.
-  const schema: Schema = JSON.parse(schemaJson)
-  const validator = attempt(() => new Validator(schema, draftOf(schema), false))
-  return (value, field) => {
-    const result = 'made' in validator ? attempt(() => validator.made.validate(value)) : validator
+  const validatorOf = (endsAtFault: boolean) => {
+    // The validator leaves marks in what it is given, so each one parses a schema of its own.
+    const schema: Schema = JSON.parse(schemaJson)
+    return attempt(() => new Validator(schema, draftOf(schema), endsAtFault))
+  }
+  const [through, toFirstFault] = [validatorOf(false), validatorOf(true)]
+  return (json, field) => {
+    const validator = json.length > MAX_CHECKED_THROUGH_LENGTH ? toFirstFault : through
+    const result = 'made' in validator ? attempt(() => validator.made.validate(JSON.parse(json))) : validator
     if ('made' in result) return faultsOf(result.made.errors, field)
     return [{ path: field, message: `cannot be checked: the step's outputSchema is at fault (${result.reason})` }]
   }

@@ -360,6 +360,18 @@ describe('the outputSchema of a step', () => {
     expect(answer.status).toBe(422)
     expect(answer.body.details).toHaveLength(20)
   })
+
+  it('names the first fault of a long value', async ({ expect }) => {
+    const { review } = await withSchema({
+      properties: { items: { type: 'array', items: { type: 'string' } }, last: { type: 'string' } },
+    })
+    const items = ['', ...Array.from({ length: 1_000_000 }, () => 1)]
+    const answer = await review({ decision: 'correct', approvedOutput: { items, last: 1 } })
+    expect(answer.status).toBe(422)
+    expect(answer.body.details).toMatchObject([{ path: 'approvedOutput.items.1' }])
+    const fitting = { items: items.map(String), last: '' }
+    expect((await review({ decision: 'correct', approvedOutput: fitting })).status).toBe(200)
+  })
 })
 
 describe('the history of a span', () => {
