@@ -105,26 +105,29 @@ export async function wholeOutputs(
   ])
   return new Map(
     spans.flatMap(span => {
-      const { output, outputRevision } = span
-      const text = output?.isCut ? uncut.get(outputRevision) : output?.text
+      const { output } = span
+      const text = output?.isCut ? uncut.get(observationOf(span)) : output?.text
       const whole = output && output.ref !== null ? fetched.get(output) : (text ?? 'null')
       return whole === undefined ? [] : [[span, whole] as const]
     }),
   )
 }
 
-/** Outputs that did not fit beside all else that was read of their spans, by their observations' ids. */
+/** The observation of a span's output: its id alone may be one of another trace's, too. */
+const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.traceKey}/${outputRevision}`
+
+/** Outputs that did not fit beside all else that was read of their spans, by `observationOf`. */
 async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
   const ids = JSON.stringify(cut.map(({ row, outputRevision }) => [row.traceKey, outputRevision]))
   const rows = await store.database
-    .select({ id: observations.id, data: observations.data })
+    .select({ traceKey: observations.traceKey, id: observations.id, data: observations.data })
     .from(observations)
     .where(
       sql`(${observations.traceKey}, ${observations.id}) in (
         select item.value ->> 0, item.value ->> 1 from json_each(${ids}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.key} = item.value ->> 0`)})`,
     )
-  return new Map(rows.map(({ id, data }) => [id, data]))
+  return new Map(rows.map(({ traceKey, id, data }) => [`${traceKey}/${id}`, data]))
 }
 
 /** A decision on a span as it was read. */

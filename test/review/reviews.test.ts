@@ -554,6 +554,29 @@ describe('many reviews in one call', () => {
     expect(await history()).toMatchObject([{ after: 3 }, { after: 2 }, { after: 1 }])
   })
 
+  it('take the output of their own trace, where more was observed than one answer holds', async ({ expect }) => {
+    const org = await newOrg()
+    const observation_id = crypto.randomUUID()
+    const made = await Promise.all(['one', 'other'].map(output => newReviewed(output, org)))
+    for (const [index, { id, observe }] of made.entries()) {
+      await observe({ observation_id, data: `Output ${index}`, timestamp: '2026-11-20T11:00:00.000Z' })
+      await env.DB.prepare(
+        `insert into observations (trace_key, id, type, state_key, data, timestamp, received_at)
+         with recursive place(number) as (select 1 union all select number + 1 from place where number < 5000)
+         select key, printf('00000000-0000-4000-8000-%012d', number), 'state', 'a', printf('"%.8000c"', 'x'), 0, 0
+         from traces cross join place where id = ?`,
+      )
+        .bind(id)
+        .run()
+    }
+    const reviews = made.map(({ spanId }) => ({ spanId, decision: 'accept' }))
+    const { results } = (await org.owner.post('/api/reviews', { reviews })).body
+    expect(results.map(({ body }: { body: { approvedOutput: string } }) => body.approvedOutput)).toEqual([
+      'Output 0',
+      'Output 1',
+    ])
+  })
+
   it('are two round trips, however many', async ({ expect }) => {
     const { org, trace_id, step } = await newTrace()
     const ids = Array.from({ length: MAX_REVIEWS }, () => crypto.randomUUID())
