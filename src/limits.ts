@@ -102,7 +102,7 @@ export const MAX_REMAINING = 10_000
 /** Traces that are looked through for that: a project may have any number of traces with nothing to review. */
 export const MAX_COUNTED_TRACES = 20_000
 /** Traces among which a random order draws; the next ones follow when these are through. */
-export const SHUFFLED_TRACES = 20_000
+export const SHUFFLED_TRACES = 5000
 /** How long a span is held for review. */
 export const CLAIM_MS = 15 * 60_000
 /** Spans that one call claims, renews or releases. */

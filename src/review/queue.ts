@@ -74,6 +74,7 @@ export const getReviewQueue = endpoint({
 const PLACE = [
   'number',
   'number',
+  'number',
   'string',
   'number',
   'string',
@@ -84,12 +85,17 @@ const PLACE = [
   'string',
 ] as const
 
-const fromPlace = ({ stretch: { key, from, until }, at, traceUuid, rank, timestamp, spanId }: QueuePlace) =>
-  [key, from.timestamp, from.id, until.timestamp, until.id, at, traceUuid, rank, timestamp, spanId] as const
+const fromPlace = ({ stretch: { key, start, from, until }, at, traceUuid, rank, timestamp, spanId }: QueuePlace) =>
+  [key, start, from.timestamp, from.id, until.timestamp, until.id, at, traceUuid, rank, timestamp, spanId] as const
 
 const toPlace = (values: ReturnType<typeof fromPlace>): QueuePlace => {
-  const [key, fromTime, fromId, untilTime, untilId, at, traceUuid, rank, timestamp, spanId] = values
-  const stretch = { key, from: { timestamp: fromTime, id: fromId }, until: { timestamp: untilTime, id: untilId } }
+  const [key, start, fromTime, fromId, untilTime, untilId, at, traceUuid, rank, timestamp, spanId] = values
+  const stretch = {
+    key,
+    start,
+    from: { timestamp: fromTime, id: fromId },
+    until: { timestamp: untilTime, id: untilId },
+  }
   return { stretch, at, traceUuid, rank, timestamp, spanId }
 }
 

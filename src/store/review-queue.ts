@@ -7,7 +7,7 @@ import { isFree, isToReview, ofTrace } from './reviewable.ts'
 import { isNegative, isOpenForReview, reviews, spans, traces } from './schema.ts'
 import { findSpans, type LocatedSpan } from './span-detail.ts'
 import type { Store } from './store.ts'
-import { inProject, matches, standsAt, type TraceFilter, type TracePosition } from './trace-filter.ts'
+import { inProject, matches, standsAt, type Time, type TraceFilter, type TracePosition } from './trace-filter.ts'
 
 /**
  * Orders of the queue, which are orders of traces; the spans of one stand together, as its detail has them. `negative`: those
@@ -45,11 +45,13 @@ export interface Stretch {
   /** Of `random`: the traces before `from` down to `until`, by time. */
   from: TracePosition
   until: TracePosition
+  /** Of `random`: when it began, before which traces come first. */
+  start: number
 }
 
 const LATEST: TracePosition = { timestamp: Number.MAX_SAFE_INTEGER, id: '' }
 const EARLIEST: TracePosition = { timestamp: Number.MIN_SAFE_INTEGER, id: '' }
-const ALL = { from: LATEST, until: EARLIEST }
+const ALL = { from: LATEST, until: EARLIEST, start: LATEST.timestamp }
 
 /** A page of the queue, how much is left in all, and what was done today. */
 export interface QueuePage {
@@ -64,7 +66,8 @@ export interface QueuePage {
 }
 
 /**
- * A page of a project's unreviewed spans with an output, in two round trips, and reads of R2. It looks at 5,000 traces at
+ * A page of a project's unreviewed spans with an output, in two round trips (a random order begins with up to two more), and
+ * reads of R2. It looks at 5,000 traces at
  * most: it may be short although more follow.
  */
 export async function readQueue(
@@ -101,11 +104,18 @@ export async function readQueue(
 
 const DAY_MS = 86_400_000
 
-/** The first stretch of an order. A random one is drawn anew each time. */
-function firstStretch(store: Store, project: Project, query: QueueQuery): Promise<Stretch> | Stretch {
+/**
+ * The first stretch of an order. A random one shuffles 5,000 traces at a time: where there are more, it begins at a time
+ * drawn between the first and the last of them, goes back in time, and on from the newest.
+ */
+async function firstStretch(store: Store, project: Project, query: QueueQuery): Promise<Stretch> {
   if (query.order !== 'random') return { key: 0, ...ALL }
-  const factor = 1 + Math.floor(Math.random() * (SHUFFLE_PRIME - 1))
-  return shuffledFrom(store, project, query, factor, LATEST)
+  const key = 1 + Math.floor(Math.random() * (SHUFFLE_PRIME - 1))
+  const newest = await shuffledFrom(store, project, query, { key, ...ALL })
+  if (newest.until.timestamp === EARLIEST.timestamp) return newest
+  const [from, to] = await Promise.all([asc, desc].map(order => edgeOf(store, project, query, order)))
+  const start = (from ?? 0) + Math.ceil(Math.random() * ((to ?? 0) - (from ?? 0)))
+  return shuffledFrom(store, project, query, { key, from: { timestamp: start, id: '' }, until: EARLIEST, start })
 }
 
 /** Where the queue goes on after a stretch that is through; null where it ends. */
@@ -113,33 +123,42 @@ async function nextStretch(
   store: Store,
   project: Project,
   query: QueueQuery,
-  { key, until }: Stretch,
+  { key, from, until, start }: Stretch,
 ): Promise<QueuePlace | null> {
-  if (query.order !== 'random' || until.timestamp === EARLIEST.timestamp) return null
-  const stretch = await shuffledFrom(store, project, query, key, until)
+  if (query.order !== 'random') return null
+  const isSecondLap = from.timestamp > start || (from.timestamp === start && from.id !== '')
+  const end = isSecondLap ? { timestamp: start, id: '' } : EARLIEST
+  const isLapOver = until.timestamp === end.timestamp && until.id === ''
+  if (isLapOver && (isSecondLap || start === LATEST.timestamp)) return null
+  const rest = isLapOver ? { from: LATEST, until: { timestamp: start, id: '' } } : { from: until, until: end }
+  const stretch = await shuffledFrom(store, project, query, { key, ...rest, start })
   return { stretch, at: -1, traceUuid: '', rank: 0, timestamp: 0, spanId: '' }
 }
 
-/** The next traces to shuffle, before a place in time. Their bounds stay, so that what is reviewed meanwhile moves none across. */
-async function shuffledFrom(
-  store: Store,
-  project: Project,
-  { filter }: QueueQuery,
-  key: number,
-  from: TracePosition,
-): Promise<Stretch> {
-  const {
-    time,
-    where,
-    from: select,
-  } = inProject(store, project, filter, undefined, time => and(isOpenForReview, standsAt(time, '<', from)))
-  const [last] = await select(store.database.select({ timestamp: traces.timestamp, id: traces.id }))
+/** The newest part of a stretch that is shuffled at once. Its bounds stay, so that what is reviewed meanwhile moves none across. */
+async function shuffledFrom(store: Store, project: Project, { filter }: QueueQuery, whole: Stretch): Promise<Stretch> {
+  const { time, where, from } = inProject(store, project, filter, undefined, time => isOpenWithin(time, whole))
+  const [last] = await from(store.database.select({ timestamp: traces.timestamp, id: traces.id }))
     .where(where)
     .orderBy(desc(time), desc(traces.id))
     .limit(1)
     .offset(SHUFFLED_TRACES - 1)
-  return { key, from, until: last ?? EARLIEST }
+  return { ...whole, until: last ?? whole.until }
 }
+
+/** The time of the first or the last trace that is open for review. */
+async function edgeOf(store: Store, project: Project, { filter }: QueueQuery, order: typeof asc) {
+  const { time, where, from } = inProject(store, project, filter, undefined, () => isOpenForReview)
+  const [edge] = await from(store.database.select({ timestamp: traces.timestamp }))
+    .where(where)
+    .orderBy(order(time))
+    .limit(1)
+  return edge?.timestamp
+}
+
+/** Whether a trace is of the stretch of a random order, and open for review. */
+const isOpenWithin = (time: Time, { from, until }: Stretch) =>
+  and(isOpenForReview, standsAt(time, '<', from), standsAt(time, '>=', until))
 
 /** A prime that a product of two smaller numbers leaves exact. */
 const SHUFFLE_PRIME = 1_000_003
@@ -197,19 +216,15 @@ function tracesOf(
   store: Store,
   project: Project,
   { filter, order }: QueueQuery,
-  { key, from, until }: Stretch,
+  stretch: Stretch,
   after: QueuePlace | undefined,
 ) {
+  const { key } = stretch
   const place = after && { timestamp: after.at, id: after.traceUuid }
   if (order === 'random') {
     const by = shuffled(key)
     const found = inProject(store, project, filter, undefined, time =>
-      and(
-        isOpenForReview,
-        standsAt(time, '<', from),
-        standsAt(time, '>=', until),
-        place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`,
-      ),
+      and(isOpenWithin(time, stretch), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
     )
     return { ...found, by }
   }

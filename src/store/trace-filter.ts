@@ -68,7 +68,8 @@ export function inProject(
   return { from, time, where }
 }
 
-type Time = typeof traceFields.timestamp | typeof traces.timestamp
+/** By which traces are in order. */
+export type Time = typeof traceFields.timestamp | typeof traces.timestamp
 
 /** A trace's place relative to another one's; the time on its own, too, which is what an index seeks by. */
 export const standsAt = (time: Time, relation: '<' | '<=' | '>' | '>=', { timestamp, id }: TracePosition): SQL => {

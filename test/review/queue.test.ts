@@ -1,6 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, it, vi } from 'vitest'
-import { CLAIM_MS, MAX_CLAIMS, MAX_REMAINING, MAX_SEARCH_FILTERS, SHUFFLED_TRACES } from '../../src/limits.ts'
+import {
+  CLAIM_MS,
+  MAX_CLAIMS,
+  MAX_COUNTED_TRACES,
+  MAX_REMAINING,
+  MAX_SEARCH_FILTERS,
+  SHUFFLED_TRACES,
+} from '../../src/limits.ts'
 import { resultsOf } from '../support/batch.ts'
 import { countingBindings, rowsReadBy } from '../support/bindings.ts'
 import { aTraceId, timeAfter } from '../support/builders.ts'
@@ -428,8 +435,8 @@ describe('a long queue', () => {
     expect,
   }) => {
     const org = await newOrg()
-    const ids = []
-    for (let left = SHUFFLED_TRACES + 500; left > 0; left -= 10_000) {
+    const ids: string[] = []
+    for (let left = 3 * SHUFFLED_TRACES + 500; left > 0; left -= 10_000) {
       ids.push(...(await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))))
     }
     const reviewable = ids.filter((_, index) => index % 1000 === 7)
@@ -443,8 +450,18 @@ describe('a long queue', () => {
       const found = await walk(org.read, `order=${order}`, 20)
       expect(found.map(({ trace }) => trace.id).toSorted(), order).toEqual(reviewable.toSorted())
     }
-    const { body } = await org.read.get(QUEUE)
-    expect(body.remainingIsMinimum).toBe(true)
+    const firsts = []
+    for (let draw = 0; draw < 6; draw++) firsts.push((await walk(org.read, 'order=random', 20)).at(0)?.trace.id ?? '')
+    // Of all times, not of the newest alone.
+    expect(new Set(firsts.map(id => Math.floor(ids.indexOf(id) / SHUFFLED_TRACES))).size).toBeGreaterThan(1)
+  })
+
+  it('says where there may be more than it looked for', async ({ expect }) => {
+    const org = await newOrg()
+    for (let left = MAX_COUNTED_TRACES; left > 0; left -= 10_000) {
+      await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))
+    }
+    expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0, remainingIsMinimum: true })
   })
 
   it('skips what is reviewed without looking at it', async ({ expect }) => {
