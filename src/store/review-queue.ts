@@ -93,8 +93,10 @@ export async function readQueue(
   )
   const remaining = counted[0]?.found ?? 0
   return {
-    // An output may have been taken back by a null since the places were read.
-    spans: places.flatMap(({ spanId }) => details.get(spanId) ?? []).filter(({ output }) => output.text !== 'null'),
+    // An output may have been reviewed, or taken back by a null, since the places were read.
+    spans: places
+      .flatMap(({ spanId }) => details.get(spanId) ?? [])
+      .filter(({ output, review }) => output.text !== 'null' && !review),
     nextPlace: resumeAt ?? (await nextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
     remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.looked === MAX_COUNTED_TRACES,

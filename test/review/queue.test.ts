@@ -9,7 +9,7 @@ import {
   SHUFFLED_TRACES,
 } from '../../src/limits.ts'
 import { resultsOf } from '../support/batch.ts'
-import { countingBindings, rowsReadBy } from '../support/bindings.ts'
+import { countingBindings, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { aTraceId, timeAfter } from '../support/builders.ts'
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
@@ -205,6 +205,23 @@ describe('a span leaves the queue', () => {
     expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0, nextCursor: null })
     await org.owner.put(`/api/spans/${first}/review`, { decision: 'reset' })
     expect(await queue()).toEqual([first])
+  })
+
+  it('even while a page is read', async ({ expect }) => {
+    const org = await newOrg()
+    const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
+    let isReviewed = false
+    const bindings = wrapBindings(async (binding, call) => {
+      const result = await call()
+      if (binding === 'DB' && !isReviewed) {
+        isReviewed = JSON.stringify(result).includes(String(first))
+        if (isReviewed) await org.owner.put(`/api/spans/${first}/review`, { decision: 'accept' })
+      }
+      return result
+    })
+    const page = await org.clientOf(org.ownerKey, bindings).get(QUEUE)
+    expect(isReviewed).toBe(true)
+    expect(idsOf(page.body.spans)).toEqual([second])
   })
 
   it('where null takes its output back', async ({ expect }) => {
