@@ -8,7 +8,8 @@ import { projectSelector, selectedProject } from '../read/project.ts'
 import { traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/claims.ts'
-import { QUEUE_ORDERS, type QueuePage, type QueuePlace, readQueue } from '../store/review-queue.ts'
+import { QUEUE_ORDERS, type QueuePlace } from '../store/queue-order.ts'
+import { type QueuePage, readQueue } from '../store/review-queue.ts'
 
 const Order = v.optional(
   v.pipe(
