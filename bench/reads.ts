@@ -38,6 +38,8 @@ export interface Read {
   what: string
   /** Whether an index leads to all that it answers, and to nothing else. */
   isIndexed: boolean
+  /** Whether it counts, too, which looks at more than a page does. */
+  isCounting?: boolean
   /** The share of all traces to which an index narrows it; all where absent. */
   among?: number
   path: (place: Place) => string
@@ -88,10 +90,11 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
     },
     scanning('search: name of none and metadata of all', () => search('name=none&environment=production')),
     indexed('list: review state of all', () => list('review=unreviewed')),
-    ...(['oldest', 'newest', 'negative', 'random'] as const).map(order =>
+    ...(['oldest', 'newest', 'negative', 'random'] as const).map(order => ({
       // How much remains is counted up to 10,000 spans.
-      scanning(`queue: ${order}`, () => `/api/review-queue?projectSlug=bench&order=${order}`),
-    ),
+      ...scanning(`queue: ${order}`, () => `/api/review-queue?projectSlug=bench&order=${order}`),
+      isCounting: true,
+    })),
     indexed('detail: a trace', ({ traceId }) => `/api/traces/${traceId}`),
     indexed('detail: a span', ({ spanId }) => `/api/spans/${spanId}`),
   ]

@@ -89,7 +89,7 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
           'traces looked at, about': lookedAt,
         },
       }
-      return { lookedAt, measurement }
+      return { lookedAt: read.isCounting ? 0 : lookedAt, measurement }
     })
     const most = lines.reduce((most, line) => (line.lookedAt > most.lookedAt ? line : most))
     return {

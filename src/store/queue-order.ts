@@ -112,9 +112,16 @@ const isOpenWithin = (time: Time, { from, until }: Stretch) =>
 /** A prime that a product of two smaller numbers leaves exact. */
 const SHUFFLE_PRIME = 1_000_003
 
-/** A place in a shuffled order: multiplying by a factor moves every remainder of a prime to another place. */
-const shuffled = (factor: number): SQL<number> =>
-  sql<number>`((${traces.key} % ${SHUFFLE_PRIME}) * ${factor} % ${SHUFFLE_PRIME})`
+/**
+ * A place in a shuffled order: multiplying by a factor moves every remainder of a prime to another place. Of cubes, for the
+ * keys of traces that came together follow one another, and would go on doing so, a step apart.
+ */
+const shuffled = (factor: number): SQL<number> => {
+  const prime = sql.raw(String(SHUFFLE_PRIME))
+  const remainder = sql`(${traces.key} % ${prime})`
+  const cube = sql`(${remainder} * ${remainder} % ${prime} * ${remainder} % ${prime})`
+  return sql<number>`(${cube} * ${factor} % ${prime})`
+}
 
 /** The traces of a stretch that are open for review, from a place on: where to read, what they are to be, and their order. */
 export function tracesOf(

@@ -112,6 +112,14 @@ describe('the review queue', () => {
     expect(new Set(walks.map(ids => ids.join())).size).toBe(4)
   })
 
+  it('is shuffled anew each time, though its traces came together', async ({ expect }) => {
+    const orders = new Set<string>()
+    for (let index = 0; index < 40; index++) {
+      orders.add(idsOf((await org.read.get(`${QUEUE}&order=random`)).body.spans).join())
+    }
+    expect(orders.size).toBe(40)
+  })
+
   it.for([
     ['name=special', (index: number) => index % 4 === 0],
     ['metadata.parity=1', (index: number) => index % 2 === 1],
