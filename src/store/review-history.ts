@@ -58,7 +58,9 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   const values = rows.map(({ approved, approvedRef }): FoundValue | undefined =>
     approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
   )
-  const count = Math.min(limit, countFitting(values.map(value => value ?? { text: '', ref: null })))
+  const fitting = countFitting(values.map(value => value ?? { text: '', ref: null }))
+  // Where not all fit, the last that does is what the one after it found: as a preview it would pass for the value.
+  const count = fitting === rows.length ? Math.min(limit, fitting) : Math.max(fitting - 1, 1)
   const shown = await showValues(
     store,
     values.slice(0, count + 1).filter(value => value !== undefined),
