@@ -67,7 +67,7 @@ const FAULTS: Record<string, Fault> = {
 
 /** Whether a request leaves behind a world in which it can't be sent again. */
 const isSpending = ({ method, path }: Contract) =>
-  method === 'DELETE' || method === 'PATCH' || /(rotate|active-version|review|reviews)$/.test(path)
+  method === 'DELETE' || method === 'PATCH' || /(rotate|active-version|review|reviews|claim)$/.test(path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
