@@ -23,8 +23,8 @@ export interface ReviewRequest {
   ifMatch: string | undefined
 }
 
-export const NO_OUTPUT = 'The span has no output to accept'
-export const NULL_APPROVED = 'null means unreviewed: use the decision reset'
+const NO_OUTPUT = 'The span has no output to accept'
+const NULL_APPROVED = 'null means unreviewed: use the decision reset'
 export const BREAKS_SCHEMA = "The approved output breaks the step's outputSchema; `force` approves it nevertheless"
 
 /** A request that its span allows. */

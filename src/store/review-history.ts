@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
-import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
+import type { Decision } from '../domain/review-state.ts'
 import { countFitting, type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
 import { reviews, traces } from './schema.ts'
 import { locatedSpans } from './span-detail.ts'
@@ -11,7 +11,6 @@ export interface PastReview {
   id: string
   number: number
   decision: Decision
-  state: ReviewOutcome | null
   userId: string
   createdAt: number
   /** The approved output before and after it; `null` for none. */
@@ -68,8 +67,8 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   )
   if (!shown) return { traces: [trace], found: undefined }
   const items = rows.slice(0, count).map((row, index): PastReview => {
-    const { id, number, decision, state, userId, createdAt, comment, errorType } = row
-    const fields = { id, number, decision, state, userId, createdAt, comment, errorType }
+    const { id, number, decision, userId, createdAt, comment, errorType } = row
+    const fields = { id, number, decision, userId, createdAt, comment, errorType }
     return { ...fields, before: textOf(values[index + 1], shown), after: textOf(values[index], shown) }
   })
   return { traces: [trace], found: { projectKey: trace.projectKey, items, hasMore: rows.length > count } }
