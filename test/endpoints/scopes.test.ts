@@ -19,7 +19,10 @@ beforeAll(async () => {
   const org = await newOrg()
   world = await newWorld(org)
   keys = await Promise.all(
-    sets.map(async scopes => ({ scopes, secret: await org.keyFor({ scopes, projectSlug: undefined }) })),
+    sets.map(async scopes => ({
+      scopes,
+      secret: await org.keyFor({ scopes, projectSlug: undefined, userId: org.userId }),
+    })),
   )
 })
 
