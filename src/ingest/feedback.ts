@@ -15,6 +15,7 @@ import {
   MAX_FEEDBACK_ID_LENGTH,
   MAX_NAME_LENGTH,
 } from '../limits.ts'
+import { actorOf } from '../store/audit.ts'
 import { type FeedbackDraft, type FeedbackOutcome, saveFeedback } from '../store/feedback.ts'
 import type { Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
@@ -94,7 +95,7 @@ export async function feedbackDraft(
     labeller: body.labeller ?? null,
     timestamp: body.timestamp ?? null,
     receivedAt,
-    fallbackUserId: caller.userId ?? caller.keyId,
+    fallbackUserId: actorOf(caller),
     user: await userOf(body.labeller, store.organization.id),
   }
   return { feedbackId, fields }

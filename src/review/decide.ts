@@ -2,7 +2,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { ApiError, forbidden, notFound, unavailable, unprocessable } from '../http/errors.ts'
-import type { Act } from '../store/audit.ts'
+import { type Act, actorOf } from '../store/audit.ts'
 import { foreignSpans } from '../store/ownership.ts'
 import { countFitting, placeUnder } from '../store/payloads.ts'
 import {
@@ -134,7 +134,7 @@ function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, act: Ac
       number: draft.numberBefore + 1,
       decision: draft.decision,
       state: draft.state,
-      userId: act.userId ?? act.keyId ?? '',
+      userId: actorOf(act) ?? '',
       createdAt: act.at,
       outputRevision: draft.outputRevision,
       outputHash: draft.outputHash,

@@ -7,6 +7,7 @@ import { endpoint } from '../http/endpoint.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_COMMENT_LENGTH } from '../limits.ts'
 import { Feedback, toComment } from '../read/wire.ts'
+import { actorOf } from '../store/audit.ts'
 import {
   addComment,
   changeComment,
@@ -37,7 +38,7 @@ export const createComment = endpoint({
 }).handle(async ({ params: { spanId }, body, caller, store, registry, act, now }) => {
   const isForeign = () => isForeignSpan(registry, store.organization, spanId)
   const place = await requireFound(caller, await findCommentPlace(store, spanId), isForeign)
-  const draft = { id: body.id ?? newId(), spanId, userId: authorOf(caller), content: body.content, createdAt: now }
+  const draft = { id: body.id ?? newId(), spanId, userId: actorOf(caller), content: body.content, createdAt: now }
   const comment = await addComment(store, act, place, draft)
   if (comment === 'trace_missing') throw notFound()
   if (comment === 'taken') throw conflict(TAKEN, 'id')
@@ -78,11 +79,8 @@ export const deleteComment = endpoint({
   return { status: 200, body: { id: feedbackId } }
 })
 
-/** Whose a caller's comments are: the user's that its key acts for, or the key's own. */
-const authorOf = ({ userId, keyId }: Caller): string => userId ?? keyId
-
 /** 403 for what a pipeline sent, and for another reviewer's comment. */
 function requireAuthor(caller: Caller, { isComment, userId }: FeedbackHead): void {
   if (!isComment) throw forbidden('Feedback from a pipeline is changed where it came from')
-  if (userId !== authorOf(caller)) throw forbidden('Only its author may change a comment')
+  if (userId !== actorOf(caller)) throw forbidden('Only its author may change a comment')
 }

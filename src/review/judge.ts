@@ -2,7 +2,7 @@ import { newId } from '../domain/ids.ts'
 import { isSameJson } from '../domain/json.ts'
 import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import { changedSince, unprocessable, unprocessableFields } from '../http/errors.ts'
-import type { Act } from '../store/audit.ts'
+import { type Act, actorOf } from '../store/audit.ts'
 import { fetchValues, type StoredValue } from '../store/payloads.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
 import { type FoldedSpan, revisionOf } from '../store/span-detail.ts'
@@ -102,7 +102,7 @@ async function isRepeated(
 ): Promise<boolean> {
   const isSame =
     last?.decision === draft.decision &&
-    last.userId === (act.userId ?? act.keyId) &&
+    last.userId === actorOf(act) &&
     last.outputRevision === draft.outputRevision &&
     last.comment === draft.comment &&
     last.errorType === draft.errorType

@@ -7,6 +7,7 @@ import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
+import { actorOf } from '../store/audit.ts'
 import { claimSpans, releaseClaims, renewClaims } from '../store/claims.ts'
 import { QUEUE_ORDERS, type QueuePlace } from '../store/queue-order.ts'
 import { type QueuePage, readQueue } from '../store/review-queue.ts'
@@ -53,7 +54,7 @@ export const getReviewQueue = endpoint({
 }).handle(async context => {
   const { query, caller, store, now } = context
   const project = await selectedProject(context, query)
-  const asked = { filter: await traceFilter(context), order: query.order, holder: holderOf(caller), now }
+  const asked = { filter: await traceFilter(context), order: query.order, holder: actorOf(caller), now }
   let page: QueuePage | undefined
   const { items, nextCursor } = await pageOf({
     list: ['review-queue', store.organization.id, project.id, query.order],
@@ -140,10 +141,7 @@ export const releaseFromReview = endpoint({
   return { status: 200, body: { released } }
 })
 
-/** Who holds what a caller claims: the user that its key acts for, or the key. */
-const holderOf = ({ userId, keyId }: Caller): string => userId ?? keyId
-
-const claimantOf = (caller: Caller) => ({ holder: holderOf(caller), project: caller.project })
+const claimantOf = (caller: Caller) => ({ holder: actorOf(caller), project: caller.project })
 
 const without = (all: readonly string[], some: readonly string[]): string[] => {
   const named = new Set(some)

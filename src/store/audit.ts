@@ -16,6 +16,15 @@ export interface Act {
   at: number
 }
 
+/** Whose an act is: the user's that the key acts for, or the key's own. */
+export const actorOf = <Key extends string | null>({
+  userId,
+  keyId,
+}: {
+  userId: string | null
+  keyId: Key
+}): string | Key => userId ?? keyId
+
 /** What was done to what. */
 export interface AuditEvent {
   /** `<resource>.<verb>`. */

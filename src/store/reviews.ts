@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
-import { type Act, recordActs } from './audit.ts'
+import { type Act, actorOf, recordActs } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { readPlain } from './database.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
@@ -155,7 +155,7 @@ export interface ReviewDraft {
  */
 export async function addReviews(store: Store, act: Act, drafts: readonly ReviewDraft[]): Promise<Set<string>> {
   const { database } = store
-  const userId = act.userId ?? act.keyId
+  const userId = actorOf(act)
   const added = new Set<string>()
   for (const { items, json } of chunksOf(drafts, rowOf)) {
     const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
