@@ -1,5 +1,7 @@
 /** Every limit of size, count and time, one constant a line with its reason. `BYTES` are of UTF-8, `LENGTH` is characters. */
 
+export const DAY_MS = 24 * 3_600_000
+
 /** One observation's `data` as JSON. D1 rows end at 2 MB, but large values live in R2; this bounds an isolate's memory. */
 export const MAX_OBSERVATION_BYTES = 5 * 1024 * 1024
 /** What may surround the long fields of a body: ids, names, notes, timestamps. */
@@ -177,13 +179,13 @@ export const MAX_RETENTION_DAYS = 3650
 /** The longest delay before a job that failed is tried again. */
 export const MAX_RETRY_DELAY_SECONDS = 3600
 /** An object that no row names is removed once it is older than this: by then the request that put it is over. */
-export const ORPHAN_AGE_MS = 24 * 3_600_000
+export const ORPHAN_AGE_MS = DAY_MS
 /** Objects that one cron run compares with the rows; R2 lists 1,000 at most. */
 export const ORPHAN_PAGE = 500
 /** Traces whose rows one statement reads for that. */
 export const ORPHAN_TRACES = 50
 /** How long after the end of one pass over all objects the next one begins. */
-export const ORPHAN_PASS_MS = 24 * 3_600_000
+export const ORPHAN_PASS_MS = DAY_MS
 /** How long the audit log keeps an entry where the deployment does not say: long enough for a year's audit. */
 export const AUDIT_RETENTION_DAYS = 365
 /** Entries that one cron run deletes. */
@@ -191,4 +193,4 @@ export const AUDIT_SWEEP_ROWS = 5000
 /** Organizations whose entries one cron run looks at: each is a seek. */
 export const AUDIT_SWEEP_ORGANIZATIONS = 500
 /** How long after the end of one pass over all organizations' entries the next one begins. */
-export const AUDIT_PASS_MS = 24 * 3_600_000
+export const AUDIT_PASS_MS = DAY_MS

@@ -2,8 +2,9 @@ import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sq
 import { newId } from '../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../limits.ts'
 import type { Project } from './projects.ts'
-import { auditLog, organizations, projects, sweeps } from './schema.ts'
+import { auditLog, organizations, projects } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
+import { duePass, savePass } from './sweeps.ts'
 
 /** Who makes a write, and in which request. */
 export interface Act {
@@ -190,22 +191,21 @@ export async function listEntries(
   return { items, nextPlace: (matching.length > limit ? items.at(-1) : lastScanned) ?? null }
 }
 
-const PASS = 'audit'
-
 /**
  * Goes on with a pass over all organizations, some at a time: deletes up to `limit` of their entries that are older
  * than `before`. Returns how many it deleted. Safe to run twice and at the same time.
  */
 export async function deleteOldEntries(
-  { database }: Registry,
+  registry: Registry,
   { now, before, limit }: { now: number; before: number; limit: number },
 ): Promise<number> {
-  const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, PASS))
-  if (pass && pass.dueAt > now) return 0
+  const { database } = registry
+  const cursor = await duePass(registry, 'audit', now)
+  if (cursor === undefined) return 0
   const page = await database
     .select({ key: organizations.key })
     .from(organizations)
-    .where(gt(organizations.key, Number(pass?.cursor ?? '')))
+    .where(gt(organizations.key, Number(cursor)))
     .orderBy(asc(organizations.key))
     .limit(AUDIT_SWEEP_ORGANIZATIONS)
   const keys = JSON.stringify(page.map(({ key }) => key))
@@ -215,12 +215,8 @@ export async function deleteOldEntries(
       where old.organization_key = item.value and old.created_at < ${before} limit ${limit})`)
   const deleted = meta.changes
   // What is left of these organizations comes first the next time.
-  const last = deleted === limit ? (pass?.cursor ?? '') : String(page.at(-1)?.key ?? '')
+  const last = deleted === limit ? cursor : String(page.at(-1)?.key ?? '')
   const isDone = deleted < limit && page.length < AUDIT_SWEEP_ORGANIZATIONS
-  const next = isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now }
-  await database
-    .insert(sweeps)
-    .values({ name: PASS, ...next })
-    .onConflictDoUpdate({ target: sweeps.name, set: next })
+  await savePass(registry, 'audit', isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now })
   return deleted
 }

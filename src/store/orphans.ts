@@ -1,23 +1,20 @@
-import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../limits.ts'
 import { patiently } from './patience.ts'
-import { isNoRoot, observations, reviews, spans, sweeps, traces } from './schema.ts'
+import { isNoRoot, observations, reviews, spans, traces } from './schema.ts'
 import type { Registry } from './store.ts'
-
-const PASS = 'orphans'
+import { duePass, savePass } from './sweeps.ts'
 
 /**
  * Goes on with a pass over all objects in R2, a page at a time: removes those that no row names and that are older than
  * 24 hours, which is longer than any request takes to name what it put. Returns how many it removed.
  */
 export async function sweepOrphans(registry: Registry, now: number): Promise<number> {
-  const { database, payloads, patience } = registry
-  const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, PASS))
-  if (pass && pass.dueAt > now) return 0
-  const page = await patiently(patience, () =>
-    payloads.list({ limit: ORPHAN_PAGE, ...(pass?.cursor && { startAfter: pass.cursor }) }),
-  )
+  const { payloads, patience } = registry
+  const startAfter = await duePass(registry, 'orphans', now)
+  if (startAfter === undefined) return 0
+  const page = await patiently(patience, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
   const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < now - ORPHAN_AGE_MS)
   const ours = old.flatMap(({ key }) => partsOf(key))
   const named = await namedObjects(
@@ -27,11 +24,7 @@ export async function sweepOrphans(registry: Registry, now: number): Promise<num
   const orphans = ours.filter(({ traceKey, name }) => !named.has(`${traceKey}/${name}`)).map(({ key }) => key)
   if (orphans.length > 0) await patiently(patience, () => payloads.delete(orphans))
   const cursor = (page.truncated && page.objects.at(-1)?.key) || ''
-  const next = { cursor, dueAt: cursor ? now : now + ORPHAN_PASS_MS }
-  await database
-    .insert(sweeps)
-    .values({ name: PASS, ...next })
-    .onConflictDoUpdate({ target: sweeps.name, set: next })
+  await savePass(registry, 'orphans', { cursor, dueAt: cursor ? now : now + ORPHAN_PASS_MS })
   return orphans.length
 }
 

@@ -1,12 +1,10 @@
 import { and, asc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
-import { RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../limits.ts'
+import { DAY_MS, RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../limits.ts'
 import { hasReviewed } from './reviewable.ts'
-import { projects, sweeps, traces } from './schema.ts'
+import { projects, traces } from './schema.ts'
 import type { Registry } from './store.ts'
-
-const PASS = 'retention'
-const DAY_MS = 86_400_000
+import { duePass, savePass } from './sweeps.ts'
 
 /** How far a pass has come: a project, and a place among its traces. */
 interface Cursor {
@@ -23,17 +21,13 @@ const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, 
  * be purged, or undefined where the pass is through. Safe to run twice: each step deletes what is old and still there.
  */
 export async function expireTraces(
-  { database }: Registry,
+  registry: Registry,
   now: number,
 ): Promise<{ organizationKey: number; traceKey: number }[] | undefined> {
-  const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, PASS))
-  if (pass && pass.dueAt > now) return undefined
-  const cursor: Cursor = pass?.cursor ? JSON.parse(pass.cursor) : { projectKey: 0, ...START }
-  const save = (next: { cursor: string; dueAt: number }) =>
-    database
-      .insert(sweeps)
-      .values({ name: PASS, ...next })
-      .onConflictDoUpdate({ target: sweeps.name, set: next })
+  const { database } = registry
+  const saved = await duePass(registry, 'retention', now)
+  if (saved === undefined) return undefined
+  const cursor: Cursor = saved ? JSON.parse(saved) : { projectKey: 0, ...START }
   const [project] = await database
     .select({ key: projects.key, retentionDays: projects.retentionDays, retainReviewed: projects.retainReviewed })
     .from(projects)
@@ -41,7 +35,7 @@ export async function expireTraces(
     .orderBy(asc(projects.key))
     .limit(1)
   if (!project) {
-    await save({ cursor: '', dueAt: now + RETENTION_PASS_MS })
+    await savePass(registry, 'retention', { cursor: '', dueAt: now + RETENTION_PASS_MS })
     return undefined
   }
   const place = project.key === cursor.projectKey ? cursor : START
@@ -75,6 +69,6 @@ export async function expireTraces(
   const next: Cursor = last
     ? { projectKey: project.key, timestamp: last.timestamp, id: last.id }
     : { projectKey: project.key + 1, ...START }
-  await save({ cursor: JSON.stringify(next), dueAt: now })
+  await savePass(registry, 'retention', { cursor: JSON.stringify(next), dueAt: now })
   return deleted
 }

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { PayloadMode } from '../domain/span.ts'
-import { MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../limits.ts'
+import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../limits.ts'
 import { readPlain } from './database.ts'
 import type { Project } from './projects.ts'
 import {
@@ -67,8 +67,6 @@ export async function readQueue(
     today: today.toSorted((left, right) => right.reviewed - left.reviewed),
   }
 }
-
-const DAY_MS = 86_400_000
 
 /** Traces of a stretch, in its order, those first that have spans to review: as JSON, `[isRoot, timestamp, id]` of each span. */
 function candidates(
