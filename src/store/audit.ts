@@ -2,6 +2,7 @@ import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sq
 import { newId } from '../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../limits.ts'
 import type { Project } from './projects.ts'
+import { pageOfScanned } from './scanned.ts'
 import { auditLog, organizations, projects } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
 import { duePass, savePass } from './sweeps.ts'
@@ -185,10 +186,7 @@ export async function listEntries(
     .from(scanned)
     .where(or(isMatch, eq(scanned.position, MAX_SCANNED_ENTRIES)))
     .limit(limit + 1)
-  const matching = rows.filter(({ isMatch }) => isMatch === 1)
-  const items = matching.slice(0, limit)
-  const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_ENTRIES)
-  return { items, nextPlace: (matching.length > limit ? items.at(-1) : lastScanned) ?? null }
+  return pageOfScanned(rows, limit, MAX_SCANNED_ENTRIES)
 }
 
 /**

@@ -6,7 +6,7 @@ import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import { needsReview } from './reviewable.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { BOUND_LATER, isLive } from './traces.ts'
+import { BOUND_LATER, hasIdIn, isLive } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -122,10 +122,4 @@ const judgeAgain = (store: Store, traceUuids: ReadonlySet<string>) =>
   store.database
     .update(traces)
     .set({ needsReview })
-    .where(
-      isLive(
-        store,
-        sql`${traces.id} in (select item.value from json_each(${JSON.stringify([...traceUuids])}) as item)`,
-        ne(traces.needsReview, needsReview),
-      ),
-    )
+    .where(isLive(store, hasIdIn([...traceUuids]), ne(traces.needsReview, needsReview)))

@@ -4,6 +4,7 @@ import type { TraceStatus } from '../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../limits.ts'
 import type { Project } from './projects.ts'
 import { isCorrected } from './reviewable.ts'
+import { pageOfScanned } from './scanned.ts'
 import { feedback, isNoRoot, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { inProject, matches, soughtColumn, standsAt, type TraceFilter, type TracePosition } from './trace-filter.ts'
@@ -81,10 +82,7 @@ export async function listTraces(
     .crossJoin(traces)
     .where(and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))))
     .limit(limit + 1)
-  const matching = rows.filter(({ isMatch }) => isMatch === 1)
-  const items = matching.slice(0, limit)
-  const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_TRACES)
-  return { items, nextPlace: (matching.length > limit ? items.at(-1) : lastScanned) ?? null }
+  return pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
 }
 
 const countReviewed = (kind: SQL) =>

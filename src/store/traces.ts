@@ -58,7 +58,8 @@ export async function liveTraceKeys(store: Store, ids: readonly string[]): Promi
   return new Map(rows.map(({ id, key }) => [id, key]))
 }
 
-const hasIdIn = (ids: readonly string[]): SQL =>
+/** Whether a trace has one of these ids. */
+export const hasIdIn = (ids: readonly string[]): SQL =>
   sql`${traces.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`
 
 /** The traces with these ids that are there. */
