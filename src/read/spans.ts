@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { requireFound } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
+import { findSpan } from '../store/located-spans.ts'
 import { isForeignSpan } from '../store/ownership.ts'
-import { findSpan } from '../store/span-detail.ts'
 import { SpanOfTrace, toSpanOfTrace } from './wire.ts'
 
 export const getSpan = endpoint({

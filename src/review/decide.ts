@@ -3,6 +3,7 @@ import { requireProject } from '../auth/require-project.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { ApiError, forbidden, notFound, unavailable, unprocessable } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/audit.ts'
+import { type LocatedSpan, locate } from '../store/located-spans.ts'
 import { foreignSpans } from '../store/ownership.ts'
 import { countFitting, placeUnder } from '../store/payloads.ts'
 import {
@@ -12,7 +13,7 @@ import {
   type ReviewSubjects,
   wholeOutputs,
 } from '../store/reviews.ts'
-import { type FoldedSpan, type LocatedSpan, locate, showSpans } from '../store/span-detail.ts'
+import { type FoldedSpan, showSpans } from '../store/span-detail.ts'
 import type { Registry, Store } from '../store/store.ts'
 import { type Judged, judge, type ReviewRequest } from './judge.ts'
 import type { OutputCheck } from './output-schema.ts'

@@ -1,9 +1,9 @@
 import { and, eq, gt, gte, type SQL, sql } from 'drizzle-orm'
 import { CLAIM_MS } from '../limits.ts'
+import { isAmong, locatedSpans } from './located-spans.ts'
 import type { Project } from './projects.ts'
 import { isFree, isToReview } from './reviewable.ts'
 import { spans, traces } from './schema.ts'
-import { isAmong, locatedSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
 
 /*

@@ -1,8 +1,8 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
 import { type Act, recordAct } from './audit.ts'
+import { locatedSpans } from './located-spans.ts'
 import { feedback, traces } from './schema.ts'
-import { locatedSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, touchTraces } from './traces.ts'
 

@@ -1,9 +1,9 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { Decision } from '../domain/review-state.ts'
+import { locatedSpans } from './located-spans.ts'
 import { countFitting, type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
 import { reviews, traces } from './schema.ts'
-import { locatedSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
 
 /** A decision as the history shows it. */

@@ -2,6 +2,7 @@ import { and, desc, eq, gte, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { PayloadMode } from '../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../limits.ts'
 import { readPlain } from './database.ts'
+import { findSpans, type LocatedSpan } from './located-spans.ts'
 import type { Project } from './projects.ts'
 import {
   firstStretch,
@@ -14,7 +15,6 @@ import {
 } from './queue-order.ts'
 import { isFree, isToReview, ofTrace } from './reviewable.ts'
 import { isOpenForReview, reviews, spans, traces } from './schema.ts'
-import { findSpans, type LocatedSpan } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { inProject, matches, type TraceFilter } from './trace-filter.ts'
 

@@ -3,18 +3,11 @@ import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
 import { type Act, actorOf, recordActs } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { readPlain } from './database.ts'
+import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from './located-spans.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
 import { needsReview } from './reviewable.ts'
 import { errorTypes, observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
-import {
-  type FoldedSpan,
-  foldSpans,
-  isAmong,
-  type LocatedTrace,
-  locatedSpans,
-  rowsOf,
-  spanQueries,
-} from './span-detail.ts'
+import { type FoldedSpan, foldSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, touchAndFlag } from './traces.ts'
 
