@@ -120,7 +120,11 @@ const samples: Readonly<Record<string, Sample>> = {
     body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }),
   },
   'GET /api/spans/{spanId}/reviews': { path: ({ spanId }) => `/api/spans/${spanId}/reviews`, names: 'span' },
-  'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}`, names: 'project' },
+  // A short page: what reads it from R2 fails call by call, and a tenant's worlds add up.
+  'GET /api/review-queue': {
+    path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2`,
+    names: 'project',
+  },
   // What they name they refuse where it is another tenant's.
   'POST /api/review-queue/claim': {
     path: () => '/api/review-queue/claim',
