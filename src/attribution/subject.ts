@@ -1,0 +1,76 @@
+import type { FeedbackSource, Rating } from '../domain/feedback.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { ReviewOutcome } from '../domain/review-state.ts'
+import type { SpanStatus } from '../domain/span.ts'
+
+/** A disagreement and what it is about: all that an engine goes by, as plain values. */
+export interface Subject {
+  /** When the service first received the trace, in milliseconds since 1970. */
+  receivedAt: number
+  /** The trace's own timestamp, likewise. */
+  timestamp: number
+  isCompleted: boolean
+  /** The root first, then by time. */
+  steps: Step[]
+  /** Of the whole project, as they were active when the trace was received. */
+  knowledgeDocs: KnowledgeDoc[]
+  /** Oldest first. */
+  feedback: SubjectFeedback[]
+  /** Why the above is not everything, a clause each: "9,700 of 10,000 spans that are far from the feedback". */
+  omitted: string[]
+}
+
+/** A span. The root span has the trace's own observations and metadata. */
+export interface Step {
+  spanId: string
+  isRoot: boolean
+  /** Null for the root. */
+  parentSpanId: string | null
+  stepId: string
+  timestamp: number
+  durationMs: number | null
+  status: SpanStatus | null
+  /** Null where nothing arrived. */
+  input: Json
+  output: Json
+  /** Whether an output arrived, if only null. */
+  hasOutput: boolean
+  state: Record<string, Json>
+  metadata: JsonObject
+  /** Of the span's prompt version, or of its step's active one at the time. */
+  prompt: { content: string; outputSchema: JsonObject | null } | null
+  /** The decision in force; null: unreviewed. */
+  review: StepReview | null
+  /** Decisions on spans of other traces with this step and an equal input, newest first. */
+  precedents: Precedent[]
+}
+
+export interface StepReview {
+  state: ReviewOutcome
+  approvedOutput: Json
+  userId: string
+  comment: string | null
+}
+
+export interface Precedent {
+  spanId: string
+  state: ReviewOutcome
+  approvedOutput: Json
+  userId: string
+}
+
+export interface KnowledgeDoc {
+  slug: string
+  title: string
+  content: string
+}
+
+export interface SubjectFeedback {
+  /** The root's where it names no span. */
+  spanId: string
+  userId: string
+  rating: Rating | null
+  comment: string | null
+  correction: JsonObject | null
+  source: FeedbackSource
+}
