@@ -1,3 +1,14 @@
+import { checkAge } from './checks/age.ts'
+import { checkCalls } from './checks/calls.ts'
+import { checkComputation, checkSlips } from './checks/computation.ts'
+import { checkFaults } from './checks/faults.ts'
+import { checkGrounding } from './checks/grounding.ts'
+import { checkGuidance } from './checks/guidance.ts'
+import { checkPeople } from './checks/people.ts'
+import { checkRequest } from './checks/request.ts'
+import { checkRetrieval } from './checks/retrieval.ts'
+import { checkShape } from './checks/shape.ts'
+import { type Scene, sceneOf } from './scene.ts'
 import type { Subject } from './subject.ts'
 
 /** What a check saw in a trace: for the rules to weigh, for a model to read, for a person to look up. */
@@ -8,13 +19,28 @@ export interface Finding {
   spanId: string | null
   /** A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`, `knowledgeDocs.<slug>`. */
   path: string
-  /** One clause. */
+  /** What the place says or does, as the end of a sentence that begins with it. */
   note: string
   /** How clearly it was seen: above 0, up to 1. */
   strength: number
 }
 
+const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
+  checkShape,
+  checkGrounding,
+  checkComputation,
+  checkSlips,
+  checkFaults,
+  checkCalls,
+  checkRetrieval,
+  checkGuidance,
+  checkPeople,
+  checkAge,
+  checkRequest,
+]
+
 /** Checks a trace against itself, its prompts and the knowledge docs. Findings come in no order of weight. */
-export function findEvidence(_subject: Subject): Finding[] {
-  return []
+export function findEvidence(subject: Subject): Finding[] {
+  const scene = sceneOf(subject)
+  return CHECKS.flatMap(check => [...check(scene)])
 }

@@ -1,0 +1,126 @@
+import { isJsonObject, type Json } from '../domain/json.ts'
+import { DAY_MS } from '../limits.ts'
+import { numbersOf, termsOf } from './terms.ts'
+
+/** A relation that gives a number: `12 × 8.5`. */
+export interface Derivation {
+  text: string
+}
+
+/** Numbers among which relations are looked for: pairs of more would fit by chance. */
+const MAX_NUMBERS = 60
+
+/** The numbers of a value, those in its texts included. */
+export function numbersIn(value: Json): number[] {
+  const numbers: number[] = []
+  const visit = (item: Json): void => {
+    if (typeof item === 'number') numbers.push(item)
+    else if (typeof item === 'string') {
+      for (const { kind, readings } of termsOf(item).facts) {
+        if (kind === 'number') numbers.push(Number(readings[0]?.slice(2)))
+      }
+    } else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
+  }
+  visit(value)
+  return numbers
+}
+
+/** The columns of a value: the numbers that stand in the same field of each item of a list, or one after the other in a text. */
+export function columnsIn(value: Json): number[][] {
+  if (Array.isArray(value)) {
+    const numbers = value.filter(item => typeof item === 'number')
+    const records = value.filter(isJsonObject)
+    const fields = new Set(records.flatMap(record => Object.keys(record)))
+    const columns = [...fields].map(field => records.flatMap(record => numbersIn(record[field] ?? null).slice(0, 1)))
+    return [numbers, ...columns, ...value.flatMap(columnsIn)].filter(column => column.length > 1)
+  }
+  if (isJsonObject(value)) {
+    const own = Object.values(value).filter(item => typeof item === 'number')
+    return [own, ...Object.values(value).flatMap(columnsIn)].filter(column => column.length > 1)
+  }
+  if (typeof value !== 'string') return []
+  // The last number of each line.
+  const lines = value.split(/\n|;/).flatMap(line => line.match(/\d[\d.,'’]*\d|\d/gu)?.at(-1) ?? [])
+  const column = lines.flatMap(text => numbersOf(text)[0] ?? [])
+  return column.length > 1 ? [column] : []
+}
+
+/** How a number follows from others by one step of arithmetic; undefined where it does not, or is too small to tell. */
+export function derive(number: number, numbers: readonly number[], columns: readonly (readonly number[])[] = []): Derivation | undefined {
+  if (Math.abs(number) < 10 && Number.isInteger(number)) return undefined
+  for (const column of columns) {
+    const sum = sumIn(number, column)
+    if (sum) return sum
+  }
+  const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
+  for (const [index, left] of distinct.entries()) {
+    for (const right of distinct.slice(index)) {
+      const found = OPERATIONS.find(({ of }) => isClose(of(left, right), number))
+      if (found && Math.abs(left) !== 1 && Math.abs(right) !== 1) return { text: found.show(left, right) }
+    }
+  }
+  return undefined
+}
+
+/** A run of a column's numbers that adds up to a number. */
+function sumIn(number: number, column: readonly number[]): Derivation | undefined {
+  for (let start = 0; start < column.length; start++) {
+    let sum = column[start] ?? 0
+    for (let end = start + 1; end < column.length; end++) {
+      sum += column[end] ?? 0
+      if (isClose(sum, number)) return { text: `the sum of ${column.slice(start, end + 1).join(' + ')}` }
+    }
+  }
+  return undefined
+}
+
+const OPERATIONS: readonly { of: (left: number, right: number) => number; show: (left: number, right: number) => string }[] = [
+  { of: (left, right) => left * right, show: (left, right) => `${left} × ${right}` },
+  { of: (left, right) => left + right, show: (left, right) => `${left} + ${right}` },
+  { of: (left, right) => left - right, show: (left, right) => `${left} - ${right}` },
+  { of: (left, right) => right - left, show: (left, right) => `${right} - ${left}` },
+  { of: (left, right) => left / right, show: (left, right) => `${left} / ${right}` },
+  { of: (left, right) => right / left, show: (left, right) => `${right} / ${left}` },
+  { of: (left, right) => (left * right) / 100, show: (left, right) => `${left} % of ${right}` },
+  { of: (left, right) => left * (1 + right / 100), show: (left, right) => `${left} + ${right} %` },
+  { of: (left, right) => right * (1 - left / 100), show: (left, right) => `${right} - ${left} %` },
+]
+
+const isClose = (left: number, right: number): boolean =>
+  Number.isFinite(left) && Math.abs(left - right) <= Math.max(0.005, Math.abs(right) * 1e-6)
+
+/** The operands of a number's one-step computation, each with what it would have to be for another result. */
+export function impliedOperand(
+  result: number,
+  wanted: number,
+  numbers: readonly number[],
+): { operand: number; implied: number }[] {
+  return numbers.flatMap((left, index) =>
+    numbers.flatMap((right, other) => {
+      if (index === other) return []
+      if (isClose(left * right, result)) return [{ operand: left, implied: rounded(wanted / right) }]
+      if (isClose(left + right, result)) return [{ operand: left, implied: rounded(wanted - right) }]
+      if (isClose(left - right, result)) return [{ operand: left, implied: rounded(wanted + right) }]
+      return []
+    }),
+  )
+}
+
+/** The addends of a column that sums up to a number, each with what it would have to be for another sum. */
+export function impliedAddend(sum: number, wanted: number, column: readonly number[]): { operand: number; implied: number }[] {
+  const total = column.reduce((left, right) => left + right, 0)
+  return isClose(total, sum) ? column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted)) })) : []
+}
+
+const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
+
+/** How a date follows from others by some number of days; undefined where it does not. */
+export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): Derivation | undefined {
+  const at = Date.parse(date)
+  for (const start of dates) {
+    const days = (at - Date.parse(start)) / DAY_MS
+    const number = numbers.find(value => value > 1 && (Math.abs(days) === value || Math.abs(days) === value * 7))
+    if (number !== undefined) return { text: `${start} and ${number} days` }
+  }
+  return undefined
+}

@@ -1,0 +1,156 @@
+import { eng, deu, fra, spa, ita, nld, pol, por, swe, ces, tur, dan, nob, fin } from 'stopword'
+import type { Json } from '../../domain/json.ts'
+import { isNothing } from '../difference.ts'
+import type { Finding } from '../evidence.ts'
+import { leavesOf, quote, type Scene, supportOf } from '../scene.ts'
+import { numbersOf, plain, type Terms, termsOf, termsOfValue } from '../terms.ts'
+
+/** Words that forbid, or allow nothing else, in the languages that prompts are mostly written in. */
+const FORBIDS =
+  /\b(never|do not|don't|must not|may not|no|not|without|avoid|only|nothing but|leave out|nie|nicht|kein\w*|ohne|nur|niemals|jamais|ne|pas|sans|aucun\w*|seulement|nunca|jamás|sin|solo|sólo|ningún|mai|non|senza|soltanto|nooit|geen|niet|zonder|alleen|nigdy|bez|tylko|aldrig|inte|utan|endast|bara|não|sem|apenas|somente|nikdy|ne\w*|pouze|jen|asla|sadece|yalnızca|olmadan)\b|ない|禁止|のみ|だけ|않|마세요|금지|만 /iu
+const SCOPE =
+  /out[_ -]of[_ -]scope|anything else|other (topics|questions|requests)|nothing else|not your (job|task)|cannot help|can't help|do not (answer|advise|help)|refer (to|them)|decline|refuse|no (legal|medical|financial|tax)|handle .* only|only (answer|help|handle|write)|alles andere|andere (themen|fragen)|nicht zuständig|autre(s)? (sujet|demande|question)s?|tout le reste|hors sujet|otr[ao]s (temas|preguntas|consultas)|cualquier otr|altr[oi] (argoment|richiest|domand)|andere (onderwerpen|vragen)|al het andere|inne (tematy|pytania|sprawy)|wszystko inne|andra (ämnen|frågor)|allt annat|outros (assuntos|temas|pedidos)|qualquer outr|jin[áéý]\w* (témat|dotaz|požadav)|vše ostatní|diğer (konular|sorular)|以外|対象外|その他|외의|이외|범위/iu
+const DECLINES =
+  /out[_ -]of[_ -]scope|not[_ -]supported|unsupported|declined|refused|rejected|cannot|can't|can not|unable|not able|sorry|unfortunately|do(es)? not (cover|handle)|only (help|answer)|kann .{0,60}nicht|können .{0,60}nicht|keine auskunft|leider|nicht möglich|désolé|ne (peux|pouvons|peut|puis)|malheureusement|no (puedo|podemos|es posible)|lo siento|lamento|non (posso|possiamo|è possibile)|mi dispiace|purtroppo|kan .{0,40}niet|helaas|niet mogelijk|nie (mogę|możemy|można)|niestety|przykro|kan .{0,40}inte|tyvärr|não (posso|podemos|consigo|é possível)|desculp|infelizmente|nemohu|nemůž\w*|bohužel|maalesef|üzgün|yapam|edem|できません|できかね|申し訳|対応し|죄송|없습니다|어렵습니다|불가/iu
+const VAGUE =
+  /\b(reasonabl\w*|appropriate\w*|suitabl\w*|adequate\w*|significant\w*|substantial\w*|considerabl\w*|relevant|important|notable|serious|severe|minor|major|mild|strong|long|short|large|small|high|low|soon|recent|usual\w*|normal\w*|sensibl\w*|proper\w*|fair\w*|generous|excessive|unusual|good|clear cases?|where possible|if needed|if necessary|as needed|in moderation|angemessen\w*|erheblich\w*|wesentlich\w*|übliche?\w*|geeignet\w*|sinnvoll\w*|größer\w*|groß\w*|klein\w*|lang\w*|kurz\w*|zeitnah|ggf|wichtig\w*|raisonnabl\w*|appropri\w*|convenabl\w*|import\w*|notabl\w*|grave\w*|récent\w*|long\w*|razonabl\w*|adecuad\w*|apropiad\w*|significativ\w*|notori\w*|leve\w*|grande\w*|ragionevol\w*|adeguat\w*|rilevant\w*|congru\w*|lieve|redelijk\w*|passend\w*|aanzienlijk\w*|grote?|rozsądn\w*|odpowiedni\w*|istotn\w*|znaczn\w*|duż\w*|skälig\w*|lämplig\w*|rimlig\w*|väsentlig\w*|stor\w*|razoáve\w*|adequad\w*|relevante\w*|přiměřen\w*|vhodn\w*|výrazn\w*|závažn\w*|makul|uygun|önemli|ciddi|büyük)\b|適切|適度|相当|著しい|重要|妥当|適宜|大きな|적절|상당|합리|중요|심각/giu
+
+/** What lengths are counted in, by words of several languages. */
+const UNITS: readonly { unit: RegExp; count: (text: string) => number }[] = [
+  { unit: /^(words?|wörter\w*|worten?|mots?|palabras?|parole|woorden|sł[oó]w\w*|palavras?|ord|slov\w*|kelime\w*|語|단어)$/iu, count: text => text.trim().split(/\s+/u).length },
+  { unit: /^(characters?|chars?|zeichen|caract\w*|caratteri|tekens|znak\w*|tecken|karakter\w*|文字|字|자)$/iu, count: text => [...text].length },
+  { unit: /^(sentences?|s[aä]tze?\w*|phrases?|oracion\w*|frases?|frasi|zin\w*|zda\w*|meningar?|vět\w*|cümle\w*|文|문장)$/iu, count: text => text.split(/[.!?。！？]+(?:\s|$)/u).filter(part => /\p{L}/u.test(part)).length },
+  { unit: /^(lines?|bullets?|items?|points?|zeilen?|lignes?|líneas?|righe|regels|wiersz\w*|rader|linhas?|řádk\w*|satır\w*|行|줄)$/iu, count: text => text.split('\n').filter(line => line.trim() !== '').length },
+]
+const NUMBER_WORDS = new Map(
+  [
+    ['one', 'ein', 'eine', 'einem', 'einen', 'un', 'une', 'uno', 'una', 'een', 'jeden', 'jedno', 'jednym', 'en', 'ett', 'um', 'uma', 'jedna', 'jedne', 'bir', '一'],
+    ['two', 'zwei', 'deux', 'dos', 'due', 'twee', 'dwa', 'dwie', 'dwoch', 'två', 'tva', 'dois', 'duas', 'dva', 'dve', 'iki', '二'],
+    ['three', 'drei', 'trois', 'tres', 'tre', 'drie', 'trzy', 'trzech', 'tri', 'uc', '三'],
+    ['four', 'vier', 'quatre', 'cuatro', 'quattro', 'cztery', 'fyra', 'quatro', 'ctyri', 'dort'],
+    ['five', 'funf', 'cinq', 'cinco', 'cinque', 'vijf', 'piec', 'fem', 'pet', 'bes'],
+  ].flatMap((words, index) => words.map(word => [word, index + 1] as const)),
+)
+const AT_LEAST = /at least|minimum|no fewer|mindestens|au moins|al menos|como mínimo|almeno|minstens|co najmniej|minst|pelo menos|no mínimo|alespoň|en az|以上|최소|이상/iu
+const LIMIT = /(\d+|\p{L}+|[一二三])\s*(?:[-–]\s*(\d+)\s*)?(?:\p{L}+\s+)?(\p{L}+|文字|字|文|行|語|자|문장|단어|줄)/gu
+
+/** The prompt's and the guideline's words, against the output and against the correction. */
+export function* checkGuidance(scene: Scene): Generator<Finding> {
+  const { dispute, origin, prompts } = scene
+  if (!dispute) return
+  const guidelines = guidelinesOf(scene)
+  const { output } = dispute.step
+  for (const { text, spanId, path } of guidelines) {
+    for (const limit of limitsIn(text)) {
+      const isOver = (value: Json | undefined) => textsOf(value).some(item => limit.count(item) > limit.most)
+      const [breaks, corrected] = [isOver(output), isOver(dispute.approved)]
+      if (breaks && !corrected) yield { kind: 'rule_broken', spanId: origin.spanId, path: 'output', note: `is longer than "${limit.text}" allows`, strength: 1 }
+      if (corrected && !breaks) yield { kind: 'correction_breaks_rule', spanId, path, note: `says "${limit.text}", and the correction is longer`, strength: 1 }
+    }
+  }
+  const sentences = guidelines.flatMap(({ text, spanId, path }) => sentencesOf(text).map(sentence => ({ sentence, spanId, path })))
+  const forbidding = sentences.filter(({ sentence }) => FORBIDS.test(sentence))
+  const { lost, gained } = dispute.difference ?? {}
+  const changed = new Set([...(lost?.words.keys() ?? []), ...(gained?.words.keys() ?? []), ...changedFields(scene)])
+  const said = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
+  const overlap = (sentence: string, stems: ReadonlySet<string>) => [...termsOf(sentence).words.keys()].filter(stem => stems.has(stem)).length
+  const [about] = sentences.toSorted((left, right) => overlap(right.sentence, changed) - overlap(left.sentence, changed))
+  if (about && overlap(about.sentence, changed) > 0) {
+    yield { kind: 'guideline_names_change', spanId: about.spanId, path: about.path, note: `says ${quote(about.sentence)}`, strength: Math.min(1, overlap(about.sentence, changed) / 3) }
+  }
+  const [forbid] = forbidding.toSorted((left, right) => overlap(right.sentence, changed) + overlap(right.sentence, said) - overlap(left.sentence, changed) - overlap(left.sentence, said))
+  if (forbid) {
+    const hits = overlap(forbid.sentence, changed) + overlap(forbid.sentence, said)
+    yield { kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given', spanId: forbid.spanId, path: forbid.path, note: `says ${quote(forbid.sentence)}`, strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5 }
+  }
+  const [forOutput, forCorrection] = [lost, gained].map(terms => bestFor(terms, sentences))
+  if (forOutput && forCorrection && forOutput !== forCorrection) {
+    yield { kind: 'guideline_supports_both', spanId: forOutput.spanId, path: forOutput.path, note: `says ${quote(forOutput.sentence)} for the output and ${quote(forCorrection.sentence)} for the correction`, strength: 1 }
+  }
+  if (guidelines.length === 0) yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
+  const vague = sentences.flatMap(({ sentence, ...place }) => [...sentence.matchAll(VAGUE)].map(([word]) => ({ word, sentence, ...place })))
+  const [vagueSentence] = vague
+  if (vagueSentence) yield { kind: 'guideline_vague', spanId: vagueSentence.spanId, path: vagueSentence.path, note: `says "${vagueSentence.word}" and draws no line: ${quote(vagueSentence.sentence)}`, strength: Math.min(1, 0.5 + vague.length / 6) }
+  const declining = textsOf(output).find(text => DECLINES.test(text))
+  const scoped = sentences.find(({ sentence }) => SCOPE.test(sentence))
+  if (scoped) yield { kind: 'scope_limited', spanId: scoped.spanId, path: scoped.path, note: `draws the scope: ${quote(scoped.sentence)}`, strength: 1 }
+  if (declining !== undefined) {
+    const wanted = supportOf(gained ?? NO_TERMS, scene.sources)
+    if (!scoped && wanted.weight >= 1 && wanted.found < 0.6) {
+      yield { kind: 'declined_for_want_of_facts', spanId: origin.spanId, path: 'output', note: `says that it does not know, and "${wanted.missing}" stands nowhere`, strength: 1 }
+    }
+    yield { kind: 'output_declines', spanId: origin.spanId, path: 'output', note: `declines: ${quote(declining)}`, strength: 1 }
+    if (scoped) yield { kind: 'declined_out_of_scope', spanId: scoped.spanId, path: scoped.path, note: `leaves no other answer: ${quote(scoped.sentence)}`, strength: 1 }
+  }
+  if (prompts.length > 0) {
+    const terms = termsOfValue(output)
+    const follows = supportOf(terms, prompts)
+    if (follows.weight >= 2 && follows.found > 0.5) yield { kind: 'output_follows_prompt', spanId: origin.spanId, path: 'prompt', note: 'has most of the words of the output', strength: follows.found }
+  }
+  const [spoken, wanted] = [languageOf(output), languageOf(dispute.approved ?? null)]
+  if (spoken && wanted && spoken !== wanted) {
+    yield { kind: 'language_changed', spanId: origin.spanId, path: 'output', note: 'is in another language than the approved output', strength: 1 }
+  }
+}
+
+/** The sentence that has most of some terms, where one has enough of them. */
+function bestFor<Sentence extends { sentence: string }>(terms: Terms | undefined, sentences: readonly Sentence[]): Sentence | undefined {
+  if (!terms) return undefined
+  const readings = new Set(terms.facts.flatMap(fact => fact.readings))
+  const scores = sentences.map(item => {
+    const own = termsOf(item.sentence)
+    const facts = own.facts.filter(fact => fact.readings.some(reading => readings.has(reading))).length
+    return { item, score: [...own.words.keys()].filter(stem => terms.words.has(stem)).length + 1.5 * facts }
+  })
+  const [best] = scores.toSorted((left, right) => right.score - left.score)
+  return best && best.score >= 2 ? best.item : undefined
+}
+
+const NO_TERMS: Terms = { facts: [], words: new Map() }
+
+interface Guideline {
+  text: string
+  spanId: string | null
+  path: string
+}
+
+/** The prompt, and rules that the run was given in state or settings. */
+function guidelinesOf({ prompts, visible }: Scene): Guideline[] {
+  const given = visible.filter(({ path, kind }) => kind === 'state' && /guid|rule|polic|instruct|style|regel|consign|règle|norma|regol|zasad|richtlin|styl|polit|kural|pravid|指示|規則|규칙|지침/iu.test(path))
+  return [...prompts, ...given].map(({ value, step, path }) => ({ text: textsOf(value).join('\n'), spanId: step?.spanId ?? null, path }))
+}
+
+const textsOf = (value: Json | undefined): string[] =>
+  value === undefined || isNothing(value) ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
+
+const sentencesOf = (text: string): string[] => text.split(/(?<=[.!?。！？])\s+|\n+|(?<=[。！？])/u).filter(sentence => /\p{L}/u.test(sentence))
+
+/** Upper limits of length that a text sets. */
+function limitsIn(text: string): { text: string; most: number; count: (text: string) => number }[] {
+  return sentencesOf(text).flatMap(sentence =>
+    AT_LEAST.test(sentence)
+      ? []
+      : [...sentence.matchAll(LIMIT)].flatMap(([whole, first = '', last, word = '']) => {
+          const unit = UNITS.find(candidate => candidate.unit.test(word))
+          const most = last ? Number(last) : /^\d+$/.test(first) ? numbersOf(first)[0] : NUMBER_WORDS.get(plain(first))
+          return unit && most ? [{ text: whole, most, count: unit.count }] : []
+        }),
+  )
+}
+
+/** Stems of the names of the fields that were changed. */
+const changedFields = ({ dispute }: Scene): string[] =>
+  (dispute?.difference?.changes ?? []).flatMap(({ path }) => [...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys()])
+
+const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, ces, tur, dan, nob, fin }).map(
+  ([language, words]) => [language, new Set(words.map(plain))] as const,
+)
+
+/** The language of a value's texts, by their function words; undefined where they are few. */
+export function languageOf(value: Json): string | undefined {
+  const words = textsOf(value).join(' ').split(/[^\p{L}']+/u).map(plain)
+  if (words.length < 5) return undefined
+  const counts = LANGUAGES.map(([language, known]) => [language, words.filter(word => known.has(word)).length] as const)
+  const [first, second] = counts.toSorted(([, left], [, right]) => right - left)
+  return first && second && first[1] >= 3 && first[1] > second[1] * 1.3 ? first[0] : undefined
+}

@@ -1,0 +1,66 @@
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { Finding } from '../evidence.ts'
+import { leavesOf, quote, type Scene, supportOf } from '../scene.ts'
+import { type Terms, termsOfValue } from '../terms.ts'
+
+/** A request longer than that says what it wants in more than one way. */
+const SHORT_REQUEST = 240
+
+/** Words whose meaning depends on the speaker, the day, or a scale. */
+const RELATIVE =
+  /\b(next|last|this|past|coming|recent|usual|same|best|top|biggest|nearest|big|my|our|nächst\w*|letzt\w*|kommend\w*|vorig\w*|dies\w*|best\w*|üblich\w*|gleiche?\w*|prochain\w*|derni\w*|pass\w*|cette|ce|meilleur\w*|même|próxim\w*|últim\w*|pasad\w*|est[ea]|mejor\w*|mism[oa]\w*|prossim\w*|scors\w*|ultim\w*|quest\w*|miglior\w*|stess\w*|volgende?|vorige?|afgelopen|deze|beste|zelfde|następn\w*|ostatni\w*|ubiegł\w*|te[jn]|najlepsz\w*|nästa|senaste|förra|denna|bästa|samma|seguinte|passad\w*|melhor\w*|příští\w*|minul\w*|posledn\w*|nejlepší\w*|gelecek|önceki|geçen|bu|en iyi)\b|来週|先週|次の|今度|最近|先月|来月|다음|지난|이번|최근/iu
+
+/** What the user's input leaves open, or says twice. */
+export function* checkRequest(scene: Scene): Generator<Finding> {
+  const { dispute, root, origin, visible } = scene
+  if (!dispute) return
+  const request = root.input ?? origin.input
+  const texts = [...leavesOf(request, 'input')].filter((leaf): leaf is [string, string] => typeof leaf[1] === 'string' && leaf[1].includes(' '))
+  const length = texts.reduce((sum, [, text]) => sum + text.length, 0)
+  if (length > 0 && length < SHORT_REQUEST) yield { kind: 'request_short', spanId: root.spanId, path: 'input', note: `is short: ${quote(texts[0]?.[1])}`, strength: 1 }
+  const relative = texts.flatMap(([, text]) => RELATIVE.exec(text)?.[0] ?? [])
+  if (relative[0] && length < 2 * SHORT_REQUEST) yield { kind: 'request_relative', spanId: root.spanId, path: 'input', note: `says "${relative[0]}", which depends on how one counts`, strength: 1 }
+  if (length === 0 && isJsonObject(request)) yield { kind: 'request_is_record', spanId: root.spanId, path: 'input', note: 'is a record without free text', strength: 1 }
+  const { lost, gained } = dispute.difference ?? {}
+  if (!lost || !gained) return
+  const requested = termsOfValue(request)
+  for (const source of visible) {
+    for (const [path, items] of listsIn(source.value, source.path)) {
+      const terms = items.map(termsOfValue)
+      const holder = (wanted: Terms) => terms.findIndex(item => holds(item, wanted))
+      const [taken, right] = [holder(lost), holder(gained)]
+      if (taken < 0 || right < 0 || taken === right) continue
+      const fit = (index: number) => [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length + (terms[index]?.facts ?? []).filter(fact => requested.facts.some(other => other.readings.some(reading => fact.readings.includes(reading)))).length
+      const [fitOfTaken, fitOfRight] = [fit(taken), fit(right)]
+      const kind = fitOfRight > fitOfTaken ? 'request_fits_approved' : fitOfRight < fitOfTaken ? 'request_fits_output' : 'request_fits_both'
+      yield { kind, spanId: source.step?.spanId ?? null, path, note: `holds both ${quote(items[taken])}, which was taken, and ${quote(items[right])}, which was meant`, strength: 1 }
+      return
+    }
+  }
+  const conflict = conflictOf(scene, lost, gained)
+  if (conflict) yield conflict
+}
+
+/** Lists of records, or of lines, among which something is chosen. */
+function* listsIn(value: Json, path: string): Generator<[string, Json[]]> {
+  if (Array.isArray(value) && value.length > 1) yield [path, value]
+  if (typeof value === 'string' && value.split('\n').length > 2) yield [path, value.split('\n')]
+  if (typeof value === 'object' && value !== null) for (const [field, item] of Object.entries(value)) yield* listsIn(item, Array.isArray(value) ? `${path}[${field}]` : `${path}.${field}`)
+}
+
+/** Whether an item has the facts or names of a value. */
+function holds(item: Terms, wanted: Terms): boolean {
+  const readings = new Set(item.facts.flatMap(fact => fact.readings))
+  const facts = wanted.facts.filter(fact => !/^n:\d$/.test(fact.readings[0] ?? ''))
+  if (facts.length > 0) return facts.some(fact => fact.readings.some(reading => readings.has(reading)))
+  return wanted.words.size > 0 && wanted.words.size <= 6 && [...wanted.words.keys()].every(stem => item.words.has(stem))
+}
+
+/** Two sources that say different things of the same field: one has what was taken, the other what was approved. */
+function conflictOf({ visible, origin }: Scene, lost: Terms, gained: Terms): Finding | undefined {
+  const facts = visible.filter(({ kind }) => kind !== 'metadata')
+  const holding = (terms: Terms) => facts.find(source => supportOf(terms, [source]).weight >= 1 && supportOf(terms, [source]).found > 0.8)
+  const [taken, right] = [holding(lost), holding(gained)]
+  if (!taken || !right || taken === right) return undefined
+  return { kind: 'sources_disagree', spanId: taken.step?.spanId ?? origin.spanId, path: taken.path, note: `says otherwise than ${right.path}`, strength: 1 }
+}

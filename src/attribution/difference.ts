@@ -1,0 +1,211 @@
+import { distance } from 'fastest-levenshtein'
+import { canonicalJson, isJsonObject, type Json } from '../domain/json.ts'
+import { type Fact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
+
+/** One place at which an approved output differs from the output. */
+export interface Change {
+  /** `items[2].qty`; '' for the whole. */
+  path: string
+  /** Undefined: added. */
+  before: Json | undefined
+  /** Undefined: removed. */
+  after: Json | undefined
+}
+
+/** How an output became the approved one. */
+export interface Difference {
+  /** In meaning: what differs in format alone is in `formatChanges`. */
+  changes: Change[]
+  /** Places with another format, and the same meaning. */
+  formatChanges: Change[]
+  /** There is none at all. */
+  isNone: boolean
+  /** Terms of the output that the approved one has not, within the changes. */
+  lost: Terms
+  /** Terms of the approved one that the output has not. */
+  gained: Terms
+  /** Of all words and facts of the changed places, how many both have: 0 to 1 (Dice). */
+  similarity: number
+}
+
+/** Compares an output with the approved one, value by value. */
+export function differenceOf(output: Json, approved: Json): Difference {
+  const isNone = canonicalJson(output) === canonicalJson(approved)
+  const parsed = unwrapped(output, approved)
+  const wrapped: Change[] = parsed === output ? [] : [{ path: '', before: output, after: approved }]
+  const all = [...changesAt('', parsed, approved)]
+  const formatChanges = [...wrapped, ...all.filter(({ before, after }) => isSameMeaning(before, after))]
+  const changes = all.filter(({ before, after }) => !isSameMeaning(before, after))
+  const before = termsOfChanges(changes, 'before')
+  const after = termsOfChanges(changes, 'after')
+  return {
+    changes,
+    formatChanges,
+    isNone,
+    lost: without(before, after),
+    gained: without(after, before),
+    similarity: similarity(before, after),
+  }
+}
+
+function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): Terms {
+  return termsOfValue(changes.flatMap(change => change[side] ?? []))
+}
+
+/** Terms that another set of them has not. */
+export function without(terms: Terms, others: Terms): Terms {
+  const readings = new Set(others.facts.flatMap(fact => fact.readings))
+  return {
+    facts: terms.facts.filter(fact => !fact.readings.some(reading => readings.has(reading))),
+    words: new Map([...terms.words].filter(([stem]) => !others.words.has(stem))),
+  }
+}
+
+/** Dice's coefficient over stems and facts: 1 for the same ones, 0 for none in common. */
+export function similarity(left: Terms, right: Terms): number {
+  const [keysOfLeft, keysOfRight] = [keysOf(left), keysOf(right)]
+  const size = keysOfLeft.size + keysOfRight.size
+  if (size === 0) return 1
+  return (2 * [...keysOfLeft].filter(key => keysOfRight.has(key)).length) / size
+}
+
+const keysOf = ({ facts, words }: Terms): Set<string> =>
+  new Set([...words.keys(), ...facts.flatMap(({ readings }) => readings[0] ?? [])])
+
+/** An output that is the approved value in some wrapping, a string of JSON or an object around it, without that. */
+function unwrapped(output: Json, approved: Json): Json {
+  if (typeof output === 'string' && typeof approved !== 'string') {
+    const [text] = /[{[][\s\S]*[}\]]/u.exec(output) ?? []
+    try {
+      return text === undefined ? output : JSON.parse(text)
+    } catch {
+      return output
+    }
+  }
+  if (isJsonObject(output)) {
+    const values = Object.values(output)
+    const [inner = null] = values
+    const isWrapper = values.length === 1 && (isJsonObject(approved) ? !Object.keys(output).some(key => key in approved) : true)
+    if (isWrapper && typeof inner === 'object' && Array.isArray(inner) === Array.isArray(approved)) return inner
+    if (isWrapper && typeof inner === 'string' && typeof approved === 'string') return inner
+  }
+  return output
+}
+
+function* changesAt(path: string, before: Json, after: Json): Generator<Change> {
+  if (before === after) return
+  if (Array.isArray(before) && Array.isArray(after)) return yield* changesOfItems(path, before, after)
+  if (!isJsonObject(before) || !isJsonObject(after)) return yield { path, before, after }
+  const at = (field: string) => (path === '' ? field : `${path}.${field}`)
+  const lost = Object.keys(before).filter(field => !Object.hasOwn(after, field))
+  const gained = Object.keys(after).filter(field => !Object.hasOwn(before, field))
+  for (const [field, value] of Object.entries(before)) {
+    const counterpart = after[field]
+    if (counterpart !== undefined) yield* changesAt(at(field), value, counterpart)
+  }
+  for (const field of lost) {
+    // A field under another name.
+    const value = before[field] ?? null
+    const renamed = gained.findIndex(name => value !== null && isSameMeaning(value, after[name] ?? null))
+    const [name] = renamed < 0 ? [] : gained.splice(renamed, 1)
+    if (name === undefined) yield { path: at(field), before: value, after: undefined }
+    else yield { path: at(name), before: { [field]: value }, after: { [name]: after[name] ?? null } }
+  }
+  for (const field of gained) yield { path: at(field), before: undefined, after: after[field] }
+}
+
+/** Items that both have are no change, wherever they stand; the others are compared in their order. */
+function* changesOfItems(path: string, before: readonly Json[], after: readonly Json[]): Generator<Change> {
+  const counts = new Map<string, number>()
+  for (const item of after) counts.set(canonicalJson(item), (counts.get(canonicalJson(item)) ?? 0) + 1)
+  const lost = before.filter(item => {
+    const count = counts.get(canonicalJson(item)) ?? 0
+    counts.set(canonicalJson(item), count - 1)
+    return count <= 0
+  })
+  const gained = [...after.entries()].filter(([, item]) => {
+    const count = counts.get(canonicalJson(item)) ?? 0
+    counts.set(canonicalJson(item), count - 1)
+    return count > 0
+  })
+  for (const item of lost) {
+    const best = closest(item, gained.map(([, candidate]) => candidate))
+    const [index, counterpart] = (best === undefined ? undefined : gained.splice(best, 1)[0]) ?? []
+    if (counterpart === undefined) yield { path: `${path}[${before.indexOf(item)}]`, before: item, after: undefined }
+    else yield* changesAt(`${path}[${index}]`, item, counterpart)
+  }
+  for (const [index, item] of gained) yield { path: `${path}[${index}]`, before: undefined, after: item }
+}
+
+/** The candidate that an item most likely became: undefined where none has anything in common with it. */
+function closest(item: Json, candidates: readonly Json[]): number | undefined {
+  const terms = termsOfValue(item)
+  const scores = candidates.map(candidate => similarity(terms, termsOfValue(candidate)))
+  const best = Math.max(...scores)
+  return best > 0 ? scores.indexOf(best) : undefined
+}
+
+/** Whether two values say the same, in whatever format. */
+export function isSameMeaning(before: Json | undefined, after: Json | undefined): boolean {
+  if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
+  if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
+  if (typeof before === 'object' || typeof after === 'object') {
+    const [left, right] = [sole(before), sole(after)]
+    if (left !== before || right !== after) return isSameMeaning(left, right)
+    if (isJsonObject(before) && isJsonObject(after)) return isSameRecord(before, after)
+    return canonicalJson(before) === canonicalJson(after)
+  }
+  const [left, right] = [String(before), String(after)]
+  if (letters(left) === letters(right)) return true
+  if (typeof before === 'boolean' || typeof after === 'boolean') return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
+  const [terms, others] = [termsOf(left), termsOf(right)]
+  if (terms.facts.length === 0 || terms.facts.length !== others.facts.length) return isAlias(terms, others)
+  const hasSameFacts = terms.facts.every((fact, index) => isSameFact(fact, others.facts[index]))
+  return hasSameFacts && isSameWords(terms.words, others.words)
+}
+
+const isSameFact = (left: Fact, right: Fact | undefined): boolean =>
+  right !== undefined && left.readings.some(reading => right.readings.includes(reading))
+
+/** `[x]` and `{value: x}` as x. */
+function sole(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  const values = Object.values(value)
+  return values.length === 1 ? (values[0] ?? null) : value
+}
+
+const isSameRecord = (left: { [field: string]: Json }, right: { [field: string]: Json }): boolean =>
+  Object.keys(left).length === Object.keys(right).length &&
+  Object.entries(left).every(([field, value]) => isSameMeaning(value, right[field] ?? Object.values(right)[Object.keys(left).indexOf(field)]))
+
+/** Nothing but letters and digits, without case and accents. */
+const letters = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]/gu, '')
+
+/** Of two short labels, one holds the words of the other: `High Priority` for `high`. */
+function isAlias(left: Terms, right: Terms): boolean {
+  if (left.facts.length > 0 || right.facts.length > 0) return false
+  const [fewer, more] = left.words.size <= right.words.size ? [left.words, right.words] : [right.words, left.words]
+  return fewer.size > 0 && more.size <= 3 && more.size - fewer.size <= 1 && [...fewer.keys()].every(stem => more.has(stem))
+}
+
+const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string, Word>): boolean =>
+  // A unit or a weekday may stand beside a number.
+  [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <= 1
+
+const YES_OR_NO = new Map<string, boolean>([
+  ...['true', 'yes', 'y', 'ja', 'oui', 'si', 'sim', 'tak', 'ano', 'evet'].map(word => [word, true] as const),
+  ...['false', 'no', 'n', 'nein', 'non', 'nao', 'nie', 'ne', 'hayir', 'nee', 'nej'].map(word => [word, false] as const),
+])
+
+/** Whether a value says nothing: null, empty, or a word for it. */
+export const isNothing = (value: Json | undefined): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && /^(|n\/?a|null|none|unknown|-+)$/iu.test(value.trim())) ||
+  (typeof value === 'object' && Object.values(value).every(isNothing))
+
+/** Whether two short texts are a slip of the pen apart: one letter in five at most. */
+export const isSlip = (left: string, right: string): boolean => {
+  const length = Math.max(left.length, right.length)
+  return left !== right && length >= 3 && distance(left, right) <= Math.max(1, Math.floor(length / 5))
+}

@@ -1,0 +1,155 @@
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { type Difference, differenceOf } from './difference.ts'
+import type { Step, Subject, SubjectFeedback } from './subject.ts'
+
+/** One output that somebody objected to. */
+export interface Dispute {
+  step: Step
+  /** What it should have been; undefined where nobody said so. */
+  approved: Json | undefined
+  /** Undefined where nothing is approved. */
+  difference: Difference | undefined
+  userId: string
+  /** What the objector said. */
+  comments: string[]
+  source: 'review' | 'feedback'
+}
+
+/** A person's verdict that an output was right. */
+export interface Support {
+  step: Step
+  userId: string
+}
+
+export interface Disputes {
+  /** The strongest first: a corrected review, then a correction, then a bare objection; the earlier step before the later. */
+  disputes: Dispute[]
+  supports: Support[]
+}
+
+/** Who objected to what, and who stood by it. */
+export function findDisputes(subject: Subject): Disputes {
+  const disputes: Dispute[] = []
+  const supports: Support[] = []
+  for (const step of subject.steps) {
+    const { review } = step
+    if (!review) continue
+    const { userId } = review
+    if (review.state === 'accepted') supports.push({ step, userId })
+    else {
+      const comments = [...commentsOn(subject, step, userId), ...(review.comment ? [review.comment] : [])]
+      disputes.push(disputeOf(step, review.approvedOutput, { userId, comments, source: 'review' }))
+    }
+  }
+  for (const feedback of subject.feedback) {
+    const { userId, correction } = feedback
+    const comments = feedback.comment ? [feedback.comment] : []
+    if (correction) {
+      const step = contestedBy(correction, feedback, subject)
+      const approved = applyCorrection(step.output, correction)
+      const dispute = disputeOf(step, approved, { userId, comments, source: 'feedback' })
+      if (dispute.difference?.isNone) supports.push({ step, userId })
+      else disputes.push(dispute)
+    } else if (isPositive(feedback)) {
+      supports.push({ step: outputStepOf(feedback, subject), userId })
+    } else if (feedback.source === 'api') {
+      const step = outputStepOf(feedback, subject)
+      disputes.push({ step, approved: undefined, difference: undefined, userId, comments, source: 'feedback' })
+    }
+  }
+  const rank = ({ source, approved }: Dispute) => (source === 'review' ? 0 : approved === undefined ? 2 : 1)
+  return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
+}
+
+function disputeOf(step: Step, approved: Json, rest: Pick<Dispute, 'userId' | 'comments' | 'source'>): Dispute {
+  return { step, approved, difference: differenceOf(step.output, approved), ...rest }
+}
+
+const isPositive = ({ rating }: SubjectFeedback) => rating === 'positive' || (typeof rating === 'number' && rating > 0.5)
+
+/** What else was said about a step, or about the trace by the same person. */
+const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
+  subject.feedback.flatMap(({ spanId, comment, userId: author, source }) =>
+    comment && (spanId === step.spanId || author === userId || source === 'api') ? [comment] : [],
+  )
+
+/** The step whose output feedback is about: the one that it names, else the trace's own, else the last one. */
+function outputStepOf({ spanId }: SubjectFeedback, { steps }: Subject): Step {
+  const named = steps.find(step => step.spanId === spanId)
+  const last = steps.findLast(step => step.hasOutput)
+  const step = named?.hasOutput || !named?.isRoot ? (named ?? last) : last
+  return step ?? named ?? rootOf(steps)
+}
+
+function rootOf(steps: readonly Step[]): Step {
+  const root = steps.find(({ isRoot }) => isRoot) ?? steps[0]
+  if (!root) throw new Error('a trace has a root span')
+  return root
+}
+
+/** The step that a correction is of: the one that feedback names, else the one whose output has most of its fields. */
+function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
+  const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)
+  const fields = Object.keys(correction)
+  const shares = subject.steps.map(step => {
+    const own = isJsonObject(step.output) ? fields.filter(field => fieldPathOf(step.output, field)).length : 0
+    return { step, own }
+  })
+  const most = Math.max(...shares.map(({ own }) => own))
+  if (most === 0 && named && !named.isRoot) return named
+  if (most === 0) return outputStepOf(feedback, subject)
+  const candidates = shares.filter(({ own }) => own === most).map(({ step }) => step)
+  const preferred = candidates.find(step => step === named) ?? candidates.find(({ isRoot }) => isRoot)
+  return preferred ?? candidates.at(-1) ?? rootOf(subject.steps)
+}
+
+/** What an output is with a correction, which may hold a few of its fields, or its text under some name. */
+export function applyCorrection(output: Json, correction: JsonObject): Json {
+  const fields = Object.entries(correction)
+  const [only] = fields
+  const sole = fields.length === 1 && only ? only[1] : undefined
+  if (!isJsonObject(output)) {
+    if (sole === undefined || output === null) return output === null && typeof sole === 'string' ? sole : correction
+    if (typeof output === 'string' && Array.isArray(sole)) return sole.map(textOf).join('\n')
+    if (Array.isArray(output) && !Array.isArray(sole)) return correction
+    return sole
+  }
+  const known = fields.filter(([field]) => fieldPathOf(output, field))
+  if (known.length === 0) {
+    const texts = Object.entries(output).filter(([, value]) => typeof value === 'string')
+    const longest = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)[0]
+    return longest && typeof sole === 'string' && texts.length === 1 ? { ...output, [longest[0]]: sole } : correction
+  }
+  let corrected: Json = output
+  for (const [field, value] of fields) {
+    const path = fieldPathOf(output, field) ?? [field]
+    corrected = withValue(corrected, path, mergeFields(valueAt(corrected, path), value))
+  }
+  return corrected
+}
+
+/** An object in a correction may again hold a few fields of the one in the output. */
+const mergeFields = (value: Json | undefined, correction: Json): Json =>
+  isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : canonicalJson(value))
+
+/** Where an object has a field of this name: at its top, or in one of its objects. */
+function fieldPathOf(value: Json, field: string): string[] | undefined {
+  if (!isJsonObject(value)) return undefined
+  if (Object.hasOwn(value, field)) return [field]
+  for (const [name, item] of Object.entries(value)) {
+    const path = fieldPathOf(item, field)
+    if (path) return [name, ...path]
+  }
+  return undefined
+}
+
+const valueAt = (value: Json, path: readonly string[]): Json | undefined =>
+  path.reduce<Json | undefined>((item, field) => (isJsonObject(item) ? item[field] : undefined), value)
+
+function withValue(value: Json, [field, ...rest]: readonly string[], leaf: Json): Json {
+  if (field === undefined) return leaf
+  const fields = isJsonObject(value) ? value : {}
+  return { ...fields, [field]: withValue(fields[field] ?? null, rest, leaf) }
+}

@@ -1,0 +1,222 @@
+import {
+  ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur,
+} from 'stopword'
+import type { Json } from '../domain/json.ts'
+
+/**
+ * What texts are compared by: facts and words, whatever their language, case, punctuation, or the format of a number or date.
+ */
+export interface Terms {
+  facts: Fact[]
+  /** By stem. */
+  words: Map<string, Word>
+}
+
+/** A number, date, time, address, or identifier. */
+export interface Fact {
+  /** As it was written. */
+  text: string
+  kind: 'number' | 'date' | 'time' | 'address' | 'identifier'
+  /** What it may mean: `1.234` is one number to an Englishman and another to a German. */
+  readings: string[]
+}
+
+export interface Word {
+  text: string
+  /** Written with a capital where no sentence begins. */
+  isName: boolean
+}
+
+const STOP_WORDS = new Set(
+  [ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur].flat().map(plain),
+)
+
+/**
+ * Words count as the same when they begin alike: the language-neutral stemming by truncation, at five letters, that retrieval
+ * studies found to do as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
+ */
+const STEM_LENGTH = 5
+
+/** The share of a text's words that are names, where capitals tell. */
+const NAMES_AT_MOST = 0.35
+
+/** Scripts that put no spaces between words, or endings on them: compared by pairs of letters. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]+/u
+
+const ADDRESS = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
+const ISO_DATE = /(?<!\d)(\d{4})[-./](\d{1,2})[-./](\d{1,2})(?!\d)/gu
+const EAST_ASIAN_DATE = /(?:(\d{4})\s*[年년.]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
+const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
+const DAY_OF_MONTH =
+  /(?<![\d\p{L}.,])(\d{1,2})(?:\.|st|nd|rd|th|er|º|ª|:e)?\s+(?:de\s+|of\s+|d')?(\p{L}{3,})\.?(?:,?\s+(?:de\s+|del\s+)?(\d{4}))?/gu
+const MONTH_DAY = /(\p{L}{3,})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
+const MONTH_YEAR = /(\p{L}{3,})\.?\s+(?:de\s+|del\s+)?((?:19|20)\d{2})(?!\d)/gu
+const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::\d{2})?(?!\d)/gu
+const IDENTIFIER = /(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/#-]*\p{L})(?=[\p{L}\p{N}_/#-]*\d)[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
+/** `25kg`, `81-year-old`: a number with something beside it. */
+const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
+/** `88-1203`: what a number never is. */
+const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
+const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
+const WORD = /\p{L}[\p{L}\p{M}]*/gu
+
+/** The terms of a text. */
+export function termsOf(text: string): Terms {
+  const facts: Fact[] = []
+  const rest = takeFacts(text.normalize('NFKC'), facts)
+  return { facts, words: wordsOf(rest) }
+}
+
+/** The terms of a JSON value: of its strings and numbers, not of its fields' names. */
+export function termsOfValue(value: Json): Terms {
+  const terms: Terms = { facts: [], words: new Map() }
+  const visit = (item: Json): void => {
+    if (typeof item === 'string') addTerms(terms, termsOf(item))
+    else if (typeof item === 'number') terms.facts.push(numberFact(String(item), item))
+    else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
+  }
+  visit(value)
+  return terms
+}
+
+export function addTerms(to: Terms, more: Terms): void {
+  to.facts.push(...more.facts)
+  for (const [stem, word] of more.words) to.words.set(stem, word)
+}
+
+export const numberFact = (text: string, value: number): Fact => ({
+  text,
+  kind: 'number',
+  readings: [`n:${Math.abs(value)}`],
+})
+
+/** Without case, accents and compatibility forms. */
+export function plain(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+export const stemOf = (word: string): string => plain(word).slice(0, STEM_LENGTH)
+
+/** Takes facts out of a text: longer forms first, so that a date's year is not a number as well. */
+function takeFacts(text: string, facts: Fact[]): string {
+  const take = (pattern: RegExp, read: (groups: string[], whole: string) => Fact | undefined) => {
+    text = text.replace(pattern, (whole: string, ...groups: string[]) => {
+      const fact = read(groups, whole)
+      if (!fact) return whole
+      facts.push(fact)
+      return ' . '
+    })
+  }
+  take(ADDRESS, (_, whole) => ({ text: whole, kind: 'address', readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`] }))
+  if (!/\d/.test(text)) return text
+  take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
+  take(EAST_ASIAN_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
+  take(SHORT_DATE, ([first, separator, second, year = ''], whole) => {
+    const full = year.length === 2 ? `20${year}` : year
+    const dayFirst = [full, second, first] as const
+    return dateFact(whole, separator === '.' ? [dayFirst] : [dayFirst, [full, first, second]])
+  })
+  take(DAY_OF_MONTH, ([day, month = '', year], whole) => dateFact(whole, [[year, monthOf(month), day]]))
+  take(MONTH_DAY, ([month = '', day, year], whole) => dateFact(whole, [[year, monthOf(month), day]]))
+  take(MONTH_YEAR, ([month = '', year], whole) => {
+    const number = monthOf(month)
+    return number ? { text: whole, kind: 'date', readings: [`d:${year}-${two(number)}`] } : undefined
+  })
+  take(TIME, ([hour = '', minute], whole) => ({ text: whole, kind: 'time', readings: [`t:${two(hour)}:${minute}`] }))
+  take(IDENTIFIER, (_, whole) => (NUMBER_WITH_UNIT.test(whole) ? undefined : identifierFact(whole)))
+  take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
+  take(NUMBER, (_, whole) => ({ text: whole, kind: 'number', readings: numbersOf(whole).map(value => `n:${value}`) }))
+  return text
+}
+
+const identifierFact = (text: string): Fact => ({
+  text,
+  kind: 'identifier',
+  readings: [`i:${plain(text).replace(/[^\p{L}\p{N}]/gu, '')}`],
+})
+
+const two = (number: string): string => number.padStart(2, '0')
+
+/** A date by its possible parts; one without a year has its month and day. Undefined where no reading is a date. */
+function dateFact(
+  text: string,
+  candidates: readonly (readonly [year: string | undefined, month: string | undefined, day: string | undefined])[],
+): Fact | undefined {
+  const readings = candidates.flatMap(([year, month = '', day = '']) =>
+    Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= 31
+      ? [year ? `d:${year}-${two(month)}-${two(day)}` : `d:${two(month)}-${two(day)}`]
+      : [],
+  )
+  return readings.length > 0 ? { text, kind: 'date', readings: [...new Set(readings)] } : undefined
+}
+
+/** What a number may be: a single point or comma before three digits parts thousands, or decimals. */
+export function numbersOf(text: string): number[] {
+  const digits = text.replace(/['’\s\u00a0\u202f]/gu, '')
+  const [, whole = digits, separator, decimals = ''] = /^(.*)([.,])(\d+)$/u.exec(digits) ?? []
+  const strip = (part: string) => part.replace(/[.,]/gu, '')
+  if (!separator) return [Number(digits)]
+  const asDecimal = Number(`${strip(whole)}.${decimals}`)
+  const asThousands = Number(strip(digits))
+  const isRepeated = whole.includes(separator)
+  if (isRepeated) return [asThousands]
+  if (decimals.length === 3 && /^\d{1,3}$/.test(whole) && whole !== '0') return [asThousands, asDecimal]
+  return [asDecimal]
+}
+
+const LOCALES = [
+  'en', 'de', 'fr', 'es', 'it', 'nl', 'pt', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ro', 'hu', 'ru', 'uk', 'el', 'hr', 'sk', 'ca',
+]
+let months: Map<string, string> | undefined
+
+/** A month's number by its name, long or short, in any of the languages. */
+function monthOf(name: string): string | undefined {
+  months ??= monthNames()
+  return months.get(plain(name))
+}
+
+function monthNames(): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const locale of LOCALES) {
+    // With a day beside it, a month stands in the case that dates have.
+    const forms = [{ month: 'long' }, { month: 'short' }, { month: 'long', day: 'numeric' }] as const
+    for (const form of forms) {
+      const format = new Intl.DateTimeFormat(locale, { ...form, timeZone: 'UTC' })
+      for (let number = 0; number < 12; number++) {
+        const part = format.formatToParts(Date.UTC(2026, number, 1)).find(({ type }) => type === 'month')
+        const name = plain(part?.value ?? '').replace(/\.$/, '')
+        if (/^\p{L}{3,}$/u.test(name) && !names.has(name)) names.set(name, String(number + 1))
+      }
+    }
+  }
+  return names
+}
+
+function wordsOf(text: string): Map<string, Word> {
+  const words = new Map<string, Word>()
+  let end = 0
+  for (const match of text.matchAll(WORD)) {
+    const [word] = match
+    const before = text.slice(end, match.index)
+    const beginsSentence = match.index === 0 || /[.!?:;\n•"“„(]|^\s*-/u.test(before)
+    end = match.index + word.length
+    if (UNSPACED.test(word)) {
+      for (let index = 0; index < word.length - 1; index++) {
+        const pair = word.slice(index, index + 2)
+        words.set(pair, { text: pair, isName: false })
+      }
+      continue
+    }
+    const key = plain(word)
+    if (key.length < 2 || STOP_WORDS.has(key)) continue
+    const isName = !beginsSentence && /^\p{Lu}/u.test(word)
+    const stem = key.slice(0, STEM_LENGTH)
+    const known = words.get(stem)
+    if (!known) words.set(stem, { text: word, isName })
+    else if (isName) known.isName = true
+  }
+  // Where every noun has a capital, as in German, it tells no names.
+  const names = [...words.values()].filter(({ isName }) => isName)
+  if (names.length > 3 && names.length > words.size * NAMES_AT_MOST) for (const word of names) word.isName = false
+  return words
+}
