@@ -65,7 +65,7 @@ function disputeOf(step: Step, approved: Json, rest: Pick<Dispute, 'userId' | 'c
   return { step, approved, difference: differenceOf(step.output, approved), ...rest }
 }
 
-const isPositive = ({ rating }: SubjectFeedback) => rating === 'positive' || (typeof rating === 'number' && rating > 0.5)
+const isPositive = ({ rating }: SubjectFeedback) => rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)
 
 /** What else was said about a step, or about the trace by the same person. */
 const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>

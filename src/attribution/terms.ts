@@ -40,12 +40,12 @@ const STEM_LENGTH = 5
 /** The share of a text's words that are names, where capitals tell. */
 const NAMES_AT_MOST = 0.35
 
-/** Scripts that put no spaces between words, or endings on them: compared by pairs of letters. */
-const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]+/u
+/** Scripts without spaces between words, or with endings on them. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
 
 const ADDRESS = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
 const ISO_DATE = /(?<!\d)(\d{4})[-./](\d{1,2})[-./](\d{1,2})(?!\d)/gu
-const EAST_ASIAN_DATE = /(?:(\d{4})\s*[年년.]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
+const EAST_ASIAN_DATE = /(?:(令和|\d{2})?(\d{1,2})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
 const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
 const DAY_OF_MONTH =
   /(?<![\d\p{L}.,])(\d{1,2})(?:\.|st|nd|rd|th|er|º|ª|:e)?\s+(?:de\s+|of\s+|d')?(\p{L}{3,})\.?(?:,?\s+(?:de\s+|del\s+)?(\d{4}))?/gu
@@ -58,7 +58,7 @@ const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: what a number never is. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
-const WORD = /\p{L}[\p{L}\p{M}]*/gu
+const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 
 /** The terms of a text. */
 export function termsOf(text: string): Terms {
@@ -110,7 +110,11 @@ function takeFacts(text: string, facts: Fact[]): string {
   take(ADDRESS, (_, whole) => ({ text: whole, kind: 'address', readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`] }))
   if (!/\d/.test(text)) return text
   take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
-  take(EAST_ASIAN_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
+  take(EAST_ASIAN_DATE, ([era, year, month, day], whole) => {
+    // Reiwa 1 was 2019.
+    const full = year === undefined ? undefined : era === '令和' ? String(2018 + Number(year)) : `${era ?? ''}${year}`
+    return dateFact(whole, [[full, month, day]])
+  })
   take(SHORT_DATE, ([first, separator, second, year = ''], whole) => {
     const full = year.length === 2 ? `20${year}` : year
     const dayFirst = [full, second, first] as const
@@ -192,6 +196,19 @@ function monthNames(): Map<string, string> {
   return names
 }
 
+/**
+ * The words of a run of letters without spaces: Chinese characters by pairs, Katakana, which spells names, as a whole, Korean
+ * by the first two syllables. Hiragana is endings and particles.
+ */
+function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
+  const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []
+  return parts.flatMap(part => {
+    if (/\p{sc=Katakana}/u.test(part)) return [{ stem: part.slice(0, STEM_LENGTH), text: part, isName: part.length > 3 }]
+    if (/\p{sc=Hangul}/u.test(part)) return [{ stem: part.slice(0, 2), text: part, isName: false }]
+    return [...part.slice(0, -1)].map((_, index) => ({ stem: part.slice(index, index + 2), text: part, isName: false }))
+  })
+}
+
 function wordsOf(text: string): Map<string, Word> {
   const words = new Map<string, Word>()
   let end = 0
@@ -201,10 +218,7 @@ function wordsOf(text: string): Map<string, Word> {
     const beginsSentence = match.index === 0 || /[.!?:;\n•"“„(]|^\s*-/u.test(before)
     end = match.index + word.length
     if (UNSPACED.test(word)) {
-      for (let index = 0; index < word.length - 1; index++) {
-        const pair = word.slice(index, index + 2)
-        words.set(pair, { text: pair, isName: false })
-      }
+      for (const part of unspacedWords(word)) words.set(part.stem, { text: part.text, isName: part.isName })
       continue
     }
     const key = plain(word)

@@ -34,7 +34,7 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
       if (better) yield { kind: 'other_tool_fits', spanId: step.spanId, path: 'input', note: `went to ${tool.name}, while ${better.name} is described as "${better.description}"`, strength: 1 }
     }
     const odd = oddArgument(step, scene)
-    const echo = otherEcho(step, scene)
+    const echo = otherEcho(step, scene) ?? swappedArgument(step, scene)
     if (echo) yield { kind: 'call_took_other_value', spanId: step.spanId, path: echo.path, note: echo.note, strength: 1 }
     if (odd) yield { kind: odd.kind, spanId: step.spanId, path: odd.path, note: odd.note, strength: tool ? 1 : 0.7 }
     if (isErrorShaped(step.output)) yield { kind: 'call_answered_error', spanId: step.spanId, path: 'output', note: `is an error: ${quote(step.output)}`, strength: 1 }
@@ -113,9 +113,9 @@ function betterTool(called: Tool, tools: readonly Tool[], { root, subject }: Sce
 function oddArgument(step: Step, { sources }: Scene): { kind: string; path: string; note: string } | undefined {
   const before = sources.filter(
     ({ kind, path, step: owner }) =>
-      owner !== null && owner !== step && kind !== 'prompt' && !/tool|function/iu.test(path) && (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp),
+      owner !== null && owner.stepId !== step.stepId && kind !== 'prompt' && !/tool|function/iu.test(path) && (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp),
   )
-  if (before.length === 0) return undefined
+  if (!before.some(({ kind }) => kind === 'input' || kind === 'output')) return undefined
   for (const [path, leaf] of leavesOf(step.input, 'input')) {
     if (leaf === null || typeof leaf === 'boolean') continue
     const field = /([^.[\]]+)$/u.exec(path)?.[1] ?? ''
@@ -147,6 +147,20 @@ function otherEcho(step: Step, { sources }: Scene): { path: string; note: string
       const number = kind === 'number' ? Number(first?.slice(2)) : 0
       const scaled = [0.01, 100, 0.001, 1000].map(power => number * power).find(value => number >= 10 && !answered.has(`n:${number}`) && answered.has(`n:${Math.round(value * 1e6) / 1e6}`))
       if (scaled !== undefined) return { path, note: `is ${number}, which was taken for ${scaled}` }
+    }
+  }
+  return undefined
+}
+
+/** Two arguments of which each has the value that one record before gives to the other. */
+function swappedArgument(step: Step, { sources }: Scene): { path: string; note: string } | undefined {
+  if (!isJsonObject(step.input)) return undefined
+  const records = sources.flatMap(({ kind, value, step: owner }) => (owner !== step && (kind === 'input' || kind === 'output' || kind === 'state') && isJsonObject(value) ? [value] : []))
+  const fields = Object.entries(step.input).filter(([, value]) => !isNothing(value))
+  for (const record of records) {
+    for (const [field, value] of fields) {
+      const other = fields.find(([name, item]) => name !== field && item !== value && record[name] === value && record[field] === item)
+      if (other) return { path: `input.${field}`, note: `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}` }
     }
   }
   return undefined

@@ -55,6 +55,11 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
   const approved = dispute.approved === undefined ? [] : (dispute.difference?.gained.facts ?? [])
   const said = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
   const given = visible.filter(({ kind, step }) => kind === 'input' || (kind === 'state' && step?.isRoot))
+  const impossible = given.flatMap(source => source.terms.facts.flatMap(fact => (isImpossible(fact) ? [{ source, fact }] : [])))[0]
+  if (impossible) {
+    const { source, fact } = impossible
+    yield { kind: 'input_impossible', spanId: source.step?.spanId ?? null, path: source.path, note: `says "${fact.text}", a day that does not exist`, strength: 1 }
+  }
   const replaced = impliedSlip(scene, given)
   if (replaced) {
     yield replaced
@@ -91,6 +96,12 @@ function impliedSlip(scene: Scene, given: readonly Source[]): Finding | undefine
     }
   }
   return undefined
+}
+
+/** A date in no calendar. */
+function isImpossible({ kind, readings }: Fact): boolean {
+  const [, date] = /^d:(\d{4}-\d{2}-\d{2})$/.exec(readings[0] ?? '') ?? []
+  return kind === 'date' && readings.length === 1 && date !== undefined && new Date(`${date}T00:00:00Z`).toISOString().slice(0, 10) !== date
 }
 
 /** Two numbers of which one became the other by a slipped point, or a digit too many, too few or wrong. */

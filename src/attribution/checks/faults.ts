@@ -7,9 +7,10 @@ import type { Step } from '../subject.ts'
 const FAILURE =
   /time[- _]?d?[- _]?out|rate[- _]?limit|unavailable|unreachable|overload|throttl|too many requests|quota|ECONN|ETIMEDOUT|EPIPE|socket|connection (reset|refused|closed|error|lost)|upstream|gateway|out of memory|\boom\b|killed|crash|segfault|internal (server )?error|cancell?ed|aborted|no response|deadline|\b(429|50[0-4]|529)\b/iu
 const CALLERS_FAULT = /invalid|missing|required|unknown|unexpected|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|expected|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
-const ERROR_FIELD = /^(error|errors|err|exception|last_error|failure|fault|failed|traceback|stack|crash|reason_failed)s?$|_error$|^error_/iu
+const ERROR_FIELD = /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|_error$|^error_(?!rate|count)/iu
 const CODE_FIELD = /status|http|code/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
+const RECOVERED = /recovered|succe|answered|then ok|passed|got through|resent|retried|\b20[0-4]\b|again|erneut|erfolg|réussi|éxito|riuscit|gelukt|udan|powodz|lyckad|sucesso|úspěš|başar|成功|성공/iu
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
 
 /** Errors, time-outs and truncation, in metadata, state and outputs; and whether the run got over them. */
@@ -74,7 +75,7 @@ function failureOf(step: Step): Failure | undefined {
     ([place, value]) =>
       (/recovered|resolved|succeeded|settled/iu.test(place) && value !== false) ||
       (/status|http|result|outcome/iu.test(fieldOf(place)) && (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
-      (typeof value === 'string' && /\b(recovered|succeeded|third answered|second answered|then ok|got through)\b/iu.test(value)),
+      (typeof value === 'string' && RECOVERED.test(value)),
   )
   return { path, text, isSettled: isSettled && !isNothing(step.output), isFallback: fallback !== undefined, isCallers: CALLERS_FAULT.test(text) && !FAILURE.test(text) }
 }
@@ -83,14 +84,14 @@ function isFailure(field: string, path: string, leaf: Json): boolean {
   if (isNothing(leaf) || leaf === false || leaf === 0) return false
   if (typeof leaf === 'number') return (CODE_FIELD.test(field) && leaf >= 400 && leaf < 600) || (/exit/iu.test(field) && leaf !== 0)
   if (path.split(/[.[]/u).some(part => ERROR_FIELD.test(part)) && typeof leaf === 'string') return true
-  return typeof leaf === 'string' && leaf.length < 300 && (path.startsWith('metadata') || path.startsWith('output')) && FAILURE.test(leaf)
+  return typeof leaf === 'string' && leaf.length < 300 && path.startsWith('metadata') && FAILURE.test(leaf)
 }
 
 const fieldOf = (path: string): string => /([^.[\]]+)(\[\d+\])?$/u.exec(path)?.[1] ?? path
 
 /** Whether an output is an error itself: an object with an error in it and nothing else of note, or the words of one. */
 export function isErrorShaped(output: Json): boolean {
-  if (isJsonObject(output)) return Object.entries(output).some(([field, value]) => ERROR_FIELD.test(field) && !isNothing(value) && value !== false)
+  if (isJsonObject(output)) return Object.entries(output).some(([field, value]) => ERROR_FIELD.test(field) && !isNothing(value) && typeof value !== 'number' && typeof value !== 'boolean')
   return typeof output === 'string' && output.length < 200 && /^(error|exception|traceback|internal server error|\d{3} )/iu.test(output)
 }
 

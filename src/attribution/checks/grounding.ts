@@ -3,7 +3,7 @@ import { findFact, findWord, leavesOf, quote, type Scene, type Source, type Supp
 import { type Terms, termsOf, termsOfValue } from '../terms.ts'
 
 /** Less than that was not looked for in earnest: one number weighs 2, a word a half. */
-const ENOUGH = 1
+const ENOUGH = 0.5
 
 /** What speaks for a value that was lost, or gained, in each of the places that it may come from. */
 interface Standing {
@@ -80,7 +80,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
       yield { kind: 'gained_stands_in_prompt', spanId: step.spanId, path: 'prompt', note: `says ${said(after.prompt)}, as the approved output does`, strength: after.prompt.found }
     }
     const advantage = after.unfetched.found - after.visible.found
-    if (advantage > 0.15 && after.unfetched.found > 0.4) {
+    if (advantage > 0.15 && after.unfetched.found > 0.4 && after.weight >= 2) {
       yield {
         kind: 'gained_stands_unfetched',
         ...approvedAt(after.unfetched),

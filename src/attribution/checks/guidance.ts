@@ -13,7 +13,7 @@ const SCOPE =
 const DECLINES =
   /out[_ -]of[_ -]scope|not[_ -]supported|unsupported|declined|refused|rejected|cannot|can't|can not|unable|not able|sorry|unfortunately|do(es)? not (cover|handle)|only (help|answer)|kann .{0,60}nicht|können .{0,60}nicht|keine auskunft|leider|nicht möglich|désolé|ne (peux|pouvons|peut|puis)|malheureusement|no (puedo|podemos|es posible)|lo siento|lamento|non (posso|possiamo|è possibile)|mi dispiace|purtroppo|kan .{0,40}niet|helaas|niet mogelijk|nie (mogę|możemy|można)|niestety|przykro|kan .{0,40}inte|tyvärr|não (posso|podemos|consigo|é possível)|desculp|infelizmente|nemohu|nemůž\w*|bohužel|maalesef|üzgün|yapam|edem|できません|できかね|申し訳|対応し|죄송|없습니다|어렵습니다|불가/iu
 const VAGUE =
-  /\b(reasonabl\w*|appropriate\w*|suitabl\w*|adequate\w*|significant\w*|substantial\w*|considerabl\w*|relevant|important|notable|serious|severe|minor|major|mild|strong|long|short|large|small|high|low|soon|recent|usual\w*|normal\w*|sensibl\w*|proper\w*|fair\w*|generous|excessive|unusual|good|clear cases?|where possible|if needed|if necessary|as needed|in moderation|angemessen\w*|erheblich\w*|wesentlich\w*|übliche?\w*|geeignet\w*|sinnvoll\w*|größer\w*|groß\w*|klein\w*|lang\w*|kurz\w*|zeitnah|ggf|wichtig\w*|raisonnabl\w*|appropri\w*|convenabl\w*|import\w*|notabl\w*|grave\w*|récent\w*|long\w*|razonabl\w*|adecuad\w*|apropiad\w*|significativ\w*|notori\w*|leve\w*|grande\w*|ragionevol\w*|adeguat\w*|rilevant\w*|congru\w*|lieve|redelijk\w*|passend\w*|aanzienlijk\w*|grote?|rozsądn\w*|odpowiedni\w*|istotn\w*|znaczn\w*|duż\w*|skälig\w*|lämplig\w*|rimlig\w*|väsentlig\w*|stor\w*|razoáve\w*|adequad\w*|relevante\w*|přiměřen\w*|vhodn\w*|výrazn\w*|závažn\w*|makul|uygun|önemli|ciddi|büyük)\b|適切|適度|相当|著しい|重要|妥当|適宜|大きな|적절|상당|합리|중요|심각/giu
+  /\b(reasonabl\w*|appropriate\w*|suitabl\w*|adequate\w*|significant\w*|substantial\w*|considerabl\w*|relevant|important|notable|serious|severe|minor|major|mild|strong|long|short|large|small|high|low|soon|recent|usual\w*|normal\w*|sensibl\w*|proper\w*|fair\w*|generous|excessive|unusual|good|clear cases?|where possible|if needed|if necessary|as needed|in moderation|angemessen\w*|erheblich\w*|wesentlich\w*|übliche?\w*|geeignet\w*|sinnvoll\w*|größer\w*|groß\w*|klein\w*|lang\w*|kurz\w*|zeitnah|ggf|wichtig\w*|raisonnabl\w*|appropri\w*|convenabl\w*|importan\w*|notabl\w*|grave\w*|récent\w*|long\w*|razonabl\w*|adecuad\w*|apropiad\w*|significativ\w*|notori\w*|leve\w*|grande\w*|ragionevol\w*|adeguat\w*|rilevant\w*|congru\w*|lieve|redelijk\w*|passend\w*|aanzienlijk\w*|grote?|rozsądn\w*|odpowiedni\w*|istotn\w*|znaczn\w*|duż\w*|skälig\w*|lämplig\w*|rimlig\w*|väsentlig\w*|stora|razoáve\w*|adequad\w*|relevante\w*|přiměřen\w*|vhodn\w*|výrazn\w*|závažn\w*|makul|uygun|önemli|ciddi|büyük)\b|適切|適度|相当|著しい|重要|妥当|適宜|大きな|적절|상당|합리|중요|심각/giu
 
 /** What lengths are counted in, by words of several languages. */
 const UNITS: readonly { unit: RegExp; count: (text: string) => number }[] = [
@@ -63,7 +63,9 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
     const hits = overlap(forbid.sentence, changed) + overlap(forbid.sentence, said)
     yield { kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given', spanId: forbid.spanId, path: forbid.path, note: `says ${quote(forbid.sentence)}`, strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5 }
   }
-  const [forOutput, forCorrection] = [lost, gained].map(terms => bestFor(terms, sentences))
+  const [forOutput, forCorrection] = backingOf(scene, sentences)
+  if (forOutput && !forCorrection) yield { kind: 'guideline_backs_output', spanId: forOutput.spanId, path: forOutput.path, note: `says ${quote(forOutput.sentence)}, as the output does`, strength: 1 }
+  if (forCorrection && !forOutput) yield { kind: 'guideline_backs_correction', spanId: forCorrection.spanId, path: forCorrection.path, note: `says ${quote(forCorrection.sentence)}, as the correction does`, strength: 1 }
   if (forOutput && forCorrection && forOutput !== forCorrection) {
     yield { kind: 'guideline_supports_both', spanId: forOutput.spanId, path: forOutput.path, note: `says ${quote(forOutput.sentence)} for the output and ${quote(forCorrection.sentence)} for the correction`, strength: 1 }
   }
@@ -85,6 +87,9 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   if (prompts.length > 0) {
     const terms = termsOfValue(output)
     const follows = supportOf(terms, prompts)
+    if (declining !== undefined && follows.weight >= 2 && follows.found > 0.4) {
+      yield { kind: 'declines_as_told', spanId: origin.spanId, path: 'prompt', note: 'tells how to decline, in the words of the output', strength: Math.min(1, follows.found + 0.3) }
+    }
     if (follows.weight >= 2 && follows.found > 0.5) yield { kind: 'output_follows_prompt', spanId: origin.spanId, path: 'prompt', note: 'has most of the words of the output', strength: follows.found }
   }
   const [spoken, wanted] = [languageOf(output), languageOf(dispute.approved ?? null)]
@@ -93,18 +98,25 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   }
 }
 
-/** The sentence that has most of some terms, where one has enough of them. */
-function bestFor<Sentence extends { sentence: string }>(terms: Terms | undefined, sentences: readonly Sentence[]): Sentence | undefined {
-  if (!terms) return undefined
-  const readings = new Set(terms.facts.flatMap(fact => fact.readings))
-  const scores = sentences.map(item => {
-    const own = termsOf(item.sentence)
-    const facts = own.facts.filter(fact => fact.readings.some(reading => readings.has(reading))).length
-    return { item, score: [...own.words.keys()].filter(stem => terms.words.has(stem)).length + 1.5 * facts }
-  })
-  const [best] = scores.toSorted((left, right) => right.score - left.score)
-  return best && best.score >= 2 ? best.item : undefined
+/** For the value that was lost, and for the one that was gained, a sentence that names it beside something of the case. */
+function backingOf<Sentence extends { sentence: string }>({ dispute, visible }: Scene, sentences: readonly Sentence[]): [Sentence | undefined, Sentence | undefined] {
+  const changes = (dispute?.difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
+  if (changes.length === 0) return [undefined, undefined]
+  const given = visible.filter(({ kind }) => kind !== 'metadata')
+  const known = new Set(given.flatMap(({ terms }) => [...terms.words.keys()]))
+  const find = (side: 'before' | 'after') => {
+    const values = new Set(changes.map(change => plain(String(change[side]))))
+    const other = new Set(changes.map(change => plain(String(change[side === 'before' ? 'after' : 'before']))))
+    return sentences.find(({ sentence }) => {
+      const tokens = plain(sentence).split(/[^\p{L}\p{N}_]+/u)
+      if (![...values].some(value => tokens.includes(value)) || [...other].some(value => tokens.includes(value))) return false
+      return [...termsOf(sentence).words.keys()].some(stem => known.has(stem) && ![...values].some(value => value.startsWith(stem)))
+    })
+  }
+  return [find('before'), find('after')]
 }
+
+const isShort = (value: Json | undefined): boolean => value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
 
 const NO_TERMS: Terms = { facts: [], words: new Map() }
 

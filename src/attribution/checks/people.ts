@@ -25,7 +25,8 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
     other => other !== step && other.review?.state === 'accepted' && !other.isRoot && canonicalJson(other.output) === canonicalJson(step.output) && step.output !== null && other.stepId !== step.stepId,
   )
   const twin = subject.steps.find(other => other !== step && other.review?.state === 'accepted' && other.stepId === step.stepId && canonicalJson(other.output) === canonicalJson(step.output))
-  const accepted = twin ?? equal
+  const praised = supports.find(({ step: other, userId: author }) => other !== step && author === userId && other.stepId === step.stepId && canonicalJson(other.output) === canonicalJson(step.output))
+  const accepted = twin ?? equal ?? praised?.step
   if (accepted) yield { kind: 'equal_case_accepted', spanId: accepted.spanId, path: 'output', note: 'is the same output, and was accepted', strength: 1 }
   const approved = dispute.approved === undefined ? undefined : canonicalJson(dispute.approved)
   for (const precedent of step.precedents) {

@@ -4,7 +4,7 @@ import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import { leavesOf, quote, type Scene } from '../scene.ts'
 import type { Step } from '../subject.ts'
-import { type Terms, termsOfValue } from '../terms.ts'
+import { termsOfValue } from '../terms.ts'
 
 /** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */
 export function* checkShape({ dispute, origin, subject }: Scene): Generator<Finding> {
@@ -43,7 +43,9 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
   if (isNothing(step.output)) return
   const added = changes.filter(({ before }) => isNothing(before))
   const removed = changes.filter(({ after }) => isNothing(after))
-  const extended = changes.filter(({ before, after }) => isExtended(before, after))
+  const isGaining = lost.words.size + lost.facts.length === 0 && gained.words.size + gained.facts.length > 0
+  const isLosing = gained.words.size + gained.facts.length === 0 && lost.words.size + lost.facts.length > 0
+  const extended = changes.filter(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))
   if (added.length + extended.length === changes.length) {
     const isFilled = added.length === changes.length && added.every(({ before }) => before === null)
     yield {
@@ -54,9 +56,10 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
     }
     return
   }
-  const shortened = changes.filter(({ before, after }) => isExtended(after, before))
+  const shortened = changes.filter(({ before, after }) => isExtended(after, before) || (isLosing && isProse(before)))
   if (removed.length + shortened.length === changes.length) {
     yield { kind: 'only_removed', ...at(first?.path ?? ''), note: 'is kept but for what was taken out', strength: 1 }
+    return
   }
   const leaves = changes.filter(({ before, after }) => isScalar(before) && isScalar(after))
   const numbers = leaves.filter(({ before, after }) => isNumeric(before) && isNumeric(after))
@@ -127,18 +130,12 @@ const isProse = (value: Json | undefined): boolean =>
 
 const wordCount = (text: string): number => text.split(/[\s_-]+/u).filter(word => word !== '').length
 
-/** Whether one value goes on where the other ends: a longer list, or a text that begins, or ends, alike. */
+/** Whether one value goes on where the other ends: a text with more before it, or behind. */
 function isExtended(before: Json | undefined, after: Json | undefined): boolean {
   if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false
   const stem = before.trim().replace(/[\p{P}\s]+$/u, '')
   if (stem.length < 3) return false
-  if (after.includes(stem)) return true
-  const [terms, more]: Terms[] = [termsOfValue(before), termsOfValue(after)] as const
-  if (!terms || !more || terms.words.size < 4) return false
-  if (more.words.size + more.facts.length < 1.15 * (terms.words.size + terms.facts.length)) return false
-  const kept = [...terms.words.keys()].filter(key => more.words.has(key)).length / terms.words.size
-  const readings = new Set(more.facts.flatMap(fact => fact.readings))
-  return kept >= 0.95 && terms.facts.every(fact => fact.readings.some(reading => readings.has(reading)))
+  return after.includes(stem)
 }
 
 /** What kind of text a value is; undefined where it is none. */
