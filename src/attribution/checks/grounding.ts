@@ -23,8 +23,8 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   const { step } = dispute
   const lost = dispute.difference?.lost ?? EMPTY
   const gained = dispute.difference ? dispute.difference.gained : saidBy(scene)
-  const before = standingOf(lost, scene)
-  const after = standingOf(gained, scene)
+  const before = standingOf(lost, gained, scene)
+  const after = standingOf(gained, lost, scene)
   const isLost = before.weight >= ENOUGH
   const isGained = after.weight >= ENOUGH
   const at = { spanId: origin.spanId, path: pathOf(lost, scene) }
@@ -101,7 +101,8 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   } else if (isLost && isGained && before.visible.found > 0.5 && after.nowhere > 0.5) {
     yield { kind: 'founded_replaced_by_unknown', ...at, note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`, strength: Math.min(before.visible.found, after.nowhere) }
   }
-  if (isLost && isGained && before.nowhere > 0.5 && after.nowhere > 0.5) {
+  const isByFacts = lost.facts.length > 0 && gained.facts.length > 0
+  if (isByFacts && before.nowhere > 0.5 && after.nowhere > 0.5) {
     yield { kind: 'both_computed', ...at, note: `was ${quote(lost.facts[0]?.text)} and is approved as "${after.visible.missing}": neither stands in what the step had`, strength: Math.min(before.nowhere, after.nowhere) }
   }
 }
@@ -116,10 +117,14 @@ function saidBy({ dispute }: Scene): Terms {
   return { facts: said.facts.filter(({ readings }) => !readings.some(reading => known.has(reading))), words: new Map() }
 }
 
-function standingOf(terms: Terms, { visible, prompts, unfetched, dispute }: Scene): Standing {
+/**
+ * Where terms stand. Among many other words, common ones tell nothing: a text that says the same in other words has them, too.
+ */
+function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene): Standing {
   // Where a text is in another language than its sources, its words tell nothing.
   const kept = supportOf({ facts: [], words: termsOfValue(dispute?.approved ?? dispute?.step.output ?? null).words }, visible)
-  const wordWeight = kept.found > 0.3 ? 0.5 : 0.1
+  const isReworded = counterpart.words.size > terms.words.size / 3 && terms.words.size > 3
+  const wordWeight = kept.found > 0.3 && !isReworded ? 0.5 : 0.1
   const supports = [visible, prompts, unfetched].map(sources => supportOf(terms, sources, wordWeight))
   const [inVisible = NO_SUPPORT, inPrompt = NO_SUPPORT, inUnfetched = NO_SUPPORT] = supports
   const anywhere = supportOf(terms, [...visible, ...prompts, ...unfetched], wordWeight)

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { Finding } from '../evidence.ts'
+import { similarity } from '../difference.ts'
 import { leavesOf, quote, type Scene, supportOf } from '../scene.ts'
 import { type Terms, termsOfValue } from '../terms.ts'
 
@@ -24,6 +25,9 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
   const { lost, gained } = dispute.difference ?? {}
   if (!lost || !gained) return
   const requested = termsOfValue(request)
+  const closeness = (value: Json | undefined) => similarity(requested, termsOfValue(value ?? null))
+  const advantage = closeness(dispute.approved) - closeness(dispute.step.output)
+  if (advantage > 0.08) yield { kind: 'correction_nearer_to_request', spanId: root.spanId, path: 'input', note: 'has more in common with the approved output than with the output', strength: Math.min(1, advantage * 4) }
   for (const source of visible) {
     for (const [path, items] of listsIn(source.value, source.path)) {
       const terms = items.map(termsOfValue)
