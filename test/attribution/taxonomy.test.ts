@@ -1,0 +1,41 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { findBuiltIn, TAXONOMY, TIE_ORDER } from '../../src/attribution/taxonomy.ts'
+
+describe('the taxonomy', () => {
+  it('is what the migration seeds, in its order', async ({ expect }) => {
+    const { results } = await env.DB.prepare(
+      'select error_type as errorType, id, name, category, rule from error_types order by rowid',
+    ).all()
+    expect(results).toEqual(TAXONOMY)
+    expect(TAXONOMY).toHaveLength(18)
+  })
+
+  it('says of all types which comes first where the evidence ties', ({ expect }) => {
+    expect(TIE_ORDER).toEqual([
+      'system_failure',
+      'output_format_violation',
+      'missing_input_information',
+      'incorrect_input_data',
+      'outdated_reference',
+      'reviewer_mistake',
+      'ambiguous_request',
+      'unsupported_request',
+      'acceptable_variation',
+      'ambiguous_guideline',
+      'instruction_noncompliance',
+      'task_misunderstanding',
+      'hallucinated_content',
+      'retrieval_failure',
+      'context_misinterpretation',
+      'reasoning_error',
+      'tool_invocation_error',
+      'incomplete_output',
+    ])
+  })
+
+  it('finds a built-in type by its name, and no other', ({ expect }) => {
+    expect(findBuiltIn('system_failure')).toMatchObject({ name: 'System failure', category: 'AI Error' })
+    expect(findBuiltIn('constructor')).toBeUndefined()
+  })
+})
