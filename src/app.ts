@@ -15,6 +15,7 @@ import { postSpan } from './ingest/spans.ts'
 import { postTrace } from './ingest/traces.ts'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
 import { listAuditLog } from './manage/audit-log.ts'
+import { putErrorType } from './manage/error-types.ts'
 import {
   activateKnowledgeDocVersion,
   createKnowledgeDoc,
@@ -26,6 +27,7 @@ import { changeProject, createProject, listProjects } from './manage/projects.ts
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
 import { deleteTrace } from './manage/traces.ts'
 import { createUser, listUsers } from './manage/users.ts'
+import { listErrorTypes } from './read/error-types.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
@@ -78,6 +80,7 @@ export const endpoints: readonly Endpoint[] = [
   listTraces,
   getTrace,
   getSpan,
+  listErrorTypes,
   putReview,
   postReviews,
   listReviews,
@@ -108,6 +111,7 @@ export const endpoints: readonly Endpoint[] = [
   listProjects,
   createProject,
   changeProject,
+  putErrorType,
   listApiKeys,
   createApiKey,
   revokeApiKey,

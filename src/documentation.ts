@@ -192,6 +192,26 @@ const project = {
   createdAt: CREATED,
 }
 
+const errorType = {
+  id: '0f1c7d52-3a6b-5e8d-9c4f-7b2a1e6d5c01',
+  errorType: 'late_delivery',
+  name: 'Late delivery',
+  category: 'Human Error',
+  rule: 'A colleague handed the documents over after the answer was due.',
+  isBuiltIn: false,
+  isEnabled: true,
+}
+
+const builtInErrorType = {
+  id: 'c3ae9de2-44e5-5029-9537-6fcd96db2bd3',
+  errorType: 'context_misinterpretation',
+  name: 'Context misinterpreted',
+  category: 'AI Error',
+  rule: 'The right evidence was in context but ignored, misread, or lost between steps.',
+  isBuiltIn: true,
+  isEnabled: true,
+}
+
 const apiKey = {
   id: KEY_ID,
   name: 'Support pipeline',
@@ -324,6 +344,7 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   'GET /api/spans/{spanId}': {
     response: { ...span, trace: { id: TRACE_UUID, traceId: TRACE_ID, name: 'support-answer' } },
   },
+  'GET /api/error-types': { response: { errorTypes: [builtInErrorType, errorType] } },
   'GET /api/prompts': { response: { prompts: [prompt], nextCursor: null } },
   'GET /api/prompts/{promptId}': {
     response: { id: PROMPT_ID, stepId: prompt.stepId, outputSchema: SCHEMA, versions: [promptVersion] },
@@ -389,6 +410,10 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   'PATCH /api/projects/{projectId}': {
     body: { retentionDays: 90 },
     response: { ...project, retentionDays: 90 },
+  },
+  'PUT /api/projects/{projectId}/error-types/{errorType}': {
+    body: { name: errorType.name, category: errorType.category, rule: errorType.rule },
+    response: errorType,
   },
   'GET /api/api-keys': { response: { apiKeys: [apiKey], nextCursor: null } },
   'POST /api/api-keys': {

@@ -83,6 +83,12 @@ export const MAX_DIFF_STEPS = 10_000_000
 export const MAX_DIFF_PATH_LENGTH = 256
 /** Why a version was made. */
 export const MAX_NOTE_LENGTH = 1024
+/** An error type's `error_type`. */
+export const MAX_ERROR_TYPE_LENGTH = 64
+/** When an error type is the cause: engines read every type's. */
+export const MAX_RULE_LENGTH = 1024
+/** Error types of a project's own: they are listed at once, and engines choose among all. */
+export const MAX_PROJECT_ERROR_TYPES = 100
 /** An e-mail (RFC 5321: 64 + 1 + 255). */
 export const MAX_EMAIL_LENGTH = 320
 
@@ -111,6 +117,8 @@ export const CLAIM_MS = 15 * 60_000
 export const MAX_CLAIMS = 200
 /** Entries of the audit log that a page looks at, for the same reason. */
 export const MAX_SCANNED_ENTRIES = 5000
+/** Decisions that name an error type, of which the quality of attribution is taken: the newest ones. */
+export const MAX_COMPARED_DECISIONS = 10_000
 /** Traces counted to tell which of several metadata filters matches the fewest. */
 export const PROBED_TRACES = 1000
 

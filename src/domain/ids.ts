@@ -34,6 +34,9 @@ export const rootSpanUuid = (projectId: string, traceId: string) => uuidV5(proje
 /** The read interface's id of the feedback that a client named `feedbackId` in a project. */
 export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(projectId, `feedback:${feedbackId}`)
 
+/** The id of a project's own error type. */
+export const errorTypeUuid = (projectId: string, errorType: string) => uuidV5(projectId, `error-type:${errorType}`)
+
 /** A user's id within an organization: one e-mail is one user, however often and wherever it is first seen. */
 export const userUuid = (organizationId: string, email: string) => uuidV5(organizationId, `user:${email.toLowerCase()}`)
 

@@ -31,7 +31,14 @@ export const traceFilters = {
   review: v.optional(
     v.pipe(v.picklist(TRACE_REVIEW_STATES), v.metadata({ description: 'Traces in this review state' })),
   ),
-  errorType: v.optional(v.pipe(v.string(), v.metadata({ description: 'Traces with a review that names this type' }))),
+  errorType: v.optional(
+    v.pipe(
+      v.string(),
+      v.metadata({
+        description: "Traces that a review names this type for, or where none names any, the engine's answer",
+      }),
+    ),
+  ),
 }
 
 type TraceFilters = v.InferOutput<v.StrictObjectSchema<typeof traceFilters, undefined>>

@@ -18,7 +18,11 @@ import type { Registry, Store } from '../store/store.ts'
 import { type Judged, judge, type ReviewRequest } from './judge.ts'
 import type { OutputCheck } from './output-schema.ts'
 
-const UNKNOWN_ERROR_TYPE = 'There is no such error type'
+/** Why a reviewer cannot name an error type. */
+const UNNAMEABLE = {
+  unknown: 'There is no such error type',
+  switched_off: 'This error type is switched off in the project',
+}
 
 const NO_VALUE = { text: '', ref: null }
 
@@ -90,7 +94,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
 async function judgeAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
-  { subjects, errorTypes }: ReviewSubjects,
+  { subjects, errorTypeState }: ReviewSubjects,
   outputs: ReadonlyMap<FoldedSpan, string>,
   outcomes: Map<ReviewRequest, LocatedSpan | ApiError>,
 ): Promise<Judged[]> {
@@ -106,9 +110,8 @@ async function judgeAll(
         requireProject(caller, subject.trace.projectKey)
         const output = outputs.get(subject.span)
         if (output === undefined) throw unavailable(1, new Error('an object of a span under review is gone'))
-        if (request.errorType !== null && !errorTypes.has(request.errorType)) {
-          throw unprocessable(UNKNOWN_ERROR_TYPE, 'errorType')
-        }
+        const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
+        if (typeState && typeState !== 'enabled') throw unprocessable(UNNAMEABLE[typeState], 'errorType')
         return [await judge(scope, request, subject, output, checks)]
       } catch (error) {
         if (!(error instanceof ApiError) || error.status === 503) throw error

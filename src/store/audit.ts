@@ -62,6 +62,7 @@ export const AUDIT_ACTIONS = [
   'comment.create',
   'comment.change',
   'comment.delete',
+  'error_type.change',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

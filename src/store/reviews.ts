@@ -3,10 +3,11 @@ import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
 import { type Act, actorOf, recordActs } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { readPlain } from './database.ts'
+import { type ErrorTypeState, errorTypeStateQueries, errorTypeStates } from './error-types.ts'
 import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from './located-spans.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
 import { needsReview } from './reviewable.ts'
-import { errorTypes, observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
+import { observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { type FoldedSpan, foldSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, touchAndFlag } from './traces.ts'
@@ -23,11 +24,11 @@ export interface ReviewSubject {
 export interface ReviewSubjects {
   /** By the span's id; those are missing that the organization does not have. */
   subjects: Map<string, ReviewSubject>
-  /** Those of the named error types that there are. */
-  errorTypes: Set<string>
+  /** How a project has an error type, one of the named ones. */
+  errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
 }
 
-/** Reads spans, the schemas of their outputs, and which of some error types there are, in one round trip. */
+/** Reads spans, the schemas of their outputs, and how their projects have some error types, in one round trip. */
 export async function findReviewSubjects(
   store: Store,
   spanIds: readonly string[],
@@ -35,9 +36,9 @@ export async function findReviewSubjects(
 ): Promise<ReviewSubjects> {
   const { database } = store
   const located = locatedSpans(store, spanIds)
-  const [traceRows, spanRows, observationRows, decisionRows, versions, schemas, knownTypes] = await readPlain(
-    database,
-    [
+  const inTraces = sql`(select located.trace_key from ${located} as located)`
+  const [traceRows, spanRows, observationRows, decisionRows, versions, schemas, builtInTypes, projectTypes] =
+    await readPlain(database, [
       ...spanQueries(store, spanIds),
       database
         .select({
@@ -53,14 +54,8 @@ export async function findReviewSubjects(
         })
         .from(textVersions)
         .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isAmong(located)})`),
-      database
-        .select({ errorType: sql<string>`${errorTypes.errorType}`.as('errorType') })
-        .from(errorTypes)
-        .where(
-          sql`${errorTypes.errorType} in (select item.value from json_each(${JSON.stringify(namedErrorTypes)}) as item)`,
-        ),
-    ],
-  )
+      ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
+    ])
   const rows = rowsOf([traceRows, spanRows, observationRows, decisionRows])
   const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
   const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
@@ -71,7 +66,7 @@ export async function findReviewSubjects(
     const outputSchema = schemaOf.get(versionOf.get(span.row.id) ?? 0) ?? null
     if (trace) subjects.set(span.row.id, { span, trace, outputSchema })
   }
-  return { subjects, errorTypes: new Set(knownTypes.map(({ errorType }) => errorType)) }
+  return { subjects, errorTypeState: errorTypeStates(builtInTypes, projectTypes) }
 }
 
 /** The prompt version that a span's output must keep to: the one that it names, else the active one of its step. */

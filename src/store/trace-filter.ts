@@ -7,7 +7,17 @@ import { PROBED_TRACES } from '../limits.ts'
 import type { Project } from './projects.ts'
 import { isPositive } from './ratings.ts'
 import { hasReviewed, isCorrected } from './reviewable.ts'
-import { feedback, isNegative, isNoRoot, isRunning, reviews, spans, traceFields, traces } from './schema.ts'
+import {
+  attributionJobs,
+  feedback,
+  isNegative,
+  isNoRoot,
+  isRunning,
+  reviews,
+  spans,
+  traceFields,
+  traces,
+} from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive } from './traces.ts'
 
@@ -26,7 +36,7 @@ export interface TraceFilter {
   hasFeedback?: boolean | undefined
   rating?: 'positive' | 'negative' | undefined
   review?: TraceReviewState | undefined
-  /** A span whose review names this type. */
+  /** This type is the reviewers', or where they named none, the last answer of an engine. */
   errorType?: string | undefined
   /** Metadata fields, all of which must match. */
   fields: readonly SearchableField[]
@@ -126,7 +136,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     rating === 'positive' ? feedbackOf(isPositive) : undefined,
     rating === 'negative' ? isNegative : undefined,
     review && REVIEWED[review],
-    errorType === undefined ? undefined : namesErrorType(errorType),
+    errorType === undefined ? undefined : hasErrorType(errorType),
     // With one field alone, all that is read has it.
     fields.length > 1 ? hasFields(project, fields) : undefined,
   )
@@ -144,12 +154,19 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
   mixed: sql`(${traces.needsReview} = 1 and ${hasReviewed()})`,
 }
 
-/** Whether the decision that counts for some span of a trace names this error type. */
-const namesErrorType = (errorType: string): SQL => sql`exists (
+/** Whether a trace's disagreement is of this type: by the decisions that count, or where they name none, by the last answer. */
+const hasErrorType = (errorType: string): SQL => sql`(
+  (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
+      and ${attributionJobs.status} = 'done' and ${attributionJobs.errorType} = ${errorType})
+    and not ${namesErrorType(isNotNull(reviews.errorType))})
+  or ${namesErrorType(eq(reviews.errorType, errorType))})`
+
+/** Whether the decision that counts for some span of a trace names such an error type. */
+const namesErrorType = (which: SQL): SQL => sql`exists (
   select 1 from ${spans} cross join ${reviews}
   where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}
     and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}
-    and ${reviews.number} = ${spans.reviewNumber} and ${reviews.errorType} = ${errorType})`
+    and ${reviews.number} = ${spans.reviewNumber} and ${which})`
 
 /** Whether a trace has all of these fields: a seek in the primary key for each. They are one parameter, of 100 a statement. */
 const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>

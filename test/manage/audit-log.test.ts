@@ -53,6 +53,9 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
   'PATCH /api/projects/{projectId}': ({ org: { project } }) => [
     { ...created('project.change', project.id, project.id), afterId: null },
   ],
+  'PUT /api/projects/{projectId}/error-types/{errorType}': ({ org: { project } }, { body }) => [
+    { ...created('error_type.change', body.id, project.id), afterId: null },
+  ],
   'POST /api/api-keys': (_, { body }) => [created('api_key.create', body.id, null)],
   'DELETE /api/api-keys/{keyId}': ({ keyId, org }) => [
     { ...created('api_key.revoke', keyId, org.project.id), beforeId: keyId, afterId: null },
@@ -215,6 +218,9 @@ describe('the audit log', () => {
       [404, owner.patch(`/api/projects/${none}`, { name: 'x' })],
       [403, owner.patch(`/api/projects/${theirs.org.project.id}`, { name: 'x' })],
       [200, owner.patch(`/api/projects/${org.project.id}`, {})],
+      [200, owner.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: true })],
+      [422, owner.put(`/api/projects/${org.project.id}/error-types/system_failure`, { name: 'x' })],
+      [403, owner.put(`/api/projects/${theirs.org.project.id}/error-types/system_failure`, { isEnabled: false })],
       [404, owner.post('/api/api-keys', { name: 'x', scopes: ['read'], projectSlug: 'no-such' })],
       [422, owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId: none })],
       [404, owner.delete(`/api/api-keys/${none}`)],

@@ -202,6 +202,13 @@ const samples: Readonly<Record<string, Sample>> = {
     body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
     names: 'project',
   },
+  'GET /api/error-types': { path: ({ org }) => `/api/error-types?projectId=${org.project.id}`, names: 'project' },
+  // A new one each time: the same again changes nothing.
+  'PUT /api/projects/{projectId}/error-types/{errorType}': {
+    path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
+    body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
+    names: 'project',
+  },
   'DELETE /api/api-keys/{keyId}': { path: ({ keyId }) => `/api/api-keys/${keyId}`, names: 'key' },
   'POST /api/api-keys/{keyId}/rotate': {
     path: ({ keyId }) => `/api/api-keys/${keyId}/rotate`,

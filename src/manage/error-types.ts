@@ -1,0 +1,78 @@
+import * as v from 'valibot'
+import { findBuiltIn } from '../attribution/taxonomy.ts'
+import { requireFound } from '../auth/require-project.ts'
+import { ERROR_CATEGORIES } from '../domain/attribution.ts'
+import { errorTypeUuid } from '../domain/ids.ts'
+import { shownAs, text, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { unprocessable, unprocessableFields } from '../http/errors.ts'
+import { parse } from '../http/validation.ts'
+import { MAX_ERROR_TYPE_LENGTH, MAX_PROJECT_ERROR_TYPES, MAX_RULE_LENGTH } from '../limits.ts'
+import { ErrorType } from '../read/error-types.ts'
+import { saveErrorType } from '../store/error-types.ts'
+import { isForeignProject } from '../store/ownership.ts'
+import { findProject } from '../store/projects.ts'
+import { Name } from './wire.ts'
+
+const IS_BUILT_IN = 'A built-in error type can only be switched on or off'
+
+/** Why a change is refused. */
+const REFUSED = {
+  last_enabled: () => unprocessable('One error type at least must stay enabled', 'isEnabled'),
+  too_many: () => unprocessable(`A project may have ${MAX_PROJECT_ERROR_TYPES} error types of its own`, 'errorType'),
+}
+
+const ErrorTypeName = v.pipe(
+  v.string(),
+  v.regex(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/, 'must be lower-case words of letters and digits, joined by _'),
+  v.maxLength(MAX_ERROR_TYPE_LENGTH, `must have at most ${MAX_ERROR_TYPE_LENGTH} characters`),
+)
+
+const definition = {
+  name: Name,
+  category: v.picklist(ERROR_CATEGORIES),
+  rule: v.pipe(text(1, MAX_RULE_LENGTH), v.metadata({ description: 'When it is the cause' })),
+}
+
+const IsEnabled = v.pipe(
+  v.boolean(),
+  v.metadata({ description: 'Whether engines answer it and reviewers may name it: true, if not sent' }),
+)
+
+const OwnErrorType = v.strictObject({ ...definition, isEnabled: v.optional(IsEnabled, true) })
+
+export const putErrorType = endpoint({
+  method: 'PUT',
+  path: '/api/projects/{projectId}/error-types/{errorType}',
+  summary:
+    'Give a project an error type, change one of its own, or switch any one on or off; what was named stays named',
+  scope: 'manage',
+  // A name that is none is told so, as the id of nothing would not be.
+  params: v.object({ projectId: Uuid, errorType: shownAs(v.string(), ErrorTypeName) }),
+  body: v.strictObject({
+    name: v.optional(v.pipe(definition.name, v.metadata({ description: 'Required unless the type is built in' }))),
+    category: v.optional(v.pipe(definition.category, v.metadata({ description: 'Likewise' }))),
+    rule: v.optional(v.pipe(definition.rule, v.metadata({ description: 'When it is the cause; likewise' }))),
+    isEnabled: v.optional(IsEnabled, true),
+  }),
+  errors: { 422: IS_BUILT_IN },
+  responses: { 200: ErrorType },
+}).handle(async ({ params, body, caller, store, act, registry }) => {
+  const errorType = parse(v.object({ errorType: ErrorTypeName }), params).errorType
+  const builtIn = findBuiltIn(errorType)
+  const fixed = builtIn ? (['name', 'category', 'rule'] as const).filter(field => body[field] !== undefined) : []
+  if (fixed.length > 0) {
+    const details = fixed.map(path => ({ path, message: 'is that of the built-in error type' }))
+    throw unprocessableFields(IS_BUILT_IN, details)
+  }
+  const { name, category, rule } = builtIn ?? parse(OwnErrorType, body)
+  const found = await findProject(store, { id: params.projectId })
+  const isForeign = () => isForeignProject(registry, store.organization, params.projectId)
+  const project = await requireFound(caller, found && { ...found, projectKey: found.key }, isForeign)
+  const id = builtIn?.id ?? (await errorTypeUuid(project.id, errorType))
+  const { isEnabled } = body
+  const own = builtIn ? null : { name, category, rule }
+  const outcome = await saveErrorType(store, act, project, { errorType, id, own, isEnabled })
+  if (outcome !== 'saved') throw REFUSED[outcome]()
+  return { status: 200, body: { id, errorType, name, category, rule, isBuiltIn: builtIn !== undefined, isEnabled } }
+})

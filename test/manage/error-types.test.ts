@@ -1,0 +1,181 @@
+import { describe, it, vi } from 'vitest'
+import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
+import { uuidV5 } from '../../src/domain/ids.ts'
+import { MAX_PROJECT_ERROR_TYPES } from '../../src/limits.ts'
+import { type Answer, client, newOrg, type Org } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
+
+const put = ({ owner, project }: Org, errorType: string, body: object): Promise<Answer> =>
+  owner.put(`/api/projects/${project.id}/error-types/${errorType}`, body)
+
+const OWN = { name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }
+
+/** A project's error types by name, and whether each is enabled. */
+async function statesOf(org: Org): Promise<Map<string, boolean>> {
+  const { body } = await org.read.get('/api/error-types?projectSlug=support')
+  return new Map(
+    body.errorTypes.map((type: { errorType: string; isEnabled: boolean }) => [type.errorType, type.isEnabled]),
+  )
+}
+
+describe('the error types of a project', () => {
+  it('are the built-in ones in the order of the taxonomy, then its own, oldest first', async ({ expect }) => {
+    const org = await newOrg()
+    const builtIn = TAXONOMY.map(type => ({ ...type, isBuiltIn: true, isEnabled: true }))
+    expect((await org.read.get('/api/error-types')).body).toEqual({ errorTypes: builtIn })
+    expect((await org.read.get('/api/error-types?projectSlug=support')).body).toEqual({ errorTypes: builtIn })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
+    const late = await put(org, 'late_delivery', OWN)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 })
+    const early = await put(org, 'early_delivery', { ...OWN, name: 'Early delivery', isEnabled: false })
+    vi.useRealTimers()
+    expect(late).toMatchObject({ status: 200, body: { ...OWN, isBuiltIn: false, isEnabled: true } })
+    expect(late.body.id).toBe(await uuidV5(org.project.id, 'error-type:late_delivery'))
+    const own = [late.body, early.body]
+    for (const query of ['projectSlug=support', `projectId=${org.project.id.toUpperCase()}`]) {
+      expect((await org.read.get(`/api/error-types?${query}`)).body.errorTypes).toEqual([...builtIn, ...own])
+    }
+    // A key of one project asks for that one's.
+    expect((await org.bearer().get('/api/error-types')).body.errorTypes).toEqual([...builtIn, ...own])
+    expect((await org.read.get('/api/error-types')).body.errorTypes).toEqual(builtIn)
+  })
+
+  it('are those of one project alone', async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    await put(org, 'late_delivery', OWN)
+    await put(org, 'system_failure', { isEnabled: false })
+    const { body } = await org.read.get('/api/error-types?projectSlug=other')
+    expect(body.errorTypes).toEqual(TAXONOMY.map(type => ({ ...type, isBuiltIn: true, isEnabled: true })))
+    expect((await org.bearer().get('/api/error-types?projectSlug=other')).status).toBe(403)
+    expect((await org.read.get('/api/error-types?projectSlug=none')).status).toBe(404)
+  })
+
+  it('are sent again only once they changed', async ({ expect }) => {
+    const org = await newOrg()
+    const path = '/api/error-types?projectSlug=support'
+    const etag = (await org.read.get(path)).headers.get('etag') ?? ''
+    const again = () => org.read.get(path, undefined, { 'if-none-match': etag })
+    expect((await again()).status).toBe(304)
+    await put(org, 'system_failure', { isEnabled: false })
+    expect((await again()).status).toBe(200)
+    await put(org, 'system_failure', { isEnabled: true })
+    expect((await again()).status).toBe(304)
+  })
+})
+
+describe('a change of an error type', () => {
+  it('switches a built-in one off and on again', async ({ expect }) => {
+    const org = await newOrg()
+    for (const isEnabled of [false, false, true, true]) {
+      const answer = await put(org, 'system_failure', { isEnabled })
+      expect(answer).toMatchObject({ status: 200, body: { name: 'System failure', isBuiltIn: true, isEnabled } })
+      expect((await statesOf(org)).get('system_failure')).toBe(isEnabled)
+    }
+    const log = (await org.owner.get('/api/audit-log?action=error_type.change')).body.entries
+    expect(log).toHaveLength(2)
+  })
+
+  it("replaces one of the project's own, under the same id", async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = (await put(org, 'late_delivery', OWN)).body
+    const changed = { name: 'Late', category: 'User Error', rule: 'Too late.', isEnabled: false }
+    expect((await put(org, 'late_delivery', changed)).body).toEqual({
+      id,
+      errorType: 'late_delivery',
+      isBuiltIn: false,
+      ...changed,
+    })
+    expect((await put(org, 'late_delivery', OWN)).body).toMatchObject({ id, ...OWN, isEnabled: true })
+    expect((await statesOf(org)).size).toBe(TAXONOMY.length + 1)
+  })
+
+  it('made many times at once is made once', async ({ expect }) => {
+    const org = await newOrg()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => put(org, 'late_delivery', OWN)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect((await org.owner.get('/api/audit-log?action=error_type.change')).body.entries).toHaveLength(1)
+  })
+
+  it.for([
+    ['a name in camel case', 'lateDelivery', OWN, 400, 'errorType'],
+    ['a name that begins with a digit', '2_late', OWN, 400, 'errorType'],
+    ['a name with an empty word', 'late__delivery', OWN, 400, 'errorType'],
+    ['a name that is too long', 'x'.repeat(65), OWN, 400, 'errorType'],
+    ['no name of its own', 'late', { ...OWN, name: undefined }, 400, 'name'],
+    ['no category', 'late', { ...OWN, category: undefined }, 400, 'category'],
+    ['a category that is none', 'late', { ...OWN, category: 'Error' }, 400, 'category'],
+    ['no rule', 'late', { isEnabled: false, name: 'Late', category: 'User Error' }, 400, 'rule'],
+    ['a rule that is too long', 'late', { ...OWN, rule: 'x'.repeat(1025) }, 400, 'rule'],
+    ['another name for a built-in one', 'system_failure', { name: 'x', isEnabled: true }, 422, 'name'],
+    ['another category for a built-in one', 'system_failure', { category: 'User Error' }, 422, 'category'],
+    ['another rule for a built-in one', 'system_failure', { rule: 'x' }, 422, 'rule'],
+  ] as const)('is refused for %s', async ([, errorType, body, status, path], { expect }) => {
+    const org = await newOrg()
+    const answer = await put(org, errorType, body)
+    expect(answer.status).toBe(status)
+    expect(answer.body.details[0].path).toBe(path)
+    expect((await statesOf(org)).size).toBe(TAXONOMY.length)
+  })
+
+  it('leaves one type enabled at least', async ({ expect }) => {
+    const org = await newOrg()
+    const [last, ...others] = TAXONOMY
+    for (const { errorType } of others) expect((await put(org, errorType, { isEnabled: false })).status).toBe(200)
+    const refused = await put(org, last.errorType, { isEnabled: false })
+    expect(refused).toMatchObject({ status: 422, body: { details: [{ path: 'isEnabled' }] } })
+    expect((await statesOf(org)).get(last.errorType)).toBe(true)
+    await put(org, 'late_delivery', OWN)
+    expect((await put(org, last.errorType, { isEnabled: false })).status).toBe(200)
+    expect((await put(org, 'late_delivery', { ...OWN, isEnabled: false })).status).toBe(422)
+    expect([...(await statesOf(org))].filter(([, isEnabled]) => isEnabled)).toEqual([['late_delivery', true]])
+  })
+
+  it('is refused where a project has as many of its own as it may', async ({ expect }) => {
+    const org = await newOrg()
+    for (let index = 0; index < MAX_PROJECT_ERROR_TYPES; index++) await put(org, `type_${index}`, OWN)
+    expect(await put(org, 'one_more', OWN)).toMatchObject({ status: 422, body: { details: [{ path: 'errorType' }] } })
+    expect((await put(org, 'type_0', { ...OWN, name: 'Renamed' })).status).toBe(200)
+    expect((await put(org, 'system_failure', { isEnabled: false })).status).toBe(200)
+    expect((await statesOf(org)).size).toBe(TAXONOMY.length + MAX_PROJECT_ERROR_TYPES)
+  })
+
+  it("is its project's owners' alone", async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const path = `/api/projects/${org.project.id}/error-types/late`
+    const elsewhere = client({ 'x-api-key': await org.keyFor({ projectSlug: 'other' }) })
+    expect((await elsewhere.put(path, OWN)).status).toBe(403)
+    expect((await org.bearer().put(path, OWN)).status).toBe(200)
+    expect((await org.owner.put(`/api/projects/${crypto.randomUUID()}/error-types/late`, OWN)).status).toBe(404)
+  })
+})
+
+describe('a review', () => {
+  it('names what its project has enabled, and says what is switched off', async ({ expect }) => {
+    const { org, review, spanId } = await newReviewed('Yes')
+    const naming = (errorType: string) => review({ decision: 'accept', errorType })
+    expect(await naming('late_delivery')).toMatchObject({
+      status: 422,
+      body: { error: 'There is no such error type', details: [{ path: 'errorType' }] },
+    })
+    await put(org, 'late_delivery', OWN)
+    expect((await naming('late_delivery')).body.review.errorType).toBe('late_delivery')
+    for (const [errorType, body] of [
+      ['late_delivery', { ...OWN, isEnabled: false }],
+      ['system_failure', { isEnabled: false }],
+    ] as const) {
+      await put(org, errorType, body)
+      expect(await naming(errorType)).toMatchObject({
+        status: 422,
+        body: { error: 'This error type is switched off in the project', details: [{ path: 'errorType' }] },
+      })
+    }
+    // What was named before stays named.
+    expect((await org.read.get(`/api/spans/${spanId}`)).body.review.errorType).toBe('late_delivery')
+    await put(org, 'system_failure', { isEnabled: true })
+    expect((await naming('system_failure')).status).toBe(200)
+    const other = await newReviewed('Yes')
+    expect((await other.review({ decision: 'accept', errorType: 'late_delivery' })).status).toBe(422)
+  })
+})
