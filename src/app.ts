@@ -27,6 +27,8 @@ import { changeProject, createProject, listProjects } from './manage/projects.ts
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
 import { deleteTrace } from './manage/traces.ts'
 import { createUser, listUsers } from './manage/users.ts'
+import { getAttributionQuality } from './read/attribution-quality.ts'
+import { listAttributions } from './read/attributions.ts'
 import { listErrorTypes } from './read/error-types.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './read/prompts.ts'
@@ -80,6 +82,8 @@ export const endpoints: readonly Endpoint[] = [
   listTraces,
   getTrace,
   getSpan,
+  listAttributions,
+  getAttributionQuality,
   listErrorTypes,
   putReview,
   postReviews,

@@ -27,6 +27,7 @@ const KEY_ID = 'e1f2a3b4-5c6d-4e7f-8a8b-9c0d1e2f3ab1'
 const USER_ID = 'f2a3b4c5-6d7e-5f8a-9b9c-0d1e2f3a4bc1'
 const REVIEW_ID = '14b5c6d7-8f9a-4bac-9d1e-2f3a4b5c6de1'
 const COMMENT_ID = '25c6d7e8-9fa0-4cbd-8e2f-3a4b5c6d7ef1'
+const ATTRIBUTION_ID = '36d7e8f9-a0b1-4cde-8f3a-4b5c6d7e8f01'
 const ENTRY_ID = '14b5c6d7-8e9f-4a1b-9c2d-3e4f5a6b7ce1'
 const REQUEST_ID = '25c6d7e8-9f0a-4b2c-8d3e-4f5a6b7c8df1'
 const ORGANIZATION_ID = '03a4b5c6-7e8f-4a9b-8c0d-1e2f3a4b5cd1'
@@ -343,6 +344,65 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
   'DELETE /api/traces/{traceId}': { response: { id: TRACE_UUID } },
   'GET /api/spans/{spanId}': {
     response: { ...span, trace: { id: TRACE_UUID, traceId: TRACE_ID, name: 'support-answer' } },
+  },
+  'GET /api/traces/{traceId}/attributions': {
+    response: {
+      attributions: [
+        {
+          kind: 'engine',
+          id: ATTRIBUTION_ID,
+          errorType: 'hallucinated_content',
+          errorTypeId: '6dccd9ed-11cf-54ec-8538-fb9527a03852',
+          errorTypeName: 'Hallucinated content',
+          errorTypeCategory: 'AI Error',
+          createdAt: ANSWERED,
+          confidence: 0.58,
+          spanId: SPAN_ID,
+          reasoning: 'The answer says 12 months, which neither the question nor the retrieved chunk does. It says 24.',
+          alternatives: [
+            { errorType: 'context_misinterpretation', confidence: 0.31 },
+            { errorType: 'reasoning_error', confidence: 0.04 },
+          ],
+          evidence: [{ spanId: SPAN_ID, path: 'output.answer', note: '12 stands nowhere in the input or the chunks' }],
+          engine: 'rules',
+          durationMs: 3,
+          usage: null,
+        },
+        {
+          kind: 'review',
+          reviewId: REVIEW_ID,
+          spanId: SPAN_ID,
+          errorType: builtInErrorType.errorType,
+          errorTypeId: builtInErrorType.id,
+          errorTypeName: builtInErrorType.name,
+          errorTypeCategory: builtInErrorType.category,
+          createdAt: JUDGED,
+          by: USER_ID,
+          comment: review.comment,
+          inForce: true,
+        },
+      ],
+      nextCursor: null,
+    },
+  },
+  'GET /api/attribution-quality': {
+    response: {
+      reviewed: 200,
+      reviewedIsMinimum: false,
+      agreement: { errorType: 0.7, category: 0.84 },
+      kappa: { errorType: 0.492, category: 0.63 },
+      errorTypes: [
+        {
+          errorType: 'hallucinated_content',
+          answered: 40,
+          agreed: 30,
+          precision: 0.75,
+          overruled: [{ errorType: 'context_misinterpretation', count: 10 }],
+        },
+      ],
+      engines: [{ engine: 'rules', reviewed: 200, agreement: { errorType: 0.7, category: 0.84 } }],
+      calibration: [{ from: 0.7, to: 0.8, count: 40, meanConfidence: 0.75, agreement: 0.75 }],
+    },
   },
   'GET /api/error-types': { response: { errorTypes: [builtInErrorType, errorType] } },
   'GET /api/prompts': { response: { prompts: [prompt], nextCursor: null } },

@@ -215,6 +215,8 @@ describe('the cost of', () => {
     ],
     ['a list of prompts', '/api/prompts?projectSlug=support'],
     ['a list of prompts with a filter', '/api/prompts?projectSlug=support&stepId=a'],
+    ["a list of a project's error types", '/api/error-types?projectSlug=support'],
+    ['the quality of attribution', '/api/attribution-quality?projectSlug=support&engine=rules'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
   ] as const)('%s is one round trip', async ([, path], { expect }) => {
@@ -233,18 +235,21 @@ describe('the cost of', () => {
     await org.bearer().get('/api/traces?projectSlug=support')
     expect(await costOf(org, 'get', '/api/traces?projectSlug=support')).toEqual(read)
     expect(await costOf(org, 'get', `/api/traces/${id}`)).toEqual({ ...read, r2Calls: 1 })
+    expect(await costOf(org, 'get', `/api/traces/${id}/attributions`)).toEqual(read)
   })
 
   it.for([
     // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit log.
-    ['an acceptance', { decision: 'accept' }, 0],
-    ['a correction', { decision: 'correct', approvedOutput: 'No', comment: 'Wrong', errorType: 'reasoning_error' }, 0],
-    ['a large correction', { decision: 'correct', approvedOutput: large }, 1],
-  ] as const)('%s is two round trips and six rows, and sent again one and none', async ([, body, puts], { expect }) => {
+    ['an acceptance is two round trips and six rows', { decision: 'accept' }, 6, 0],
+    ['a correction, likewise', { decision: 'correct', approvedOutput: 'No', comment: 'Wrong' }, 6, 0],
+    // The index of decisions that name one.
+    ['one that names an error type is a row more', { decision: 'accept', errorType: 'reasoning_error' }, 7, 0],
+    ['a large correction is two calls of R2 more', { decision: 'correct', approvedOutput: large }, 6, 1],
+  ] as const)('%s, and sent again one and none', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
     const path = `/api/spans/${spanId}/review`
-    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 6, r2Calls: 2 * puts }
+    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten, r2Calls: 2 * puts }
     expect(await costOf(org, 'put', path, body)).toEqual(cost)
     expect(await costOf(org, 'put', path, body)).toEqual({
       ...cost,
@@ -269,6 +274,15 @@ describe('the cost of', () => {
     // Where it belongs; then the comment, its index by trace, the trace, and the line in the audit log.
     const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 4 }
     expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
+  })
+
+  it('a change of an error type is one round trip, the type and the line in the audit log', async ({ expect }) => {
+    const org = await newOrg()
+    await org.bearer().get(`/api/prompts?projectId=${org.project.id}`)
+    const path = `/api/projects/${org.project.id}/error-types/system_failure`
+    const cost = { ...NOTHING, d1RoundTrips: 1, rowsWritten: 2 }
+    expect(await costOf(org, 'put', path, { isEnabled: false })).toEqual(cost)
+    expect(await costOf(org, 'put', path, { isEnabled: false })).toEqual({ ...cost, rowsWritten: 0 })
   })
 
   it('a claim, its renewal and its release are one round trip and one row each', async ({ expect }) => {

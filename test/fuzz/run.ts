@@ -1,6 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { answer } from '../../src/app.ts'
+import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { within } from '../../src/store/patience.ts'
 import { aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
@@ -99,6 +100,9 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
   }
 }
 
+/** The ids of built-in error types, which every tenant has. */
+const SHARED: ReadonlySet<string> = new Set(TAXONOMY.map(({ id }) => id))
+
 /** The ids of another tenant alone that an answer tells, or that something was done with. */
 function foreignIn({ identities }: Run, sent: Sent, { status, text }: Received): string[] {
   const { owner, stranger, [sent.caller]: caller } = identities
@@ -106,7 +110,7 @@ function foreignIn({ identities }: Run, sent: Sent, { status, text }: Received):
   const told = uuidsIn(text).filter(uuid => !named.includes(uuid))
   const reached = status < 400 && sent.method !== 'OPTIONS' ? uuidsIn(new URL(urlOf(sent)).pathname) : []
   const isForeign = (uuid: string) =>
-    !caller.learns.owns(uuid) && (owner.learns.owns(uuid) || stranger.learns.owns(uuid))
+    !SHARED.has(uuid) && !caller.learns.owns(uuid) && (owner.learns.owns(uuid) || stranger.learns.owns(uuid))
   return [...told, ...reached].filter(isForeign)
 }
 

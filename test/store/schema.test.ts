@@ -67,6 +67,10 @@ describe('the statements that requests and jobs send', () => {
     await caller.get('/api/v1/traces/search?group_id=a&customer.tier=b&name=c', undefined, header)
     const page = await caller.get('/api/traces?projectSlug=support&limit=1')
     await caller.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
+    await caller.get('/api/traces?projectSlug=support&errorType=reasoning_error')
+    await caller.get('/api/attribution-quality?projectSlug=support&from=2026-01-01T00:00:00.000Z')
+    await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: false })
+    await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: true })
     await caller.get('/api/projects?limit=1')
     const log = await caller.get('/api/audit-log?limit=1')
     const filters = `from=2026-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z&projectId=${org.project.id}`
@@ -90,7 +94,7 @@ describe('the statements that requests and jobs send', () => {
       )
       expect(scans, sql).toEqual([])
       // Lists are served in the order of an index; only what belongs to one trace may be sorted.
-      const isOfOneTrace = /^select .* from "(spans|feedback|observations)"/s.test(sql)
+      const isOfOneTrace = /^select .* from "(spans|feedback|observations|attributions)"/s.test(sql)
       const sorts = explained.results.filter(
         step => /TEMP B-TREE FOR (ORDER BY|RIGHT)/.test(step.detail) && !isInScalar(step, explained.results),
       )

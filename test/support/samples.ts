@@ -202,6 +202,11 @@ const samples: Readonly<Record<string, Sample>> = {
     body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
     names: 'project',
   },
+  'GET /api/traces/{traceId}/attributions': { path: ({ id }) => `/api/traces/${id}/attributions`, names: 'trace' },
+  'GET /api/attribution-quality': {
+    path: ({ org }) => `/api/attribution-quality?projectId=${org.project.id}&engine=rules`,
+    names: 'project',
+  },
   'GET /api/error-types': { path: ({ org }) => `/api/error-types?projectId=${org.project.id}`, names: 'project' },
   // A new one each time: the same again changes nothing.
   'PUT /api/projects/{projectId}/error-types/{errorType}': {

@@ -1,0 +1,119 @@
+import * as v from 'valibot'
+import { requireFound } from '../auth/require-project.ts'
+import { type AttributionCost, ERROR_CATEGORIES } from '../domain/attribution.ts'
+import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
+import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { endpoint } from '../http/endpoint.ts'
+import {
+  type EngineAnswer,
+  type ReviewersAnswer,
+  listAttributions as readAttributions,
+} from '../store/attribution-history.ts'
+import { isForeignTrace } from '../store/ownership.ts'
+
+const said = {
+  errorType: v.string(),
+  errorTypeId: Uuid,
+  errorTypeName: v.string(),
+  errorTypeCategory: v.picklist(ERROR_CATEGORIES),
+  createdAt: IsoTime,
+}
+
+const Confidence = v.pipe(v.number(), v.metadata({ description: 'How likely it is the cause, from 0 to 1' }))
+
+const PastAttribution = v.variant('kind', [
+  v.object({
+    kind: v.literal('engine'),
+    id: Uuid,
+    ...said,
+    confidence: Confidence,
+    spanId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Where it went wrong; null: in none of the spans' })),
+    reasoning: v.string(),
+    alternatives: v.array(v.object({ errorType: v.string(), confidence: Confidence })),
+    evidence: v.array(
+      v.object({
+        spanId: v.pipe(
+          v.nullable(Uuid),
+          v.metadata({ description: 'null: of the trace as a whole, or outside of it' }),
+        ),
+        path: v.string(),
+        note: v.string(),
+      }),
+    ),
+    engine: v.pipe(v.string(), v.metadata({ description: "`rules`, or a model's name" })),
+    durationMs: v.number(),
+    usage: v.pipe(
+      v.nullable(
+        v.object({
+          inputTokens: v.nullable(v.number()),
+          outputTokens: v.nullable(v.number()),
+          costUsd: v.nullable(v.number()),
+        }),
+      ),
+      v.metadata({ description: 'What a model took; null where it did not say' }),
+    ),
+  }),
+  v.object({
+    kind: v.literal('review'),
+    reviewId: Uuid,
+    spanId: Uuid,
+    ...said,
+    by: Uuid,
+    comment: v.nullable(v.string()),
+    inForce: v.pipe(v.boolean(), v.metadata({ description: 'Whether it is the decision that counts for its span' })),
+  }),
+])
+
+export const listAttributions = endpoint({
+  method: 'GET',
+  path: '/api/traces/{traceId}/attributions',
+  summary: 'List what engines answered on a trace and which error types reviewers named, oldest first',
+  scope: 'read',
+  params: v.object({ traceId: Uuid }),
+  query: v.strictObject(pageParameters),
+  responses: { 200: v.object({ attributions: v.array(PastAttribution), nextCursor: NextCursor }) },
+}).handle(async ({ params: { traceId }, query, caller, store, registry }) => {
+  const isForeign = () => isForeignTrace(registry, store.organization, traceId)
+  const { items, nextCursor } = await pageOf({
+    list: ['attributions', store.organization.id, traceId],
+    query,
+    place: ['number', 'string'],
+    read: async (limit, after) => {
+      const page = { limit, after: after && { createdAt: after[0], id: after[1] } }
+      const found = await requireFound(caller, await readAttributions(store, traceId, page), isForeign)
+      return { items: found.items, nextPlace: found.nextPlace && [found.nextPlace.createdAt, found.nextPlace.id] }
+    },
+  })
+  return { status: 200, body: { attributions: items.map(toPastAttribution), nextCursor } }
+})
+
+function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<typeof PastAttribution> {
+  const said = {
+    errorType: past.type.errorType,
+    errorTypeId: past.type.id,
+    errorTypeName: past.type.name,
+    errorTypeCategory: past.type.category,
+    createdAt: isoTime(past.createdAt),
+  }
+  if (past.kind === 'review') {
+    const { kind, id, spanId, userId, comment, isInForce } = past
+    return { kind, reviewId: id, spanId, ...said, by: userId, comment, inForce: isInForce }
+  }
+  const { kind, id, confidence, spanId, reasoning, alternatives, evidence, engine, durationMs } = past
+  return {
+    kind,
+    id,
+    ...said,
+    confidence,
+    spanId,
+    reasoning,
+    alternatives,
+    evidence,
+    engine,
+    durationMs,
+    usage: usageOf(past),
+  }
+}
+
+const usageOf = ({ inputTokens, outputTokens, costUsd }: AttributionCost) =>
+  inputTokens === null && outputTokens === null && costUsd === null ? null : { inputTokens, outputTokens, costUsd }

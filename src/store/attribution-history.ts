@@ -1,0 +1,117 @@
+import { and, asc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
+import { errorTypeQueries, toErrorTypes } from './error-types.ts'
+import { attributions, reviews, spans, traces } from './schema.ts'
+import type { Store } from './store.ts'
+import { isLive, liveTraceKey } from './traces.ts'
+
+/** What was said of where a trace's disagreement comes from, and when. */
+interface PastAttribution {
+  /** Of an engine's answer, or of a review. */
+  id: string
+  type: ErrorType
+  createdAt: number
+}
+
+/** What an engine said. */
+export interface EngineAnswer extends PastAttribution, Omit<Attribution, 'errorType'>, AttributionCost {
+  kind: 'engine'
+}
+
+/** What a reviewer said. */
+export interface ReviewersAnswer extends PastAttribution {
+  kind: 'review'
+  spanId: string
+  userId: string
+  comment: string | null
+  /** Whether it is the decision that counts for its span. */
+  isInForce: boolean
+}
+
+/** A place in the history: after all that is older. */
+export interface AttributionPlace {
+  createdAt: number
+  id: string
+}
+
+/** A page of what was said, and the project that its trace belongs to. */
+interface AttributionPage {
+  projectKey: number
+  items: (EngineAnswer | ReviewersAnswer)[]
+  nextPlace: AttributionPlace | null
+}
+
+/** Whether a review is the decision that counts for its span, which a reset leaves none for. */
+export const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
+  and ${spans.traceKey} = ${reviews.traceKey} and ${spans.reviewNumber} = ${reviews.number}
+  and ${isNotNull(spans.reviewState)})`
+
+/**
+ * A page of what engines answered on a live trace and of the reviews that named an error type, oldest first, in one round
+ * trip. Undefined where there is no such trace.
+ */
+export async function listAttributions(
+  store: Store,
+  traceId: string,
+  { limit, after }: { limit: number; after: AttributionPlace | undefined },
+): Promise<AttributionPage | undefined> {
+  const { database } = store
+  const isTrace = isLive(store, eq(traces.id, traceId))
+  const traceKey = sql`(${liveTraceKey(store, traceId)})`
+  const follows = (createdAt: SQLiteColumn, id: SQLiteColumn): SQL | undefined =>
+    after && sql`(${createdAt}, ${id}) > (${after.createdAt}, ${after.id})`
+  const [[trace], answers, named, ...typeRows] = await database.batch([
+    database.select({ projectKey: traces.projectKey }).from(traces).where(isTrace),
+    database
+      .select()
+      .from(attributions)
+      .where(and(eq(attributions.traceKey, traceKey), follows(attributions.createdAt, attributions.id)))
+      .orderBy(asc(attributions.createdAt), asc(attributions.id))
+      .limit(limit + 1),
+    database
+      .select({ ...reviewColumns, isInForce: sql<number>`${isInForce}`.as('is_in_force') })
+      .from(reviews)
+      .where(and(eq(reviews.traceKey, traceKey), isNotNull(reviews.errorType), follows(reviews.createdAt, reviews.id)))
+      .orderBy(asc(reviews.createdAt), asc(reviews.id))
+      .limit(limit + 1),
+    ...errorTypeQueries(store, sql`(select ${traces.projectKey} from ${traces} where ${isTrace})`),
+  ])
+  if (!trace) return undefined
+  const typeOf = new Map(toErrorTypes(typeRows).map(type => [type.errorType, type]))
+  const described = (errorType: string | null): ErrorType => {
+    const type = typeOf.get(errorType ?? '')
+    // Types are never deleted: only enabled ones are answered and named, and one that is switched off keeps its row.
+    if (!type) throw new Error('an error type that was named is gone')
+    return type
+  }
+  const items = [
+    ...answers.map(
+      ({ traceKey, projectKey, number, errorType, alternatives, evidence, ...answer }): EngineAnswer => ({
+        kind: 'engine',
+        ...answer,
+        type: described(errorType),
+        alternatives: [...alternatives],
+        evidence: [...evidence],
+      }),
+    ),
+    ...named.map(
+      ({ errorType, isInForce, ...review }): ReviewersAnswer => ({
+        kind: 'review',
+        ...review,
+        type: described(errorType),
+        isInForce: isInForce === 1,
+      }),
+    ),
+  ].toSorted((left, right) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1))
+  const page = items.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    projectKey: trace.projectKey,
+    items: page,
+    nextPlace: items.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null,
+  }
+}
+
+const { id, spanId, userId, comment, createdAt, errorType } = getTableColumns(reviews)
+const reviewColumns = { id, spanId, userId, comment, createdAt, errorType }

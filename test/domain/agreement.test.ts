@@ -1,0 +1,154 @@
+import { describe, it } from 'vitest'
+import { attributionQuality, type ComparedAnswers, cohensKappa } from '../../src/domain/agreement.ts'
+
+/** A table of counts, a row for each label that one rater gave and a column for each of the other's. */
+const table = (rows: readonly (readonly number[])[]) =>
+  rows.flatMap((row, answered) =>
+    row.map((count, named) => ({ answered: `label ${answered}`, named: `label ${named}`, count })),
+  )
+
+describe("Cohen's κ", () => {
+  it.for([
+    // 35 of 50 agree: 0.7. By chance 25/50 × 30/50 + 25/50 × 20/50 = 0.5.
+    [
+      'of two labels',
+      [
+        [20, 5],
+        [10, 15],
+      ],
+      0.2 / 0.5,
+    ],
+    // 140 of 200 agree: 0.7. By chance (120 × 100 + 60 × 60 + 20 × 40) / 200² = 0.41.
+    [
+      'of three labels',
+      [
+        [88, 14, 18],
+        [10, 40, 10],
+        [2, 6, 12],
+      ],
+      0.29 / 0.59,
+    ],
+    // 30 of 100 agree. By chance 0.3 × 0.5 + 0.7 × 0.5 = 0.5.
+    [
+      'worse than chance',
+      [
+        [5, 25],
+        [45, 25],
+      ],
+      -0.2 / 0.5,
+    ],
+    // 25 of 100 agree, each label in each row and column a quarter of the time.
+    [
+      'as good as chance',
+      [
+        [1, 1, 1, 1],
+        [1, 1, 1, 1],
+        [1, 1, 1, 1],
+        [1, 1, 1, 1],
+      ],
+      0,
+    ],
+    [
+      'of full agreement',
+      [
+        [7, 0],
+        [0, 3],
+      ],
+      1,
+    ],
+    [
+      'of full disagreement',
+      [
+        [0, 5],
+        [5, 0],
+      ],
+      -1,
+    ],
+    // 5 of 10 agree; one rater has one label only: by chance 0.5, too.
+    [
+      'of a rater who has but one label',
+      [
+        [5, 5],
+        [0, 0],
+      ],
+      0,
+    ],
+  ] as const)('%s', ([, rows, expected], { expect }) => {
+    expect(cohensKappa(table(rows))).toBeCloseTo(expected, 12)
+  })
+
+  it.for([
+    ['nothing was rated', []],
+    ['both gave all one label', [[9]]],
+    [
+      'both gave all one label of several',
+      [
+        [0, 0],
+        [0, 12],
+      ],
+    ],
+  ] as const)('is not defined where %s', ([, rows], { expect }) => {
+    expect(cohensKappa(table(rows))).toBeNull()
+  })
+})
+
+const compared = (fields: Partial<ComparedAnswers>): ComparedAnswers => ({
+  engine: 'rules',
+  answered: 'a1',
+  named: 'a1',
+  tenth: 5,
+  count: 1,
+  confidence: 0.55,
+  ...fields,
+})
+
+describe('the quality of attribution', () => {
+  it('is told by type and category, engine and confidence', ({ expect }) => {
+    const quality = attributionQuality(
+      [
+        compared({ count: 4, tenth: 8, confidence: 3.4 }),
+        compared({ named: 'a2', count: 1, tenth: 8, confidence: 0.8 }),
+        compared({ named: 'b1', count: 2, tenth: 5, confidence: 1.1, engine: 'model' }),
+        compared({ answered: 'b1', named: 'b1', count: 2, tenth: 9, confidence: 2 }),
+        compared({ answered: 'b1', named: 'a1', count: 1, tenth: 0, confidence: 0 }),
+      ],
+      errorType => errorType[0] ?? '',
+    )
+    expect(quality.reviewed).toBe(10)
+    expect(quality.agreement).toEqual({ errorType: 0.6, category: 0.7 })
+    // By chance (7 × 5 + 3 × 4) / 100 = 0.47 of the types, (7 × 6 + 3 × 4) / 100 = 0.54 of the categories.
+    expect(quality.kappa.errorType).toBeCloseTo(0.13 / 0.53, 12)
+    expect(quality.kappa.category).toBeCloseTo(0.16 / 0.46, 12)
+    expect(quality.errorTypes).toEqual([
+      {
+        errorType: 'a1',
+        answered: 7,
+        agreed: 4,
+        precision: 4 / 7,
+        overruled: [
+          { errorType: 'b1', count: 2 },
+          { errorType: 'a2', count: 1 },
+        ],
+      },
+      { errorType: 'b1', answered: 3, agreed: 2, precision: 2 / 3, overruled: [{ errorType: 'a1', count: 1 }] },
+    ])
+    expect(quality.engines).toEqual([
+      { engine: 'rules', reviewed: 8, agreement: { errorType: 0.75, category: 7 / 8 } },
+      { engine: 'model', reviewed: 2, agreement: { errorType: 0, category: 0 } },
+    ])
+    expect(quality.calibration).toHaveLength(10)
+    expect(quality.calibration[0]).toEqual({ from: 0, to: 0.1, count: 1, meanConfidence: 0, agreement: 0 })
+    expect(quality.calibration[1]).toEqual({ from: 0.1, to: 0.2, count: 0, meanConfidence: null, agreement: null })
+    expect(quality.calibration[5]).toMatchObject({ from: 0.5, to: 0.6, count: 2, meanConfidence: 0.55, agreement: 0 })
+    expect(quality.calibration[8]).toMatchObject({ count: 5, agreement: 0.8 })
+    expect(quality.calibration[8]?.meanConfidence).toBeCloseTo(0.84, 12)
+    expect(quality.calibration[9]).toMatchObject({ from: 0.9, to: 1, count: 2, meanConfidence: 1, agreement: 1 })
+  })
+
+  it('is nothing where nothing was compared', ({ expect }) => {
+    const quality = attributionQuality([], () => '')
+    const nothing = { errorType: null, category: null }
+    expect(quality).toMatchObject({ reviewed: 0, agreement: nothing, kappa: nothing, errorTypes: [], engines: [] })
+    expect(quality.calibration.map(({ count }) => count)).toEqual(Array(10).fill(0))
+  })
+})

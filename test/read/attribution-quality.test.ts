@@ -1,0 +1,148 @@
+import { env } from 'cloudflare:workers'
+import { describe, it, vi } from 'vitest'
+import { MAX_COMPARED_DECISIONS } from '../../src/limits.ts'
+import { putAnswer } from '../support/attributions.ts'
+import { rowsReadBy } from '../support/bindings.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
+import { manyTraces } from '../support/traces.ts'
+
+const qualityOf = async ({ read }: Org, query = '') =>
+  (await read.get(`/api/attribution-quality?projectSlug=support${query}`)).body
+
+/** A trace with an answer of the rules and a review that names a type. */
+async function newCompared(org: Org, answered: string, named: string, confidence = 0.5) {
+  const reviewed = await newReviewed('Yes', org)
+  await putAnswer(reviewed.id, { errorType: answered, confidence })
+  await reviewed.review({ decision: 'accept', errorType: named })
+  return reviewed
+}
+
+describe('the quality of attribution', () => {
+  it('compares the last answer on each trace with the type that reviewers named', async ({ expect }) => {
+    const org = await newOrg()
+    expect(await qualityOf(org)).toMatchObject({ reviewed: 0, reviewedIsMinimum: false, kappa: { errorType: null } })
+    await newCompared(org, 'reasoning_error', 'reasoning_error', 0.85)
+    await newCompared(org, 'reasoning_error', 'system_failure', 0.85)
+    await newCompared(org, 'system_failure', 'system_failure', 1)
+    await newCompared(org, 'system_failure', 'reviewer_mistake', 0.05)
+    // 2 of 4 types agree, by chance (2 × 1 + 2 × 2) / 16; 3 of 4 categories do, by chance 4 × 3 / 16.
+    expect(await qualityOf(org)).toMatchObject({
+      reviewed: 4,
+      reviewedIsMinimum: false,
+      agreement: { errorType: 0.5, category: 0.75 },
+      kappa: { errorType: (0.5 - 6 / 16) / (1 - 6 / 16), category: 0 },
+      errorTypes: [
+        { errorType: 'reasoning_error', answered: 2, agreed: 1, precision: 0.5 },
+        { errorType: 'system_failure', overruled: [{ errorType: 'reviewer_mistake', count: 1 }] },
+      ],
+      engines: [{ engine: 'rules', reviewed: 4, agreement: { errorType: 0.5, category: 0.75 } }],
+    })
+    const { calibration } = await qualityOf(org)
+    expect(calibration.map(({ count }: { count: number }) => count)).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 2, 1])
+    expect(calibration[8]).toEqual({ from: 0.8, to: 0.9, count: 2, meanConfidence: 0.85, agreement: 0.5 })
+  })
+
+  it('leaves out what was not answered, names no type, was withdrawn or deleted, or is elsewhere', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const unanswered = await newReviewed('Yes', org)
+    await unanswered.review({ decision: 'accept', errorType: 'reasoning_error' })
+    const unnamed = await newReviewed('Yes', org)
+    await putAnswer(unnamed.id)
+    await unnamed.review({ decision: 'accept' })
+    const withdrawn = await newCompared(org, 'reasoning_error', 'reasoning_error')
+    await withdrawn.review({ decision: 'reset' })
+    const changed = await newCompared(org, 'reasoning_error', 'reasoning_error')
+    await changed.review({ decision: 'correct', approvedOutput: 'No' })
+    const deleted = await newCompared(org, 'reasoning_error', 'reasoning_error')
+    await org.owner.delete(`/api/traces/${deleted.id}`)
+    await newCompared(await newOrg(), 'reasoning_error', 'reasoning_error')
+    expect((await qualityOf(org)).reviewed).toBe(0)
+  })
+
+  it('counts each trace once: its last answer, and the newest decision that counts', async ({ expect }) => {
+    const org = await newOrg()
+    const start = Date.now()
+    const { id, step, review } = await newReviewed('Yes', org)
+    const second = crypto.randomUUID()
+    await step({ span_id: second })
+    await putAnswer(id, { errorType: 'reasoning_error', engine: 'a-model' })
+    await putAnswer(id, { errorType: 'system_failure' })
+    vi.useFakeTimers({ toFake: ['Date'], now: start + 1000 })
+    await org.owner.put(`/api/spans/${second}/review`, { decision: 'accept', errorType: 'system_failure' })
+    vi.useFakeTimers({ toFake: ['Date'], now: start + 2000 })
+    await review({ decision: 'accept', errorType: 'reasoning_error' })
+    vi.useRealTimers()
+    const overruled = [{ errorType: 'reasoning_error', count: 1 }]
+    expect(await qualityOf(org)).toMatchObject({
+      reviewed: 1,
+      errorTypes: [{ errorType: 'system_failure', agreed: 0, overruled }],
+      engines: [{ engine: 'rules', reviewed: 1 }],
+    })
+    // Of one engine, its own last answer.
+    expect(await qualityOf(org, '&engine=a-model')).toMatchObject({
+      reviewed: 1,
+      agreement: { errorType: 1 },
+      engines: [{ engine: 'a-model', reviewed: 1 }],
+    })
+    expect((await qualityOf(org, '&engine=none')).reviewed).toBe(0)
+    const between = (from: number, to: number) =>
+      qualityOf(org, `&from=${new Date(start + from).toISOString()}&to=${new Date(start + to).toISOString()}`)
+    expect(await between(1000, 2000)).toMatchObject({ reviewed: 1, agreement: { errorType: 1 } })
+    expect(await between(1001, 2001)).toMatchObject({ reviewed: 1, agreement: { errorType: 0 } })
+    expect(await between(1001, 2000)).toMatchObject({ reviewed: 0 })
+  })
+
+  it("knows the categories of the project's own types", async ({ expect }) => {
+    const org = await newOrg()
+    const own = { name: 'Late delivery', category: 'AI Error', rule: 'Too late.' }
+    await org.owner.put(`/api/projects/${org.project.id}/error-types/late_delivery`, own)
+    await newCompared(org, 'reasoning_error', 'late_delivery')
+    expect((await qualityOf(org)).agreement).toEqual({ errorType: 0, category: 1 })
+  })
+
+  it.for([
+    ['no project', '', 400],
+    ['a project that is not there', '?projectSlug=none', 404],
+    ['a time that is none', '?projectSlug=support&from=yesterday', 400],
+    ['a parameter that is none', '?projectSlug=support&errorType=x', 400],
+  ] as const)('is not told of %s', async ([, query, status], { expect }) => {
+    const org = await newOrg()
+    expect((await org.read.get(`/api/attribution-quality${query}`)).status).toBe(status)
+  })
+
+  it('looks at so many decisions at most, the newest, and says so', { timeout: 30_000 }, async ({ expect }) => {
+    const org = await newOrg()
+    const count = MAX_COMPARED_DECISIONS + 100
+    const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into reviews (trace_key, span_id, number, id, project_key, decision, state, user_id, created_at,
+           output_revision, output_hash, error_type)
+         select key, root_span_id, 1, id, project_key, 'accept', 'accepted', id, timestamp, '', '', 'reasoning_error'
+         from traces where project_key = (select key from projects where id = ?)`,
+      ).bind(org.project.id),
+      env.DB.prepare(
+        `update spans set review_number = 1, review_state = 'accepted' where id in (
+           select root_span_id from traces where project_key = (select key from projects where id = ?))`,
+      ).bind(org.project.id),
+      env.DB.prepare(
+        `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, reasoning,
+           alternatives, evidence, engine, duration_ms)
+         select key, 1, id, project_key, 0, iif(id = ?2, 'system_failure', 'reasoning_error'), 0.5, '', '[]', '[]',
+           'rules', 0
+         from traces where project_key = (select key from projects where id = ?1)`,
+      ).bind(org.project.id, ids.at(-1)),
+    ])
+    const path = '/api/attribution-quality?projectSlug=support'
+    const { body } = await org.read.get(path)
+    expect(body).toMatchObject({ reviewed: MAX_COMPARED_DECISIONS, reviewedIsMinimum: true })
+    // The oldest one, which does not agree, was not looked at.
+    expect(body.agreement.errorType).toBe(1)
+    const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
+    // Of each decision: it and its index, its span and trace, the answer twice, what is grouped; and the count of all.
+    expect(rows).toBeLessThan(12 * MAX_COMPARED_DECISIONS)
+  })
+})

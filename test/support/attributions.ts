@@ -1,0 +1,60 @@
+import { env } from 'cloudflare:workers'
+import { TIME } from './builders.ts'
+
+/** What may differ from one answer to another; `createdAt` is an ISO time. */
+interface Answered {
+  errorType: string
+  confidence: number
+  engine: string
+  spanId: string | null
+  createdAt: string
+  inputTokens: number | null
+  outputTokens: number | null
+  costUsd: number | null
+}
+
+/** Puts an engine's answer on the trace with this id, past the pipeline, as its next one. Returns the answer's id. */
+export async function putAnswer(traceId: string, fields: Partial<Answered> = {}): Promise<string> {
+  const id = crypto.randomUUID()
+  const answer: Answered = {
+    errorType: 'reasoning_error',
+    confidence: 0.5,
+    engine: 'rules',
+    spanId: null,
+    createdAt: TIME,
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    ...fields,
+  }
+  const alternatives = JSON.stringify([{ errorType: 'system_failure', confidence: 0.2 }])
+  const evidence = JSON.stringify([{ spanId: answer.spanId, path: 'output', note: 'It says no.' }])
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, span_id,
+         reasoning, alternatives, evidence, engine, duration_ms, input_tokens, output_tokens, cost_usd)
+       select key, 1 + (select count(*) from attributions where trace_key = key), ?2, project_key, ?3, ?4, ?5, ?6,
+         'Because.', ?7, ?8, ?9, 12, ?10, ?11, ?12 from traces where id = ?1`,
+    ).bind(
+      traceId,
+      id,
+      Date.parse(answer.createdAt),
+      answer.errorType,
+      answer.confidence,
+      answer.spanId,
+      alternatives,
+      evidence,
+      answer.engine,
+      answer.inputTokens,
+      answer.outputTokens,
+      answer.costUsd,
+    ),
+    env.DB.prepare(
+      `insert into attribution_jobs (trace_key, organization_key, project_key, status, requests, requested_at, attempts,
+         attribution_number, error_type)
+       select key, organization_key, project_key, 'done', 1, 0, 1, 1, ?2 from traces where id = ?1
+       on conflict do update set attribution_number = attribution_number + 1, error_type = ?2`,
+    ).bind(traceId, answer.errorType),
+  ])
+  return id
+}
