@@ -45,7 +45,7 @@ export const putErrorType = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/error-types/{errorType}',
   summary:
-    'Give a project an error type, change one of its own, or switch any one on or off; what was named stays named',
+    'Give a project an error type, change one of its own, or switch any one on or off; sent again, it counts once',
   scope: 'manage',
   // A name that is none is told so, as the id of nothing would not be.
   params: v.object({ projectId: Uuid, errorType: shownAs(v.string(), ErrorTypeName) }),

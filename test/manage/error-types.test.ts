@@ -2,6 +2,7 @@ import { describe, it, vi } from 'vitest'
 import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { uuidV5 } from '../../src/domain/ids.ts'
 import { MAX_PROJECT_ERROR_TYPES } from '../../src/limits.ts'
+import { aSpan, aTrace } from '../support/builders.ts'
 import { type Answer, client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
@@ -177,5 +178,26 @@ describe('a review', () => {
     expect((await naming('system_failure')).status).toBe(200)
     const other = await newReviewed('Yes')
     expect((await other.review({ decision: 'accept', errorType: 'late_delivery' })).status).toBe(422)
+  })
+
+  it('goes by the project of its span, of several projects in one call', async ({ expect }) => {
+    const { org, spanId } = await newReviewed('Yes')
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const elsewhere = client({ 'x-api-key': await org.keyFor({ projectSlug: 'other' }) })
+    const trace = aTrace()
+    const span = aSpan({ trace_id: trace.trace_id })
+    await elsewhere.post('/api/v1/traces', trace)
+    await elsewhere.post('/api/v1/spans', span)
+    await put(org, 'late_delivery', OWN)
+    await put(org, 'system_failure', { isEnabled: false })
+    for (const [errorType, statuses] of [
+      ['late_delivery', [200, 422]],
+      ['system_failure', [422, 200]],
+      ['reasoning_error', [200, 200]],
+    ] as const) {
+      const reviews = [spanId, span.span_id].map(id => ({ spanId: id, decision: 'accept', errorType }))
+      const { results } = (await org.owner.post('/api/reviews', { reviews })).body
+      expect(results.map(({ status }: { status: number }) => status)).toEqual(statuses)
+    }
   })
 })
