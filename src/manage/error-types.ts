@@ -44,10 +44,9 @@ const OwnErrorType = v.strictObject({ ...definition, isEnabled: v.optional(IsEna
 export const putErrorType = endpoint({
   method: 'PUT',
   path: '/api/projects/{projectId}/error-types/{errorType}',
-  summary:
-    'Give a project an error type, change one of its own, or switch any one on or off; sent again, it counts once',
+  summary: 'Give a project an error type, change one of its own, or switch any one on or off',
   scope: 'manage',
-  // A name that is none is told so, as the id of nothing would not be.
+  // Checked by the handler: a 404 would not say what is wrong with a name.
   params: v.object({ projectId: Uuid, errorType: shownAs(v.string(), ErrorTypeName) }),
   body: v.strictObject({
     name: v.optional(v.pipe(definition.name, v.metadata({ description: 'Required unless the type is built in' }))),

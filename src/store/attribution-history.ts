@@ -43,7 +43,7 @@ interface AttributionPage {
 }
 
 /** Whether a review is the decision that counts for its span, which a reset leaves none for. */
-export const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
+const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
   and ${spans.traceKey} = ${reviews.traceKey} and ${spans.reviewNumber} = ${reviews.number}
   and ${isNotNull(spans.reviewState)})`
 
@@ -78,31 +78,10 @@ export async function listAttributions(
     ...errorTypeQueries(store, sql`(select ${traces.projectKey} from ${traces} where ${isTrace})`),
   ])
   if (!trace) return undefined
-  const typeOf = new Map(toErrorTypes(typeRows).map(type => [type.errorType, type]))
-  const described = (errorType: string | null): ErrorType => {
-    const type = typeOf.get(errorType ?? '')
-    // Types are never deleted: only enabled ones are answered and named, and one that is switched off keeps its row.
-    if (!type) throw new Error('an error type that was named is gone')
-    return type
-  }
+  const types = new Map(toErrorTypes(typeRows).map(type => [type.errorType, type]))
   const items = [
-    ...answers.map(
-      ({ traceKey, projectKey, number, errorType, alternatives, evidence, ...answer }): EngineAnswer => ({
-        kind: 'engine',
-        ...answer,
-        type: described(errorType),
-        alternatives: [...alternatives],
-        evidence: [...evidence],
-      }),
-    ),
-    ...named.map(
-      ({ errorType, isInForce, ...review }): ReviewersAnswer => ({
-        kind: 'review',
-        ...review,
-        type: described(errorType),
-        isInForce: isInForce === 1,
-      }),
-    ),
+    ...answers.map(answer => toEngineAnswer(answer, types)),
+    ...named.map(review => toReviewersAnswer(review, types)),
   ].toSorted((left, right) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1))
   const page = items.slice(0, limit)
   const last = page.at(-1)
@@ -115,3 +94,37 @@ export async function listAttributions(
 
 const { id, spanId, userId, comment, createdAt, errorType } = getTableColumns(reviews)
 const reviewColumns = { id, spanId, userId, comment, createdAt, errorType }
+
+type TypesByName = ReadonlyMap<string, ErrorType>
+
+const toEngineAnswer = (
+  { traceKey, projectKey, number, errorType, alternatives, evidence, ...answer }: typeof attributions.$inferSelect,
+  types: TypesByName,
+): EngineAnswer => ({
+  kind: 'engine',
+  ...answer,
+  type: described(errorType, types),
+  alternatives: [...alternatives],
+  evidence: [...evidence],
+})
+
+const toReviewersAnswer = (
+  {
+    errorType,
+    isInForce,
+    ...review
+  }: Pick<typeof reviews.$inferSelect, keyof typeof reviewColumns> & { isInForce: number },
+  types: TypesByName,
+): ReviewersAnswer => ({
+  kind: 'review',
+  ...review,
+  type: described(errorType, types),
+  isInForce: isInForce === 1,
+})
+
+function described(errorType: string | null, types: TypesByName): ErrorType {
+  const type = types.get(errorType ?? '')
+  // Types are never deleted: only enabled ones are answered and named, and one that is switched off keeps its row.
+  if (!type) throw new Error('an error type that was named is gone')
+  return type
+}

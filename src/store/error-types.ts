@@ -79,25 +79,8 @@ export async function saveErrorType(
   draft: ErrorTypeDraft,
 ): Promise<'saved' | 'last_enabled' | 'too_many'> {
   const { errorType, id, own, isEnabled } = draft
-  const { name, category, rule } = own ?? { name: null, category: null, rule: null }
-  const ofProject = sql`from ${projectErrorTypes} as of_project where of_project.project_key = ${project.key}`
-  const isThis = sql`of_project.error_type = ${errorType}`
-  const hasOther = isEnabled
-    ? sql`true`
-    : sql`(exists (select 1 ${ofProject} and not ${isThis} and of_project.is_enabled and of_project.name is not null)
-        or exists (select 1 from ${errorTypes} as built_in where built_in.rowid > 0
-          and built_in.error_type <> ${errorType} and not exists (select 1 ${ofProject}
-            and of_project.error_type = built_in.error_type and not of_project.is_enabled)))`
-  const hasRoom = own
-    ? sql`(exists (select 1 ${ofProject} and ${isThis})
-        or (select count(*) ${ofProject} and of_project.name is not null) < ${MAX_PROJECT_ERROR_TYPES})`
-    : sql`true`
-  // A built-in type without a row is enabled.
-  const isOther =
-    own || !isEnabled
-      ? sql`not exists (select 1 ${ofProject} and ${isThis} and of_project.name is ${name}
-          and of_project.category is ${category} and of_project.rule is ${rule} and of_project.is_enabled = ${Number(isEnabled)})`
-      : sql`exists (select 1 ${ofProject} and ${isThis} and not of_project.is_enabled)`
+  const { name, category, rule } = own ?? BUILT_IN
+  const { hasOther, hasRoom, isOther } = guardsOf(project, draft)
   const isChange = sql`(${hasOther} and ${hasRoom} and ${isOther})`
   const [[guards]] = await database.batch([
     database
@@ -125,6 +108,36 @@ export async function saveErrorType(
   if (!guards?.hasOther) return 'last_enabled'
   return guards.hasRoom ? 'saved' : 'too_many'
 }
+
+/** Conditions of a change: whether another type is enabled then, whether there is room for it, and whether it changes anything. */
+function guardsOf(
+  project: Project,
+  { errorType, own, isEnabled }: ErrorTypeDraft,
+): Record<'hasOther' | 'hasRoom' | 'isOther', SQL> {
+  const { name, category, rule } = own ?? BUILT_IN
+  const ofProject = sql`from ${projectErrorTypes} as of_project where of_project.project_key = ${project.key}`
+  const isThis = sql`of_project.error_type = ${errorType}`
+  const hasOther = isEnabled
+    ? sql`true`
+    : sql`(exists (select 1 ${ofProject} and not ${isThis} and of_project.is_enabled and of_project.name is not null)
+        or exists (select 1 from ${errorTypes} as built_in where built_in.rowid > 0
+          and built_in.error_type <> ${errorType} and not exists (select 1 ${ofProject}
+            and of_project.error_type = built_in.error_type and not of_project.is_enabled)))`
+  const hasRoom = own
+    ? sql`(exists (select 1 ${ofProject} and ${isThis})
+        or (select count(*) ${ofProject} and of_project.name is not null) < ${MAX_PROJECT_ERROR_TYPES})`
+    : sql`true`
+  // A built-in type without a row is enabled.
+  const isOther =
+    own || !isEnabled
+      ? sql`not exists (select 1 ${ofProject} and ${isThis} and of_project.name is ${name}
+          and of_project.category is ${category} and of_project.rule is ${rule} and of_project.is_enabled = ${Number(isEnabled)})`
+      : sql`exists (select 1 ${ofProject} and ${isThis} and not of_project.is_enabled)`
+  return { hasOther, hasRoom, isOther }
+}
+
+/** What a built-in type's row says of its definition: see the taxonomy. */
+const BUILT_IN = { name: null, category: null, rule: null }
 
 /** How a project has an error type. */
 export type ErrorTypeState = 'enabled' | 'switched_off' | 'unknown'
