@@ -46,7 +46,11 @@ export function columnsIn(value: Json): number[][] {
 }
 
 /** How a number follows from others by one step of arithmetic; undefined where it does not, or is too small to tell. */
-export function derive(number: number, numbers: readonly number[], columns: readonly (readonly number[])[] = []): Derivation | undefined {
+export function derive(
+  number: number,
+  numbers: readonly number[],
+  columns: readonly (readonly number[])[] = [],
+): Derivation | undefined {
   if (Math.abs(number) < 10 && Number.isInteger(number)) return undefined
   for (const column of columns) {
     const sum = sumIn(number, column)
@@ -74,7 +78,10 @@ function sumIn(number: number, column: readonly number[]): Derivation | undefine
   return undefined
 }
 
-const OPERATIONS: readonly { of: (left: number, right: number) => number; show: (left: number, right: number) => string }[] = [
+const OPERATIONS: readonly {
+  of: (left: number, right: number) => number
+  show: (left: number, right: number) => string
+}[] = [
   { of: (left, right) => left * right, show: (left, right) => `${left} × ${right}` },
   { of: (left, right) => left + right, show: (left, right) => `${left} + ${right}` },
   { of: (left, right) => left - right, show: (left, right) => `${left} - ${right}` },
@@ -107,7 +114,11 @@ export function impliedOperand(
 }
 
 /** The addends of a column that sums up to a number, each with what it would have to be for another sum. */
-export function impliedAddend(sum: number, wanted: number, column: readonly number[]): { operand: number; implied: number }[] {
+export function impliedAddend(
+  sum: number,
+  wanted: number,
+  column: readonly number[],
+): { operand: number; implied: number }[] {
   const total = column.reduce((left, right) => left + right, 0)
   return isClose(total, sum) ? column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted)) })) : []
 }

@@ -85,7 +85,8 @@ function unwrapped(output: Json, approved: Json): Json {
   if (isJsonObject(output)) {
     const values = Object.values(output)
     const [inner = null] = values
-    const isWrapper = values.length === 1 && (isJsonObject(approved) ? !Object.keys(output).some(key => key in approved) : true)
+    const isWrapper =
+      values.length === 1 && (isJsonObject(approved) ? !Object.keys(output).some(key => key in approved) : true)
     if (isWrapper && typeof inner === 'object' && Array.isArray(inner) === Array.isArray(approved)) return inner
     if (isWrapper && typeof inner === 'string' && typeof approved === 'string') return inner
   }
@@ -129,7 +130,10 @@ function* changesOfItems(path: string, before: readonly Json[], after: readonly 
     return count > 0
   })
   for (const item of lost) {
-    const best = closest(item, gained.map(([, candidate]) => candidate))
+    const best = closest(
+      item,
+      gained.map(([, candidate]) => candidate),
+    )
     const [index, counterpart] = (best === undefined ? undefined : gained.splice(best, 1)[0]) ?? []
     if (counterpart === undefined) yield { path: `${path}[${before.indexOf(item)}]`, before: item, after: undefined }
     else yield* changesAt(`${path}[${index}]`, item, counterpart)
@@ -157,7 +161,8 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
-  if (typeof before === 'boolean' || typeof after === 'boolean') return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
+  if (typeof before === 'boolean' || typeof after === 'boolean')
+    return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
   const [terms, others] = [termsOf(left), termsOf(right)]
   if (terms.facts.length === 0 || terms.facts.length !== others.facts.length) return isAlias(terms, others)
   const hasSameFacts = terms.facts.every((fact, index) => isSameFact(fact, others.facts[index]))
@@ -176,7 +181,9 @@ function sole(value: Json): Json {
 
 const isSameRecord = (left: { [field: string]: Json }, right: { [field: string]: Json }): boolean =>
   Object.keys(left).length === Object.keys(right).length &&
-  Object.entries(left).every(([field, value]) => isSameMeaning(value, right[field] ?? Object.values(right)[Object.keys(left).indexOf(field)]))
+  Object.entries(left).every(([field, value]) =>
+    isSameMeaning(value, right[field] ?? Object.values(right)[Object.keys(left).indexOf(field)]),
+  )
 
 /** Nothing but letters and digits, without case and accents. */
 const letters = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]/gu, '')
@@ -185,12 +192,15 @@ const letters = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]/gu,
 function isAlias(left: Terms, right: Terms): boolean {
   if (left.facts.length > 0 || right.facts.length > 0) return false
   const [fewer, more] = left.words.size <= right.words.size ? [left.words, right.words] : [right.words, left.words]
-  return fewer.size > 0 && more.size <= 3 && more.size - fewer.size <= 1 && [...fewer.keys()].every(stem => more.has(stem))
+  return (
+    fewer.size > 0 && more.size <= 3 && more.size - fewer.size <= 1 && [...fewer.keys()].every(stem => more.has(stem))
+  )
 }
 
 const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string, Word>): boolean =>
   // A unit or a weekday may stand beside a number.
-  [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <= 1
+  [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <=
+  1
 
 const YES_OR_NO = new Map<string, boolean>([
   ...['true', 'yes', 'y', 'ja', 'oui', 'si', 'sim', 'tak', 'ano', 'evet'].map(word => [word, true] as const),

@@ -9,6 +9,8 @@ export interface Dispute {
   approved: Json | undefined
   /** Undefined where nothing is approved. */
   difference: Difference | undefined
+  /** What feedback gave, as it was given. */
+  correction: JsonObject | null
   userId: string
   /** What the objector said. */
   comments: string[]
@@ -38,7 +40,7 @@ export function findDisputes(subject: Subject): Disputes {
     if (review.state === 'accepted') supports.push({ step, userId })
     else {
       const comments = [...commentsOn(subject, step, userId), ...(review.comment ? [review.comment] : [])]
-      disputes.push(disputeOf(step, review.approvedOutput, { userId, comments, source: 'review' }))
+      disputes.push(disputeOf(step, review.approvedOutput, { userId, comments, source: 'review', correction: null }))
     }
   }
   for (const feedback of subject.feedback) {
@@ -47,25 +49,38 @@ export function findDisputes(subject: Subject): Disputes {
     if (correction) {
       const step = contestedBy(correction, feedback, subject)
       const approved = applyCorrection(step.output, correction)
-      const dispute = disputeOf(step, approved, { userId, comments, source: 'feedback' })
+      const dispute = disputeOf(step, approved, { userId, comments, source: 'feedback', correction })
       if (dispute.difference?.isNone) supports.push({ step, userId })
       else disputes.push(dispute)
     } else if (isPositive(feedback)) {
       supports.push({ step: outputStepOf(feedback, subject), userId })
     } else if (feedback.source === 'api') {
       const step = outputStepOf(feedback, subject)
-      disputes.push({ step, approved: undefined, difference: undefined, userId, comments, source: 'feedback' })
+      disputes.push({
+        step,
+        approved: undefined,
+        difference: undefined,
+        correction: null,
+        userId,
+        comments,
+        source: 'feedback',
+      })
     }
   }
   const rank = ({ source, approved }: Dispute) => (source === 'review' ? 0 : approved === undefined ? 2 : 1)
   return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
 }
 
-function disputeOf(step: Step, approved: Json, rest: Pick<Dispute, 'userId' | 'comments' | 'source'>): Dispute {
+function disputeOf(
+  step: Step,
+  approved: Json,
+  rest: Pick<Dispute, 'userId' | 'comments' | 'source' | 'correction'>,
+): Dispute {
   return { step, approved, difference: differenceOf(step.output, approved), ...rest }
 }
 
-const isPositive = ({ rating }: SubjectFeedback) => rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)
+const isPositive = ({ rating }: SubjectFeedback) =>
+  rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)
 
 /** What else was said about a step, or about the trace by the same person. */
 const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>

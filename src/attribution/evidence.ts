@@ -8,13 +8,15 @@ import { checkPeople } from './checks/people.ts'
 import { checkRequest } from './checks/request.ts'
 import { checkRetrieval } from './checks/retrieval.ts'
 import { checkShape } from './checks/shape.ts'
+import { checkTravel } from './checks/travel.ts'
 import { type Scene, sceneOf } from './scene.ts'
 import type { Subject } from './subject.ts'
+import type { FindingKind } from './weights.ts'
 
 /** What a check saw in a trace: for the rules to weigh, for a model to read, for a person to look up. */
 export interface Finding {
   /** What was seen: a row of the rules' table. */
-  kind: string
+  kind: FindingKind
   /** Where; null: the trace as a whole, or what lies outside of it. */
   spanId: string | null
   /** A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`, `knowledgeDocs.<slug>`. */
@@ -26,6 +28,7 @@ export interface Finding {
 }
 
 const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
+  checkTravel,
   checkShape,
   checkGrounding,
   checkComputation,

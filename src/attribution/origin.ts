@@ -1,67 +1,133 @@
-import { differenceOf, similarity } from './difference.ts'
-import type { Dispute } from './dispute.ts'
+import { isJsonObject } from '../domain/json.ts'
 import { impliedOperand, numbersIn } from './arithmetic.ts'
-import { type Source, supportOf } from './scene.ts'
-import type { Step, Subject } from './subject.ts'
+import { isSameMeaning, similarity } from './difference.ts'
+import type { Dispute } from './dispute.ts'
+import { type Source, sourceOf, supportOf } from './scene.ts'
+import type { Step } from './subject.ts'
 import { numberFact, type Terms, termsOfValue } from './terms.ts'
 
 /** How much of what was corrected an earlier output must hold to have brought it. */
 const CARRIES = 0.6
 
 /**
- * The earliest step whose own output carries what was objected to: an error travels, and blame does not. A value that was
- * computed from a wrong one travels, too.
+ * The earliest step whose own output carries what was objected to: an error travels, and blame does not. It travels as a
+ * copy, as a field that the correction changes as well, as a value that is handed on, as a number that another one was
+ * computed from, and as something that was left out of all that the next step was given.
  */
-export function originOf(dispute: Dispute, subject: Subject, visibleTo: (step: Step) => Source[]): Step {
-  const { step, difference, approved } = dispute
-  const earlier = visibleTo(step).filter(
-    ({ kind, path, step: owner }) => kind === 'output' && path === 'output' && owner !== null && isOpen(owner),
-  )
-  const output = termsOfValue(step.output)
-  const isCopy = (terms: Terms) => output.words.size + output.facts.length > 0 && similarity(output, terms) >= 0.8
-  const { lost, gained } = difference ?? { lost: EMPTY, gained: EMPTY }
-  const isReplaced = gained.words.size + gained.facts.length > 0
-  const carries = ({ terms, step: owner, value }: Source): boolean => {
-    if (isCopy(terms)) return true
-    if (!difference || approved === undefined || !owner) return false
-    const asSource: Source[] = [{ kind: 'output', step: owner, path: 'output', value, terms, readings: readingsOf(terms) }]
-    const held = supportOf(lost, asSource)
-    if (held.weight < 1 || held.found < CARRIES) return false
-    // What holds the right value beside the wrong one is what the step chose from.
-    if (isReplaced && supportOf(gained, asSource).found >= 0.5) return false
-    return isReplaced ? supportOf(lost, visibleTo(owner)).found < CARRIES || isChanged(value, dispute) : false
+export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): Step {
+  let { step } = dispute
+  // Each turn goes back in time, or up the tree.
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
+    const giver = giverOf(dispute, step, visibleTo)
+    if (!giver) break
+    step = giver
   }
-  const first = earlier.filter(carries).sort(byTime)[0]?.step
-  return first ?? recomputed(dispute, earlier, subject) ?? step
+  return step
+}
+
+const MAX_TURNS = 16
+
+function giverOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]): Step | undefined {
+  const earlier = visibleTo(step)
+    .filter(
+      ({ kind, path, step: owner }) =>
+        kind === 'output' && path === 'output' && owner !== null && owner !== step && isOpen(owner),
+    )
+    .sort(byTime)
+  const checks = [isCopy, hasCorrectedField, isHandedOn, isSource]
+  for (const check of checks) {
+    const found = earlier.find(source => check(source, dispute, step, visibleTo))?.step
+    if (found) return found
+  }
+  return recomputed(dispute, step, earlier) ?? withheld(dispute, step, earlier, visibleTo)
 }
 
 /** Nobody said that its output was right. */
 const isOpen = ({ review }: Step): boolean => review?.state !== 'accepted'
 
-const EMPTY: Terms = { facts: [], words: new Map() }
+type Check = (source: Source, dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]) => boolean
 
-const readingsOf = ({ facts }: Terms) => new Set(facts.flatMap(({ readings }) => readings))
+/** It says what the later output says. */
+const isCopy: Check = ({ terms }, _, step) => {
+  const output = termsOfValue(step.output)
+  return output.words.size + output.facts.length > 0 && similarity(output, terms) >= 0.8
+}
+
+/** It has a field that the correction changes, with another value. */
+const hasCorrectedField: Check = ({ value }, { correction }) =>
+  isJsonObject(value) &&
+  Object.entries(correction ?? {}).some(([field, right]) => {
+    const own = value[field]
+    return own !== undefined && !isSameMeaning(own, right)
+  })
+
+/** What was lost stands in the step's own input, which has it from there. */
+const isHandedOn: Check = (source, { difference }, step) => {
+  if (!difference || step.input === null || difference.changes.length === 0) return false
+  const input = supportOf(difference.lost, [sourceOf('input', step, 'input', step.input)], PLAIN_WORDS)
+  const held = supportOf(difference.lost, [source], PLAIN_WORDS)
+  const right = supportOf(difference.gained, [source], PLAIN_WORDS)
+  return (
+    isSomething(difference.gained) &&
+    input.weight >= 1 &&
+    input.found > 0.8 &&
+    held.found > 0.8 &&
+    right.found < 0.5 &&
+    isSuppliedBy(step, source)
+  )
+}
+
+/** What was lost stands there and in nothing that came before it; and what is right does not stand beside it. */
+const isSource: Check = (source, { difference }, _, visibleTo) => {
+  if (!difference || !source.step || !isSomething(difference.gained)) return false
+  const held = supportOf(difference.lost, [source], PLAIN_WORDS)
+  if (held.weight < 1 || held.found < CARRIES || supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
+    return false
+  return supportOf(difference.lost, visibleTo(source.step), PLAIN_WORDS).found < CARRIES
+}
+
+/** A common word tells no origin. */
+const PLAIN_WORDS = 0.1
+
+const isSomething = ({ words, facts }: Terms): boolean => words.size + facts.length > 0
+
+/** Whether most of a step's input is of another one's output. */
+const isSuppliedBy = (step: Step, source: Source): boolean =>
+  supportOf(termsOfValue(step.input), [source]).found >= CARRIES
 
 const byTime = ({ step: left }: Source, { step: right }: Source): number =>
   (left?.timestamp ?? 0) - (right?.timestamp ?? 0)
 
-/** Whether a value has fields of the disputed output which the correction changes. */
-function isChanged(value: Source['value'], { approved }: Dispute): boolean {
-  if (approved === undefined || typeof value !== 'object' || typeof approved !== 'object') return false
-  const difference = differenceOf(value, approved)
-  return difference.similarity > 0 && difference.changes.length > 0
-}
-
 /** The step that gave a number of which the disputed one was computed properly, where another number gives the approved one. */
-function recomputed({ step, difference }: Dispute, earlier: readonly Source[], _subject: Subject): Step | undefined {
+function recomputed({ step: disputed, difference }: Dispute, step: Step, earlier: readonly Source[]): Step | undefined {
+  if (step !== disputed) return undefined
   for (const { before, after } of difference?.changes ?? []) {
     if (typeof before !== 'number' || typeof after !== 'number') continue
     for (const { operand, implied } of impliedOperand(before, after, numbersIn(step.input))) {
-      const giver = earlier
-        .filter(({ readings }) => numberFact('', operand).readings.some(reading => readings.has(reading)))
-        .sort(byTime)[0]
+      const giver = earlier.find(({ readings }) =>
+        numberFact('', operand).readings.some(reading => readings.has(reading)),
+      )
       if (giver?.step && !giver.readings.has(`n:${implied}`)) return giver.step
     }
   }
   return undefined
+}
+
+/** The step that knew what is right and did not hand it on: all that the later one was given came from it. */
+function withheld(
+  { difference }: Dispute,
+  step: Step,
+  earlier: readonly Source[],
+  visibleTo: (step: Step) => Source[],
+): Step | undefined {
+  if (!difference || step.input === null || !isSomething(difference.gained)) return undefined
+  const { gained } = difference
+  const own = supportOf(gained, [sourceOf('input', step, 'input', step.input)])
+  if (own.weight < 1 || own.found >= 0.5) return undefined
+  return (
+    earlier.find(source => {
+      if (!source.step || !isSuppliedBy(step, source) || supportOf(gained, [source]).found >= 0.4) return false
+      return supportOf(gained, visibleTo(source.step)).found > own.found + 0.3
+    })?.step ?? undefined
+  )
 }

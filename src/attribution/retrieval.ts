@@ -21,7 +21,9 @@ const NAME_OF_RETRIEVAL =
 /** Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. */
 export function retrievalsOf(subject: Subject): Retrieval[] {
   return subject.steps.flatMap(step => [
-    ...Object.entries(step.state).flatMap(([key, value]) => retrievalAt(step, `state.${key}`, key, value, subject) ?? []),
+    ...Object.entries(step.state).flatMap(
+      ([key, value]) => retrievalAt(step, `state.${key}`, key, value, subject) ?? [],
+    ),
     ...(step.hasOutput ? (retrievalAt(step, 'output', step.stepId, step.output, subject) ?? []) : []),
   ])
 }
@@ -53,13 +55,15 @@ function docOf(item: Json, { knowledgeDocs }: Subject): string | undefined {
   const keys = new Set(labels.map(plain))
   const named = knowledgeDocs.find(({ slug, title }) => keys.has(plain(slug)) || keys.has(plain(title)))
   if (named) return named.slug
-  const prefixed = knowledgeDocs.find(({ slug }) => [...keys].some(key => new RegExp(`^${escape(plain(slug))}[#:/.]`).test(key)))
+  const prefixed = knowledgeDocs.find(({ slug }) =>
+    [...keys].some(key => new RegExp(`^${literal(plain(slug))}[#:/.]`).test(key)),
+  )
   if (prefixed) return prefixed.slug
   const text = textIn(item)
   return text === undefined ? undefined : knowledgeDocs.find(({ content }) => isExcerpt(text, content))?.slug
 }
 
-const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&')
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&')
 
 const isText = (value: Json): value is string => typeof value === 'string'
 

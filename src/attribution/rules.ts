@@ -1,21 +1,131 @@
 import type { Attribution } from '../domain/attribution.ts'
 import type { Finding } from './evidence.ts'
 import type { Subject } from './subject.ts'
+import { type BuiltInErrorType, TAXONOMY, TIE_ORDER } from './taxonomy.ts'
+import { type FindingKind, LOCATING, TEMPERATURE, WEIGHTS, type Weights } from './weights.ts'
 
-/** Weighs findings into an answer: the default engine, which needs nothing outside the Worker. */
+/** What an answer shows of the findings. */
+const MAX_EVIDENCE = 5
+const MAX_ALTERNATIVES = 2
+
+/** A type with how likely it is the cause. */
+interface Candidate {
+  errorType: BuiltInErrorType
+  probability: number
+}
+
+/**
+ * Weighs findings into an answer: the default engine, which needs nothing outside the Worker. `disabled` are the error types
+ * that the project has switched off; it must leave one. The confidence is the share of such answers that are right.
+ */
 export function attributeByRules(
-  _subject: Subject,
-  _findings: readonly Finding[],
-  /** The error types that the project has switched off. */
-  _disabled: ReadonlySet<string>,
+  subject: Subject,
+  findings: readonly Finding[],
+  disabled: ReadonlySet<string>,
 ): Attribution {
+  const strongest = strongestOf(findings)
+  const candidates = distributionOver(strongest, disabled)
+  const [best, ...others] = candidates
+  if (!best) throw new Error('a project has at least one error type')
+  const { errorType } = best
+  const weighed = weigh(strongest, errorType, others[0]?.errorType)
   return {
-    errorType: 'reasoning_error',
-    confidence: 0.06,
-    alternatives: [],
-    spanId: null,
-    reasoning: '',
-    evidence: [],
+    errorType,
+    confidence: rounded(best.probability),
+    alternatives: others
+      .slice(0, MAX_ALTERNATIVES)
+      .map(({ errorType, probability }) => ({ errorType, confidence: rounded(probability) })),
+    spanId: blamedSpan(errorType, findings),
+    reasoning: reasoningOf(subject, candidates, weighed),
+    evidence: weighed.slice(0, MAX_EVIDENCE).map(({ spanId, path, note }) => ({ spanId, path, note })),
     engine: 'rules',
   }
+}
+
+const rounded = (probability: number): number => Math.round(probability * 1000) / 1000
+
+/** Of each kind, the clearest finding: seen twice, a thing is not twice as true. */
+function strongestOf(findings: readonly Finding[]): Finding[] {
+  const strongest = new Map<string, Finding>()
+  for (const finding of findings) {
+    const known = strongest.get(finding.kind)
+    if (!known || known.strength < finding.strength) strongest.set(finding.kind, finding)
+  }
+  return [...strongest.values()]
+}
+
+/** How likely each type is, likeliest first: a multinomial logistic regression on the findings' strengths. */
+export function distributionOver(findings: readonly Finding[], disabled: ReadonlySet<string>): Candidate[] {
+  const types = TIE_ORDER.filter(errorType => !disabled.has(errorType))
+  const scores = types.map(errorType => {
+    const score = findings.reduce((sum, { kind, strength }) => sum + strength * weightOf(kind, errorType), 0)
+    return { errorType, odds: Math.exp(score / TEMPERATURE) }
+  })
+  const total = scores.reduce((sum, { odds }) => sum + odds, 0)
+  // A stable sort: where evidence ties, the order of ties stands.
+  return scores
+    .map(({ errorType, odds }) => ({ errorType, probability: odds / total }))
+    .sort((left, right) => right.probability - left.probability)
+}
+
+function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
+  const row: Weights = WEIGHTS[kind]
+  return row[errorType] ?? 0
+}
+
+/** The findings that speak for a type, and for it rather than for the next one, what weighs most first. */
+function weigh(
+  findings: readonly Finding[],
+  errorType: BuiltInErrorType,
+  rival: BuiltInErrorType | undefined,
+): Finding[] {
+  const weightIn = ({ kind, strength }: Finding) => {
+    const own = weightOf(kind, errorType)
+    return strength * (own - (rival ? Math.max(0, weightOf(kind, rival)) / 2 : 0))
+  }
+  return findings
+    .filter(finding => weightOf(finding.kind, errorType) > 0)
+    .toSorted((left, right) => weightIn(right) - weightIn(left))
+}
+
+/** The span of what locates this type of error, where there is such a finding; else where the fault first shows. */
+function blamedSpan(errorType: BuiltInErrorType, findings: readonly Finding[]): string | null {
+  if (errorType === 'unsupported_request') return null
+  const kinds: readonly FindingKind[] = [...(LOCATING[errorType] ?? []), 'error_origin']
+  for (const kind of kinds) {
+    const [found] = findings.filter(finding => finding.kind === kind && finding.spanId !== null)
+    if (found) return found.spanId
+  }
+  return null
+}
+
+function reasoningOf(subject: Subject, [best, next]: readonly Candidate[], weighed: readonly Finding[]): string {
+  if (!best) return ''
+  const name = nameOf(best.errorType)
+  const [first, second] = weighed.map(finding => `${placeOf(finding, subject)} ${finding.note}`)
+  const left = subject.omitted.length > 0 ? ` Not looked at: ${subject.omitted.join('; ')}.` : ''
+  if (!first) {
+    return `Nothing in the trace tells what went wrong; ${name} is no more than a guess. A correction, or a comment on the step, would help.${left}`
+  }
+  const also = second ? ` Also, ${second}.` : ''
+  const doubt =
+    next && next.probability > best.probability / 4
+      ? ` ${capitalized(nameOf(next.errorType))} is possible as well (${percent(next.probability)} against ${percent(best.probability)}).`
+      : ''
+  return `${capitalized(first)}.${also} This speaks for ${name}.${doubt}${left}`
+}
+
+const nameOf = (errorType: BuiltInErrorType): string =>
+  (TAXONOMY.find(type => type.errorType === errorType)?.name ?? errorType).toLowerCase()
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** A finding's place in words: `output.total of "extract"`. */
+function placeOf({ spanId, path }: Finding, { steps }: Subject): string {
+  const [root, ...rest] = path.split('.')
+  const step = steps.find(candidate => candidate.spanId === spanId)
+  if (root === 'knowledgeDocs') return `the knowledge doc "${rest.join('.')}"`
+  if (root === 'feedback') return 'the feedback'
+  return step && !step.isRoot ? `${path} of step "${step.stepId}"` : `${path} of the trace`
 }

@@ -46,7 +46,7 @@ export function sceneOf(subject: Subject): Scene {
   const isFetchedWhole = (source: Source) =>
     source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
   const visibleTo = (step: Step) => sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
-  const origin = dispute ? originOf(dispute, subject, visibleTo) : root
+  const origin = dispute ? originOf(dispute, visibleTo) : root
   return {
     ...found,
     subject,
@@ -63,7 +63,7 @@ export function sceneOf(subject: Subject): Scene {
 
 export const slugOf = ({ path }: Source): string => path.replace(/^knowledgeDocs\./, '')
 
-function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
+export function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
   const terms = termsOfValue(value)
   return { kind, step, path, value, terms, readings: new Set(terms.facts.flatMap(({ readings }) => readings)) }
 }
@@ -84,7 +84,9 @@ function sourcesOf(step: Step, retrievals: readonly Retrieval[]): Source[] {
 }
 
 const docSources = ({ knowledgeDocs }: Subject): Source[] =>
-  knowledgeDocs.map(({ slug, title, content }) => sourceOf('doc', null, `knowledgeDocs.${slug}`, `${title}\n${content}`))
+  knowledgeDocs.map(({ slug, title, content }) =>
+    sourceOf('doc', null, `knowledgeDocs.${slug}`, `${title}\n${content}`),
+  )
 
 /** Whether a step could know a source: its own and the trace's input and state, and what other steps gave before it ended. */
 function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
@@ -148,9 +150,13 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
 const weightOf = ({ readings }: Fact): number => (/^n:\d$/.test(readings[0] ?? '') ? 1 : 2)
 
 /** Each scalar in a value with its path. */
-export function* leavesOf(value: Json, path: string): Generator<[path: string, leaf: string | number | boolean | null]> {
+export function* leavesOf(
+  value: Json,
+  path: string,
+): Generator<[path: string, leaf: string | number | boolean | null]> {
   if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* leavesOf(item, `${path}[${index}]`)
-  else if (isJsonObject(value)) for (const [field, item] of Object.entries(value)) yield* leavesOf(item, `${path}.${field}`)
+  else if (isJsonObject(value))
+    for (const [field, item] of Object.entries(value)) yield* leavesOf(item, `${path}.${field}`)
   else yield [path, value]
 }
 

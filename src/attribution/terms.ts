@@ -1,6 +1,4 @@
-import {
-  ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur,
-} from 'stopword'
+import { ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur } from 'stopword'
 import type { Json } from '../domain/json.ts'
 
 /**
@@ -52,7 +50,8 @@ const DAY_OF_MONTH =
 const MONTH_DAY = /(\p{L}{3,})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
 const MONTH_YEAR = /(\p{L}{3,})\.?\s+(?:de\s+|del\s+)?((?:19|20)\d{2})(?!\d)/gu
 const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::\d{2})?(?!\d)/gu
-const IDENTIFIER = /(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/#-]*\p{L})(?=[\p{L}\p{N}_/#-]*\d)[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
+const IDENTIFIER =
+  /(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/#-]*\p{L})(?=[\p{L}\p{N}_/#-]*\d)[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
 /** `25kg`, `81-year-old`: a number with something beside it. */
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: what a number never is. */
@@ -107,7 +106,11 @@ function takeFacts(text: string, facts: Fact[]): string {
       return ' . '
     })
   }
-  take(ADDRESS, (_, whole) => ({ text: whole, kind: 'address', readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`] }))
+  take(ADDRESS, (_, whole) => ({
+    text: whole,
+    kind: 'address',
+    readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`],
+  }))
   if (!/\d/.test(text)) return text
   take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
   take(EAST_ASIAN_DATE, ([era, year, month, day], whole) => {
@@ -169,7 +172,28 @@ export function numbersOf(text: string): number[] {
 }
 
 const LOCALES = [
-  'en', 'de', 'fr', 'es', 'it', 'nl', 'pt', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ro', 'hu', 'ru', 'uk', 'el', 'hr', 'sk', 'ca',
+  'en',
+  'de',
+  'fr',
+  'es',
+  'it',
+  'nl',
+  'pt',
+  'pl',
+  'cs',
+  'sv',
+  'da',
+  'nb',
+  'fi',
+  'tr',
+  'ro',
+  'hu',
+  'ru',
+  'uk',
+  'el',
+  'hr',
+  'sk',
+  'ca',
 ]
 let months: Map<string, string> | undefined
 
@@ -203,7 +227,8 @@ function monthNames(): Map<string, string> {
 function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
   const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []
   return parts.flatMap(part => {
-    if (/\p{sc=Katakana}/u.test(part)) return [{ stem: part.slice(0, STEM_LENGTH), text: part, isName: part.length > 3 }]
+    if (/\p{sc=Katakana}/u.test(part))
+      return [{ stem: part.slice(0, STEM_LENGTH), text: part, isName: part.length > 3 }]
     if (/\p{sc=Hangul}/u.test(part)) return [{ stem: part.slice(0, 2), text: part, isName: false }]
     return [...part.slice(0, -1)].map((_, index) => ({ stem: part.slice(index, index + 2), text: part, isName: false }))
   })

@@ -19,10 +19,19 @@ export function* checkAge(scene: Scene): Generator<Finding> {
   const tells = CHANGED.exec(comments)
   const dated = said.facts.find(({ kind }) => kind === 'date')
   if (tells || dated) {
-    yield { kind: 'comment_tells_change', spanId: dispute.step.spanId, path: 'feedback', note: `says ${quote(comments)}`, strength: (tells ? 0.6 : 0) + (dated ? 0.4 : 0) }
+    yield {
+      kind: 'comment_tells_change',
+      spanId: dispute.step.spanId,
+      path: 'feedback',
+      note: `says ${quote(comments)}`,
+      strength: (tells ? 0.6 : 0) + (dated ? 0.4 : 0),
+    }
   }
   const lost = dispute.difference?.lost ?? termsOfValue(dispute.step.output)
-  const texts = [...visible.filter(({ kind }) => kind === 'retrieved' || kind === 'doc' || kind === 'state'), ...prompts]
+  const texts = [
+    ...visible.filter(({ kind }) => kind === 'retrieved' || kind === 'doc' || kind === 'state'),
+    ...prompts,
+  ]
   const rests = texts.filter(source => supportOf(lost, [source]).found > 0.3 && supportOf(lost, [source]).weight >= 1)
   const whole = rests.map(source => docBehind(source, sources) ?? source)
   for (const source of new Set(whole)) {
@@ -31,10 +40,20 @@ export function* checkAge(scene: Scene): Generator<Finding> {
     const [youngest] = ages.filter(({ days }) => days > 0).toSorted((left, right) => left.days - right.days)
     const hasPassed = ages.find(({ days, isEnd }) => isEnd && days > 0)
     if (hasPassed) yield { kind: 'source_expired', ...at, note: `was valid until ${hasPassed.text} only`, strength: 1 }
-    else if (youngest && youngest.days >= OLD_DAYS) yield { kind: 'source_old', ...at, note: `is of ${youngest.text}, ${Math.round(youngest.days / 30)} months before the run`, strength: Math.min(1, youngest.days / 500) }
-    else if (youngest) yield { kind: 'source_current', ...at, note: `is of ${youngest.text}, shortly before the run`, strength: 1 }
-    const isConfirmed = source.terms.facts.some(({ readings }) => readings.includes(`n:${new Date(subject.timestamp).getUTCFullYear()}`))
-    if (isConfirmed && !youngest) yield { kind: 'source_current', ...at, note: 'names the year of the run', strength: 0.6 }
+    else if (youngest && youngest.days >= OLD_DAYS)
+      yield {
+        kind: 'source_old',
+        ...at,
+        note: `is of ${youngest.text}, ${Math.round(youngest.days / 30)} months before the run`,
+        strength: Math.min(1, youngest.days / 500),
+      }
+    else if (youngest)
+      yield { kind: 'source_current', ...at, note: `is of ${youngest.text}, shortly before the run`, strength: 1 }
+    const isConfirmed = source.terms.facts.some(({ readings }) =>
+      readings.includes(`n:${new Date(subject.timestamp).getUTCFullYear()}`),
+    )
+    if (isConfirmed && !youngest)
+      yield { kind: 'source_current', ...at, note: 'names the year of the run', strength: 0.6 }
   }
 }
 
@@ -52,7 +71,10 @@ function agesOf({ value, terms }: Source, runAt: number): { text: string; days: 
   const text = JSON.stringify(value)
   return terms.facts.flatMap(({ text: written, kind, readings }) => {
     const [reading = ''] = readings
-    const date = kind === 'date' ? (/^d:(\d{4}-\d{2}(?:-\d{2})?)$/.exec(reading)?.[1] ?? '') : (/^n:(20\d{2})$/.exec(reading)?.[1] ?? '')
+    const date =
+      kind === 'date'
+        ? (/^d:(\d{4}-\d{2}(?:-\d{2})?)$/.exec(reading)?.[1] ?? '')
+        : (/^n:(20\d{2})$/.exec(reading)?.[1] ?? '')
     if (date === '') return []
     // A month, or a year, is over at its end.
     const end = date.length === 10 ? date : date.length === 7 ? `${date}-28` : `${date}-12-31`

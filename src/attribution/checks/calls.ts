@@ -23,26 +23,67 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
   for (const [first, ...again] of calls.values()) {
     if (!first || again.length === 0 || isNothing(first.input)) continue
     const isVain = [first, ...again].every(({ output }) => canonicalJson(output) === canonicalJson(first.output))
-    yield { kind: 'call_repeated', spanId: first.spanId, path: 'input', note: `was sent ${again.length + 1} times${isVain ? ', to the same effect' : ''}`, strength: isVain ? 1 : 0.5 }
+    yield {
+      kind: 'call_repeated',
+      spanId: first.spanId,
+      path: 'input',
+      note: `was sent ${again.length + 1} times${isVain ? ', to the same effect' : ''}`,
+      strength: isVain ? 1 : 0.5,
+    }
   }
   for (const step of steps) {
     const tool = tools.find(({ name }) => isSameName(name, step.stepId))
     if (tool) {
       const fault = argumentFault(step.input, tool)
-      if (fault) yield { kind: 'arguments_break_description', spanId: step.spanId, path: `input.${fault.field}`, note: fault.note, strength: 1 }
+      if (fault)
+        yield {
+          kind: 'arguments_break_description',
+          spanId: step.spanId,
+          path: `input.${fault.field}`,
+          note: fault.note,
+          strength: 1,
+        }
       const better = betterTool(tool, tools, scene)
-      if (better) yield { kind: 'other_tool_fits', spanId: step.spanId, path: 'input', note: `went to ${tool.name}, while ${better.name} is described as "${better.description}"`, strength: 1 }
+      if (better)
+        yield {
+          kind: 'other_tool_fits',
+          spanId: step.spanId,
+          path: 'input',
+          note: `went to ${tool.name}, while ${better.name} is described as "${better.description}"`,
+          strength: 1,
+        }
     }
     const odd = oddArgument(step, scene)
     const echo = otherEcho(step, scene) ?? swappedArgument(step, scene)
-    if (echo) yield { kind: 'call_took_other_value', spanId: step.spanId, path: echo.path, note: echo.note, strength: 1 }
+    if (echo)
+      yield { kind: 'call_took_other_value', spanId: step.spanId, path: echo.path, note: echo.note, strength: 1 }
     if (odd) yield { kind: odd.kind, spanId: step.spanId, path: odd.path, note: odd.note, strength: tool ? 1 : 0.7 }
-    if (isErrorShaped(step.output)) yield { kind: 'call_answered_error', spanId: step.spanId, path: 'output', note: `is an error: ${quote(step.output)}`, strength: 1 }
+    if (isErrorShaped(step.output))
+      yield {
+        kind: 'call_answered_error',
+        spanId: step.spanId,
+        path: 'output',
+        note: `is an error: ${quote(step.output)}`,
+        strength: 1,
+      }
     if (step.hasOutput && !isNothing(step.input) && isEmptyResult(step.output)) {
-      yield { kind: 'call_found_nothing', spanId: step.spanId, path: 'output', note: 'is an empty result', strength: tool ? 1 : 0.6 }
+      yield {
+        kind: 'call_found_nothing',
+        spanId: step.spanId,
+        path: 'output',
+        note: 'is an empty result',
+        strength: tool ? 1 : 0.6,
+      }
     }
   }
-  if (tools.length > 0) yield { kind: 'tools_described', spanId: root.spanId, path: 'state', note: `describes ${tools.length} tools`, strength: 1 }
+  if (tools.length > 0)
+    yield {
+      kind: 'tools_described',
+      spanId: root.spanId,
+      path: 'state',
+      note: `describes ${tools.length} tools`,
+      strength: 1,
+    }
 }
 
 /** Descriptions of tools in state or metadata: a list of named ones, or an object by name. */
@@ -51,7 +92,9 @@ function toolsOf({ steps }: Subject): Tool[] {
   return places.flatMap(([key, value]) => {
     if (!/tool|function|api|action|endpoint|command/iu.test(key)) return []
     const entries: [string, Json][] = Array.isArray(value)
-      ? value.flatMap(item => (isJsonObject(item) && typeof item.name === 'string' ? [[item.name, item] as [string, Json]] : []))
+      ? value.flatMap(item =>
+          isJsonObject(item) && typeof item.name === 'string' ? [[item.name, item] as [string, Json]] : [],
+        )
       : isJsonObject(value)
         ? Object.entries(value)
         : []
@@ -69,12 +112,15 @@ function argumentsOf(item: Json): Record<string, string> {
   const fields: JsonObject = isJsonObject(listed.properties) ? listed.properties : listed
   return Object.fromEntries(
     Object.entries(fields).flatMap(([field, value]) =>
-      field === 'name' || field === 'description' ? [] : [[field, typeof value === 'string' ? value : canonicalJson(value)]],
+      field === 'name' || field === 'description'
+        ? []
+        : [[field, typeof value === 'string' ? value : canonicalJson(value)]],
     ),
   )
 }
 
-const isSameName = (name: string, stepId: string): boolean => plain(name).replace(/\W/gu, '') === plain(stepId).replace(/\W/gu, '')
+const isSameName = (name: string, stepId: string): boolean =>
+  plain(name).replace(/\W/gu, '') === plain(stepId).replace(/\W/gu, '')
 
 /** An argument that is no argument of the tool, or of another type or format than is said. */
 function argumentFault(input: Json, tool: Tool): { field: string; note: string } | undefined {
@@ -84,12 +130,17 @@ function argumentFault(input: Json, tool: Tool): { field: string; note: string }
     const said = tool.arguments[field]
     if (said === undefined) return { field, note: `is no argument of ${tool.name}` }
     const format = /[YMDjahmst]{2,4}([-/.])[YMDjahmst]{2}\1[YMDjahmst]{2,4}/u.exec(said)?.[0]
-    if (format && typeof value === 'string' && !fitsFormat(value, format)) return { field, note: `is ${quote(value)}, where ${tool.name} wants ${format}` }
-    if (/integer|number|cents|\bint\b/iu.test(said) && typeof value === 'string') return { field, note: `is the text ${quote(value)}, where ${tool.name} wants ${said}` }
-    if (/^string|text/iu.test(said) && typeof value === 'number') return { field, note: `is the number ${value}, where ${tool.name} wants ${said}` }
+    if (format && typeof value === 'string' && !fitsFormat(value, format))
+      return { field, note: `is ${quote(value)}, where ${tool.name} wants ${format}` }
+    if (/integer|number|cents|\bint\b/iu.test(said) && typeof value === 'string')
+      return { field, note: `is the text ${quote(value)}, where ${tool.name} wants ${said}` }
+    if (/^string|text/iu.test(said) && typeof value === 'number')
+      return { field, note: `is the number ${value}, where ${tool.name} wants ${said}` }
   }
   const missing = described.find(([field, said]) => !(field in input) && !/optional|\?|default/iu.test(said + field))
-  return missing && described.length > 1 ? { field: missing[0], note: `is missing in the call of ${tool.name}` } : undefined
+  return missing && described.length > 1
+    ? { field: missing[0], note: `is missing in the call of ${tool.name}` }
+    : undefined
 }
 
 /** `MM/DD/YYYY`: digits and separators must stand alike, and a month is at most 12. */
@@ -110,23 +161,42 @@ function betterTool(called: Tool, tools: readonly Tool[], { root, subject }: Sce
 }
 
 /** An argument that an earlier step or the request has otherwise, under the same name; or a word of it that stands nowhere before. */
-function oddArgument(step: Step, { sources }: Scene): { kind: string; path: string; note: string } | undefined {
+function oddArgument(step: Step, { sources }: Scene): Pick<Finding, 'kind' | 'path' | 'note'> | undefined {
   const before = sources.filter(
     ({ kind, path, step: owner }) =>
-      owner !== null && owner.stepId !== step.stepId && kind !== 'prompt' && !/tool|function/iu.test(path) && (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp),
+      owner !== null &&
+      owner.stepId !== step.stepId &&
+      kind !== 'prompt' &&
+      !/tool|function/iu.test(path) &&
+      (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp),
   )
   if (!before.some(({ kind }) => kind === 'input' || kind === 'output')) return undefined
   for (const [path, leaf] of leavesOf(step.input, 'input')) {
     if (leaf === null || typeof leaf === 'boolean') continue
     const field = /([^.[\]]+)$/u.exec(path)?.[1] ?? ''
-    const same = before.flatMap(source => [...leavesOf(source.value, source.path)].filter(([place]) => place.endsWith(`.${field}`) && field.length > 1))
+    const same = before.flatMap(source =>
+      [...leavesOf(source.value, source.path)].filter(([place]) => place.endsWith(`.${field}`) && field.length > 1),
+    )
     const terms = termsOfValue(leaf)
     const [fact] = terms.facts
-    if (same.length > 0 && fact && same.every(([, value]) => !hasFact(value, fact.readings)) && same.length <= 2 && !knows(before, fact.readings)) {
-      return { kind: 'argument_differs', path, note: `is ${quote(leaf)}, while ${same[0]?.[0]} has ${quote(same[0]?.[1])}` }
+    if (
+      same.length > 0 &&
+      fact &&
+      same.every(([, value]) => !hasFact(value, fact.readings)) &&
+      same.length <= 2 &&
+      !knows(before, fact.readings)
+    ) {
+      return {
+        kind: 'argument_differs',
+        path,
+        note: `is ${quote(leaf)}, while ${same[0]?.[0]} has ${quote(same[0]?.[1])}`,
+      }
     }
-    const unknown = terms.facts.find(({ kind, readings }) => (kind === 'identifier' || kind === 'address') && !knows(before, readings))
-    if (unknown) return { kind: 'argument_unfounded', path, note: `holds "${unknown.text}", which nothing before it does` }
+    const unknown = terms.facts.find(
+      ({ kind, readings }) => (kind === 'identifier' || kind === 'address') && !knows(before, readings),
+    )
+    if (unknown)
+      return { kind: 'argument_unfounded', path, note: `holds "${unknown.text}", which nothing before it does` }
   }
   return undefined
 }
@@ -135,17 +205,28 @@ function oddArgument(step: Step, { sources }: Scene): { kind: string; path: stri
 function otherEcho(step: Step, { sources }: Scene): { path: string; note: string } | undefined {
   const answer = termsOfValue(step.output)
   const answered = new Set(answer.facts.flatMap(({ readings }) => readings))
-  const before = sources.filter(({ kind, step: owner, path }) => owner && owner !== step && kind !== 'metadata' && (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp))
+  const before = sources.filter(
+    ({ kind, step: owner, path }) =>
+      owner &&
+      owner !== step &&
+      kind !== 'metadata' &&
+      (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp),
+  )
   for (const [path, leaf] of leavesOf(step.input, 'input')) {
     for (const { kind, readings, text } of termsOfValue(leaf).facts) {
       const [first, second] = readings
       if (kind === 'date' && first && second) {
         const taken = readings.find(reading => answered.has(reading))
         const meant = readings.find(reading => reading !== taken && knows(before, [reading]))
-        if (taken && meant && !knows(before, [taken])) return { path, note: `is "${text}", which was taken for ${taken.slice(2)} and meant ${meant.slice(2)}` }
+        if (taken && meant && !knows(before, [taken]))
+          return { path, note: `is "${text}", which was taken for ${taken.slice(2)} and meant ${meant.slice(2)}` }
       }
       const number = kind === 'number' ? Number(first?.slice(2)) : 0
-      const scaled = [0.01, 100, 0.001, 1000].map(power => number * power).find(value => number >= 10 && !answered.has(`n:${number}`) && answered.has(`n:${Math.round(value * 1e6) / 1e6}`))
+      const scaled = [0.01, 100, 0.001, 1000]
+        .map(power => number * power)
+        .find(
+          value => number >= 10 && !answered.has(`n:${number}`) && answered.has(`n:${Math.round(value * 1e6) / 1e6}`),
+        )
       if (scaled !== undefined) return { path, note: `is ${number}, which was taken for ${scaled}` }
     }
   }
@@ -155,12 +236,17 @@ function otherEcho(step: Step, { sources }: Scene): { path: string; note: string
 /** Two arguments of which each has the value that one record before gives to the other. */
 function swappedArgument(step: Step, { sources }: Scene): { path: string; note: string } | undefined {
   if (!isJsonObject(step.input)) return undefined
-  const records = sources.flatMap(({ kind, value, step: owner }) => (owner !== step && (kind === 'input' || kind === 'output' || kind === 'state') && isJsonObject(value) ? [value] : []))
+  const records = sources.flatMap(({ kind, value, step: owner }) =>
+    owner !== step && (kind === 'input' || kind === 'output' || kind === 'state') && isJsonObject(value) ? [value] : [],
+  )
   const fields = Object.entries(step.input).filter(([, value]) => !isNothing(value))
   for (const record of records) {
     for (const [field, value] of fields) {
-      const other = fields.find(([name, item]) => name !== field && item !== value && record[name] === value && record[field] === item)
-      if (other) return { path: `input.${field}`, note: `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}` }
+      const other = fields.find(
+        ([name, item]) => name !== field && item !== value && record[name] === value && record[field] === item,
+      )
+      if (other)
+        return { path: `input.${field}`, note: `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}` }
     }
   }
   return undefined
@@ -175,4 +261,6 @@ const hasFact = (value: Json, readings: readonly string[]): boolean =>
 /** `[]`, `{rows: []}`, `{count: 0}`, null. */
 const isEmptyResult = (output: Json): boolean =>
   isNothing(output) ||
-  (isJsonObject(output) && Object.values(output).every(value => isNothing(value) || value === 0) && Object.keys(output).length <= 3)
+  (isJsonObject(output) &&
+    Object.values(output).every(value => isNothing(value) || value === 0) &&
+    Object.keys(output).length <= 3)

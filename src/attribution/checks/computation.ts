@@ -2,8 +2,8 @@ import type { Json } from '../../domain/json.ts'
 import { columnsIn, derive, deriveDate, impliedAddend, impliedOperand, numbersIn } from '../arithmetic.ts'
 import { isSlip } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import type { Scene, Source } from '../scene.ts'
-import { type Fact, termsOf, termsOfValue } from '../terms.ts'
+import { type Scene, type Source, supportOf } from '../scene.ts'
+import { type Fact, plain, termsOf, termsOfValue } from '../terms.ts'
 
 /** Whether the output's numbers and dates, or those that were put in their place, follow from what the step had. */
 export function* checkComputation(scene: Scene): Generator<Finding> {
@@ -17,24 +17,38 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   const at = { spanId: origin.spanId, path: 'output' }
   for (const { before, after } of pairs) {
     const inOutput = numbersIn(dispute.step.output)
-    const inApproved = dispute.approved === undefined ? inOutput.filter(number => number !== before) : numbersIn(dispute.approved)
+    const inApproved =
+      dispute.approved === undefined ? inOutput.filter(number => number !== before) : numbersIn(dispute.approved)
     const isGiven = (number: number | undefined) => number !== undefined && known.includes(number)
     // Where both were given, only the output's own numbers tell which one belongs to the others.
     const others = isGiven(before) && isGiven(after) ? [] : known
     const sums = isGiven(before) && isGiven(after) ? [] : columns
     const columnsOfApproved = columnsIn(dispute.approved ?? dispute.step.output)
     const right = derive(after, [...inApproved, ...others], [...sums, ...columnsOfApproved])
-    const wrong = before === undefined ? undefined : derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)])
+    const wrong =
+      before === undefined
+        ? undefined
+        : derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)])
     if (right && !wrong && !(isGiven(before) && !isGiven(after))) {
       yield { kind: 'correction_computes', ...at, note: `is off: ${after} is ${right.text}`, strength: 1 }
       return
     }
     if (right && isGiven(before) && !isGiven(after)) {
-      yield { kind: 'input_does_not_add_up', ...at, note: `repeats ${before} as it was given, while ${after} is ${right.text}`, strength: 1 }
+      yield {
+        kind: 'input_does_not_add_up',
+        ...at,
+        note: `repeats ${before} as it was given, while ${after} is ${right.text}`,
+        strength: 1,
+      }
       return
     }
     if (wrong && !right && before !== undefined) {
-      yield { kind: 'output_computes', ...at, note: `is right by the numbers: ${before} is ${wrong.text}, and ${after} is not`, strength: isGiven(after) ? 1 : 0.6 }
+      yield {
+        kind: 'output_computes',
+        ...at,
+        note: `is right by the numbers: ${before} is ${wrong.text}, and ${after} is not`,
+        strength: isGiven(after) ? 1 : 0.6,
+      }
       return
     }
   }
@@ -43,8 +57,20 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
     const starts = datesIn(values)
     const right = deriveDate(dates.after, starts, [...known, ...numbersIn(dispute.approved ?? null)])
     const wrong = deriveDate(dates.before, starts, [...known, ...numbersIn(dispute.step.output)])
-    if (right && !wrong) yield { kind: 'correction_computes', ...at, note: `is off: ${dates.after} follows from ${right.text}`, strength: 1 }
-    if (wrong && !right) yield { kind: 'output_computes', ...at, note: `is right by the dates: ${dates.before} follows from ${wrong.text}`, strength: 0.5 }
+    if (right && !wrong)
+      yield {
+        kind: 'correction_computes',
+        ...at,
+        note: `is off: ${dates.after} follows from ${right.text}`,
+        strength: 1,
+      }
+    if (wrong && !right)
+      yield {
+        kind: 'output_computes',
+        ...at,
+        note: `is right by the dates: ${dates.before} follows from ${wrong.text}`,
+        strength: 0.5,
+      }
   }
 }
 
@@ -55,14 +81,27 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
   const approved = dispute.approved === undefined ? [] : (dispute.difference?.gained.facts ?? [])
   const said = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
   const given = visible.filter(({ kind, step }) => kind === 'input' || (kind === 'state' && step?.isRoot))
-  const impossible = given.flatMap(source => source.terms.facts.flatMap(fact => (isImpossible(fact) ? [{ source, fact }] : [])))[0]
+  const impossible = given.flatMap(source =>
+    source.terms.facts.flatMap(fact => (isImpossible(fact) ? [{ source, fact }] : [])),
+  )[0]
   if (impossible) {
     const { source, fact } = impossible
-    yield { kind: 'input_impossible', spanId: source.step?.spanId ?? null, path: source.path, note: `says "${fact.text}", a day that does not exist`, strength: 1 }
+    yield {
+      kind: 'input_impossible',
+      spanId: source.step?.spanId ?? null,
+      path: source.path,
+      note: `says "${fact.text}", a day that does not exist`,
+      strength: 1,
+    }
   }
   const replaced = impliedSlip(scene, given)
   if (replaced) {
     yield replaced
+    return
+  }
+  const typo = typoIn(scene, given)
+  if (typo) {
+    yield typo
     return
   }
   for (const fact of said) {
@@ -71,11 +110,39 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
     for (const source of given) {
       const slip = source.terms.facts.find(candidate => isSlipOf(candidate, fact))
       if (slip) {
-        yield { kind: 'input_slip', spanId: source.step?.spanId ?? null, path: source.path, note: `says "${slip.text}", a slip away from "${fact.text}"`, strength: 1 }
+        yield {
+          kind: 'input_slip',
+          spanId: source.step?.spanId ?? null,
+          path: source.path,
+          note: `says "${slip.text}", a slip away from "${fact.text}"`,
+          strength: 1,
+        }
         return
       }
     }
   }
+}
+
+/** A name, number or date that was taken as it was given, a letter or two away from the approved one. */
+function typoIn({ dispute, visible }: Scene, given: readonly Source[]): Finding | undefined {
+  for (const { before, after } of dispute?.difference?.changes ?? []) {
+    const [wrong, right] = [before, after].map(value =>
+      typeof value === 'string' || typeof value === 'number' ? String(value) : '',
+    )
+    if (!wrong || !right || wrong.length > 60 || !isSlip(plain(wrong), plain(right))) continue
+    const isIn = (text: string) => (source: Source) => supportOf(termsOf(text), [source]).found > 0.9
+    const source = given.find(isIn(wrong))
+    if (source && !visible.some(isIn(right))) {
+      return {
+        kind: 'input_slip',
+        spanId: source.step?.spanId ?? null,
+        path: source.path,
+        note: `says "${wrong}", a slip away from "${right}"`,
+        strength: 1,
+      }
+    }
+  }
+  return undefined
 }
 
 /** A given number with which the output's computation comes to the approved result once a slip in it is mended. */
@@ -101,7 +168,12 @@ function impliedSlip(scene: Scene, given: readonly Source[]): Finding | undefine
 /** A date in no calendar. */
 function isImpossible({ kind, readings }: Fact): boolean {
   const [, date] = /^d:(\d{4}-\d{2}-\d{2})$/.exec(readings[0] ?? '') ?? []
-  return kind === 'date' && readings.length === 1 && date !== undefined && new Date(`${date}T00:00:00Z`).toISOString().slice(0, 10) !== date
+  return (
+    kind === 'date' &&
+    readings.length === 1 &&
+    date !== undefined &&
+    new Date(`${date}T00:00:00Z`).toISOString().slice(0, 10) !== date
+  )
 }
 
 /** Two numbers of which one became the other by a slipped point, or a digit too many, too few or wrong. */
@@ -110,7 +182,10 @@ function isNumberSlip(left: number, right: number): boolean {
   const ratio = left / right
   if ([0.001, 0.01, 0.1, 10, 100, 1000].some(power => Math.abs(ratio / power - 1) < 1e-9)) return true
   const [text, other] = [String(left), String(right)]
-  const isDoubled = text.length !== other.length && [...text].every(digit => other.includes(digit)) && Math.abs(text.length - other.length) === 1
+  const isDoubled =
+    text.length !== other.length &&
+    [...text].every(digit => other.includes(digit)) &&
+    Math.abs(text.length - other.length) === 1
   return isDoubled || (text.length >= 4 && isSlip(text, other))
 }
 
@@ -156,7 +231,9 @@ const datesIn = (values: readonly Json[]): string[] => [
   ...new Set(
     values.flatMap(value =>
       termsOfValue(value).facts.flatMap(({ kind, readings }) =>
-        kind === 'date' ? readings.flatMap(reading => (/^d:\d{4}-\d{2}-\d{2}$/.test(reading) ? [reading.slice(2)] : [])) : [],
+        kind === 'date'
+          ? readings.flatMap(reading => (/^d:\d{4}-\d{2}-\d{2}$/.test(reading) ? [reading.slice(2)] : []))
+          : [],
       ),
     ),
   ),

@@ -6,11 +6,14 @@ import type { Step } from '../subject.ts'
 
 const FAILURE =
   /time[- _]?d?[- _]?out|rate[- _]?limit|unavailable|unreachable|overload|throttl|too many requests|quota|ECONN|ETIMEDOUT|EPIPE|socket|connection (reset|refused|closed|error|lost)|upstream|gateway|out of memory|\boom\b|killed|crash|segfault|internal (server )?error|cancell?ed|aborted|no response|deadline|\b(429|50[0-4]|529)\b/iu
-const CALLERS_FAULT = /invalid|missing|required|unknown|unexpected|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|expected|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
-const ERROR_FIELD = /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|_error$|^error_(?!rate|count)/iu
+const CALLERS_FAULT =
+  /invalid|missing|required|unknown|unexpected|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|expected|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
+const ERROR_FIELD =
+  /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|_error$|^error_(?!rate|count)/iu
 const CODE_FIELD = /status|http|code/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
-const RECOVERED = /recovered|succe|answered|then ok|passed|got through|resent|retried|\b20[0-4]\b|again|erneut|erfolg|réussi|éxito|riuscit|gelukt|udan|powodz|lyckad|sucesso|úspěš|başar|成功|성공/iu
+const RECOVERED =
+  /recovered|succe|answered|then ok|passed|got through|resent|retried|\b20[0-4]\b|again|erneut|erfolg|réussi|éxito|riuscit|gelukt|udan|powodz|lyckad|sucesso|úspěš|başar|成功|성공/iu
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
 
 /** Errors, time-outs and truncation, in metadata, state and outputs; and whether the run got over them. */
@@ -19,30 +22,74 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
     const failure = failureOf(step)
     if (!failure) continue
     const retried = subject.steps.some(
-      other => other !== step && other.stepId === step.stepId && other.timestamp >= step.timestamp && !failureOf(other) && !isNothing(other.output),
+      other =>
+        other !== step &&
+        other.stepId === step.stepId &&
+        other.timestamp >= step.timestamp &&
+        !failureOf(other) &&
+        !isNothing(other.output),
     )
     const isBlank = isNothing(step.output) || isErrorShaped(step.output)
     const isRoot = step.isRoot && subject.steps.length > 1
     const at = { spanId: step.spanId, path: failure.path }
-    if (!retried && !failure.isSettled && (isBlank || failure.isFallback) && !(isRoot && step.hasOutput && !failure.isFallback)) {
-      yield { kind: failure.isCallers ? 'call_rejected' : 'step_failed', ...at, note: `says ${quote(failure.text)}, and the output holds ${isNothing(step.output) ? 'nothing' : 'no answer'}`, strength: 1 }
-    } else if (!retried && !failure.isSettled && !failure.isCallers && (step === dispute?.step || step === origin || step.isRoot)) {
+    if (
+      !retried &&
+      !failure.isSettled &&
+      (isBlank || failure.isFallback) &&
+      !(isRoot && step.hasOutput && !failure.isFallback)
+    ) {
+      yield {
+        kind: failure.isCallers ? 'call_rejected' : 'step_failed',
+        ...at,
+        note: `says ${quote(failure.text)}, and the output holds ${isNothing(step.output) ? 'nothing' : 'no answer'}`,
+        strength: 1,
+      }
+    } else if (
+      !retried &&
+      !failure.isSettled &&
+      !failure.isCallers &&
+      (step === dispute?.step || step === origin || step.isRoot)
+    ) {
       yield { kind: 'failure_unsettled', ...at, note: `says ${quote(failure.text)}`, strength: 0.7 }
     } else {
-      yield { kind: 'failure_recovered', ...at, note: `says ${quote(failure.text)}, which the run got over`, strength: 1 }
+      yield {
+        kind: 'failure_recovered',
+        ...at,
+        note: `says ${quote(failure.text)}, which the run got over`,
+        strength: 1,
+      }
     }
   }
   for (const step of subject.steps) {
     const cut = cutOffAt(step)
-    if (cut) yield { kind: 'cut_off', spanId: step.spanId, path: cut, note: 'says that the output was cut off at its length', strength: 1 }
+    if (cut)
+      yield {
+        kind: 'cut_off',
+        spanId: step.spanId,
+        path: cut,
+        note: 'says that the output was cut off at its length',
+        strength: 1,
+      }
   }
   const text = origin.output
   if (typeof text === 'string' && text.length > 60 && !/[\p{P}\p{S}\d]$/u.test(text.trimEnd())) {
-    yield { kind: 'ends_midway', spanId: origin.spanId, path: 'output', note: `ends in the middle of a sentence: ${quote(text.slice(-40))}`, strength: 1 }
+    yield {
+      kind: 'ends_midway',
+      spanId: origin.spanId,
+      path: 'output',
+      note: `ends in the middle of a sentence: ${quote(text.slice(-40))}`,
+      strength: 1,
+    }
   }
   if (!subject.isCompleted) {
     const last = subject.steps.at(-1)
-    yield { kind: 'run_unfinished', spanId: last?.spanId ?? null, path: 'output', note: 'is the last thing that arrived: the run never ended', strength: 1 }
+    yield {
+      kind: 'run_unfinished',
+      spanId: last?.spanId ?? null,
+      path: 'output',
+      note: 'is the last thing that arrived: the run never ended',
+      strength: 1,
+    }
   }
 }
 
@@ -74,15 +121,23 @@ function failureOf(step: Step): Failure | undefined {
   const isSettled = leaves.some(
     ([place, value]) =>
       (/recovered|resolved|succeeded|settled/iu.test(place) && value !== false) ||
-      (/status|http|result|outcome/iu.test(fieldOf(place)) && (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
+      (/status|http|result|outcome/iu.test(fieldOf(place)) &&
+        (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
       (typeof value === 'string' && RECOVERED.test(value)),
   )
-  return { path, text, isSettled: isSettled && !isNothing(step.output), isFallback: fallback !== undefined, isCallers: CALLERS_FAULT.test(text) && !FAILURE.test(text) }
+  return {
+    path,
+    text,
+    isSettled: isSettled && !isNothing(step.output),
+    isFallback: fallback !== undefined,
+    isCallers: CALLERS_FAULT.test(text) && !FAILURE.test(text),
+  }
 }
 
 function isFailure(field: string, path: string, leaf: Json): boolean {
   if (isNothing(leaf) || leaf === false || leaf === 0) return false
-  if (typeof leaf === 'number') return (CODE_FIELD.test(field) && leaf >= 400 && leaf < 600) || (/exit/iu.test(field) && leaf !== 0)
+  if (typeof leaf === 'number')
+    return (CODE_FIELD.test(field) && leaf >= 400 && leaf < 600) || (/exit/iu.test(field) && leaf !== 0)
   if (path.split(/[.[]/u).some(part => ERROR_FIELD.test(part)) && typeof leaf === 'string') return true
   return typeof leaf === 'string' && leaf.length < 300 && path.startsWith('metadata') && FAILURE.test(leaf)
 }
@@ -91,13 +146,25 @@ const fieldOf = (path: string): string => /([^.[\]]+)(\[\d+\])?$/u.exec(path)?.[
 
 /** Whether an output is an error itself: an object with an error in it and nothing else of note, or the words of one. */
 export function isErrorShaped(output: Json): boolean {
-  if (isJsonObject(output)) return Object.entries(output).some(([field, value]) => ERROR_FIELD.test(field) && !isNothing(value) && typeof value !== 'number' && typeof value !== 'boolean')
-  return typeof output === 'string' && output.length < 200 && /^(error|exception|traceback|internal server error|\d{3} )/iu.test(output)
+  if (isJsonObject(output))
+    return Object.entries(output).some(
+      ([field, value]) =>
+        ERROR_FIELD.test(field) && !isNothing(value) && typeof value !== 'number' && typeof value !== 'boolean',
+    )
+  return (
+    typeof output === 'string' &&
+    output.length < 200 &&
+    /^(error|exception|traceback|internal server error|\d{3} )/iu.test(output)
+  )
 }
 
 function cutOffAt(step: Step): string | undefined {
   const leaves = [...leavesOf(step.metadata, 'metadata')]
-  const said = leaves.find(([path, leaf]) => (/finish|stop|reason/iu.test(fieldOf(path)) && typeof leaf === 'string' && CUT_OFF.test(leaf)) || (/truncated|cut_off/iu.test(fieldOf(path)) && leaf === true))
+  const said = leaves.find(
+    ([path, leaf]) =>
+      (/finish|stop|reason/iu.test(fieldOf(path)) && typeof leaf === 'string' && CUT_OFF.test(leaf)) ||
+      (/truncated|cut_off/iu.test(fieldOf(path)) && leaf === true),
+  )
   if (said) return said[0]
   const limit = leaves.find(([path]) => /^max.*tokens/iu.test(fieldOf(path)))
   const used = leaves.find(([path]) => /^(tokens_out|output_tokens|completion_tokens)$/iu.test(fieldOf(path)))

@@ -28,9 +28,13 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   const isLost = before.weight >= ENOUGH
   const isGained = after.weight >= ENOUGH
   const at = { spanId: origin.spanId, path: pathOf(lost, scene) }
-  const place = (support: Support) => (support.at ? `${support.at.source.path}${ownerOf(support.at.source)}` : 'nowhere')
+  const place = (support: Support) =>
+    support.at ? `${support.at.source.path}${ownerOf(support.at.source)}` : 'nowhere'
   const said = (support: Support) => (support.at ? `"${support.at.text}"` : 'it')
-  const approvedAt = (support: Support) => ({ spanId: support.at?.source.step?.spanId ?? null, path: support.at?.source.path ?? 'output' })
+  const approvedAt = (support: Support) => ({
+    spanId: support.at?.source.step?.spanId ?? null,
+    path: support.at?.source.path ?? 'output',
+  })
 
   if (isLost) {
     const ground = before.visible.found
@@ -43,15 +47,26 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
       }
     }
     if (ground > 0.5 && !isGained) {
-      yield { kind: 'founded_removed', ...at, note: `took ${said(before.visible)} from ${place(before.visible)}, and was not to show it`, strength: ground }
+      yield {
+        kind: 'founded_removed',
+        ...at,
+        note: `took ${said(before.visible)} from ${place(before.visible)}, and was not to show it`,
+        strength: ground,
+      }
     }
     if (ground > 0.5 && isGained) {
       const { source } = before.visible.at ?? {}
-      const kind = source?.kind === 'retrieved' || source?.kind === 'doc' ? 'lost_stands_in_docs' : 'lost_stands_in_context'
+      const kind =
+        source?.kind === 'retrieved' || source?.kind === 'doc' ? 'lost_stands_in_docs' : 'lost_stands_in_context'
       yield { kind, ...at, note: `took ${said(before.visible)} from ${place(before.visible)}`, strength: ground }
     }
     if (ground <= 0.5 && before.prompt.found > 0.5) {
-      yield { kind: 'lost_stands_in_prompt', ...at, note: `took ${said(before.prompt)} from the prompt`, strength: before.prompt.found }
+      yield {
+        kind: 'lost_stands_in_prompt',
+        ...at,
+        note: `took ${said(before.prompt)} from the prompt`,
+        strength: before.prompt.found,
+      }
     }
   }
   if (isGained) {
@@ -59,7 +74,11 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
       const { source } = after.visible.at ?? {}
       const isDoc = source?.kind === 'retrieved' || source?.kind === 'doc'
       yield {
-        kind: !dispute.difference ? 'comment_stands_in_context' : isDoc ? 'gained_stands_in_docs' : 'gained_stands_in_context',
+        kind: !dispute.difference
+          ? 'comment_stands_in_context'
+          : isDoc
+            ? 'gained_stands_in_docs'
+            : 'gained_stands_in_context',
         ...approvedAt(after.visible),
         note: `has ${said(after.visible)}, which the ${dispute.difference ? 'approved output' : 'comment'} says`,
         strength: after.visible.found,
@@ -67,7 +86,12 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
     }
     if (after.nowhere > 0.3) {
       const where = dispute.difference ? 'output' : 'feedback'
-      const kind = dispute.difference === undefined ? 'comment_stands_nowhere' : isLost ? 'gained_stands_nowhere' : 'addition_stands_nowhere'
+      const kind =
+        dispute.difference === undefined
+          ? 'comment_stands_nowhere'
+          : isLost
+            ? 'gained_stands_nowhere'
+            : 'addition_stands_nowhere'
       yield {
         kind,
         spanId: step.spanId,
@@ -77,7 +101,13 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
       }
     }
     if (after.visible.found <= 0.6 && after.prompt.found > 0.5 && after.prompt.found > after.visible.found) {
-      yield { kind: 'gained_stands_in_prompt', spanId: step.spanId, path: 'prompt', note: `says ${said(after.prompt)}, as the approved output does`, strength: after.prompt.found }
+      yield {
+        kind: 'gained_stands_in_prompt',
+        spanId: step.spanId,
+        path: 'prompt',
+        note: `says ${said(after.prompt)}, as the approved output does`,
+        strength: after.prompt.found,
+      }
     }
     const advantage = after.unfetched.found - after.visible.found
     if (advantage > 0.15 && after.unfetched.found > 0.4 && after.weight >= 2) {
@@ -90,20 +120,54 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
     }
   }
   if (isLost && isGained && before.visible.found > 0.5 && after.visible.found > 0.5) {
-    yield { kind: 'other_value_taken', ...at, note: `took ${said(before.visible)} where ${said(after.visible)} stands as well`, strength: Math.min(before.visible.found, after.visible.found) }
+    yield {
+      kind: 'other_value_taken',
+      ...at,
+      note: `took ${said(before.visible)} where ${said(after.visible)} stands as well`,
+      strength: Math.min(before.visible.found, after.visible.found),
+    }
   }
-  const added = gained.facts.filter(fact => !findFact(fact, [...scene.visible, ...scene.prompts, ...scene.unfetched])).length
+  const added = gained.facts.filter(
+    fact => !findFact(fact, [...scene.visible, ...scene.prompts, ...scene.unfetched]),
+  ).length
   if (dispute.difference && added >= 2 && added > lost.facts.length) {
-    yield { kind: 'unknown_facts_added', spanId: step.spanId, path: 'output', note: `was corrected with ${added} facts that stand nowhere, such as "${after.visible.missing}"`, strength: Math.min(1, (added - lost.facts.length) / 3) }
+    yield {
+      kind: 'unknown_facts_added',
+      spanId: step.spanId,
+      path: 'output',
+      note: `was corrected with ${added} facts that stand nowhere, such as "${after.visible.missing}"`,
+      strength: Math.min(1, (added - lost.facts.length) / 3),
+    }
   }
-  if (isLost && isGained && before.visible.found > 0.5 && after.nowhere > 0.5 && (dispute.difference?.similarity ?? 0) > 0.3) {
-    yield { kind: 'value_replaced_by_unknown', ...at, note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`, strength: Math.min(before.visible.found, after.nowhere) }
+  if (
+    isLost &&
+    isGained &&
+    before.visible.found > 0.5 &&
+    after.nowhere > 0.5 &&
+    (dispute.difference?.similarity ?? 0) > 0.3
+  ) {
+    yield {
+      kind: 'value_replaced_by_unknown',
+      ...at,
+      note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`,
+      strength: Math.min(before.visible.found, after.nowhere),
+    }
   } else if (isLost && isGained && before.visible.found > 0.5 && after.nowhere > 0.5) {
-    yield { kind: 'founded_replaced_by_unknown', ...at, note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`, strength: Math.min(before.visible.found, after.nowhere) }
+    yield {
+      kind: 'founded_replaced_by_unknown',
+      ...at,
+      note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`,
+      strength: Math.min(before.visible.found, after.nowhere),
+    }
   }
   const isByFacts = lost.facts.length > 0 && gained.facts.length > 0
   if (isByFacts && before.nowhere > 0.5 && after.nowhere > 0.5) {
-    yield { kind: 'both_computed', ...at, note: `was ${quote(lost.facts[0]?.text)} and is approved as "${after.visible.missing}": neither stands in what the step had`, strength: Math.min(before.nowhere, after.nowhere) }
+    yield {
+      kind: 'both_computed',
+      ...at,
+      note: `was ${quote(lost.facts[0]?.text)} and is approved as "${after.visible.missing}": neither stands in what the step had`,
+      strength: Math.min(before.nowhere, after.nowhere),
+    }
   }
 }
 
@@ -122,13 +186,22 @@ function saidBy({ dispute }: Scene): Terms {
  */
 function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene): Standing {
   // Where a text is in another language than its sources, its words tell nothing.
-  const kept = supportOf({ facts: [], words: termsOfValue(dispute?.approved ?? dispute?.step.output ?? null).words }, visible)
+  const kept = supportOf(
+    { facts: [], words: termsOfValue(dispute?.approved ?? dispute?.step.output ?? null).words },
+    visible,
+  )
   const isReworded = counterpart.words.size > terms.words.size / 3 && terms.words.size > 3
   const wordWeight = kept.found > 0.3 && !isReworded ? 0.5 : 0.1
   const supports = [visible, prompts, unfetched].map(sources => supportOf(terms, sources, wordWeight))
   const [inVisible = NO_SUPPORT, inPrompt = NO_SUPPORT, inUnfetched = NO_SUPPORT] = supports
   const anywhere = supportOf(terms, [...visible, ...prompts, ...unfetched], wordWeight)
-  return { visible: inVisible, prompt: inPrompt, unfetched: inUnfetched, nowhere: 1 - anywhere.found, weight: anywhere.weight }
+  return {
+    visible: inVisible,
+    prompt: inPrompt,
+    unfetched: inUnfetched,
+    nowhere: 1 - anywhere.found,
+    weight: anywhere.weight,
+  }
 }
 
 const NO_SUPPORT: Support = { found: 0, weight: 0, at: undefined, missing: undefined }
@@ -140,8 +213,16 @@ function pathOf({ facts, words }: Terms, { dispute, origin }: Scene): string {
   const step = origin ?? dispute?.step
   for (const [path, leaf] of leavesOf(step.output, 'output')) {
     const terms = termsOfValue(leaf)
-    const source: Source = { kind: 'output', step, path, value: leaf, terms, readings: new Set(terms.facts.flatMap(({ readings }) => readings)) }
-    if (facts.some(fact => findFact(fact, [source])) || [...words.keys()].some(stem => findWord(stem, [source]))) return path
+    const source: Source = {
+      kind: 'output',
+      step,
+      path,
+      value: leaf,
+      terms,
+      readings: new Set(terms.facts.flatMap(({ readings }) => readings)),
+    }
+    if (facts.some(fact => findFact(fact, [source])) || [...words.keys()].some(stem => findWord(stem, [source])))
+      return path
   }
   return 'output'
 }

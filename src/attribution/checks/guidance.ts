@@ -1,4 +1,4 @@
-import { eng, deu, fra, spa, ita, nld, pol, por, swe, ces, tur, dan, nob, fin } from 'stopword'
+import { ces, dan, deu, eng, fin, fra, ita, nld, nob, pol, por, spa, swe, tur } from 'stopword'
 import type { Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
@@ -17,21 +17,74 @@ const VAGUE =
 
 /** What lengths are counted in, by words of several languages. */
 const UNITS: readonly { unit: RegExp; count: (text: string) => number }[] = [
-  { unit: /^(words?|wörter\w*|worten?|mots?|palabras?|parole|woorden|sł[oó]w\w*|palavras?|ord|slov\w*|kelime\w*|語|단어)$/iu, count: text => text.trim().split(/\s+/u).length },
-  { unit: /^(characters?|chars?|zeichen|caract\w*|caratteri|tekens|znak\w*|tecken|karakter\w*|文字|字|자)$/iu, count: text => [...text].length },
-  { unit: /^(sentences?|s[aä]tze?\w*|phrases?|oracion\w*|frases?|frasi|zin\w*|zda\w*|meningar?|vět\w*|cümle\w*|文|문장)$/iu, count: text => text.split(/[.!?。！？]+(?:\s|$)/u).filter(part => /\p{L}/u.test(part)).length },
-  { unit: /^(lines?|bullets?|items?|points?|zeilen?|lignes?|líneas?|righe|regels|wiersz\w*|rader|linhas?|řádk\w*|satır\w*|行|줄)$/iu, count: text => text.split('\n').filter(line => line.trim() !== '').length },
+  {
+    unit: /^(words?|wörter\w*|worten?|mots?|palabras?|parole|woorden|sł[oó]w\w*|palavras?|ord|slov\w*|kelime\w*|語|단어)$/iu,
+    count: text => text.trim().split(/\s+/u).length,
+  },
+  {
+    unit: /^(characters?|chars?|zeichen|caract\w*|caratteri|tekens|znak\w*|tecken|karakter\w*|文字|字|자)$/iu,
+    count: text => [...text].length,
+  },
+  {
+    unit: /^(sentences?|s[aä]tze?\w*|phrases?|oracion\w*|frases?|frasi|zin\w*|zda\w*|meningar?|vět\w*|cümle\w*|文|문장)$/iu,
+    count: text => text.split(/[.!?。！？]+(?:\s|$)/u).filter(part => /\p{L}/u.test(part)).length,
+  },
+  {
+    unit: /^(lines?|bullets?|items?|points?|zeilen?|lignes?|líneas?|righe|regels|wiersz\w*|rader|linhas?|řádk\w*|satır\w*|行|줄)$/iu,
+    count: text => text.split('\n').filter(line => line.trim() !== '').length,
+  },
 ]
 const NUMBER_WORDS = new Map(
   [
-    ['one', 'ein', 'eine', 'einem', 'einen', 'un', 'une', 'uno', 'una', 'een', 'jeden', 'jedno', 'jednym', 'en', 'ett', 'um', 'uma', 'jedna', 'jedne', 'bir', '一'],
-    ['two', 'zwei', 'deux', 'dos', 'due', 'twee', 'dwa', 'dwie', 'dwoch', 'två', 'tva', 'dois', 'duas', 'dva', 'dve', 'iki', '二'],
+    [
+      'one',
+      'ein',
+      'eine',
+      'einem',
+      'einen',
+      'un',
+      'une',
+      'uno',
+      'una',
+      'een',
+      'jeden',
+      'jedno',
+      'jednym',
+      'en',
+      'ett',
+      'um',
+      'uma',
+      'jedna',
+      'jedne',
+      'bir',
+      '一',
+    ],
+    [
+      'two',
+      'zwei',
+      'deux',
+      'dos',
+      'due',
+      'twee',
+      'dwa',
+      'dwie',
+      'dwoch',
+      'två',
+      'tva',
+      'dois',
+      'duas',
+      'dva',
+      'dve',
+      'iki',
+      '二',
+    ],
     ['three', 'drei', 'trois', 'tres', 'tre', 'drie', 'trzy', 'trzech', 'tri', 'uc', '三'],
     ['four', 'vier', 'quatre', 'cuatro', 'quattro', 'cztery', 'fyra', 'quatro', 'ctyri', 'dort'],
     ['five', 'funf', 'cinq', 'cinco', 'cinque', 'vijf', 'piec', 'fem', 'pet', 'bes'],
   ].flatMap((words, index) => words.map(word => [word, index + 1] as const)),
 )
-const AT_LEAST = /at least|minimum|no fewer|mindestens|au moins|al menos|como mínimo|almeno|minstens|co najmniej|minst|pelo menos|no mínimo|alespoň|en az|以上|최소|이상/iu
+const AT_LEAST =
+  /at least|minimum|no fewer|mindestens|au moins|al menos|como mínimo|almeno|minstens|co najmniej|minst|pelo menos|no mínimo|alespoň|en az|以上|최소|이상/iu
 const LIMIT = /(\d+|\p{L}+|[一二三])\s*(?:[-–]\s*(\d+)\s*)?(?:\p{L}+\s+)?(\p{L}+|文字|字|文|行|語|자|문장|단어|줄)/gu
 
 /** The prompt's and the guideline's words, against the output and against the correction. */
@@ -44,62 +97,177 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
     for (const limit of limitsIn(text)) {
       const isOver = (value: Json | undefined) => textsOf(value).some(item => limit.count(item) > limit.most)
       const [breaks, corrected] = [isOver(output), isOver(dispute.approved)]
-      if (breaks && !corrected) yield { kind: 'rule_broken', spanId: origin.spanId, path: 'output', note: `is longer than "${limit.text}" allows`, strength: 1 }
-      if (corrected && !breaks) yield { kind: 'correction_breaks_rule', spanId, path, note: `says "${limit.text}", and the correction is longer`, strength: 1 }
+      if (breaks && !corrected)
+        yield {
+          kind: 'rule_broken',
+          spanId: origin.spanId,
+          path: 'output',
+          note: `is longer than "${limit.text}" allows`,
+          strength: 1,
+        }
+      if (corrected && !breaks)
+        yield {
+          kind: 'correction_breaks_rule',
+          spanId,
+          path,
+          note: `says "${limit.text}", and the correction is longer`,
+          strength: 1,
+        }
     }
   }
-  const sentences = guidelines.flatMap(({ text, spanId, path }) => sentencesOf(text).map(sentence => ({ sentence, spanId, path })))
+  const sentences = guidelines.flatMap(({ text, spanId, path }) =>
+    sentencesOf(text).map(sentence => ({ sentence, spanId, path })),
+  )
   const forbidding = sentences.filter(({ sentence }) => FORBIDS.test(sentence))
   const { lost, gained } = dispute.difference ?? {}
   const changed = new Set([...(lost?.words.keys() ?? []), ...(gained?.words.keys() ?? []), ...changedFields(scene)])
   const said = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
-  const overlap = (sentence: string, stems: ReadonlySet<string>) => [...termsOf(sentence).words.keys()].filter(stem => stems.has(stem)).length
-  const [about] = sentences.toSorted((left, right) => overlap(right.sentence, changed) - overlap(left.sentence, changed))
+  const overlap = (sentence: string, stems: ReadonlySet<string>) =>
+    [...termsOf(sentence).words.keys()].filter(stem => stems.has(stem)).length
+  const [about] = sentences.toSorted(
+    (left, right) => overlap(right.sentence, changed) - overlap(left.sentence, changed),
+  )
   if (about && overlap(about.sentence, changed) > 0) {
-    yield { kind: 'guideline_names_change', spanId: about.spanId, path: about.path, note: `says ${quote(about.sentence)}`, strength: Math.min(1, overlap(about.sentence, changed) / 3) }
+    yield {
+      kind: 'guideline_names_change',
+      spanId: about.spanId,
+      path: about.path,
+      note: `says ${quote(about.sentence)}`,
+      strength: Math.min(1, overlap(about.sentence, changed) / 3),
+    }
   }
-  const [forbid] = forbidding.toSorted((left, right) => overlap(right.sentence, changed) + overlap(right.sentence, said) - overlap(left.sentence, changed) - overlap(left.sentence, said))
+  const [forbid] = forbidding.toSorted(
+    (left, right) =>
+      overlap(right.sentence, changed) +
+      overlap(right.sentence, said) -
+      overlap(left.sentence, changed) -
+      overlap(left.sentence, said),
+  )
   if (forbid) {
     const hits = overlap(forbid.sentence, changed) + overlap(forbid.sentence, said)
-    yield { kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given', spanId: forbid.spanId, path: forbid.path, note: `says ${quote(forbid.sentence)}`, strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5 }
+    yield {
+      kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given',
+      spanId: forbid.spanId,
+      path: forbid.path,
+      note: `says ${quote(forbid.sentence)}`,
+      strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5,
+    }
   }
   const [forOutput, forCorrection] = backingOf(scene, sentences)
-  if (forOutput && !forCorrection) yield { kind: 'guideline_backs_output', spanId: forOutput.spanId, path: forOutput.path, note: `says ${quote(forOutput.sentence)}, as the output does`, strength: 1 }
-  if (forCorrection && !forOutput) yield { kind: 'guideline_backs_correction', spanId: forCorrection.spanId, path: forCorrection.path, note: `says ${quote(forCorrection.sentence)}, as the correction does`, strength: 1 }
+  if (forOutput && !forCorrection)
+    yield {
+      kind: 'guideline_backs_output',
+      spanId: forOutput.spanId,
+      path: forOutput.path,
+      note: `says ${quote(forOutput.sentence)}, as the output does`,
+      strength: 1,
+    }
+  if (forCorrection && !forOutput)
+    yield {
+      kind: 'guideline_backs_correction',
+      spanId: forCorrection.spanId,
+      path: forCorrection.path,
+      note: `says ${quote(forCorrection.sentence)}, as the correction does`,
+      strength: 1,
+    }
   if (forOutput && forCorrection && forOutput !== forCorrection) {
-    yield { kind: 'guideline_supports_both', spanId: forOutput.spanId, path: forOutput.path, note: `says ${quote(forOutput.sentence)} for the output and ${quote(forCorrection.sentence)} for the correction`, strength: 1 }
+    yield {
+      kind: 'guideline_supports_both',
+      spanId: forOutput.spanId,
+      path: forOutput.path,
+      note: `says ${quote(forOutput.sentence)} for the output and ${quote(forCorrection.sentence)} for the correction`,
+      strength: 1,
+    }
   }
-  if (guidelines.length === 0) yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
-  const vague = sentences.flatMap(({ sentence, ...place }) => [...sentence.matchAll(VAGUE)].map(([word]) => ({ word, sentence, ...place })))
+  if (guidelines.length === 0)
+    yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
+  const vague = sentences.flatMap(({ sentence, ...place }) =>
+    [...sentence.matchAll(VAGUE)].map(([word]) => ({ word, sentence, ...place })),
+  )
   const [vagueSentence] = vague
-  if (vagueSentence) yield { kind: 'guideline_vague', spanId: vagueSentence.spanId, path: vagueSentence.path, note: `says "${vagueSentence.word}" and draws no line: ${quote(vagueSentence.sentence)}`, strength: Math.min(1, 0.5 + vague.length / 6) }
+  if (vagueSentence)
+    yield {
+      kind: 'guideline_vague',
+      spanId: vagueSentence.spanId,
+      path: vagueSentence.path,
+      note: `says "${vagueSentence.word}" and draws no line: ${quote(vagueSentence.sentence)}`,
+      strength: Math.min(1, 0.5 + vague.length / 6),
+    }
   const declining = textsOf(output).find(text => DECLINES.test(text))
   const scoped = sentences.find(({ sentence }) => SCOPE.test(sentence))
-  if (scoped) yield { kind: 'scope_limited', spanId: scoped.spanId, path: scoped.path, note: `draws the scope: ${quote(scoped.sentence)}`, strength: 1 }
+  if (scoped)
+    yield {
+      kind: 'scope_limited',
+      spanId: scoped.spanId,
+      path: scoped.path,
+      note: `draws the scope: ${quote(scoped.sentence)}`,
+      strength: 1,
+    }
   if (declining !== undefined) {
     const wanted = supportOf(gained ?? NO_TERMS, scene.sources)
     if (!scoped && wanted.weight >= 1 && wanted.found < 0.6) {
-      yield { kind: 'declined_for_want_of_facts', spanId: origin.spanId, path: 'output', note: `says that it does not know, and "${wanted.missing}" stands nowhere`, strength: 1 }
+      yield {
+        kind: 'declined_for_want_of_facts',
+        spanId: origin.spanId,
+        path: 'output',
+        note: `says that it does not know, and "${wanted.missing}" stands nowhere`,
+        strength: 1,
+      }
     }
-    yield { kind: 'output_declines', spanId: origin.spanId, path: 'output', note: `declines: ${quote(declining)}`, strength: 1 }
-    if (scoped) yield { kind: 'declined_out_of_scope', spanId: scoped.spanId, path: scoped.path, note: `leaves no other answer: ${quote(scoped.sentence)}`, strength: 1 }
+    yield {
+      kind: 'output_declines',
+      spanId: origin.spanId,
+      path: 'output',
+      note: `declines: ${quote(declining)}`,
+      strength: 1,
+    }
+    if (scoped)
+      yield {
+        kind: 'declined_out_of_scope',
+        spanId: scoped.spanId,
+        path: scoped.path,
+        note: `leaves no other answer: ${quote(scoped.sentence)}`,
+        strength: 1,
+      }
   }
   if (prompts.length > 0) {
     const terms = termsOfValue(output)
     const follows = supportOf(terms, prompts)
     if (declining !== undefined && follows.weight >= 2 && follows.found > 0.4) {
-      yield { kind: 'declines_as_told', spanId: origin.spanId, path: 'prompt', note: 'tells how to decline, in the words of the output', strength: Math.min(1, follows.found + 0.3) }
+      yield {
+        kind: 'declines_as_told',
+        spanId: origin.spanId,
+        path: 'prompt',
+        note: 'tells how to decline, in the words of the output',
+        strength: Math.min(1, follows.found + 0.3),
+      }
     }
-    if (follows.weight >= 2 && follows.found > 0.5) yield { kind: 'output_follows_prompt', spanId: origin.spanId, path: 'prompt', note: 'has most of the words of the output', strength: follows.found }
+    if (follows.weight >= 2 && follows.found > 0.5)
+      yield {
+        kind: 'output_follows_prompt',
+        spanId: origin.spanId,
+        path: 'prompt',
+        note: 'has most of the words of the output',
+        strength: follows.found,
+      }
   }
   const [spoken, wanted] = [languageOf(output), languageOf(dispute.approved ?? null)]
   if (spoken && wanted && spoken !== wanted) {
-    yield { kind: 'language_changed', spanId: origin.spanId, path: 'output', note: 'is in another language than the approved output', strength: 1 }
+    yield {
+      kind: 'language_changed',
+      spanId: origin.spanId,
+      path: 'output',
+      note: 'is in another language than the approved output',
+      strength: 1,
+    }
   }
 }
 
 /** For the value that was lost, and for the one that was gained, a sentence that names it beside something of the case. */
-function backingOf<Sentence extends { sentence: string }>({ dispute, visible }: Scene, sentences: readonly Sentence[]): [Sentence | undefined, Sentence | undefined] {
+function backingOf<Sentence extends { sentence: string }>(
+  { dispute, visible }: Scene,
+  sentences: readonly Sentence[],
+): [Sentence | undefined, Sentence | undefined] {
   const changes = (dispute?.difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
   if (changes.length === 0) return [undefined, undefined]
   const given = visible.filter(({ kind }) => kind !== 'metadata')
@@ -109,14 +277,18 @@ function backingOf<Sentence extends { sentence: string }>({ dispute, visible }: 
     const other = new Set(changes.map(change => plain(String(change[side === 'before' ? 'after' : 'before']))))
     return sentences.find(({ sentence }) => {
       const tokens = plain(sentence).split(/[^\p{L}\p{N}_]+/u)
-      if (![...values].some(value => tokens.includes(value)) || [...other].some(value => tokens.includes(value))) return false
-      return [...termsOf(sentence).words.keys()].some(stem => known.has(stem) && ![...values].some(value => value.startsWith(stem)))
+      if (![...values].some(value => tokens.includes(value)) || [...other].some(value => tokens.includes(value)))
+        return false
+      return [...termsOf(sentence).words.keys()].some(
+        stem => known.has(stem) && ![...values].some(value => value.startsWith(stem)),
+      )
     })
   }
   return [find('before'), find('after')]
 }
 
-const isShort = (value: Json | undefined): boolean => value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
+const isShort = (value: Json | undefined): boolean =>
+  value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
 
 const NO_TERMS: Terms = { facts: [], words: new Map() }
 
@@ -128,14 +300,27 @@ interface Guideline {
 
 /** The prompt, and rules that the run was given in state or settings. */
 function guidelinesOf({ prompts, visible }: Scene): Guideline[] {
-  const given = visible.filter(({ path, kind }) => kind === 'state' && /guid|rule|polic|instruct|style|regel|consign|règle|norma|regol|zasad|richtlin|styl|polit|kural|pravid|指示|規則|규칙|지침/iu.test(path))
-  return [...prompts, ...given].map(({ value, step, path }) => ({ text: textsOf(value).join('\n'), spanId: step?.spanId ?? null, path }))
+  const given = visible.filter(
+    ({ path, kind }) =>
+      kind === 'state' &&
+      /guid|rule|polic|instruct|style|regel|consign|règle|norma|regol|zasad|richtlin|styl|polit|kural|pravid|指示|規則|규칙|지침/iu.test(
+        path,
+      ),
+  )
+  return [...prompts, ...given].map(({ value, step, path }) => ({
+    text: textsOf(value).join('\n'),
+    spanId: step?.spanId ?? null,
+    path,
+  }))
 }
 
 const textsOf = (value: Json | undefined): string[] =>
-  value === undefined || isNothing(value) ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
+  value === undefined || isNothing(value)
+    ? []
+    : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
 
-const sentencesOf = (text: string): string[] => text.split(/(?<=[.!?。！？])\s+|\n+|(?<=[。！？])/u).filter(sentence => /\p{L}/u.test(sentence))
+const sentencesOf = (text: string): string[] =>
+  text.split(/(?<=[.!?。！？])\s+|\n+|(?<=[。！？])/u).filter(sentence => /\p{L}/u.test(sentence))
 
 /** Upper limits of length that a text sets. */
 function limitsIn(text: string): { text: string; most: number; count: (text: string) => number }[] {
@@ -152,7 +337,9 @@ function limitsIn(text: string): { text: string; most: number; count: (text: str
 
 /** Stems of the names of the fields that were changed. */
 const changedFields = ({ dispute }: Scene): string[] =>
-  (dispute?.difference?.changes ?? []).flatMap(({ path }) => [...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys()])
+  (dispute?.difference?.changes ?? []).flatMap(({ path }) => [
+    ...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys(),
+  ])
 
 const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, ces, tur, dan, nob, fin }).map(
   ([language, words]) => [language, new Set(words.map(plain))] as const,
@@ -160,7 +347,10 @@ const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, 
 
 /** The language of a value's texts, by their function words; undefined where they are few. */
 export function languageOf(value: Json): string | undefined {
-  const words = textsOf(value).join(' ').split(/[^\p{L}']+/u).map(plain)
+  const words = textsOf(value)
+    .join(' ')
+    .split(/[^\p{L}']+/u)
+    .map(plain)
   if (words.length < 5) return undefined
   const counts = LANGUAGES.map(([language, known]) => [language, words.filter(word => known.has(word)).length] as const)
   const [first, second] = counts.toSorted(([, left], [, right]) => right - left)

@@ -8,30 +8,97 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
   if (!dispute) return
   const { step, userId } = dispute
   const at = { spanId: step.spanId, path: 'feedback' }
-  const others = supports.filter(support => support.userId !== userId && (support.step === step || support.step.isRoot || step.isRoot))
-  if (others.length > 0) yield { kind: 'reviewers_disagree', ...at, note: 'shows that another reviewer found the output right', strength: 1 }
-  const rivals = disputes.filter(other => other !== dispute && other.userId !== userId && other.step === step && other.approved !== undefined && dispute.approved !== undefined)
-  if (rivals.some(({ approved }) => approved !== undefined && dispute.approved !== undefined && differenceOf(approved, dispute.approved).changes.length > 0)) {
+  const others = supports.filter(
+    support => support.userId !== userId && (support.step === step || support.step.isRoot || step.isRoot),
+  )
+  if (others.length > 0)
+    yield { kind: 'reviewers_disagree', ...at, note: 'shows that another reviewer found the output right', strength: 1 }
+  const rivals = disputes.filter(
+    other =>
+      other !== dispute &&
+      other.userId !== userId &&
+      other.step === step &&
+      other.approved !== undefined &&
+      dispute.approved !== undefined,
+  )
+  if (
+    rivals.some(
+      ({ approved }) =>
+        approved !== undefined &&
+        dispute.approved !== undefined &&
+        differenceOf(approved, dispute.approved).changes.length > 0,
+    )
+  ) {
     yield { kind: 'reviewers_disagree', ...at, note: 'holds two corrections that differ', strength: 0.8 }
   }
-  const ratings = subject.feedback.flatMap(({ rating, userId: author }) => (author === userId && typeof rating === 'number' ? [rating] : []))
+  const ratings = subject.feedback.flatMap(({ rating, userId: author }) =>
+    author === userId && typeof rating === 'number' ? [rating] : [],
+  )
   const [rating] = ratings
-  if (rating !== undefined && rating >= 0.6) yield { kind: 'rated_well', ...at, note: `rates the output ${rating} and corrects it all the same`, strength: Math.min(1, rating) }
-  else if (rating !== undefined && rating >= 0.45) yield { kind: 'rated_middling', ...at, note: `rates the output ${rating}`, strength: 1 }
-  const isLow = ratings.some(given => given <= 0.3) || subject.feedback.some(({ rating: word, userId: author }) => author === userId && word === 'negative')
+  if (rating !== undefined && rating >= 0.6)
+    yield {
+      kind: 'rated_well',
+      ...at,
+      note: `rates the output ${rating} and corrects it all the same`,
+      strength: Math.min(1, rating),
+    }
+  else if (rating !== undefined && rating >= 0.45)
+    yield { kind: 'rated_middling', ...at, note: `rates the output ${rating}`, strength: 1 }
+  const isLow =
+    ratings.some(given => given <= 0.3) ||
+    subject.feedback.some(({ rating: word, userId: author }) => author === userId && word === 'negative')
   if (isLow) yield { kind: 'rated_low', ...at, note: 'rates the output low', strength: 1 }
   if (dispute.comments.length === 0) yield { kind: 'no_comment', ...at, note: 'gives no reason', strength: 1 }
   const equal = subject.steps.find(
-    other => other !== step && other.review?.state === 'accepted' && !other.isRoot && canonicalJson(other.output) === canonicalJson(step.output) && step.output !== null && other.stepId !== step.stepId,
+    other =>
+      other !== step &&
+      other.review?.state === 'accepted' &&
+      !other.isRoot &&
+      canonicalJson(other.output) === canonicalJson(step.output) &&
+      step.output !== null &&
+      other.stepId !== step.stepId,
   )
-  const twin = subject.steps.find(other => other !== step && other.review?.state === 'accepted' && other.stepId === step.stepId && canonicalJson(other.output) === canonicalJson(step.output))
-  const praised = supports.find(({ step: other, userId: author }) => other !== step && author === userId && other.stepId === step.stepId && canonicalJson(other.output) === canonicalJson(step.output))
+  const twin = subject.steps.find(
+    other =>
+      other !== step &&
+      other.review?.state === 'accepted' &&
+      other.stepId === step.stepId &&
+      canonicalJson(other.output) === canonicalJson(step.output),
+  )
+  const praised = supports.find(
+    ({ step: other, userId: author }) =>
+      other !== step &&
+      author === userId &&
+      other.stepId === step.stepId &&
+      canonicalJson(other.output) === canonicalJson(step.output),
+  )
   const accepted = twin ?? equal ?? praised?.step
-  if (accepted) yield { kind: 'equal_case_accepted', spanId: accepted.spanId, path: 'output', note: 'is the same output, and was accepted', strength: 1 }
+  if (accepted)
+    yield {
+      kind: 'equal_case_accepted',
+      spanId: accepted.spanId,
+      path: 'output',
+      note: 'is the same output, and was accepted',
+      strength: 1,
+    }
   const approved = dispute.approved === undefined ? undefined : canonicalJson(dispute.approved)
   for (const precedent of step.precedents) {
     const earlier = canonicalJson(precedent.approvedOutput)
-    if (earlier === approved) yield { kind: 'precedent_agrees', spanId: precedent.spanId, path: 'approvedOutput', note: 'was approved for an equal input, as the correction is', strength: 1 }
-    else if (earlier === canonicalJson(step.output)) yield { kind: 'precedent_contradicts', spanId: precedent.spanId, path: 'approvedOutput', note: `was approved for an equal input: ${quote(precedent.approvedOutput)}`, strength: 1 }
+    if (earlier === approved)
+      yield {
+        kind: 'precedent_agrees',
+        spanId: precedent.spanId,
+        path: 'approvedOutput',
+        note: 'was approved for an equal input, as the correction is',
+        strength: 1,
+      }
+    else if (earlier === canonicalJson(step.output))
+      yield {
+        kind: 'precedent_contradicts',
+        spanId: precedent.spanId,
+        path: 'approvedOutput',
+        note: `was approved for an equal input: ${quote(precedent.approvedOutput)}`,
+        strength: 1,
+      }
   }
 }

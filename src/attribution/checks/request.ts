@@ -1,8 +1,8 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import type { Finding } from '../evidence.ts'
 import { similarity } from '../difference.ts'
-import { leavesOf, quote, type Scene, supportOf } from '../scene.ts'
-import { type Terms, termsOfValue } from '../terms.ts'
+import type { Finding } from '../evidence.ts'
+import { leavesOf, quote, type Scene, type Source } from '../scene.ts'
+import { type Terms, termsOf, termsOfValue } from '../terms.ts'
 
 /** A request longer than that says what it wants in more than one way. */
 const SHORT_REQUEST = 240
@@ -16,28 +16,73 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
   const { dispute, root, origin, visible } = scene
   if (!dispute) return
   const request = root.input ?? origin.input
-  const texts = [...leavesOf(request, 'input')].filter((leaf): leaf is [string, string] => typeof leaf[1] === 'string' && leaf[1].includes(' '))
+  const texts = [...leavesOf(request, 'input')].filter(
+    (leaf): leaf is [string, string] => typeof leaf[1] === 'string' && leaf[1].includes(' '),
+  )
   const length = texts.reduce((sum, [, text]) => sum + text.length, 0)
-  if (length > 0 && length < SHORT_REQUEST) yield { kind: 'request_short', spanId: root.spanId, path: 'input', note: `is short: ${quote(texts[0]?.[1])}`, strength: 1 }
+  if (length > 0 && length < SHORT_REQUEST)
+    yield {
+      kind: 'request_short',
+      spanId: root.spanId,
+      path: 'input',
+      note: `is short: ${quote(texts[0]?.[1])}`,
+      strength: 1,
+    }
   const relative = texts.flatMap(([, text]) => RELATIVE.exec(text)?.[0] ?? [])
-  if (relative[0] && length < 2 * SHORT_REQUEST) yield { kind: 'request_relative', spanId: root.spanId, path: 'input', note: `says "${relative[0]}", which depends on how one counts`, strength: 1 }
-  if (length === 0 && isJsonObject(request)) yield { kind: 'request_is_record', spanId: root.spanId, path: 'input', note: 'is a record without free text', strength: 1 }
+  if (relative[0] && length < 2 * SHORT_REQUEST)
+    yield {
+      kind: 'request_relative',
+      spanId: root.spanId,
+      path: 'input',
+      note: `says "${relative[0]}", which depends on how one counts`,
+      strength: 1,
+    }
+  if (length === 0 && isJsonObject(request))
+    yield {
+      kind: 'request_is_record',
+      spanId: root.spanId,
+      path: 'input',
+      note: 'is a record without free text',
+      strength: 1,
+    }
   const { lost, gained } = dispute.difference ?? {}
   if (!lost || !gained) return
   const requested = termsOfValue(request)
   const closeness = (value: Json | undefined) => similarity(requested, termsOfValue(value ?? null))
   const advantage = closeness(dispute.approved) - closeness(dispute.step.output)
-  if (advantage > 0.08) yield { kind: 'correction_nearer_to_request', spanId: root.spanId, path: 'input', note: 'has more in common with the approved output than with the output', strength: Math.min(1, advantage * 4) }
+  if (advantage > 0.08)
+    yield {
+      kind: 'correction_nearer_to_request',
+      spanId: root.spanId,
+      path: 'input',
+      note: 'has more in common with the approved output than with the output',
+      strength: Math.min(1, advantage * 4),
+    }
   for (const source of visible) {
     for (const [path, items] of listsIn(source.value, source.path)) {
       const terms = items.map(termsOfValue)
       const holder = (wanted: Terms) => terms.findIndex(item => holds(item, wanted))
       const [taken, right] = [holder(lost), holder(gained)]
       if (taken < 0 || right < 0 || taken === right) continue
-      const fit = (index: number) => [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length + (terms[index]?.facts ?? []).filter(fact => requested.facts.some(other => other.readings.some(reading => fact.readings.includes(reading)))).length
-      const [fitOfTaken, fitOfRight] = [fit(taken), fit(right)]
-      const kind = fitOfRight > fitOfTaken ? 'request_fits_approved' : fitOfRight < fitOfTaken ? 'request_fits_output' : 'request_fits_both'
-      yield { kind, spanId: source.step?.spanId ?? null, path, note: `holds both ${quote(items[taken])}, which was taken, and ${quote(items[right])}, which was meant`, strength: 1 }
+      const score = (index: number) =>
+        [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length +
+        (terms[index]?.facts ?? []).filter(fact =>
+          requested.facts.some(other => other.readings.some(reading => fact.readings.includes(reading))),
+        ).length
+      const [fitOfTaken, fitOfRight] = [score(taken), score(right)]
+      const kind =
+        fitOfRight > fitOfTaken
+          ? 'request_fits_approved'
+          : fitOfRight < fitOfTaken
+            ? 'request_fits_output'
+            : 'request_fits_both'
+      yield {
+        kind,
+        spanId: source.step?.spanId ?? null,
+        path,
+        note: `holds both ${quote(items[taken])}, which was taken, and ${quote(items[right])}, which was meant`,
+        strength: 1,
+      }
       return
     }
   }
@@ -49,7 +94,9 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
 function* listsIn(value: Json, path: string): Generator<[string, Json[]]> {
   if (Array.isArray(value) && value.length > 1) yield [path, value]
   if (typeof value === 'string' && value.split('\n').length > 2) yield [path, value.split('\n')]
-  if (typeof value === 'object' && value !== null) for (const [field, item] of Object.entries(value)) yield* listsIn(item, Array.isArray(value) ? `${path}[${field}]` : `${path}.${field}`)
+  if (typeof value === 'object' && value !== null)
+    for (const [field, item] of Object.entries(value))
+      yield* listsIn(item, Array.isArray(value) ? `${path}[${field}]` : `${path}.${field}`)
 }
 
 /** Whether an item has the facts or names of a value. */
@@ -60,11 +107,50 @@ function holds(item: Terms, wanted: Terms): boolean {
   return wanted.words.size > 0 && wanted.words.size <= 6 && [...wanted.words.keys()].every(stem => item.words.has(stem))
 }
 
-/** Two sources that say different things of the same field: one has what was taken, the other what was approved. */
-function conflictOf({ visible, origin }: Scene, lost: Terms, gained: Terms): Finding | undefined {
-  const facts = visible.filter(({ kind }) => kind !== 'metadata')
-  const holding = (terms: Terms) => facts.find(source => supportOf(terms, [source]).weight >= 1 && supportOf(terms, [source]).found > 0.8)
-  const [taken, right] = [holding(lost), holding(gained)]
-  if (!taken || !right || taken === right) return undefined
-  return { kind: 'sources_disagree', spanId: taken.step?.spanId ?? origin.spanId, path: taken.path, note: `says otherwise than ${right.path}`, strength: 1 }
+/** Two places that say different things of the same: one has what was taken, the other what was approved, under the same name. */
+function conflictOf({ visible }: Scene, lost: Terms, gained: Terms): Finding | undefined {
+  const given = visible.filter(({ kind }) => kind !== 'metadata')
+  const taken = given.flatMap(source => mentionsOf(lost, source))
+  const right = given.flatMap(source => mentionsOf(gained, source))
+  for (const wrong of taken) {
+    const other = right.find(
+      mention => mention.place !== wrong.place && [...mention.label].some(stem => wrong.label.has(stem)),
+    )
+    if (other)
+      return {
+        kind: 'sources_disagree',
+        spanId: wrong.source.step?.spanId ?? null,
+        path: wrong.path,
+        note: `says ${quote(wrong.text)}, and ${other.path} says ${quote(other.text)}`,
+        strength: 1,
+      }
+  }
+  return undefined
+}
+
+/** A place that has a fact, with the words that it goes by. */
+interface Mention {
+  source: Source
+  path: string
+  text: string
+  /** Unlike that of any other place. */
+  place: string
+  label: ReadonlySet<string>
+}
+
+function mentionsOf(terms: Terms, source: Source): Mention[] {
+  const facts = terms.facts.filter(({ readings }) => !/^n:\d$/.test(readings[0] ?? ''))
+  if (facts.length === 0) return []
+  return [...leavesOf(source.value, source.path)].flatMap(([path, leaf]) => {
+    const field = /([^.[\]]+)(?:\[\d+\])?$/u.exec(path)?.[1] ?? ''
+    const lines = typeof leaf === 'string' ? leaf.split('\n') : [String(leaf ?? '')]
+    return lines.flatMap((line, index) => {
+      const own = termsOf(line)
+      const has = own.facts.some(fact =>
+        facts.some(({ readings }) => readings.some(reading => fact.readings.includes(reading))),
+      )
+      const label = new Set([...own.words.keys(), ...termsOf(field.replaceAll('_', ' ')).words.keys()])
+      return has ? [{ source, path, text: line.trim(), place: `${source.step?.spanId} ${path} ${index}`, label }] : []
+    })
+  })
 }

@@ -25,9 +25,19 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
   const held = ranked.find(doc => fetched.has(slugOf(doc)))
   const lead = best ? score(best) - (held ? score(held) : 0) : -1
   if (best && lead > 0) {
-    yield { kind: 'better_doc_unfetched', ...at, note: `lacks the knowledge doc "${slugOf(best)}", which has more of the request's words than what was fetched`, strength: Math.min(1, 0.3 + lead) }
+    yield {
+      kind: 'better_doc_unfetched',
+      ...at,
+      note: `lacks the knowledge doc "${slugOf(best)}", which has more of the request's words than what was fetched`,
+      strength: Math.min(1, 0.3 + lead),
+    }
   } else if (held) {
-    yield { kind: 'best_doc_fetched', ...at, note: `has the knowledge doc "${slugOf(held)}", which fits the request best`, strength: 1 }
+    yield {
+      kind: 'best_doc_fetched',
+      ...at,
+      note: `has the knowledge doc "${slugOf(held)}", which fits the request best`,
+      strength: 1,
+    }
   }
 }
 
@@ -41,7 +51,10 @@ function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   return new Map(
     docs.map(doc => {
-      const own = distinct.reduce((sum, stem, index) => sum + (doc.terms.words.has(stem) ? (weights[index] ?? 0) : 0), 0)
+      const own = distinct.reduce(
+        (sum, stem, index) => sum + (doc.terms.words.has(stem) ? (weights[index] ?? 0) : 0),
+        0,
+      )
       return [doc, total === 0 ? 0 : own / total]
     }),
   )

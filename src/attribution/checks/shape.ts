@@ -89,21 +89,53 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
   if (text && texts.length === changes.length) {
     const facts = lost.facts.length + gained.facts.length
     const shared = difference.similarity
-    if (facts === 0) yield { kind: 'reworded', ...at(text.path), note: 'keeps every number, date and name; the wording is another', strength: shared }
-    if (shared < 0.35) yield { kind: 'rewritten', ...at(text.path), note: 'has next to nothing in common with the approved text', strength: 1 - shared / 0.35 }
+    if (facts === 0)
+      yield {
+        kind: 'reworded',
+        ...at(text.path),
+        note: 'keeps every number, date and name; the wording is another',
+        strength: shared,
+      }
+    if (shared < 0.35)
+      yield {
+        kind: 'rewritten',
+        ...at(text.path),
+        note: 'has next to nothing in common with the approved text',
+        strength: 1 - shared / 0.35,
+      }
   } else if (difference.similarity < 0.2 && leaves.length < changes.length) {
-    yield { kind: 'rewritten', ...at(first?.path ?? ''), note: 'has next to nothing in common with the approved output', strength: 1 - difference.similarity / 0.2 }
+    yield {
+      kind: 'rewritten',
+      ...at(first?.path ?? ''),
+      note: 'has next to nothing in common with the approved output',
+      strength: 1 - difference.similarity / 0.2,
+    }
   }
   const form = formOf(step.output)
   if (form !== undefined && formOf(approved) !== undefined && form !== formOf(approved)) {
-    yield { kind: 'form_changed', ...at(''), note: `is ${form}, and the approved output ${formOf(approved)}`, strength: 1 }
+    yield {
+      kind: 'form_changed',
+      ...at(''),
+      note: `is ${form}, and the approved output ${formOf(approved)}`,
+      strength: 1,
+    }
   }
   if (changes.length >= 2 && leaves.length >= 2) {
-    yield { kind: 'many_changes', ...at(first?.path ?? ''), note: `differs in ${changes.length} places`, strength: Math.min(1, changes.length / 6) }
+    yield {
+      kind: 'many_changes',
+      ...at(first?.path ?? ''),
+      note: `differs in ${changes.length} places`,
+      strength: Math.min(1, changes.length / 6),
+    }
   }
   const kept = keptShare(step.output, changes.length)
   if (kept > 0.5 && number && changes.length <= 2) {
-    yield { kind: 'rest_kept', ...at(number.path), note: 'is the only thing changed among fields that were approved', strength: kept }
+    yield {
+      kind: 'rest_kept',
+      ...at(number.path),
+      note: 'is the only thing changed among fields that were approved',
+      strength: kept,
+    }
   }
 }
 
@@ -112,7 +144,8 @@ function schemaFaults({ prompt, output, hasOutput }: Step) {
   return outputCheck(JSON.stringify(prompt.outputSchema))(JSON.stringify(output), 'output')
 }
 
-const isScalar = (value: Json | undefined): boolean => value !== undefined && (value === null || typeof value !== 'object')
+const isScalar = (value: Json | undefined): boolean =>
+  value !== undefined && (value === null || typeof value !== 'object')
 const isBoolean = (value: Json | undefined): boolean => typeof value === 'boolean'
 
 const isNumeric = (value: Json | undefined): boolean => {
@@ -123,10 +156,13 @@ const isNumeric = (value: Json | undefined): boolean => {
 }
 
 const isLabel = (value: Json | undefined): boolean =>
-  typeof value === 'boolean' || value === null || (typeof value === 'string' && value.length <= 40 && wordCount(value) <= 3)
+  typeof value === 'boolean' ||
+  value === null ||
+  (typeof value === 'string' && value.length <= 40 && wordCount(value) <= 3)
 
 const isProse = (value: Json | undefined): boolean =>
-  typeof value === 'string' && (wordCount(value) > 3 || value.length > 40 || /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]{6}/u.test(value))
+  typeof value === 'string' &&
+  (wordCount(value) > 3 || value.length > 40 || /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]{6}/u.test(value))
 
 const wordCount = (text: string): number => text.split(/[\s_-]+/u).filter(word => word !== '').length
 
@@ -140,7 +176,9 @@ function isExtended(before: Json | undefined, after: Json | undefined): boolean 
 
 /** What kind of text a value is; undefined where it is none. */
 function formOf(value: Json): string | undefined {
-  const texts = [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' && isProse(leaf) ? [leaf.trim()] : []))
+  const texts = [...leavesOf(value, '')].flatMap(([, leaf]) =>
+    typeof leaf === 'string' && isProse(leaf) ? [leaf.trim()] : [],
+  )
   if (texts.length === 0) return undefined
   if (texts.some(text => /[?？]$/u.test(text))) return 'a question'
   if (texts.length > 1 || texts.some(text => text.split('\n').length > 3)) return 'a list'

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import * as v from 'valibot'
+import { ERROR_CATEGORIES } from '../../src/domain/attribution.ts'
+import type { Json } from '../../src/domain/json.ts'
+
+const JsonValue = v.custom<Json>(value => value !== undefined)
+const JsonFields = v.record(v.string(), JsonValue)
+
+/** A trace with what is wrong about it, and whose fault that was. */
+const LabelledCase = v.object({
+  id: v.string(),
+  /** Whether rules were tuned on it; `dev`, `tuned`, `held-out` or any other name. */
+  split: v.string(),
+  expected: v.object({
+    error_type: v.string(),
+    error_type_category: v.picklist(ERROR_CATEGORIES),
+    /** The blamed step; null: none, or the trace as a whole. */
+    span: v.nullable(v.string()),
+  }),
+  /** For the human reader. */
+  why: v.string(),
+  prompts: v.array(
+    v.object({ stepId: v.string(), content: v.string(), outputSchema: v.optional(v.nullable(JsonFields)) }),
+  ),
+  knowledgeDocs: v.array(v.object({ slug: v.string(), title: v.string(), content: v.string() })),
+  /** Ingestion bodies, as they are posted. */
+  events: v.array(v.object({ type: v.picklist(['trace', 'span', 'observation', 'feedback']), body: JsonFields })),
+  /** `step_id` is a span's, or the trace's name for the root. */
+  reviews: v.array(
+    v.object({
+      step_id: v.string(),
+      decision: v.picklist(['accept', 'correct']),
+      approved_output: v.optional(JsonValue),
+    }),
+  ),
+})
+
+export type LabelledCase = v.InferOutput<typeof LabelledCase>
+
+/** Reads labelled cases, one JSON object a line. */
+export async function readCases(file: string): Promise<LabelledCase[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter(line => line.trim() !== '')
+  return lines.map((line, index) => {
+    const parsed = v.safeParse(LabelledCase, JSON.parse(line))
+    if (parsed.success) return parsed.output
+    const [issue] = parsed.issues
+    throw new Error(`${file}, line ${index + 1}: ${v.getDotPath(issue) ?? ''} ${issue.message}`)
+  })
+}

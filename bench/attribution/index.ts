@@ -1,0 +1,95 @@
+/**
+ * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labelled cases
+ * through the public API into a fresh tenant. Without a file, those beside this one, of which one half was never tuned on.
+ *
+ *   --cases   prints each case that was answered wrongly
+ *   --json    prints one JSON document and nothing else; with `npm run --silent`
+ */
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Client } from '../client.ts'
+import { ADMIN_TOKEN, migrate, startServer } from '../server.ts'
+import { type LabelledCase, readCases } from './cases.ts'
+import { type CaseAnswer, postCase } from './post.ts'
+import { calibrationError, calibrationOf, confusionOf, type Judged, scoresOf } from './scores.ts'
+
+/** Cases that are posted at once. */
+const PARALLEL = 4
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { cases: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+})
+const own = ['tuned', 'held-out'].map(name => resolve(import.meta.dirname, 'cases', `${name}.jsonl`))
+const files = positionals.length > 0 ? positionals.map(file => resolve(process.env.INIT_CWD ?? '.', file)) : own
+const cases = (await Promise.all(files.map(readCases))).flat()
+const judged = await judge(cases)
+if (flags.json) console.log(JSON.stringify(reports(judged), undefined, 2))
+else for (const [split, all] of bySplit(judged)) print(split, all)
+
+async function judge(cases: readonly LabelledCase[]): Promise<Judged[]> {
+  const worker = 'countersign'
+  await using server = await startServer([{ name: worker, program: 'countersign', database: 'cases' }])
+  await migrate(await server.databaseOf(worker))
+  const admin = new Client(await server.urlOf(worker), { authorization: `Bearer ${ADMIN_TOKEN}` })
+  const made = await admin.call('POST', '/api/orgs', { slug: 'cases', name: 'Labelled cases' })
+  const owner = admin.with({ 'x-api-key': JSON.parse(made.body).apiKey.key })
+  const answers = new Map<LabelledCase, CaseAnswer>()
+  const waiting = [...cases.entries()]
+  const post = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [index, labelled] = next
+      answers.set(labelled, await postCase(owner, `case-${index + 1}`, labelled))
+    }
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, post))
+  return cases.flatMap(labelled => {
+    const answer = answers.get(labelled)
+    return answer ? [{ labelled, answer }] : []
+  })
+}
+
+function bySplit(judged: readonly Judged[]): Map<string, Judged[]> {
+  return Map.groupBy(judged, ({ labelled }) => labelled.split)
+}
+
+function reports(judged: readonly Judged[]) {
+  return [...bySplit(judged)].map(([split, all]) => ({
+    split,
+    scores: scoresOf(all),
+    calibrationError: calibrationError(all),
+    calibration: calibrationOf(all),
+    confusion: confusionOf(all),
+  }))
+}
+
+function print(split: string, all: readonly Judged[]): void {
+  const { cases, category, type, span, macroF1 } = scoresOf(all)
+  const [engine] = new Set(all.map(({ answer }) => answer.engine))
+  console.log(`\n${split}: ${cases} cases, answered by ${engine}`)
+  console.log(`  category ${text(category)}   type ${text(type)} (macro-F1 ${text(macroF1)})   span ${text(span)}`)
+  console.log(`\n  expected${' '.repeat(22)}answered`)
+  for (const { expected, answered } of confusionOf(all)) {
+    const answers = Object.entries(answered).map(([type, count]) => `${type} ${count}`)
+    console.log(`  ${expected.padEnd(30)}${answers.join(', ')}`)
+  }
+  console.log(`\n  confidence   answers   mean   right   (expected calibration error ${text(calibrationError(all))})`)
+  for (const { from, count, confidence, right } of calibrationOf(all)) {
+    console.log(
+      `  ${from.toFixed(1)} to ${(from + 0.1).toFixed(1)}   ${String(count).padStart(7)}   ${text(confidence)}   ${text(right)}`,
+    )
+  }
+  if (!flags.cases) return
+  console.log('')
+  for (const { labelled, answer } of all) {
+    const { error_type, span } = labelled.expected
+    if (answer.errorType === error_type && answer.span === span) continue
+    console.log(
+      `  ${labelled.id}: ${error_type} at ${span}; answered ${answer.errorType} (${answer.confidence}) at ${answer.span}`,
+    )
+  }
+}
+
+function text(share: number): string {
+  return share.toFixed(2)
+}

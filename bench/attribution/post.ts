@@ -1,0 +1,72 @@
+import * as v from 'valibot'
+import type { Client } from '../client.ts'
+import type { LabelledCase } from './cases.ts'
+
+const Key = v.object({ key: v.string() })
+const Traces = v.object({ traces: v.tuple([v.object({ id: v.string() })]) })
+const Trace = v.object({
+  spans: v.array(v.object({ id: v.string(), stepId: v.string(), parentSpanId: v.nullable(v.string()) })),
+})
+const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
+const Answer = v.object({
+  error_type: v.string(),
+  error_type_category: v.string(),
+  confidence: v.number(),
+  span_id: v.nullable(v.string()),
+  engine: v.string(),
+  duration_ms: v.number(),
+})
+
+/** What an engine answered to a case. */
+export interface CaseAnswer {
+  errorType: string
+  category: string
+  confidence: number
+  /** The blamed span's step id; null: none, or the root's. */
+  span: string | null
+  engine: string
+  durationMs: number
+}
+
+/** Posts a case into a project of its own, through the public API, and asks whose fault it was. */
+export async function postCase(owner: Client, projectSlug: string, labelled: LabelledCase): Promise<CaseAnswer> {
+  await owner.call('POST', '/api/projects', { slug: projectSlug, name: labelled.id })
+  const made = await owner.call('POST', '/api/api-keys', {
+    name: labelled.id,
+    projectSlug,
+    scopes: ['ingest', 'read', 'review', 'manage'],
+  })
+  const client = owner.with({ authorization: `Bearer ${v.parse(Key, JSON.parse(made.body)).key}` })
+  for (const { outputSchema, ...prompt } of labelled.prompts) {
+    await client.call('POST', '/api/prompts', { projectSlug, ...prompt, ...(outputSchema && { outputSchema }) })
+  }
+  for (const doc of labelled.knowledgeDocs) await client.call('POST', '/api/knowledge-docs', { projectSlug, ...doc })
+  const { results } = v.parse(
+    Results,
+    JSON.parse((await client.call('POST', '/api/v1/batch', { events: labelled.events })).body),
+  )
+  const refused = results.find(({ status }) => status >= 300)
+  if (refused) throw new Error(`${labelled.id}: an event was refused: ${JSON.stringify(refused)}`)
+  const { traces } = v.parse(
+    Traces,
+    JSON.parse((await client.call('GET', `/api/traces?projectSlug=${projectSlug}`)).body),
+  )
+  const { spans } = v.parse(Trace, JSON.parse((await client.call('GET', `/api/traces/${traces[0].id}`)).body))
+  for (const { step_id, decision, approved_output } of labelled.reviews) {
+    const span = spans.find(({ stepId }) => stepId === step_id)
+    if (!span) throw new Error(`${labelled.id}: there is no step ${step_id} to review`)
+    const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
+    await client.call('PUT', `/api/spans/${span.id}/review`, body)
+  }
+  const traceId = labelled.events.find(({ type }) => type === 'trace')?.body.trace_id
+  const asked = await client.call('POST', `/api/v1/traces/${traceId}/attribute`)
+  const answer = v.parse(Answer, JSON.parse(asked.body))
+  return {
+    errorType: answer.error_type,
+    category: answer.error_type_category,
+    confidence: answer.confidence,
+    span: spans.find(({ id, parentSpanId }) => id === answer.span_id && parentSpanId !== null)?.stepId ?? null,
+    engine: answer.engine,
+    durationMs: answer.duration_ms,
+  }
+}

@@ -1,0 +1,78 @@
+import type { LabelledCase } from './cases.ts'
+import type { CaseAnswer } from './post.ts'
+
+/** A case with what was answered to it. */
+export interface Judged {
+  labelled: LabelledCase
+  answer: CaseAnswer
+}
+
+/** Shares of right answers. */
+export interface Scores {
+  cases: number
+  category: number
+  type: number
+  span: number
+  /** The mean over the types of their F1, so that a type that is never answered tells. */
+  macroF1: number
+}
+
+const isTypeRight = ({ labelled, answer }: Judged) => answer.errorType === labelled.expected.error_type
+
+export function scoresOf(judged: readonly Judged[]): Scores {
+  const share = (isRight: (each: Judged) => boolean) => judged.filter(isRight).length / judged.length
+  return {
+    cases: judged.length,
+    category: share(({ labelled, answer }) => answer.category === labelled.expected.error_type_category),
+    type: share(isTypeRight),
+    span: share(({ labelled, answer }) => answer.span === labelled.expected.span),
+    macroF1: macroF1(judged),
+  }
+}
+
+function macroF1(judged: readonly Judged[]): number {
+  const types = [...new Set(judged.map(({ labelled }) => labelled.expected.error_type))]
+  const scores = types.map(type => {
+    const right = judged.filter(each => isTypeRight(each) && each.answer.errorType === type).length
+    const answered = judged.filter(({ answer }) => answer.errorType === type).length
+    const expected = judged.filter(({ labelled }) => labelled.expected.error_type === type).length
+    return (2 * right) / (answered + expected)
+  })
+  return scores.reduce((sum, score) => sum + score, 0) / types.length
+}
+
+/** Of the answers in each tenth of confidence: how many, their mean confidence, and the share that is right. */
+export function calibrationOf(judged: readonly Judged[]) {
+  return Array.from({ length: 10 }, (_, tenth) => {
+    const own = judged.filter(({ answer }) => Math.min(9, Math.floor(answer.confidence * 10)) === tenth)
+    return {
+      from: tenth / 10,
+      count: own.length,
+      confidence: own.reduce((sum, { answer }) => sum + answer.confidence, 0) / own.length,
+      right: own.filter(isTypeRight).length / own.length,
+    }
+  }).filter(({ count }) => count > 0)
+}
+
+/** How far confidence is from the share of right answers, weighed by the answers of each tenth: the expected calibration error. */
+export function calibrationError(judged: readonly Judged[]): number {
+  const tenths = calibrationOf(judged)
+  return tenths.reduce(
+    (sum, { count, confidence, right }) => sum + (count / judged.length) * Math.abs(confidence - right),
+    0,
+  )
+}
+
+/** For each expected type, what was answered how often. */
+export function confusionOf(judged: readonly Judged[]): { expected: string; answered: Record<string, number> }[] {
+  return [...Map.groupBy(judged, ({ labelled }) => labelled.expected.error_type)]
+    .map(([expected, own]) => ({
+      expected,
+      answered: Object.fromEntries(
+        [...Map.groupBy(own, ({ answer }) => answer.errorType)]
+          .map(([type, same]) => [type, same.length] as const)
+          .sort(([, left], [, right]) => right - left),
+      ),
+    }))
+    .sort((left, right) => (left.expected < right.expected ? -1 : 1))
+}

@@ -1,0 +1,17 @@
+import type { Finding } from '../evidence.ts'
+import type { Scene } from '../scene.ts'
+
+/** Where the fault first shows, and whether it travelled from there to where somebody objected to it. */
+export function* checkTravel({ dispute, origin }: Scene): Generator<Finding> {
+  if (!dispute) return
+  const at = { spanId: origin.spanId, path: 'output' }
+  yield { kind: 'error_origin', ...at, note: 'is where the fault first shows', strength: 1 }
+  if (origin !== dispute.step) {
+    yield {
+      kind: 'error_travelled',
+      ...at,
+      note: `carries what was objected to in "${dispute.step.stepId}"`,
+      strength: 1,
+    }
+  }
+}
