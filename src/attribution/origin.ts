@@ -2,7 +2,7 @@ import { isJsonObject } from '../domain/json.ts'
 import { impliedOperand, numbersIn } from './arithmetic.ts'
 import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
-import { type Source, sourceOf, supportOf } from './scene.ts'
+import { type Source, sourceOf, supportOf } from './sources.ts'
 import type { Step } from './subject.ts'
 import { numberFact, type Terms, termsOfValue } from './terms.ts'
 

@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
+import type { OutputCheck } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { ApiError, forbidden, notFound, unavailable, unprocessable } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/audit.ts'
@@ -16,7 +17,6 @@ import {
 import { type FoldedSpan, showSpans } from '../store/span-detail.ts'
 import type { Registry, Store } from '../store/store.ts'
 import { type Judged, judge, type ReviewRequest } from './judge.ts'
-import type { OutputCheck } from './output-schema.ts'
 
 /** Why a reviewer cannot name an error type. */
 const UNNAMEABLE = {

@@ -1,5 +1,6 @@
 import { newId } from '../domain/ids.ts'
 import { isSameJson } from '../domain/json.ts'
+import { type OutputCheck, outputCheck } from '../domain/output-schema.ts'
 import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import { changedSince, unprocessable, unprocessableFields } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/audit.ts'
@@ -7,7 +8,6 @@ import { fetchValues, type StoredValue } from '../store/payloads.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
 import { type FoldedSpan, revisionOf } from '../store/span-detail.ts'
 import type { Store } from '../store/store.ts'
-import { type OutputCheck, outputCheck } from './output-schema.ts'
 
 /** A reviewer's decision on a span. */
 export interface ReviewRequest {

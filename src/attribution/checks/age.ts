@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../limits.ts'
 import type { Finding } from '../evidence.ts'
-import { findFact, quote, type Scene, type Source, supportOf } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { quote, type Source, supportOf } from '../sources.ts'
 import { termsOf, termsOfValue } from '../terms.ts'
 
 /** Older than that, a text may have been overtaken. */
@@ -84,6 +85,3 @@ function agesOf({ value, terms }: Source, runAt: number): { text: string; days: 
     return [{ text: written, days: date.length === 4 && days < 0 ? 0 : days, isEnd }]
   })
 }
-
-export const hasFactOf = (scene: Scene, source: Source): boolean =>
-  (scene.dispute?.difference?.lost.facts ?? []).some(fact => findFact(fact, [source]))

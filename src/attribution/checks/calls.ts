@@ -1,7 +1,8 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { leavesOf, quote, type Scene, type Source } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote, type Source } from '../sources.ts'
 import type { Step, Subject } from '../subject.ts'
 import { plain, termsOf, termsOfValue } from '../terms.ts'
 import { isErrorShaped } from './faults.ts'
@@ -154,10 +155,12 @@ function fitsFormat(value: string, format: string): boolean {
 function betterTool(called: Tool, tools: readonly Tool[], { root, subject }: Scene): Tool | undefined {
   const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
   const request = termsOfValue(root.input).words
-  const fit = ({ name, description }: Tool) =>
+  const matches = ({ name, description }: Tool) =>
     [...termsOf(`${name.replaceAll('_', ' ')} ${description}`).words.keys()].filter(stem => request.has(stem)).length
-  const best = tools.filter(({ name }) => !steps.has(plain(name))).toSorted((left, right) => fit(right) - fit(left))[0]
-  return best && fit(best) > fit(called) ? best : undefined
+  const best = tools
+    .filter(({ name }) => !steps.has(plain(name)))
+    .toSorted((left, right) => matches(right) - matches(left))[0]
+  return best && matches(best) > matches(called) ? best : undefined
 }
 
 /** An argument that an earlier step or the request has otherwise, under the same name; or a word of it that stands nowhere before. */

@@ -2,7 +2,8 @@ import type { Json } from '../../domain/json.ts'
 import { columnsIn, derive, deriveDate, impliedAddend, impliedOperand, numbersIn } from '../arithmetic.ts'
 import { isSlip } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { type Scene, type Source, supportOf } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { type Source, supportOf } from '../sources.ts'
 import { type Fact, plain, termsOf, termsOfValue } from '../terms.ts'
 
 /** Whether the output's numbers and dates, or those that were put in their place, follow from what the step had. */

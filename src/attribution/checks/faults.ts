@@ -1,7 +1,8 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { leavesOf, quote, type Scene } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
 
 const FAILURE =

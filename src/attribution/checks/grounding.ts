@@ -1,5 +1,6 @@
 import type { Finding } from '../evidence.ts'
-import { findFact, findWord, leavesOf, quote, type Scene, type Source, type Support, supportOf } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { findFact, findWord, leavesOf, quote, type Source, type Support, supportOf } from '../sources.ts'
 import { type Terms, termsOf, termsOfValue } from '../terms.ts'
 
 /** Less than that was not looked for in earnest: one number weighs 2, a word a half. */

@@ -2,7 +2,8 @@ import { ces, dan, deu, eng, fin, fra, ita, nld, nob, pol, por, spa, swe, tur } 
 import type { Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { leavesOf, quote, type Scene, supportOf } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote, supportOf } from '../sources.ts'
 import { numbersOf, plain, type Terms, termsOf, termsOfValue } from '../terms.ts'
 
 /** Words that forbid, or allow nothing else, in the languages that prompts are mostly written in. */

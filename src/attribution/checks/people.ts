@@ -1,7 +1,8 @@
 import { canonicalJson } from '../../domain/json.ts'
 import { differenceOf } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { quote, type Scene } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { quote } from '../sources.ts'
 
 /** What the objectors, other reviewers, and earlier decisions on equal cases say. */
 export function* checkPeople({ dispute, disputes, supports, subject }: Scene): Generator<Finding> {

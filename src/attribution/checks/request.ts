@@ -1,7 +1,8 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { similarity } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { leavesOf, quote, type Scene, type Source } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote, type Source } from '../sources.ts'
 import { type Terms, termsOf, termsOfValue } from '../terms.ts'
 
 /** A request longer than that says what it wants in more than one way. */

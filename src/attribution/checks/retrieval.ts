@@ -1,5 +1,6 @@
 import type { Finding } from '../evidence.ts'
-import { type Scene, type Source, slugOf } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { type Source, slugOf } from '../sources.ts'
 import { termsOf, termsOfValue } from '../terms.ts'
 
 /** Whether what was fetched is what was needed: by the words of the request, the correction and the comments. */

@@ -1,8 +1,9 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import { outputCheck } from '../../review/output-schema.ts'
+import { outputCheck } from '../../domain/output-schema.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
-import { leavesOf, quote, type Scene } from '../scene.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
 import { termsOfValue } from '../terms.ts'
 

@@ -1,9 +1,14 @@
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema'
-import type { ErrorDetail } from '../http/errors.ts'
 import { MAX_CHECKED_THROUGH_LENGTH } from '../limits.ts'
 
+/** One place at which a value breaks a schema. */
+export interface SchemaFault {
+  path: string
+  message: string
+}
+
 /** Says where a value, as JSON, breaks a schema; the paths begin with `field`. Empty where it does not. */
-export type OutputCheck = (json: string, field: string) => ErrorDetail[]
+export type OutputCheck = (json: string, field: string) => SchemaFault[]
 
 /**
  * The check of a step's outputs against its JSON Schema (drafts 4, 7, 2019-09 and 2020-12, by its `$schema`; the last one
@@ -44,7 +49,7 @@ function draftOf({ $schema }: Schema): SchemaDraft {
 }
 
 /** The innermost faults: the validator also names each keyword on the way to one. */
-function faultsOf(units: readonly OutputUnit[], field: string): ErrorDetail[] {
+function faultsOf(units: readonly OutputUnit[], field: string): SchemaFault[] {
   const outer = new Set(units.flatMap(({ keywordLocation }) => outside(keywordLocation)))
   // What is forbidden by the schema `false` has no keyword of its own, only a place.
   const holders = new Set(
@@ -73,7 +78,7 @@ function outside(place: string): string[] {
   return end > 0 ? [place.slice(0, end), ...outside(place.slice(0, end))] : []
 }
 
-function faultOf({ keyword, instanceLocation, error }: OutputUnit, field: string): ErrorDetail {
+function faultOf({ keyword, instanceLocation, error }: OutputUnit, field: string): SchemaFault {
   const missing = keyword === 'required' && /required property "(.*)"\.$/s.exec(error)?.[1]
   const steps = [field, ...stepsOf(instanceLocation), ...(missing ? [missing] : [])]
   return { path: steps.join('.'), message: keyword === 'false' ? 'is not allowed' : missing ? 'is required' : error }
