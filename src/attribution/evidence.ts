@@ -11,6 +11,7 @@ import { checkShape } from './checks/shape.ts'
 import { checkTravel } from './checks/travel.ts'
 import { type Scene, sceneOf } from './scene.ts'
 import type { Subject } from './subject.ts'
+import { remembering } from './terms.ts'
 import type { FindingKind } from './weights.ts'
 
 /** What a check saw in a trace: for the rules to weigh, for a model to read, for a person to look up. */
@@ -44,6 +45,8 @@ const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
 
 /** Checks a trace against itself, its prompts and the knowledge docs. Findings come in no order of weight. */
 export function findEvidence(subject: Subject): Finding[] {
-  const scene = sceneOf(subject)
-  return CHECKS.flatMap(check => [...check(scene)])
+  return remembering(() => {
+    const scene = sceneOf(subject)
+    return CHECKS.flatMap(check => [...check(scene)])
+  })
 }

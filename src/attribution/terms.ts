@@ -25,6 +25,9 @@ export interface Word {
   isName: boolean
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+const ASCII = /^[\x00-\x7f]*$/
+
 const STOP_WORDS = new Set(
   [ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur].flat().map(plain),
 )
@@ -47,11 +50,13 @@ const EAST_ASIAN_DATE = /(?:(令和|\d{2})?(\d{1,2})\s*[年년]\s*)?(\d{1,2})\s*
 const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
 const DAY_OF_MONTH =
   /(?<![\d\p{L}.,])(\d{1,2})(?:\.|st|nd|rd|th|er|º|ª|:e)?\s+(?:de\s+|of\s+|d')?(\p{L}{3,})\.?(?:,?\s+(?:de\s+|del\s+)?(\d{4}))?/gu
-const MONTH_DAY = /(\p{L}{3,})\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
-const MONTH_YEAR = /(\p{L}{3,})\.?\s+(?:de\s+|del\s+)?((?:19|20)\d{2})(?!\d)/gu
+// From the digit on, with a look back: a pattern that begins with a word is tried at every letter.
+const MONTH_DAY = /(?<=(\p{L}{3,15})\.?\s)(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
+const MONTH_YEAR = /(?<=(\p{L}{3,15})\.?\s(?:de\s|del\s)?)((?:19|20)\d{2})(?!\d)/gu
 const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::\d{2})?(?!\d)/gu
-const IDENTIFIER =
-  /(?<![\p{L}\p{N}])(?=[\p{L}\p{N}_/#-]*\p{L})(?=[\p{L}\p{N}_/#-]*\d)[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
+const TOKEN = /[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
+const WITH_DIGIT = /\d/
+const WITH_LETTER = /\p{L}/u
 /** `25kg`, `81-year-old`: a number with something beside it. */
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: what a number never is. */
@@ -59,8 +64,29 @@ const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 
-/** The terms of a text. */
+/** What `termsOf` found while `remembering` runs: most texts are asked for several times. */
+let remembered: Map<string, Terms> | undefined
+
+/** Runs a computation, which must not wait for anything, so that no text is taken apart twice in it. */
+export function remembering<Result>(run: () => Result): Result {
+  remembered = new Map()
+  try {
+    return run()
+  } finally {
+    remembered = undefined
+  }
+}
+
+/** The terms of a text. They are shared: nobody may change them. */
 export function termsOf(text: string): Terms {
+  const known = remembered?.get(text)
+  if (known) return known
+  const terms = readTerms(text)
+  remembered?.set(text, terms)
+  return terms
+}
+
+function readTerms(text: string): Terms {
   const facts: Fact[] = []
   const rest = takeFacts(text.normalize('NFKC'), facts)
   return { facts, words: wordsOf(rest) }
@@ -91,10 +117,9 @@ export const numberFact = (text: string, value: number): Fact => ({
 
 /** Without case, accents and compatibility forms. */
 export function plain(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
-
-export const stemOf = (word: string): string => plain(word).slice(0, STEM_LENGTH)
 
 /** Takes facts out of a text: longer forms first, so that a date's year is not a number as well. */
 function takeFacts(text: string, facts: Fact[]): string {
@@ -106,18 +131,21 @@ function takeFacts(text: string, facts: Fact[]): string {
       return ' . '
     })
   }
-  take(ADDRESS, (_, whole) => ({
-    text: whole,
-    kind: 'address',
-    readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`],
-  }))
-  if (!/\d/.test(text)) return text
+  if (text.includes('@') || text.includes('://')) {
+    take(ADDRESS, (_, whole) => ({
+      text: whole,
+      kind: 'address',
+      readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`],
+    }))
+  }
+  if (!WITH_DIGIT.test(text)) return text
   take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
-  take(EAST_ASIAN_DATE, ([era, year, month, day], whole) => {
-    // Reiwa 1 was 2019.
-    const full = year === undefined ? undefined : era === '令和' ? String(2018 + Number(year)) : `${era ?? ''}${year}`
-    return dateFact(whole, [[full, month, day]])
-  })
+  if (/[月월]/u.test(text))
+    take(EAST_ASIAN_DATE, ([era, year, month, day], whole) => {
+      // Reiwa 1 was 2019.
+      const full = year === undefined ? undefined : era === '令和' ? String(2018 + Number(year)) : `${era ?? ''}${year}`
+      return dateFact(whole, [[full, month, day]])
+    })
   take(SHORT_DATE, ([first, separator, second, year = ''], whole) => {
     const full = year.length === 2 ? `20${year}` : year
     const dayFirst = [full, second, first] as const
@@ -130,11 +158,15 @@ function takeFacts(text: string, facts: Fact[]): string {
     return number ? { text: whole, kind: 'date', readings: [`d:${year}-${two(number)}`] } : undefined
   })
   take(TIME, ([hour = '', minute], whole) => ({ text: whole, kind: 'time', readings: [`t:${two(hour)}:${minute}`] }))
-  take(IDENTIFIER, (_, whole) => (NUMBER_WITH_UNIT.test(whole) ? undefined : identifierFact(whole)))
+  take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
   take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
   take(NUMBER, (_, whole) => ({ text: whole, kind: 'number', readings: numbersOf(whole).map(value => `n:${value}`) }))
   return text
 }
+
+/** Letters and digits in one token, but for a number with its unit. */
+const isIdentifier = (token: string): boolean =>
+  WITH_DIGIT.test(token) && WITH_LETTER.test(token) && !NUMBER_WITH_UNIT.test(token)
 
 const identifierFact = (text: string): Fact => ({
   text,

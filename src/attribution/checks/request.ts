@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import { similarity } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, quote, type Source } from '../sources.ts'
+import { findFact, leavesOf, quote, type Source } from '../sources.ts'
 import { type Terms, termsOf, termsOfValue } from '../terms.ts'
 
 /** A request longer than that says what it wants in more than one way. */
@@ -141,7 +141,7 @@ interface Mention {
 
 function mentionsOf(terms: Terms, source: Source): Mention[] {
   const facts = terms.facts.filter(({ readings }) => !/^n:\d$/.test(readings[0] ?? ''))
-  if (facts.length === 0) return []
+  if (!facts.some(fact => findFact(fact, [source]))) return []
   return [...leavesOf(source.value, source.path)].flatMap(([path, leaf]) => {
     const field = /([^.[\]]+)(?:\[\d+\])?$/u.exec(path)?.[1] ?? ''
     const lines = typeof leaf === 'string' ? leaf.split('\n') : [String(leaf ?? '')]
