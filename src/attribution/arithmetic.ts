@@ -56,10 +56,14 @@ export function derive(
     const sum = sumIn(number, column)
     if (sum) return sum
   }
+  const decimals = (String(number).split('.')[1] ?? '').length
+  // What was converted or shared out is rounded, up, down or to the nearest.
+  const isRounded = (value: number) =>
+    Math.abs(number) >= 20 && !Number.isInteger(value * 10 ** decimals) && Math.abs(value - number) < 10 ** -decimals
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
   for (const [index, left] of distinct.entries()) {
     for (const right of distinct.slice(index)) {
-      const found = OPERATIONS.find(({ of }) => isClose(of(left, right), number))
+      const found = OPERATIONS.find(({ of, isConversion }) => isClose(of(left, right), number) || (isConversion && isRounded(of(left, right))))
       if (found && Math.abs(left) !== 1 && Math.abs(right) !== 1) return { text: found.show(left, right) }
     }
   }
@@ -79,15 +83,18 @@ function sumIn(number: number, column: readonly number[]): Derivation | undefine
 }
 
 const OPERATIONS: readonly {
+  isConversion?: boolean
   of: (left: number, right: number) => number
   show: (left: number, right: number) => string
 }[] = [
-  { of: (left, right) => left * right, show: (left, right) => `${left} × ${right}` },
+  { of: (left, right) => left * right, show: (left, right) => `${left} × ${right}`, isConversion: true },
   { of: (left, right) => left + right, show: (left, right) => `${left} + ${right}` },
   { of: (left, right) => left - right, show: (left, right) => `${left} - ${right}` },
   { of: (left, right) => right - left, show: (left, right) => `${right} - ${left}` },
   { of: (left, right) => left / right, show: (left, right) => `${left} / ${right}` },
   { of: (left, right) => right / left, show: (left, right) => `${right} / ${left}` },
+  { of: (left, right) => (100 * left) / right, show: (left, right) => `${left} of ${right} in per cent`, isConversion: true },
+  { of: (left, right) => (100 * right) / left, show: (left, right) => `${right} of ${left} in per cent`, isConversion: true },
   { of: (left, right) => (left * right) / 100, show: (left, right) => `${left} % of ${right}` },
   { of: (left, right) => left * (1 + right / 100), show: (left, right) => `${left} + ${right} %` },
   { of: (left, right) => right * (1 - left / 100), show: (left, right) => `${right} - ${left} %` },
@@ -113,13 +120,16 @@ export function impliedOperand(
   )
 }
 
-/** The addends of a column that sums up to a number, each with what it would have to be for another sum. */
+/** The addends of a column of which a number is the sum, or the mean, each with what it would have to be for another sum. */
 export function impliedAddend(
   sum: number,
   wanted: number,
   column: readonly number[],
 ): { operand: number; implied: number }[] {
   const total = column.reduce((left, right) => left + right, 0)
+  if (isClose(total / column.length, sum)) {
+    return column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted) * column.length) }))
+  }
   return isClose(total, sum) ? column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted)) })) : []
 }
 

@@ -20,6 +20,8 @@ export interface Difference {
   formatChanges: Change[]
   /** There is none at all. */
   isNone: boolean
+  /** The same items stand in another order. */
+  isReordered: boolean
   /** Terms of the output that the approved one has not, within the changes. */
   lost: Terms
   /** Terms of the approved one that the output has not. */
@@ -42,6 +44,7 @@ export function differenceOf(output: Json, approved: Json): Difference {
     changes,
     formatChanges,
     isNone,
+    isReordered: !isNone && wrapped.length === 0 && all.length === 0,
     lost: without(before, after),
     gained: without(after, before),
     similarity: similarity(before, after),
@@ -52,13 +55,19 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
   return termsOfValue(changes.flatMap(change => change[side] ?? []))
 }
 
-/** Terms that another set of them has not. */
+/** Terms that others have not, or not as often. */
 export function without(terms: Terms, others: Terms): Terms {
-  const readings = new Set(others.facts.flatMap(fact => fact.readings))
-  return {
-    facts: terms.facts.filter(fact => !fact.readings.some(reading => readings.has(reading))),
-    words: new Map([...terms.words].filter(([stem]) => !others.words.has(stem))),
-  }
+  const rest = others.facts.map(fact => fact.readings)
+  const facts = terms.facts.filter(({ readings }) => {
+    const index = rest.findIndex(other => readings.some(reading => other.includes(reading)))
+    if (index >= 0) rest.splice(index, 1)
+    return index < 0
+  })
+  const words = [...terms.words].flatMap(([stem, word]) => {
+    const count = word.count - (others.words.get(stem)?.count ?? 0)
+    return count > 0 ? [[stem, { ...word, count }] as const] : []
+  })
+  return { facts, words: new Map(words) }
 }
 
 /** Dice's coefficient over stems and facts: 1 for the same ones, 0 for none in common. */
@@ -161,6 +170,8 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
+  // Of a whole sentence, each word counts.
+  if (left.length > 60 || right.length > 60) return false
   if (typeof before === 'boolean' || typeof after === 'boolean')
     return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
   const [terms, others] = [termsOf(left), termsOf(right)]

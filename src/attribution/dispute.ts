@@ -106,11 +106,12 @@ function rootOf(steps: readonly Step[]): Step {
 function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
   const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)
   const fields = Object.keys(correction)
-  const shares = subject.steps.map(step => {
+  const open = subject.steps.filter(({ review, hasOutput }) => hasOutput && review?.state !== 'accepted')
+  const shares = open.map(step => {
     const own = isJsonObject(step.output) ? fields.filter(field => fieldPathOf(step.output, field)).length : 0
     return { step, own }
   })
-  const most = Math.max(...shares.map(({ own }) => own))
+  const most = Math.max(0, ...shares.map(({ own }) => own))
   if (most === 0 && named && !named.isRoot) return named
   if (most === 0) return outputStepOf(feedback, subject)
   const candidates = shares.filter(({ own }) => own === most).map(({ step }) => step)
@@ -132,8 +133,10 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   const known = fields.filter(([field]) => fieldPathOf(output, field))
   if (known.length === 0) {
     const texts = Object.entries(output).filter(([, value]) => typeof value === 'string')
-    const longest = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)[0]
-    return longest && typeof sole === 'string' && texts.length === 1 ? { ...output, [longest[0]]: sole } : correction
+    const [longest] = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)
+    if (longest && typeof sole === 'string' && texts.length === 1) return { ...output, [longest[0]]: sole }
+    // What it names is missing beside the rest; an output of one field was another thing altogether.
+    return Object.keys(output).length > 1 ? { ...output, ...correction } : correction
   }
   let corrected: Json = output
   for (const [field, value] of fields) {

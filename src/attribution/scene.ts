@@ -1,3 +1,4 @@
+import { canonicalJson } from '../domain/json.ts'
 import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
@@ -34,6 +35,7 @@ export function sceneOf(subject: Subject): Scene {
     source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
   const visibleTo = (step: Step) => sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
   const origin = dispute ? originOf(dispute, visibleTo) : root
+  const isConcerned = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
   return {
     ...found,
     subject,
@@ -44,9 +46,13 @@ export function sceneOf(subject: Subject): Scene {
     origin,
     visible: visibleTo(origin),
     unfetched: sources.filter(source => source.kind === 'doc' && !fetched.has(slugOf(source))),
-    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && (step === origin || step === dispute?.step)),
+    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && step !== null && isConcerned(step)),
   }
 }
+
+/** The same step, or one whose output it repeats. */
+const isSame = (step: Step, other: Step): boolean =>
+  step === other || (step.output !== null && canonicalJson(step.output) === canonicalJson(other.output))
 
 function sourcesOf(step: Step, retrievals: readonly Retrieval[]): Source[] {
   const isRetrieved = (path: string) => retrievals.some(found => found.step === step && found.path === path)
@@ -71,6 +77,8 @@ const docSources = ({ knowledgeDocs }: Subject): Source[] =>
 /** Whether a step could know a source: its own and the trace's input and state, and what other steps gave before it ended. */
 function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
   if (kind === 'prompt' || kind === 'doc' || !owner) return false
+  // What a step tells of its run is no knowledge; the trace's own metadata may be its context.
+  if (kind === 'metadata' && !owner.isRoot) return false
   if (owner === step) return path !== 'output'
   if (owner.isRoot) return path !== 'output'
   if (step.isRoot || isAncestor(step, owner, subject)) return true

@@ -60,7 +60,7 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
 }
 
 /** A small whole number stands in many places by chance. */
-const weightOf = ({ readings }: Fact): number => (/^n:\d$/.test(readings[0] ?? '') ? 1 : 2)
+const weightOf = ({ readings }: Fact): number => (/^n:\d$/.test(readings[0] ?? '') ? 0.7 : 2)
 
 /** Each scalar in a value with its path. */
 export function* leavesOf(

@@ -23,6 +23,7 @@ export interface Word {
   text: string
   /** Written with a capital where no sentence begins. */
   isName: boolean
+  count: number
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
@@ -106,7 +107,10 @@ export function termsOfValue(value: Json): Terms {
 
 export function addTerms(to: Terms, more: Terms): void {
   to.facts.push(...more.facts)
-  for (const [stem, word] of more.words) to.words.set(stem, word)
+  for (const [stem, word] of more.words) {
+    const known = to.words.get(stem)
+    to.words.set(stem, known ? { ...known, isName: known.isName || word.isName, count: known.count + word.count } : word)
+  }
 }
 
 export const numberFact = (text: string, value: number): Fact => ({
@@ -268,6 +272,10 @@ function unspacedWords(run: string): { stem: string; text: string; isName: boole
 
 function wordsOf(text: string): Map<string, Word> {
   const words = new Map<string, Word>()
+  const add = (stem: string, text: string, isName: boolean) => {
+    const known = words.get(stem)
+    words.set(stem, { text: known?.text ?? text, isName: isName || known?.isName === true, count: (known?.count ?? 0) + 1 })
+  }
   let end = 0
   for (const match of text.matchAll(WORD)) {
     const [word] = match
@@ -275,16 +283,12 @@ function wordsOf(text: string): Map<string, Word> {
     const beginsSentence = match.index === 0 || /[.!?:;\n•"“„(]|^\s*-/u.test(before)
     end = match.index + word.length
     if (UNSPACED.test(word)) {
-      for (const part of unspacedWords(word)) words.set(part.stem, { text: part.text, isName: part.isName })
+      for (const part of unspacedWords(word)) add(part.stem, part.text, part.isName)
       continue
     }
     const key = plain(word)
     if (key.length < 2 || STOP_WORDS.has(key)) continue
-    const isName = !beginsSentence && /^\p{Lu}/u.test(word)
-    const stem = key.slice(0, STEM_LENGTH)
-    const known = words.get(stem)
-    if (!known) words.set(stem, { text: word, isName })
-    else if (isName) known.isName = true
+    add(key.slice(0, STEM_LENGTH), word, !beginsSentence && /^\p{Lu}/u.test(word))
   }
   // Where every noun has a capital, as in German, it tells no names.
   const names = [...words.values()].filter(({ isName }) => isName)

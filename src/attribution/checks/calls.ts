@@ -32,6 +32,10 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
       strength: isVain ? 1 : 0.5,
     }
   }
+  for (const { step, key, count, call } of loggedTwice(subject)) {
+    const note = `has the call ${quote(call)} ${count} times`
+    yield { kind: 'call_repeated', spanId: step.spanId, path: `state.${key}`, note, strength: 1 }
+  }
   for (const step of steps) {
     const tool = tools.find(({ name }) => isSameName(name, step.stepId))
     if (tool) {
@@ -55,7 +59,7 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
         }
     }
     const odd = oddArgument(step, scene)
-    const echo = otherEcho(step, scene) ?? swappedArgument(step, scene)
+    const echo = (tool && otherEcho(step, scene)) ?? swappedArgument(step, scene)
     if (echo)
       yield { kind: 'call_took_other_value', spanId: step.spanId, path: echo.path, note: echo.note, strength: 1 }
     if (odd) yield { kind: odd.kind, spanId: step.spanId, path: odd.path, note: odd.note, strength: tool ? 1 : 0.7 }
@@ -85,6 +89,25 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
       note: `describes ${tools.length} tools`,
       strength: 1,
     }
+}
+
+/** Calls that a state lists several times over. */
+function loggedTwice({ steps }: Subject): { step: Step; key: string; count: number; call: Json }[] {
+  return steps.flatMap(step =>
+    Object.entries(step.state).flatMap(([key, value]) => {
+      const calls = Array.isArray(value) ? value.flatMap(item => callIn(item) ?? []) : []
+      const groups = [...Map.groupBy(calls, canonicalJson).values()]
+      const [most] = groups.toSorted((left, right) => right.length - left.length)
+      return most && most.length > 1 ? [{ step, key, count: most.length, call: most[0] ?? null }] : []
+    }),
+  )
+}
+
+/** The tool and the arguments of an item that lists a call. */
+function callIn(item: Json): JsonObject | undefined {
+  if (!isJsonObject(item)) return undefined
+  const given = item.args ?? item.arguments ?? item.input
+  return given === undefined ? undefined : { tool: item.tool ?? item.name ?? item.function ?? null, arguments: given }
 }
 
 /** Descriptions of tools in state or metadata: a list of named ones, or an object by name. */
@@ -246,13 +269,19 @@ function swappedArgument(step: Step, { sources }: Scene): { path: string; note: 
   for (const record of records) {
     for (const [field, value] of fields) {
       const other = fields.find(
-        ([name, item]) => name !== field && item !== value && record[name] === value && record[field] === item,
+        ([name, item]) => name !== field && item !== value && fieldIn(record, name) === value && fieldIn(record, field) === item,
       )
       if (other)
         return { path: `input.${field}`, note: `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}` }
     }
   }
   return undefined
+}
+
+/** A record's field under this name, or a longer or shorter form of it. */
+function fieldIn(record: JsonObject, name: string): Json | undefined {
+  const [field] = Object.keys(record).filter(key => key.startsWith(name) || (key.length >= 3 && name.startsWith(key)))
+  return field === undefined ? undefined : record[field]
 }
 
 const knows = (sources: readonly Source[], readings: readonly string[]): boolean =>

@@ -30,7 +30,8 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
       before === undefined
         ? undefined
         : derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)])
-    if (right && !wrong && !(isGiven(before) && !isGiven(after))) {
+    const isFilled = before === undefined && dispute.approved !== undefined
+    if (right && !wrong && !isFilled && !(isGiven(before) && !isGiven(after))) {
       yield { kind: 'correction_computes', ...at, note: `is off: ${after} is ${right.text}`, strength: 1 }
       return
     }
@@ -52,6 +53,11 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
       }
       return
     }
+  }
+  const turned = pairs.find(({ before, after }) => before !== undefined && before < 0 && after > 0)
+  if (turned) {
+    const note = `is ${turned.before}, below zero, where ${turned.after} is approved`
+    yield { kind: 'result_impossible', ...at, note, strength: 1 }
   }
   const dates = dateChange(scene)
   if (dates) {
@@ -106,6 +112,7 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
     return
   }
   for (const fact of said) {
+    if (/^n:(19|20)\d\d$/.test(fact.readings[0] ?? '')) continue
     const isKnown = given.some(({ readings }) => fact.readings.some(reading => readings.has(reading)))
     if (isKnown || fact.text.length < 3) continue
     for (const source of given) {
@@ -181,8 +188,11 @@ function isImpossible({ kind, readings }: Fact): boolean {
 function isNumberSlip(left: number, right: number): boolean {
   if (left <= 0 || right <= 0 || left === right) return false
   const ratio = left / right
-  if ([0.001, 0.01, 0.1, 10, 100, 1000].some(power => Math.abs(ratio / power - 1) < 1e-9)) return true
+  const mantissa = String(left).replace(/^[0.]+|\.?0+$/gu, '').replace('.', '')
+  if (mantissa.length >= 2 && [0.001, 0.01, 0.1, 10, 100, 1000].some(power => Math.abs(ratio / power - 1) < 1e-9)) return true
   const [text, other] = [String(left), String(right)]
+  const digits = (number: string) => [...number].sort().join('')
+  if (text.length >= 3 && digits(text) === digits(other)) return true
   const isDoubled =
     text.length !== other.length &&
     [...text].every(digit => other.includes(digit)) &&

@@ -10,8 +10,8 @@ const FAILURE =
 const CALLERS_FAULT =
   /invalid|missing|required|unknown|unexpected|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|expected|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
 const ERROR_FIELD =
-  /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|_error$|^error_(?!rate|count)/iu
-const CODE_FIELD = /status|http|code/iu
+  /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|(?<!on)_error$|^error_(?!rate|count)/iu
+const CODE_FIELD = /status|http|code|response|attempt/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
 const RECOVERED =
   /recovered|succe|answered|then ok|passed|got through|resent|retried|\b20[0-4]\b|again|erneut|erfolg|réussi|éxito|riuscit|gelukt|udan|powodz|lyckad|sucesso|úspěš|başar|成功|성공/iu
@@ -30,8 +30,10 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
         !failureOf(other) &&
         !isNothing(other.output),
     )
-    const isBlank = isNothing(step.output) || isErrorShaped(step.output)
     const isRoot = step.isRoot && subject.steps.length > 1
+    // The trace's own output may be missing because its steps have theirs.
+    const ownOutput = isRoot && !step.hasOutput ? (dispute?.step.output ?? step.output) : step.output
+    const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step) || isBroken(ownOutput)
     const at = { spanId: step.spanId, path: failure.path }
     if (
       !retried &&
@@ -73,7 +75,7 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
       }
   }
   const text = origin.output
-  if (typeof text === 'string' && text.length > 60 && !/[\p{P}\p{S}\d]$/u.test(text.trimEnd())) {
+  if (typeof text === 'string' && isBroken(text)) {
     yield {
       kind: 'ends_midway',
       spanId: origin.spanId,
@@ -93,6 +95,14 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
     }
   }
 }
+
+/** An output that is its input again: a fallback of translators and the like. */
+const isEcho = ({ input, output }: Step): boolean =>
+  typeof output === 'string' && output.length > 20 && [...leavesOf(input, '')].some(([, leaf]) => leaf === output)
+
+/** A text that breaks off. */
+const isBroken = (output: Json): boolean =>
+  typeof output === 'string' && output.length > 60 && !/[\p{P}\p{S}\d]$/u.test(output.trimEnd())
 
 interface Failure {
   path: string

@@ -27,7 +27,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   const before = standingOf(lost, gained, scene)
   const after = standingOf(gained, lost, scene)
   const isLost = before.weight >= ENOUGH
-  const isGained = after.weight >= ENOUGH
+  const isGained = after.weight >= ENOUGH || gained.words.size > lost.words.size / 3
   const at = { spanId: origin.spanId, path: pathOf(lost, scene) }
   const place = (support: Support) =>
     support.at ? `${support.at.source.path}${ownerOf(support.at.source)}` : 'nowhere'
@@ -44,7 +44,8 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
         kind: isGained ? 'unfounded_replaced' : 'unfounded_removed',
         ...at,
         note: `holds "${before.visible.missing}", which stands in no input, state or knowledge doc`,
-        strength: before.nowhere,
+        // A word or two that stand nowhere are hardly a claim.
+        strength: before.nowhere * Math.min(1, before.weight / 1.5),
       }
     }
     if (ground > 0.5 && !isGained) {

@@ -1,5 +1,5 @@
-import { ces, dan, deu, eng, fin, fra, ita, nld, nob, pol, por, spa, swe, tur } from 'stopword'
 import type { Json } from '../../domain/json.ts'
+import { numbersIn } from '../arithmetic.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
@@ -12,7 +12,7 @@ const FORBIDS =
 const SCOPE =
   /out[_ -]of[_ -]scope|anything else|other (topics|questions|requests)|nothing else|not your (job|task)|cannot help|can't help|do not (answer|advise|help)|refer (to|them)|decline|refuse|no (legal|medical|financial|tax)|handle .* only|only (answer|help|handle|write)|alles andere|andere (themen|fragen)|nicht zuständig|autre(s)? (sujet|demande|question)s?|tout le reste|hors sujet|otr[ao]s (temas|preguntas|consultas)|cualquier otr|altr[oi] (argoment|richiest|domand)|andere (onderwerpen|vragen)|al het andere|inne (tematy|pytania|sprawy)|wszystko inne|andra (ämnen|frågor)|allt annat|outros (assuntos|temas|pedidos)|qualquer outr|jin[áéý]\w* (témat|dotaz|požadav)|vše ostatní|diğer (konular|sorular)|以外|対象外|その他|외의|이외|범위/iu
 const DECLINES =
-  /out[_ -]of[_ -]scope|not[_ -]supported|unsupported|declined|refused|rejected|cannot|can't|can not|unable|not able|sorry|unfortunately|do(es)? not (cover|handle)|only (help|answer)|kann .{0,60}nicht|können .{0,60}nicht|keine auskunft|leider|nicht möglich|désolé|ne (peux|pouvons|peut|puis)|malheureusement|no (puedo|podemos|es posible)|lo siento|lamento|non (posso|possiamo|è possibile)|mi dispiace|purtroppo|kan .{0,40}niet|helaas|niet mogelijk|nie (mogę|możemy|można)|niestety|przykro|kan .{0,40}inte|tyvärr|não (posso|podemos|consigo|é possível)|desculp|infelizmente|nemohu|nemůž\w*|bohužel|maalesef|üzgün|yapam|edem|できません|できかね|申し訳|対応し|죄송|없습니다|어렵습니다|불가/iu
+  /out[_ -]of[_ -]scope|not[_ -]supported|unsupported|declined|refused|rejected|cannot|can't|can not|unable|not able|sorry|unfortunately|do(es)? not (cover|handle)|only (help|answer)|kann .{0,60}nicht|können .{0,60}nicht|keine auskunft|leider|nicht möglich|désolé|ne (peux|pouvons|peut|puis)|malheureusement|no (puedo|podemos|es posible)|lo siento|lamento|non (posso|possiamo|è possibile)|mi dispiace|purtroppo|kan .{0,40}niet|helaas|niet mogelijk|nie (mogę|możemy|można)|niestety|przykro|kan .{0,40}inte|tyvärr|não (posso|podemos|consigo|é possível)|desculp|infelizmente|nemohu|nemůž\w*|bohužel|maalesef|üzgün|yapam|edem|olam[ıi]yor|veremi|できません|できかね|申し訳|対応し|죄송|없습니다|어렵습니다|불가/iu
 const VAGUE =
   /\b(reasonabl\w*|appropriate\w*|suitabl\w*|adequate\w*|significant\w*|substantial\w*|considerabl\w*|relevant|important|notable|serious|severe|minor|major|mild|strong|long|short|large|small|high|low|soon|recent|usual\w*|normal\w*|sensibl\w*|proper\w*|fair\w*|generous|excessive|unusual|good|clear cases?|where possible|if needed|if necessary|as needed|in moderation|angemessen\w*|erheblich\w*|wesentlich\w*|übliche?\w*|geeignet\w*|sinnvoll\w*|größer\w*|groß\w*|klein\w*|lang\w*|kurz\w*|zeitnah|ggf|wichtig\w*|raisonnabl\w*|appropri\w*|convenabl\w*|importan\w*|notabl\w*|grave\w*|récent\w*|long\w*|razonabl\w*|adecuad\w*|apropiad\w*|significativ\w*|notori\w*|leve\w*|grande\w*|ragionevol\w*|adeguat\w*|rilevant\w*|congru\w*|lieve|redelijk\w*|passend\w*|aanzienlijk\w*|grote?|rozsądn\w*|odpowiedni\w*|istotn\w*|znaczn\w*|duż\w*|skälig\w*|lämplig\w*|rimlig\w*|väsentlig\w*|stora|razoáve\w*|adequad\w*|relevante\w*|přiměřen\w*|vhodn\w*|výrazn\w*|závažn\w*|makul|uygun|önemli|ciddi|büyük)\b|適切|適度|相当|著しい|重要|妥当|適宜|大きな|적절|상당|합리|중요|심각/giu
 
@@ -180,6 +180,23 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
       strength: 1,
     }
   }
+  if (dispute.approved !== undefined) {
+    const [written, right] = [new Set(tokensOf(output)), new Set(tokensOf(dispute.approved))]
+    const named = forbidding.flatMap(item => {
+      const word = tokensOf(item.sentence.replace(NEGATION, '')).find(token => written.has(token) && !right.has(token))
+      return word === undefined ? [] : [{ ...item, word }]
+    })
+    const [used] = named
+    if (used) {
+      yield {
+        kind: 'forbidden_word_used',
+        spanId: used.spanId,
+        path: used.path,
+        note: `says ${quote(used.sentence)}, and the output has "${used.word}"`,
+        strength: Math.min(1, 0.5 + named.length / 4),
+      }
+    }
+  }
   if (guidelines.length === 0)
     yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
   const vague = sentences.flatMap(({ sentence, ...place }) =>
@@ -252,44 +269,62 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
         strength: follows.found,
       }
   }
-  const [spoken, wanted] = [languageOf(output), languageOf(dispute.approved ?? null)]
-  if (spoken && wanted && spoken !== wanted) {
-    yield {
-      kind: 'language_changed',
-      spanId: origin.spanId,
-      path: 'output',
-      note: 'is in another language than the approved output',
-      strength: 1,
-    }
-  }
 }
 
-/** For the value that was lost, and for the one that was gained, a sentence that names it beside something of the case. */
-function backingOf<Sentence extends { sentence: string }>(
-  { dispute, visible }: Scene,
-  sentences: readonly Sentence[],
-): [Sentence | undefined, Sentence | undefined] {
+interface Sentence extends Omit<Guideline, 'text'> {
+  sentence: string
+}
+
+/** For the value that was lost, and for the one that was gained, a sentence that gives it to a case like this. */
+function backingOf(scene: Scene, sentences: readonly Sentence[]): [Sentence | undefined, Sentence | undefined] {
+  const { dispute, visible } = scene
   const changes = (dispute?.difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
-  if (changes.length === 0) return [undefined, undefined]
-  const given = visible.filter(({ kind }) => kind !== 'metadata')
-  const known = new Set(given.flatMap(({ terms }) => [...terms.words.keys()]))
-  const find = (side: 'before' | 'after') => {
-    const values = new Set(changes.map(change => plain(String(change[side]))))
-    const other = new Set(changes.map(change => plain(String(change[side === 'before' ? 'after' : 'before']))))
+  if (!dispute || changes.length === 0) return [undefined, undefined]
+  const known = new Set(visible.flatMap(({ terms }) => [...terms.words.keys()]))
+  const kept = numbersIn(dispute.approved ?? null).filter(number => numbersIn(dispute.step.output).includes(number))
+  const given = visible.filter(({ kind }) => kind === 'input' || kind === 'output')
+  const numbers = kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
+  const find = (side: 'before' | 'after', otherSide: 'before' | 'after') => {
+    const values = changes.map(change => plain(String(change[side])))
+    const others = changes.map(change => plain(String(change[otherSide])))
     return sentences.find(({ sentence }) => {
       const tokens = plain(sentence).split(/[^\p{L}\p{N}_]+/u)
-      if (![...values].some(value => tokens.includes(value)) || [...other].some(value => tokens.includes(value)))
-        return false
-      return [...termsOf(sentence).words.keys()].some(
-        stem => known.has(stem) && ![...values].some(value => value.startsWith(stem)),
-      )
+      if (!values.some(value => tokens.includes(value)) || others.some(value => tokens.includes(value))) return false
+      const range = rangeIn(sentence)
+      if (range) return numbers.some(number => number >= range.from && number <= range.to)
+      const stems = [...termsOf(sentence).words.keys()]
+      return stems.some(stem => known.has(stem) && !values.some(value => value.startsWith(stem)))
     })
   }
-  return [find('before'), find('after')]
+  return [find('before', 'after'), find('after', 'before')]
 }
 
 const isShort = (value: Json | undefined): boolean =>
   value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
+
+const RANGE = /(\d+(?:[.,]\d+)?)\s*(?:to|-|–|bis|à|a|až|do|tot|til|till|から|~|〜)\s*(\d+(?:[.,]\d+)?)/iu
+const ABOVE =
+  /(?:above|over|more than|at least|from|exceed\w*|>=?|≥|über|mehr als|ab|mindestens|plus de|au moins|más de|desde|oltre|più di|almeno|meer dan|vanaf|boven|powyżej|ponad|od|över|mer än|acima de|mais de|nad|více než)\s*(\d+(?:[.,]\d+)?)|(\d+(?:[.,]\d+)?)\s*(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|och|eller|a|nebo|ve)\s+(?:more|above|over|mehr|darüber|plus|más|più|meer|więcej|mer|mais|více|üstü)/iu
+const BELOW =
+  /(?:below|under|less than|fewer than|up to|at most|<=?|≤|unter|weniger als|höchstens|bis zu|moins de|menos de|hasta|sotto|meno di|fino a|onder|minder dan|poniżej|mniej niż|mindre än|abaixo de|pod|méně než)\s*(\d+(?:[.,]\d+)?)/iu
+
+/** The numbers that a sentence speaks of, where it sets bounds. */
+function rangeIn(sentence: string): { from: number; to: number } | undefined {
+  const numberOf = (text: string | undefined) => (text === undefined ? Number.NaN : (numbersOf(text)[0] ?? Number.NaN))
+  const [, from, to] = RANGE.exec(sentence) ?? []
+  if (from && to) return { from: numberOf(from), to: numberOf(to) }
+  const above = ABOVE.exec(sentence)
+  if (above) return { from: numberOf(above[1] ?? above[2]), to: Number.POSITIVE_INFINITY }
+  const below = BELOW.exec(sentence)
+  return below ? { from: Number.NEGATIVE_INFINITY, to: numberOf(below[1]) } : undefined
+}
+
+/** Words and numbers of a value as they are written, common ones included. */
+const tokensOf = (value: Json | undefined): string[] =>
+  textsOf(value).flatMap(text => plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? [])
+
+/** What a sentence forbids: the words after its negation. */
+const NEGATION = /^.*?\b(never|not|no|nicht|kein\w*|nie|jamais|pas|nunca|non|mai|niet|geen|nooit|nigdy|inte|aldrig|não|nikdy)\b/iu
 
 const NO_TERMS: Terms = { facts: [], words: new Map() }
 
@@ -341,19 +376,3 @@ const changedFields = ({ dispute }: Scene): string[] =>
   (dispute?.difference?.changes ?? []).flatMap(({ path }) => [
     ...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys(),
   ])
-
-const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, ces, tur, dan, nob, fin }).map(
-  ([language, words]) => [language, new Set(words.map(plain))] as const,
-)
-
-/** The language of a value's texts, by their function words; undefined where they are few. */
-export function languageOf(value: Json): string | undefined {
-  const words = textsOf(value)
-    .join(' ')
-    .split(/[^\p{L}']+/u)
-    .map(plain)
-  if (words.length < 5) return undefined
-  const counts = LANGUAGES.map(([language, known]) => [language, words.filter(word => known.has(word)).length] as const)
-  const [first, second] = counts.toSorted(([, left], [, right]) => right - left)
-  return first && second && first[1] >= 3 && first[1] > second[1] * 1.3 ? first[0] : undefined
-}

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../../domain/json.ts'
-import { differenceOf } from '../difference.ts'
+import { differenceOf, similarity } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
+import { termsOfValue } from '../terms.ts'
 
 /** What the objectors, other reviewers, and earlier decisions on equal cases say. */
 export function* checkPeople({ dispute, disputes, supports, subject }: Scene): Generator<Finding> {
@@ -10,7 +11,8 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
   const { step, userId } = dispute
   const at = { spanId: step.spanId, path: 'feedback' }
   const others = supports.filter(
-    support => support.userId !== userId && (support.step === step || support.step.isRoot || step.isRoot),
+    support => support.userId !== userId &&
+      (support.step === step || canonicalJson(support.step.output) === canonicalJson(step.output)),
   )
   if (others.length > 0)
     yield { kind: 'reviewers_disagree', ...at, note: 'shows that another reviewer found the output right', strength: 1 }
@@ -73,7 +75,14 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
       other.stepId === step.stepId &&
       canonicalJson(other.output) === canonicalJson(step.output),
   )
-  const accepted = twin ?? equal ?? praised?.step
+  const alike = subject.steps.find(
+    other =>
+      other !== step &&
+      other.stepId === step.stepId &&
+      supports.some(support => support.step === other && support.userId === userId) &&
+      similarity(termsOfValue(other.output), termsOfValue(step.output)) >= 0.6,
+  )
+  const accepted = twin ?? equal ?? praised?.step ?? alike
   if (accepted)
     yield {
       kind: 'equal_case_accepted',

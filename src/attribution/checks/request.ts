@@ -10,7 +10,7 @@ const SHORT_REQUEST = 240
 
 /** Words whose meaning depends on the speaker, the day, or a scale. */
 const RELATIVE =
-  /\b(next|last|this|past|coming|recent|usual|same|best|top|biggest|nearest|big|my|our|nächst\w*|letzt\w*|kommend\w*|vorig\w*|dies\w*|best\w*|üblich\w*|gleiche?\w*|prochain\w*|derni\w*|pass\w*|cette|ce|meilleur\w*|même|próxim\w*|últim\w*|pasad\w*|est[ea]|mejor\w*|mism[oa]\w*|prossim\w*|scors\w*|ultim\w*|quest\w*|miglior\w*|stess\w*|volgende?|vorige?|afgelopen|deze|beste|zelfde|następn\w*|ostatni\w*|ubiegł\w*|te[jn]|najlepsz\w*|nästa|senaste|förra|denna|bästa|samma|seguinte|passad\w*|melhor\w*|příští\w*|minul\w*|posledn\w*|nejlepší\w*|gelecek|önceki|geçen|bu|en iyi)\b|来週|先週|次の|今度|最近|先月|来月|다음|지난|이번|최근/iu
+  /\b(next|last|past|coming|recent|usual|best|top|biggest|nearest|nächst\w*|letzt\w*|kommend\w*|vorig\w*|beste\w*|üblich\w*|prochain\w*|derni[eè]r\w*|meilleur\w*|próxim\w*|últim\w*|mejor\w*|prossim\w*|scors\w*|ultim\w*|miglior\w*|volgende?|vorige?|afgelopen|następn\w*|ostatni\w*|ubiegł\w*|najlepsz\w*|nästa|senaste|förra|bästa|seguinte|passad[oa]s?|melhor\w*|příští\w*|minul\w*|posledn\w*|nejlepší\w*|gelecek|önceki|geçen|en iyi|næste|sidste|neste|siste)\b|来週|先週|次の|今度|最近|先月|来月|다음|지난|이번|최근/iu
 
 /** What the user's input leaves open, or says twice. */
 export function* checkRequest(scene: Scene): Generator<Finding> {

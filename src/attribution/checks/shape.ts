@@ -6,6 +6,7 @@ import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
 import { termsOfValue } from '../terms.ts'
+import { languageOf } from '../language.ts'
 
 /** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */
 export function* checkShape({ dispute, origin, subject }: Scene): Generator<Finding> {
@@ -31,6 +32,10 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
   }
   const { changes, formatChanges, lost, gained } = difference
   const [first] = changes
+  if (difference.isReordered) {
+    yield { kind: 'order_changed', ...at(''), note: 'has the same items as the approved output, in another order', strength: 1 }
+    return
+  }
   if (changes.length === 0) {
     const [change] = formatChanges
     yield {
@@ -60,6 +65,11 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
   const shortened = changes.filter(({ before, after }) => isExtended(after, before) || (isLosing && isProse(before)))
   if (removed.length + shortened.length === changes.length) {
     yield { kind: 'only_removed', ...at(first?.path ?? ''), note: 'is kept but for what was taken out', strength: 1 }
+    return
+  }
+  const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
+  if (spoken && wanted && spoken !== wanted) {
+    yield { kind: 'language_changed', ...at(''), note: 'is in another language than the approved output', strength: 1 }
     return
   }
   const leaves = changes.filter(({ before, after }) => isScalar(before) && isScalar(after))
