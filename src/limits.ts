@@ -184,6 +184,8 @@ export const RETENTION_STEPS = 10
 export const RETENTION_PASS_MS = 3_600_000
 /** The longest `retentionDays`; null keeps traces for good. */
 export const MAX_RETENTION_DAYS = 3650
+/** Messages that one call of the queue takes. */
+export const MAX_QUEUE_BATCH = 100
 /** The longest delay before a job that failed is tried again. */
 export const MAX_RETRY_DELAY_SECONDS = 3600
 /** An object that no row names is removed once it is older than this: by then the request that put it is over. */
@@ -202,3 +204,35 @@ export const AUDIT_SWEEP_ROWS = 5000
 export const AUDIT_SWEEP_ORGANIZATIONS = 500
 /** How long after the end of one pass over all organizations' entries the next one begins. */
 export const AUDIT_PASS_MS = DAY_MS
+
+/** Spans of a trace that an engine is shown. */
+export const MAX_SUBJECT_SPANS = 400
+/** Spans among which these are chosen: a row of a few ids each. */
+export const MAX_SUBJECT_CANDIDATES = 20_000
+/** Values of these spans together, and each; what is larger says little to an engine, and an isolate has 128 MB. */
+export const MAX_SUBJECT_BYTES = 4 * 1024 * 1024
+export const MAX_SUBJECT_VALUE_BYTES = 256 * 1024
+/** Prompts that an engine is shown, together; and knowledge docs likewise. */
+export const MAX_SUBJECT_TEXT_BYTES = 4 * 1024 * 1024
+/** Knowledge docs that an engine is shown. */
+export const MAX_SUBJECT_DOCS = 1000
+/** Knowledge docs among which these are chosen. */
+export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
+/** Feedback that an engine is shown, the latest. */
+export const MAX_SUBJECT_FEEDBACK = 1000
+/** Reviews of the project that are looked through for earlier decisions on the same input, and spans that are compared. */
+export const MAX_PRECEDENT_REVIEWS = 500
+export const MAX_PRECEDENTS = 50
+/** How long a run holds its job without a sign of life: one whose worker died is done again after that. */
+export const ATTRIBUTION_LEASE_MS = 60_000
+/** How often a run renews it: two renewals may fail. */
+export const ATTRIBUTION_RENEW_MS = 20_000
+/** How often a job is tried: the queue's first delivery and its retries. */
+export const MAX_ATTRIBUTION_ATTEMPTS = 6
+/** How long a request waits for a result. */
+export const ATTRIBUTION_WAIT_MS = 25_000
+/** How long it leaves the job to the queue's consumer before it does it itself. */
+export const ATTRIBUTION_CONSUMER_MS = 2000
+/** How long it waits between two looks at the job, at first and at last. */
+export const MIN_ATTRIBUTION_POLL_MS = 50
+export const MAX_ATTRIBUTION_POLL_MS = 500

@@ -3,7 +3,7 @@ import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
 import type { Scope } from '../auth/keys.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { Env, Job } from '../env.ts'
-import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
+import { MAX_BODY_BYTES, MAX_QUEUE_BATCH, STORE_PATIENCE_MS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
 import type { Act } from '../store/audit.ts'
 import { Patience } from '../store/patience.ts'
@@ -40,6 +40,8 @@ export interface Contract {
   readonly hasOwnEtag?: boolean
   /** Whether `If-Match` guards against what has changed since. */
   readonly hasIfMatch?: boolean
+  /** Whether `Prefer: respond-async` asks for a 202 at once, whose `Location` says where the result will be. */
+  readonly isAwaitable?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
@@ -47,9 +49,17 @@ export interface Contract {
 
 type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : undefined
 
-/** A status and the body that its schema allows; `etag`, with its quotes, where the contract says that there is one. */
+/**
+ * A status and the body that its schema allows; `etag`, with its quotes, where the contract says that there is one;
+ * `location`, the path where what was accepted can be asked for.
+ */
 export type Reply<C extends Contract> = {
-  [S in keyof C['responses'] & number]: { status: S; body: v.InferOutput<C['responses'][S]>; etag?: string }
+  [S in keyof C['responses'] & number]: {
+    status: S
+    body: v.InferOutput<C['responses'][S]>
+    etag?: string
+    location?: string
+  }
 }[keyof C['responses'] & number]
 
 /** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */
@@ -64,8 +74,15 @@ export type Context<C extends Contract> = {
   /** The filters that `metadataPrefix` admits. */
   metadataFilters: SearchableField[]
   requestId: string
-  /** Sends a hint to the queue after the response; a queue that refuses is no fault of the request. */
-  enqueue: (job: Job) => void
+  /**
+   * Sends hints to the queue, if need be after the response; a queue that refuses is no fault of the request. Resolves to
+   * whether the queue took them, and never rejects.
+   */
+  enqueue: (...jobs: Job[]) => Promise<boolean>
+  /** For what may take longer than a request's own patience: work that goes on beside the request, or after it. */
+  runtime: Runtime
+  /** Aborts when the client goes away. */
+  signal: AbortSignal
 } & (C['scope'] extends 'public'
   ? unknown
   : C['scope'] extends 'admin'
@@ -132,12 +149,18 @@ async function serve<C extends Contract>(
       get registry() {
         return openRegistry(env, patience)
       },
-      enqueue: (job: Job) => enqueue(job, runtime),
+      enqueue: (...jobs: Job[]) => enqueue(jobs, runtime),
+      runtime,
+      signal: request.signal,
     }
     // Each field was parsed by the schema that its type is taken from; TypeScript cannot follow that for a generic C.
     const reply = await handler(context as Context<C>)
     if (contract.hasEtag) return await taggedResponse(request, reply.status, reply.body, headers)
-    return jsonResponse(reply.status, reply.body, { ...headers, ...(reply.etag && { etag: reply.etag }) })
+    return jsonResponse(reply.status, reply.body, {
+      ...headers,
+      ...(reply.etag && { etag: reply.etag }),
+      ...(reply.location && { location: reply.location }),
+    })
   } catch (error) {
     return withHeaders(errorResponse(error, requestId), headers)
   }
@@ -161,9 +184,30 @@ async function admit({ scope }: Contract, request: Request, runtime: Runtime, pa
   return { caller, store: openStore(env, caller.organization, patience), act }
 }
 
-/** Sends a hint after the response. A queue that refuses, or none, is no fault: cron does what lies too long. */
-function enqueue(job: Job, { env, requestId, waitUntil }: Runtime): void {
-  if (env.JOBS) waitUntil(env.JOBS.send(job).catch(error => logFault('queue_refused', { requestId }, error)))
+/** Sends hints, after the response if need be. A queue that refuses, or none, is no fault: cron does what lies too long. */
+async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil }: Runtime): Promise<boolean> {
+  if (!env.JOBS) return false
+  const sent = sendAll(env.JOBS, jobs).then(
+    () => true,
+    error => {
+      logFault('queue_refused', { requestId }, error)
+      return false
+    },
+  )
+  waitUntil(sent)
+  return sent
+}
+
+/** In as few calls as can be: each is one of those that an invocation may make. */
+async function sendAll(queue: Queue<Job>, jobs: readonly Job[]): Promise<void> {
+  const [job] = jobs
+  if (job && jobs.length === 1) {
+    await queue.send(job)
+    return
+  }
+  for (let start = 0; start < jobs.length; start += MAX_QUEUE_BATCH) {
+    await queue.sendBatch(jobs.slice(start, start + MAX_QUEUE_BATCH).map(body => ({ body })))
+  }
 }
 
 function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {

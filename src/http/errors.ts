@@ -33,6 +33,7 @@ export const ERRORS = {
   429: { code: 'rate_limited', message: 'Rate limit exceeded' },
   500: { code: 'internal', message: 'Internal error' },
   501: { code: 'not_implemented', message: 'Not implemented' },
+  502: { code: 'failed', message: 'It failed for good; it can be asked for again' },
   503: { code: 'unavailable', message: 'Temporarily unavailable, please retry' },
 } as const
 
@@ -122,6 +123,9 @@ export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
     cause,
   })
 
+/** 502: what was asked for failed in every attempt; `reason` holds nothing of what it was about. */
+export const failedForGood = (reason: string) => new ApiError(502, reason)
+
 /** 501: what is asked for comes with a later release. */
 export const notImplemented = (message: string) => new ApiError(501, message)
 
@@ -132,6 +136,9 @@ function findApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   return error instanceof Error && error.cause !== undefined ? findApiError(error.cause) : undefined
 }
+
+/** Whether an error is, or was caused by, a part of the platform that did not answer. */
+export const isUnavailable = (error: unknown): boolean => findApiError(error)?.status === 503
 
 /** The innermost cause. Only it is logged: drizzle's own message holds the SQL's parameters, which are payloads. */
 function rootCause(error: unknown): unknown {

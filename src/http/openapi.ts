@@ -6,9 +6,11 @@ import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus } from './errors.ts
 type JsonSchema = Record<string, unknown>
 
 /** What is sent to an endpoint and what it answers, for people to read. */
-interface Example {
+export interface Example {
   body?: object
   response?: object
+  /** What a status shows instead of `response`. */
+  responses?: Readonly<Record<number, object>>
 }
 
 /** What the contracts do not say. */
@@ -138,6 +140,7 @@ function headerParameters(contract: Contract): JsonSchema[] {
     ...(contract.hasIfMatch
       ? [header('if-match', 'The etag that the client has read: changed since, the answer is 412')]
       : []),
+    ...(contract.isAwaitable ? [header('prefer', 'respond-async: answer at once with 202')] : []),
   ]
 }
 
@@ -148,8 +151,9 @@ function successes(contract: Contract, example: Example | undefined): JsonSchema
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
-    const content = json(jsonSchema(schema, 'output'), example?.response)
-    responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers, content }
+    const content = json(jsonSchema(schema, 'output'), example?.responses?.[Number(status)] ?? example?.response)
+    const more = contract.isAwaitable && status === '202' ? { Location: LOCATION } : {}
+    responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers: { ...headers, ...more }, content }
   }
   if (contract.hasEtag) responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
   return responses
@@ -167,6 +171,7 @@ const textHeader = (description: string, example: string) => ({ description, sch
 const ETAG = textHeader('Changes with what is read', '"2f0a9c41d7ab3e58"')
 const RATE_LIMIT = textHeader('Requests left, and the seconds until more are', '"default";r=5999;t=60')
 const RATE_LIMIT_POLICY = textHeader('Requests in any 60 seconds', '"default";q=6000;w=60')
+const LOCATION = textHeader('Where the result will be', '/api/v1/traces/trace_0123456789abcdef012345/attribution')
 const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
 
 /** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
