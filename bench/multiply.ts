@@ -32,7 +32,16 @@ function conversationOf(value: string): string {
 }
 
 /** The tables whose rows are a trace or hang on one. */
-const OF_TRACES = ['traces', 'trace_fields', 'spans', 'observations', 'feedback', 'reviews']
+const OF_TRACES = [
+  'traces',
+  'trace_fields',
+  'spans',
+  'observations',
+  'feedback',
+  'reviews',
+  'attribution_jobs',
+  'attributions',
+]
 
 /**
  * Fills an empty database with the tenants of another one, as they are, and with so many copies of all its

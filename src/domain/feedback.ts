@@ -12,3 +12,7 @@ export interface Labeller {
   name?: string | undefined
   email?: string | undefined
 }
+
+/** Whether a rating says that something was wrong. */
+export const isNegativeRating = (rating: Rating | null): boolean =>
+  rating === 'negative' || (typeof rating === 'number' && rating < 0.5)

@@ -217,7 +217,7 @@ export async function untilWhole<Found>(
 }
 
 /** How long a value is, in bytes of R2 or units of its row. */
-const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
+export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
 
 /** How many of these values one answer gives in full, one at least. */
 export function countFitting(values: readonly StoredValue[]): number {

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-or
 import { searchableFields } from '../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../limits.ts'
 import { deleteValues } from './payloads.ts'
-import { feedback, isNoRoot, observations, reviews, spans, traces } from './schema.ts'
+import { attributionJobs, attributions, feedback, isNoRoot, observations, reviews, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
@@ -42,6 +42,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteRows(store, observations, eq(observations.traceKey, traceKey)),
     () => deleteRows(store, feedback, eq(feedback.traceKey, traceKey)),
     () => deleteRows(store, reviews, eq(reviews.traceKey, traceKey), sql`trace_key, span_id, number`),
+    () => deleteRows(store, attributions, eq(attributions.traceKey, traceKey), sql`trace_key, number`),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
   ]
   let stepsLeft = PURGE_STEPS
@@ -59,6 +60,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   await database.batch([
     deleteTraceFields(store, [{ id: tombstone.id, fields }], isTombstone),
     database.delete(spans).where(and(eq(spans.id, tombstone.rootSpanId), eq(spans.traceKey, traceKey))),
+    database.delete(attributionJobs).where(eq(attributionJobs.traceKey, traceKey)),
     database.delete(traces).where(isTombstone),
   ])
   return true
@@ -67,7 +69,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
 /** Deletes some of a trace's rows and says whether there may be more. */
 async function deleteRows(
   { database }: Store,
-  table: typeof observations | typeof feedback | typeof reviews | typeof spans,
+  table: typeof observations | typeof feedback | typeof reviews | typeof attributions | typeof spans,
   ofTrace: SQL | undefined,
   primaryKey = sql`id, trace_key`,
 ): Promise<boolean> {

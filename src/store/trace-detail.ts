@@ -74,7 +74,8 @@ const traceFields = {
 const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)
 const MAX_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
-const feedbackFields = {
+/** The fields of feedback, its texts as far as an answer may hold them. */
+export const feedbackFields = {
   ...named({
     id: feedback.id,
     spanId: feedback.spanId,
@@ -92,7 +93,7 @@ const feedbackFields = {
 
 type FeedbackRow = SelectResultFields<typeof feedbackFields>
 
-const toFeedbackDetail = (
+export const toFeedbackDetail = (
   { rating, labeller, correction, hadCorrection, isCut, ...row }: FeedbackRow,
   rootSpanId: string,
 ): FeedbackDetail => ({

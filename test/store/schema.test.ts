@@ -16,9 +16,11 @@ describe('the schema', () => {
       "select name, sql from sqlite_master where type = 'table' and sql like '%PRIMARY KEY(%'",
     ).all<{ name: string; sql: string }>()
     expect(results.map(({ name }) => name).sort()).toEqual([
+      'attributions',
       'audit_log',
       'feedback',
       'observations',
+      'project_error_types',
       'reviews',
       'spans',
       'text_activations',
