@@ -1,7 +1,9 @@
 import type { RateLimiter } from './rate-limit/limiter.ts'
 
 /** What the queue carries: a hint that names its subject. The truth about what is to be done lies in D1. */
-export type Job = { kind: 'purge_trace'; organizationKey: number; traceKey: number }
+export type Job =
+  | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
+  | { kind: 'attribute_trace'; organizationKey: number; traceKey: number }
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */
 export interface Env {
@@ -20,4 +22,6 @@ export interface Env {
   RATE_LIMIT_PER_MINUTE?: string
   /** How long the audit log keeps an entry; the constant AUDIT_RETENTION_DAYS where unset. */
   AUDIT_RETENTION_DAYS?: string
+  /** The model that analyzes disagreements; the built-in rules where unset. */
+  ATTRIBUTION_MODEL?: string
 }

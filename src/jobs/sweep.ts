@@ -1,6 +1,7 @@
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, RESEND_BATCH } from '../limits.ts'
+import { takeDueAttributions } from '../store/attributions.ts'
 import { sweepOrphans } from '../store/orphans.ts'
 import { Patience } from '../store/patience.ts'
 import { takeDuePurges } from '../store/purge.ts'
@@ -15,15 +16,21 @@ import { retain } from './retention.ts'
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const registry = openRegistry(env, new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS))
-  const purges = await takeDuePurges(registry, now, env.JOBS ? RESEND_BATCH : 1)
-  for (const purge of purges) {
-    const job: Job = { kind: 'purge_trace', ...purge }
-    await attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
-  }
+  const limit = env.JOBS ? RESEND_BATCH : 1
+  const purges = await takeDuePurges(registry, now, limit)
+  for (const purge of purges) await resend({ kind: 'purge_trace', ...purge }, env)
+  await attempt({ kind: 'attributions' }, async () => {
+    const due = await takeDueAttributions(registry, now, limit)
+    for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution }, env)
+  })
   await attempt({ kind: 'retention' }, () => retain(env, registry, now))
   await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))
 }
+
+/** Sends a job again, or does it where there is no queue. */
+const resend = (job: Job, env: Env): Promise<void> =>
+  attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
 
 /** One part of a run; that it fails keeps none of the others from being done. */
 async function attempt(part: Readonly<Record<string, string | number>>, run: () => Promise<unknown>): Promise<void> {

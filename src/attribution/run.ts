@@ -1,0 +1,116 @@
+import type { Attribution, ErrorType } from '../domain/attribution.ts'
+import { newId, newRevision } from '../domain/ids.ts'
+import type { Env } from '../env.ts'
+import { isUnavailable, logFault } from '../http/errors.ts'
+import { ATTRIBUTION_RENEW_MS } from '../limits.ts'
+import { findSubject } from '../store/attribution-subject.ts'
+import {
+  type AttributionStatus,
+  type Claim,
+  claimAttribution,
+  finishAttribution,
+  releaseLease,
+  renewLease,
+  settleAttribution,
+} from '../store/attributions.ts'
+import { listErrorTypes } from '../store/error-types.ts'
+import type { Store } from '../store/store.ts'
+import { type EngineContext, EngineError, engineOf } from './engine.ts'
+import { findEvidence } from './evidence.ts'
+import type { Subject } from './subject.ts'
+
+export const NO_FEEDBACK = 'The trace has no feedback to analyze'
+const UNAVAILABLE = 'The database or the object storage did not answer'
+const FAILED = 'The analysis failed'
+
+/**
+ * Works on a trace's job, if it is pending and nobody else does. Returns what the job is then: `pending` where it was asked
+ * for since, so that somebody has to look again; undefined where there was nothing to do. Where the run fails and another
+ * one may not, it gives the job back and throws.
+ */
+export async function runAttribution(env: Env, store: Store, traceKey: number): Promise<AttributionStatus | undefined> {
+  const token = newRevision()
+  try {
+    const claim = await claimAttribution(store, traceKey, { token, now: Date.now() })
+    return claim && (await work(env, store, claim))
+  } catch (error) {
+    const status = await giveBack(store, { traceKey, token }, error)
+    if (status === 'pending') throw error
+    logFault('attribution_failed', { traceKey }, error)
+    return status
+  }
+}
+
+/** A claim whose answer was lost may hold the job, too. A job that cannot be given back is free when its lease ends. */
+async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, error: unknown) {
+  const isFinal = error instanceof EngineError && error.isFinal
+  try {
+    return await releaseLease(store, claim, { reason: reasonOf(error), isFinal }, Date.now())
+  } catch (fault) {
+    logFault('attribution_not_released', { traceKey: claim.traceKey }, fault)
+    return 'pending'
+  }
+}
+
+/** What anybody may read of an error. */
+function reasonOf(error: unknown): string {
+  if (error instanceof EngineError) return error.message
+  return isUnavailable(error) ? UNAVAILABLE : FAILED
+}
+
+async function work(env: Env, store: Store, claim: Claim): Promise<AttributionStatus | undefined> {
+  if (claim.basis === claim.basisBefore) return settleAttribution(store, claim, Date.now())
+  const [subject, types] = await Promise.all([
+    findSubject(store, claim.traceKey),
+    listErrorTypes(store, claim.projectKey),
+  ])
+  // Deleted meanwhile: its purge takes the job.
+  if (!subject) return undefined
+  if (!isDisputed(subject)) throw new EngineError(NO_FEEDBACK, { isFinal: true })
+  const enabled = types.filter(({ isEnabled }) => isEnabled)
+  const switchedOff = new Set(types.filter(({ isEnabled }) => !isEnabled).map(({ errorType }) => errorType))
+  const engine = engineOf(env, switchedOff)
+  const { attribution, cost } = await whileHeld(store, claim, context =>
+    engine(subject, findEvidence(subject), enabled, context),
+  )
+  checkAnswer(attribution, subject, enabled)
+  return finishAttribution(store, claim, { id: newId(), attribution, cost }, Date.now())
+}
+
+/** Whether there is anything to analyze still: a comment can be deleted, a correction reset. */
+const isDisputed = ({ feedback, steps }: Subject): boolean =>
+  feedback.length > 0 || steps.some(({ review }) => review?.state === 'corrected')
+
+/** Does what may take long, and keeps the job meanwhile. */
+async function whileHeld<Result>(
+  store: Store,
+  claim: Claim,
+  task: (context: EngineContext) => Promise<Result>,
+): Promise<Result> {
+  const lost = new AbortController()
+  const renew = async () => {
+    const isHeld = await renewLease(store, claim, Date.now())
+    if (!isHeld) lost.abort(new Error('somebody else has the job'))
+    return isHeld
+  }
+  // One renewal that fails is made up for by the next.
+  const tick = () => renew().catch(error => logFault('attribution_not_renewed', { traceKey: claim.traceKey }, error))
+  const timer = setInterval(tick, ATTRIBUTION_RENEW_MS)
+  try {
+    return await task({ signal: lost.signal, renew })
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/** An answer that names what there is not must not be stored, whichever engine gave it. */
+function checkAnswer(
+  { errorType, spanId, alternatives }: Attribution,
+  { steps }: Subject,
+  types: readonly ErrorType[],
+) {
+  const named = [errorType, ...alternatives.map(alternative => alternative.errorType)]
+  const isKnown = named.every(name => types.some(type => type.errorType === name))
+  const isPlaced = spanId === null || steps.some(step => step.spanId === spanId)
+  if (!isKnown || !isPlaced) throw new EngineError('The engine named what there is not', { isFinal: false })
+}

@@ -1,0 +1,30 @@
+import { runAttribution } from '../attribution/run.ts'
+import type { Env, Job } from '../env.ts'
+import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
+import { failAttribution } from '../store/attributions.ts'
+import { findOrganizationByKey } from '../store/organizations.ts'
+import { Patience } from '../store/patience.ts'
+import { openRegistry, openStore, type Store } from '../store/store.ts'
+
+type AttributionJob = Job & { kind: 'attribute_trace' }
+
+/** Analyzes the disagreement on a trace, if that is still to be done; asked for meanwhile, it is handed on to a next job. */
+export async function runAttributionJob(job: AttributionJob, env: Env): Promise<void> {
+  const store = await storeOf(job, env)
+  if (!store) return
+  const status = await runAttribution(env, store, job.traceKey)
+  // As a purge is handed on.
+  if (status === 'pending') await env.JOBS?.send(job)
+}
+
+/** Marks a job as failed that the queue has given up. */
+export async function failAttributionJob(job: AttributionJob, env: Env): Promise<void> {
+  const store = await storeOf(job, env)
+  if (store) await failAttribution(store, job.traceKey, 'The analysis failed in every attempt', Date.now())
+}
+
+async function storeOf({ organizationKey }: AttributionJob, env: Env): Promise<Store | undefined> {
+  const patience = new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openRegistry(env, patience), organizationKey)
+  return organization && openStore(env, organization, patience)
+}
