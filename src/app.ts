@@ -5,7 +5,7 @@ import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
 import { ERRORS, errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
 import { openApiDocument } from './http/openapi.ts'
-import { attributeTrace } from './ingest/attribute.ts'
+import { attributeTrace, getAttribution } from './ingest/attribute.ts'
 import { postBatch } from './ingest/batch.ts'
 import { createFeedback } from './ingest/feedback.ts'
 import { listObservations } from './ingest/observation-list.ts'
@@ -79,6 +79,7 @@ export const endpoints: readonly Endpoint[] = [
   searchTraces,
   listObservations,
   attributeTrace,
+  getAttribution,
   listTraces,
   getTrace,
   getSpan,
@@ -151,8 +152,9 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
   return response
 }
 
-const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag'
-const ALLOWED_HEADERS = 'authorization, content-type, if-match, if-none-match, x-api-key, x-org-slug, x-project-slug'
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag, location'
+const ALLOWED_HEADERS =
+  'authorization, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
   // Answered as its GET; `answer` leaves the body out.

@@ -1,3 +1,5 @@
+import type { Example } from './http/openapi.ts'
+
 /** What the OpenAPI document says first. */
 export const description = `Records the runs of AI pipelines, keeps the prompts and knowledge docs that they used, and lets
 reviewers turn what came out into ground truth.
@@ -190,6 +192,7 @@ const project = {
   name: 'Customer support',
   retentionDays: null,
   retainReviewed: true,
+  autoAttribute: false,
   createdAt: CREATED,
 }
 
@@ -230,8 +233,35 @@ const newApiKey = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
 
 const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', createdAt: CREATED }
 
+const errorType = {
+  error_type: 'context_misinterpretation',
+  error_type_id: 'c3ae9de2-44e5-5029-9537-6fcd96db2bd3',
+  error_type_name: 'Context misinterpreted',
+  error_type_category: 'AI Error',
+}
+const attribution = {
+  trace_id: TRACE_ID,
+  ...errorType,
+  reasoning:
+    'The warranty doc was retrieved and says 24 months. The answer says 12, which stands in the doc for used devices alone.',
+  confidence: 0.82,
+  alternatives: [
+    { error_type: 'hallucinated_content', confidence: 0.09 },
+    { error_type: 'outdated_reference', confidence: 0.04 },
+  ],
+  span_id: SPAN_ID,
+  evidence: [{ span_id: SPAN_ID, path: 'output.answer', note: '12 months, where the correction says 24' }],
+  engine: 'rules',
+  created_at: JUDGED,
+  engine_answer: errorType,
+  override: null,
+  duration_ms: 6,
+  usage: null,
+}
+const pendingAttribution = { status: 'pending', trace_id: TRACE_ID }
+
 /** By `METHOD path`. */
-export const examples: Readonly<Record<string, { body?: object; response?: object }>> = {
+export const examples: Readonly<Record<string, Example>> = {
   'POST /api/v1/traces': { body: trace, response: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
   'POST /api/v1/spans': { body: spanEvent, response: { status: 'accepted', span_id: SPAN_ID } },
   'POST /api/v1/observations': { body: observation, response: { status: 'created', observation_id: OBSERVATION_ID } },
@@ -279,7 +309,8 @@ export const examples: Readonly<Record<string, { body?: object; response?: objec
       next_cursor: null,
     },
   },
-  'POST /api/v1/traces/{trace_id}/attribute': {},
+  'POST /api/v1/traces/{trace_id}/attribute': { response: attribution, responses: { 202: pendingAttribution } },
+  'GET /api/v1/traces/{trace_id}/attribution': { response: attribution, responses: { 202: pendingAttribution } },
   'GET /api/traces': { response: { traces: [traceItem], nextCursor: CURSOR } },
   'GET /api/traces/{traceId}': {
     response: {

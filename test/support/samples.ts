@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import type { Contract } from '../../src/http/endpoint.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
@@ -51,6 +52,7 @@ export async function newWorld(org: Org): Promise<World> {
   // In the tenant's second world, it is there.
   await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
   const reviewerKey = await org.keyFor({ userId: org.userId, scopes: ['review'] })
+  await addAttribution(created.body.id)
   const comment = await org.clientOf(reviewerKey).post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
   return {
     org,
@@ -63,6 +65,23 @@ export async function newWorld(org: Org): Promise<World> {
     reviewerKey,
     comment: comment.body,
   }
+}
+
+/** A result that a trace has, and that does not go by all that there is now. */
+async function addAttribution(traceUuid: string): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into attribution_jobs (trace_key, organization_key, project_key, status, requests, requested_at, attempts,
+         basis, attribution_number, error_type)
+       select key, organization_key, project_key, 'done', 1, 0, 0, 'before', 1, 'reasoning_error' from traces where id = ?`,
+    ).bind(traceUuid),
+    env.DB.prepare(
+      `insert into attributions (trace_key, number, id, project_key, created_at, error_type, confidence, span_id, reasoning,
+         alternatives, evidence, engine, duration_ms)
+       select key, 1, ?, project_key, 0, 'reasoning_error', 0.5, null, 'So it seems.', '[]', '[]', 'rules', 1
+       from traces where id = ?`,
+    ).bind(crypto.randomUUID(), traceUuid),
+  ])
 }
 
 async function newText({ owner }: Org, path: string, body: object): Promise<Text> {
@@ -159,6 +178,10 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   'POST /api/v1/traces/{trace_id}/attribute': {
     path: ({ traceId }) => `/api/v1/traces/${traceId}/attribute`,
+    names: 'trace',
+  },
+  'GET /api/v1/traces/{trace_id}/attribution': {
+    path: ({ traceId }) => `/api/v1/traces/${traceId}/attribution`,
     names: 'trace',
   },
   'GET /api/prompts': { path: ({ org }) => `/api/prompts?projectId=${org.project.id}`, names: 'project' },

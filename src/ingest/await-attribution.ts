@@ -1,0 +1,72 @@
+import { runAttribution } from '../attribution/run.ts'
+import type { Runtime } from '../http/endpoint.ts'
+import { isUnavailable, logFault } from '../http/errors.ts'
+import {
+  ATTRIBUTION_CONSUMER_MS,
+  ATTRIBUTION_WAIT_MS,
+  MAX_ATTRIBUTION_POLL_MS,
+  MIN_ATTRIBUTION_POLL_MS,
+  STORE_PATIENCE_MS,
+} from '../limits.ts'
+import { type AttributionState, findAttribution } from '../store/attributions.ts'
+import { Patience } from '../store/patience.ts'
+import { type Organization, openStore } from '../store/store.ts'
+
+/** A request that waits for the analysis of a trace. */
+interface Waiting {
+  runtime: Runtime
+  organization: Organization
+  traceKey: number
+  /** Whether the queue took the job. */
+  sent: Promise<boolean>
+  /** Aborts when nobody waits any more. */
+  signal: AbortSignal
+}
+
+/**
+ * Waits until a job is through, for 25 seconds at most. Where no consumer has claimed it within 2 seconds, or the queue has
+ * not even taken it, it is done here; what then is not done in time goes on after the answer. Returns how far the job is;
+ * undefined where its trace is gone. 503 where the platform fails: sent again, the request finds the job as it was left.
+ */
+export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
+  const { runtime, organization, traceKey, sent, signal } = waiting
+  // A request's own patience ends long before this wait.
+  const open = (milliseconds: number) => openStore(runtime.env, organization, new Patience(milliseconds))
+  const until = Date.now() + ATTRIBUTION_WAIT_MS
+  let consumerUntil = Date.now() + ATTRIBUTION_CONSUMER_MS
+  const refused = whenFalse(sent)
+  refused.then(() => {
+    consumerUntil = 0
+  })
+  const left = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+  let run: Promise<void> | undefined
+  let hasFailed = false
+  const runHere = async () => {
+    try {
+      await runAttribution(runtime.env, open(ATTRIBUTION_WAIT_MS), traceKey)
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      // The next attempt is the queue's, or cron's, after a while.
+      hasFailed = true
+      logFault('job_attempt_failed', { kind: 'attribute_trace', traceKey, requestId: runtime.requestId }, error)
+    } finally {
+      run = undefined
+    }
+  }
+  for (let pauseMs = MIN_ATTRIBUTION_POLL_MS; ; pauseMs = Math.min(1.5 * pauseMs, MAX_ATTRIBUTION_POLL_MS)) {
+    const leftMs = until - Date.now()
+    const pause = new Promise<void>(resolve => setTimeout(resolve, run ? leftMs : Math.min(pauseMs, leftMs)))
+    await Promise.race([pause, left, run ?? (consumerUntil > 0 ? refused : pause)])
+    const state = await findAttribution(open(STORE_PATIENCE_MS), { key: traceKey })
+    if (state?.status !== 'pending' || signal.aborted || Date.now() >= until) return state
+    const isFree = (state.leaseUntil ?? 0) <= Date.now()
+    if (!run && !hasFailed && isFree && Date.now() >= consumerUntil) {
+      run = runHere()
+      runtime.waitUntil(run.catch(() => {}))
+    }
+  }
+}
+
+/** Resolves if it turns out false, and else never. */
+const whenFalse = (promise: Promise<boolean>): Promise<void> =>
+  new Promise(resolve => promise.then(isTrue => (isTrue ? undefined : resolve())))
