@@ -6,6 +6,7 @@ import { notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import { ARRIVALS_A_MILLISECOND, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
+import { attributionJobsOf } from '../store/attributions.ts'
 import { saveFeedback } from '../store/feedback.ts'
 import { addObservations } from '../store/observations.ts'
 import { placeValues } from '../store/payloads.ts'
@@ -41,13 +42,14 @@ export const postBatch = endpoint({
   body: v.object({ events: Events }),
   maxBytes: MAX_BATCH_BYTES,
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
-}).handle(async ({ body, caller, store, headers, now, requestId }) => {
+}).handle(async ({ body, caller, store, headers, now, requestId, enqueue }) => {
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)
   const events = body.events.flatMap((input, index) =>
     results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
   )
-  await storeDependents(await storeTraces(events, scope, results), scope, results)
+  const toAttribute = await storeDependents(await storeTraces(events, scope, results), scope, results)
+  enqueue(...attributionJobsOf(store, toAttribute))
   return { status: 207, body: { results: results.inOrder() } }
 })
 
@@ -100,12 +102,15 @@ const bodyOf = (index: number): string => `events.${index}.body`
 /** The events of a batch arrive in its order: they share a millisecond, of which each has its own part. */
 const arrivalOf = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
 
-/** Stores what hangs on traces: the large values of each trace in one object, then each kind in as few statements as can be. */
+/**
+ * Stores what hangs on traces: the large values of each trace in one object, then each kind in as few statements as can be.
+ * Returns the keys of the traces that are to be analyzed for it.
+ */
 async function storeDependents(
   events: Awaited<ReturnType<typeof storeTraces>>,
   { caller, store, project, now }: Scope,
   results: Results,
-): Promise<void> {
+): Promise<Set<number>> {
   const spans = await Promise.all(
     events.filter(event => event.type === 'span').map(drafted(body => spanDraft(project, body, now))),
   )
@@ -136,11 +141,13 @@ async function storeDependents(
   for (const [place, { index, draft }] of observations.entries()) {
     results.settle(index, bodyOf(index), () => observationReply(draft, areStored[place] ?? false))
   }
+  const disputed = new Set<number>()
   for (const round of feedbackRounds) {
-    const outcomes = await saveFeedback(
+    const { outcomes, toAttribute } = await saveFeedback(
       store,
       draftsOf(round).map(({ fields }) => fields),
     )
+    for (const traceKey of toAttribute) disputed.add(traceKey)
     for (const [place, { indexes, draft }] of round.entries()) {
       const outcome = outcomes[place] ?? 'trace_missing'
       for (const [nth, index] of indexes.entries()) {
@@ -150,6 +157,7 @@ async function storeDependents(
       }
     }
   }
+  return disputed
 }
 
 /** Makes an event's draft, which keeps the event's place. */

@@ -15,6 +15,7 @@ import {
   MAX_FEEDBACK_ID_LENGTH,
   MAX_NAME_LENGTH,
 } from '../limits.ts'
+import { attributionJobsOf } from '../store/attributions.ts'
 import { actorOf } from '../store/audit.ts'
 import { type FeedbackDraft, type FeedbackOutcome, saveFeedback } from '../store/feedback.ts'
 import type { Project } from '../store/projects.ts'
@@ -65,10 +66,14 @@ export const createFeedback = endpoint({
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
   responses: { 200: Saved, 201: Saved },
-}).handle(async ({ body, caller, store, headers, now }) => {
+}).handle(async ({ body, caller, store, headers, now, enqueue }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await feedbackDraft({ caller, store, project }, body, now)
-  const [outcome = 'trace_missing'] = await saveFeedback(store, [draft.fields])
+  const {
+    outcomes: [outcome = 'trace_missing'],
+    toAttribute,
+  } = await saveFeedback(store, [draft.fields])
+  enqueue(...attributionJobsOf(store, toAttribute))
   return feedbackReply(draft, outcome)
 })
 

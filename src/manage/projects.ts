@@ -64,6 +64,12 @@ export const changeProject = endpoint({
     retainReviewed: v.optional(
       v.pipe(v.boolean(), v.metadata({ description: 'Whether traces with a reviewed span outlive retentionDays' })),
     ),
+    autoAttribute: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.metadata({ description: 'Whether negative feedback and corrections are analyzed without being asked' }),
+      ),
+    ),
   }),
   responses: { 200: Project },
 }).handle(async ({ params: { projectId }, body, caller, store, act, registry }) => {

@@ -14,6 +14,7 @@ export const Project = v.object({
   name: v.string(),
   retentionDays: v.nullable(v.number()),
   retainReviewed: v.boolean(),
+  autoAttribute: v.boolean(),
   createdAt: IsoTime,
 })
 
@@ -42,6 +43,7 @@ export const toProject = (project: ProjectRecord): v.InferOutput<typeof Project>
   name: project.name,
   retentionDays: project.retentionDays,
   retainReviewed: project.retainReviewed,
+  autoAttribute: project.autoAttribute,
   createdAt: isoTime(project.createdAt),
 })
 

@@ -2,7 +2,9 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import type { OutputCheck } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
+import type { Job } from '../env.ts'
 import { ApiError, forbidden, notFound, unavailable, unprocessable } from '../http/errors.ts'
+import { attributionJobsOf } from '../store/attributions.ts'
 import { type Act, actorOf } from '../store/audit.ts'
 import { type LocatedSpan, locate } from '../store/located-spans.ts'
 import { foreignSpans } from '../store/ownership.ts'
@@ -24,6 +26,8 @@ const UNNAMEABLE = {
   switched_off: 'This error type is switched off in the project',
 }
 
+const NOTHING_ADDED = { added: new Set<string>(), toAttribute: new Set<number>() }
+
 const NO_VALUE = { text: '', ref: null }
 
 interface Scope {
@@ -31,6 +35,7 @@ interface Scope {
   store: Store
   registry: Registry
   act: Act
+  enqueue: (...jobs: Job[]) => Promise<boolean>
 }
 
 /**
@@ -57,7 +62,7 @@ export async function decideAll(
  * whose outputs are too much to be held beside the others.
  */
 async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode) {
-  const { store, act } = scope
+  const { store, act, enqueue } = scope
   const spanIds = asked.map(({ spanId }) => spanId)
   const namedTypes = asked.flatMap(({ errorType }) => errorType ?? [])
   const found = await findReviewSubjects(store, spanIds, namedTypes)
@@ -76,7 +81,8 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   const drafts = judged
     .filter(({ isNew }) => isNew)
     .map(({ draft, correction }) => ({ ...draft, approved: (correction && placed.get(correction)) ?? draft.approved }))
-  const added = drafts.length === 0 ? new Set<string>() : await addReviews(store, act, drafts)
+  const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
+  enqueue(...attributionJobsOf(store, toAttribute))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
   const decided = judged.filter(({ draft, isNew }) => !isNew || added.has(draft.id))
   const spans = decided.map(({ subject, draft }) => afterDecision(subject.span, draftOf.get(draft.id), act))

@@ -1,10 +1,10 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
-import type { Labeller, Rating } from '../domain/feedback.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { isNegativeRating as isNegative, type Labeller, type Rating } from '../domain/feedback.ts'
 import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
+import { requestAutomaticJobs } from './attributions.ts'
 import { chunksOf } from './chunks.ts'
 import { isNegativeRating } from './ratings.ts'
-import { hasReviewed, isCorrected } from './reviewable.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
@@ -28,24 +28,38 @@ export interface FeedbackDraft {
 
 export type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_other_trace'
 
+/** What became of each draft, and the keys of the traces that are to be analyzed for them. */
+interface SavedFeedback {
+  outcomes: FeedbackOutcome[]
+  toAttribute: number[]
+}
+
 /**
- * Stores feedback, or updates the fields that it sends where the record is there. One round trip, two where some is
- * refused. No two drafts may have the same id. `on_other_trace`: another live trace has the record with this id.
+ * Stores feedback, or updates the fields that it sends where the record is there, and where the project wants it, asks for
+ * the analysis of what it says is wrong. One round trip, two where some is refused. No two drafts may have the same id.
+ * `on_other_trace`: another live trace has the record with this id.
  */
-export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[]): Promise<FeedbackOutcome[]> {
+export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[]): Promise<SavedFeedback> {
+  const { database } = store
   const outcomes = new Map<string, FeedbackOutcome>()
+  const toAttribute: number[] = []
   const createdBy = newRevision()
   // An update keeps its time unless one is sent, which the statement, not its rows, must say.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
     for (const { items, json } of chunksOf(group, rowOf)) {
-      const upsert = upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null })
-      const isConcerned = sql`${traces.key} in (select ${traces.key} ${stored(store, items, () => [])})`
-      const touch = touchAndFlag(store, isConcerned, items[0]?.receivedAt ?? 0, 'isNegative', hasNegative)
+      const receivedAt = items[0]?.receivedAt ?? 0
+      const ofTraces = (drafts: readonly FeedbackDraft[]) =>
+        sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`
       const labellers = items.filter(({ user }) => user !== null)
-      const [rows] = await (labellers.length === 0
-        ? store.database.batch([upsert, ...touch])
-        : store.database.batch([upsert, ...touch, addLabellers(store, labellers)]))
+      const disputes = items.filter(isDispute)
+      const [rows, , , asked] = await database.batch([
+        upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
+        ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative),
+        requestAutomaticJobs(store, ofTraces(disputes), receivedAt),
+        ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
+      ])
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
+      for (const { traceKey } of asked) toAttribute.push(traceKey)
     }
   }
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
@@ -53,25 +67,19 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
   for (const { id } of refused) outcomes.set(id, taken.get(id) ? 'on_other_trace' : 'trace_missing')
   // Of these nothing stands in the way any more: their trace came since, or the other one went.
   const again = refused.filter(({ id }) => taken.get(id) === false)
-  const late = again.length === 0 ? [] : await saveFeedback(store, again)
-  for (const [index, { id }] of again.entries()) outcomes.set(id, late[index] ?? 'trace_missing')
-  return drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing')
+  if (again.length > 0) {
+    const late = await saveFeedback(store, again)
+    for (const [index, { id }] of again.entries()) outcomes.set(id, late.outcomes[index] ?? 'trace_missing')
+    toAttribute.push(...late.toAttribute)
+  }
+  return {
+    outcomes: drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing'),
+    toAttribute: [...new Set(toAttribute)],
+  }
 }
 
-/** Whether a live trace has feedback, of which a reviewer's correction is one; undefined where there is no such trace. */
-export async function findTraceFeedback(
-  store: Store,
-  traceUuid: string,
-): Promise<{ hasFeedback: boolean } | undefined> {
-  const [trace] = await store.database
-    .select({
-      hasFeedback: sql<number>`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key})
-        or ${hasReviewed(isCorrected)})`,
-    })
-    .from(traces)
-    .where(isLive(store, eq(traces.id, traceUuid)))
-  return trace && { hasFeedback: trace.hasFeedback === 1 }
-}
+/** Whether feedback says that something was wrong: a comment alone may say anything. */
+const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
 
 const rowOf = (draft: FeedbackDraft) => [
   draft.traceUuid,

@@ -19,6 +19,8 @@ export interface ProjectSettings {
   retentionDays: number | null
   /** Whether those with a reviewed span are kept nevertheless. */
   retainReviewed: boolean
+  /** Whether negative feedback and corrections are analyzed without being asked. */
+  autoAttribute: boolean
 }
 
 /** A project with its settings. */
@@ -57,7 +59,7 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
 export async function addProject(
   store: Store,
   act: Act,
-  draft: Omit<ProjectRecord, 'key' | 'retentionDays' | 'retainReviewed'>,
+  draft: Pick<ProjectRecord, 'id' | 'slug' | 'name' | 'createdAt'>,
 ): Promise<ProjectRecord | undefined> {
   const { id } = draft
   const isNew = ofStore(store, eq(projects.id, id))
@@ -82,13 +84,19 @@ export async function updateProject(
   store: Store,
   act: Act,
   id: string,
-  { name, retentionDays, retainReviewed }: { [Name in keyof ProjectSettings]?: ProjectSettings[Name] | undefined },
+  {
+    name,
+    retentionDays,
+    retainReviewed,
+    autoAttribute,
+  }: { [Name in keyof ProjectSettings]?: ProjectSettings[Name] | undefined },
 ): Promise<ProjectRecord | undefined> {
   const ofProject = ofStore(store, eq(projects.id, id))
   const isOther = or(
     name === undefined ? undefined : ne(projects.name, name),
     retentionDays === undefined ? undefined : sql`${projects.retentionDays} is not ${retentionDays}`,
     retainReviewed === undefined ? undefined : ne(projects.retainReviewed, retainReviewed),
+    autoAttribute === undefined ? undefined : ne(projects.autoAttribute, autoAttribute),
   )
   if (!isOther) {
     const [row] = await store.database.select().from(projects).where(ofProject)
@@ -102,7 +110,11 @@ export async function updateProject(
       { action: 'project.change', targetId: id, projectKey: projectKeyOf(ofProject) },
       anyProject(and(ofProject, isOther)),
     ),
-    store.database.update(projects).set({ name, retentionDays, retainReviewed }).where(ofProject).returning(),
+    store.database
+      .update(projects)
+      .set({ name, retentionDays, retainReviewed, autoAttribute })
+      .where(ofProject)
+      .returning(),
   ])
   return row
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
+import { requestAutomaticJobs } from './attributions.ts'
 import { type Act, actorOf, recordActs } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { readPlain } from './database.ts'
@@ -139,16 +140,22 @@ export interface ReviewDraft {
 
 /**
  * Adds decisions to their spans' histories, each if nobody decided on its span since it was read, ends the spans' claims,
- * and leaves an audit row for each. Returns the ids of those that were added. One round trip; no two may be on one span.
+ * leaves an audit row for each, and where the project wants it, asks for the analysis of corrections. Returns the ids of
+ * those that were added, and the keys of the traces that are to be analyzed. One round trip; no two may be on one span.
  */
-export async function addReviews(store: Store, act: Act, drafts: readonly ReviewDraft[]): Promise<Set<string>> {
+export async function addReviews(
+  store: Store,
+  act: Act,
+  drafts: readonly ReviewDraft[],
+): Promise<{ added: Set<string>; toAttribute: Set<number> }> {
   const { database } = store
   const userId = actorOf(act)
   const added = new Set<string>()
+  const toAttribute = new Set<number>()
   for (const { items, json } of chunksOf(drafts, rowOf)) {
     const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
     const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
-    const [, , , , , rows] = await database.batch([
+    const [, , , , , rows, asked] = await database.batch([
       database
         .insert(reviews)
         .select(
@@ -190,10 +197,16 @@ export async function addReviews(store: Store, act: Act, drafts: readonly Review
         from,
       ),
       database.select({ id: reviews.id }).from(sql`json_each(${slim}) as item`).crossJoin(reviews).where(isAdded),
+      requestAutomaticJobs(
+        store,
+        sql`${traces.key} in (select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected')`,
+        act.at,
+      ),
     ])
     for (const { id } of rows) added.add(id)
+    for (const { traceKey } of asked) toAttribute.add(traceKey)
   }
-  return added
+  return { added, toAttribute }
 }
 
 const rowOf = (draft: ReviewDraft) => [

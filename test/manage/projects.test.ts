@@ -17,6 +17,7 @@ describe('a project', () => {
       name: 'New',
       retentionDays: null,
       retainReviewed: true,
+      autoAttribute: false,
       createdAt: expect.any(String),
     })
     expect(await projectsIn(org)).toEqual([org.project, body])
