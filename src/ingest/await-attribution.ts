@@ -8,7 +8,7 @@ import {
   MIN_ATTRIBUTION_POLL_MS,
   STORE_PATIENCE_MS,
 } from '../limits.ts'
-import { type AttributionState, findAttribution } from '../store/attributions.ts'
+import { type AttributionState, findAttribution, findJobStatus } from '../store/attributions.ts'
 import { Patience } from '../store/patience.ts'
 import { type Organization, openStore } from '../store/store.ts'
 
@@ -57,14 +57,15 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
     const leftMs = until - Date.now()
     const pause = new Promise<void>(resolve => setTimeout(resolve, run ? leftMs : Math.min(pauseMs, leftMs)))
     await Promise.race([pause, left, run ?? (consumerUntil > 0 ? refused : pause)])
-    const state = await findAttribution(open(STORE_PATIENCE_MS), { key: traceKey })
-    if (state?.status !== 'pending' || signal.aborted || Date.now() >= until) return state
-    const isFree = (state.leaseUntil ?? 0) <= Date.now()
+    const job = await findJobStatus(open(STORE_PATIENCE_MS), traceKey)
+    if (job?.status !== 'pending' || signal.aborted || Date.now() >= until) break
+    const isFree = (job.leaseUntil ?? 0) <= Date.now()
     if (!run && !hasFailed && isFree && Date.now() >= consumerUntil) {
       run = runHere()
       runtime.waitUntil(run.catch(() => {}))
     }
   }
+  return findAttribution(open(STORE_PATIENCE_MS), { key: traceKey })
 }
 
 /** Resolves if it turns out false, and else never. */

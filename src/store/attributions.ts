@@ -75,8 +75,6 @@ export interface AttributionState {
   hasFeedback: boolean
   /** Null: nobody ever asked. */
   status: AttributionStatus | null
-  /** Until when somebody works on it; null: nobody does. */
-  leaseUntil: number | null
   /** Why it failed, where it did. */
   failure: string | null
   /** The last result, which a job that is pending or failed may have, too. */
@@ -172,6 +170,18 @@ export async function findAttribution(
   return stateOf(await readPlain(store.database, stateQueries(store, ofTrace)))
 }
 
+/** What one who waits for a job looks at, again and again. Undefined where there is no such job, or its trace is gone. */
+export async function findJobStatus(
+  store: Store,
+  traceKey: number,
+): Promise<{ status: AttributionStatus; leaseUntil: number | null } | undefined> {
+  const [job] = await store.database
+    .select({ status: attributionJobs.status, leaseUntil: attributionJobs.leaseUntil })
+    .from(attributionJobs)
+    .where(isJob(store, traceKey, hasLiveTrace(store)))
+  return job
+}
+
 /** What a result shows of an error type: as the project calls it, or as it is built in. */
 function typeFields(errorType: SQLiteColumn, projectKey: SQLiteColumn) {
   const field = (column: 'id' | 'name' | 'category') => sql`coalesce(
@@ -190,7 +200,6 @@ const headFields = {
   traceKey: sql<number>`${traces.key}`.as('traceKey'),
   hasFeedback: sql<number>`${hasFeedback}`.as('hasFeedback'),
   status: sql<AttributionStatus | null>`${attributionJobs.status}`.as('status'),
-  leaseUntil: sql<number | null>`${attributionJobs.leaseUntil}`.as('leaseUntil'),
   failure: sql<string | null>`${attributionJobs.failure}`.as('failure'),
 }
 

@@ -1,5 +1,7 @@
 import { describe, it } from 'vitest'
+import { runJob } from '../../src/jobs/consumer.ts'
 import { INLINE_BYTES, MAX_BATCH_EVENTS } from '../../src/limits.ts'
+import { newDisputed, withMessages } from '../support/attribution.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
@@ -313,6 +315,22 @@ describe('the cost of', () => {
       d1RoundTrips: 1,
       rowsWritten: 1,
     })
+  })
+
+  it('the run of an attribution is six round trips and four rows, and of a job that is done two and none', async ({
+    expect,
+  }) => {
+    const { askAsync, job } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    // The claim moves the job and its index of those that are due; the result and the job, which leaves the index, end it.
+    for (const cost of [
+      { d1RoundTrips: 6, rowsWritten: 4 },
+      { d1RoundTrips: 2, rowsWritten: 0 },
+    ]) {
+      const { bindings, counts } = countingBindings()
+      await runJob(job, bindings)
+      expect(counts).toEqual({ ...NOTHING, ...cost })
+    }
   })
 
   it('a deletion is one round trip and one message', async ({ expect }) => {

@@ -1,8 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { RESEND_AFTER_MS } from '../../src/limits.ts'
+import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
 import { recordingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { client, newOrg } from '../support/org.ts'
@@ -78,6 +80,11 @@ describe('the statements that requests and jobs send', () => {
     const filters = `from=2026-01-01T00:00:00.000Z&to=2100-01-01T00:00:00.000Z&projectId=${org.project.id}`
     await caller.get(`/api/audit-log?${filters}&action=user.create&keyId=${world.keyId}&targetId=${world.keyId}`)
     await caller.get(`/api/audit-log?cursor=${log.body.nextCursor}`)
+    const disputed = await newDisputed()
+    await disputed.askAsync(withMessages().bindings)
+    await runJob(disputed.job, bindings)
+    await deliver(disputed.job, bindings, { queue: 'x-dead' })
+    await disputed.ask(bindings)
     await caller.delete(`/api/traces/${id}`)
     const { JOBS, ...withoutQueue } = bindings
     await sweep(withoutQueue, Date.now() + 2 * RESEND_AFTER_MS)

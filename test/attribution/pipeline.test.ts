@@ -1,0 +1,507 @@
+import { env } from 'cloudflare:workers'
+import { describe, it, vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../../src/limits.ts'
+import { deliver, newDisputed, withMessages, withoutQueue } from '../support/attribution.ts'
+import { countingBindings, wrapBindings } from '../support/bindings.ts'
+import { client, send } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
+
+const LARGE = 'x'.repeat(20_000)
+
+/** A deployment whose R2 refuses: whoever reads large values fails. */
+const withoutValues = (): Env =>
+  wrapBindings(async (binding, call) => {
+    if (binding === 'PAYLOADS') throw new Error('get: Reduce your concurrent request rate for the same object. (10058)')
+    return call()
+  })
+
+/** A deployment whose reads of R2 wait until they are let go; `reached` resolves once one of them waits. */
+function held() {
+  let letGo = () => {}
+  let arrive = () => {}
+  const gate = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  const reached = new Promise<void>(resolve => {
+    arrive = resolve
+  })
+  const bindings = wrapBindings(async (binding, call) => {
+    if (binding === 'PAYLOADS') {
+      arrive()
+      await gate
+    }
+    return call()
+  })
+  return { bindings, reached, letGo: () => letGo() }
+}
+
+/** A disputed trace whose analysis has to read R2. */
+async function newLarge() {
+  const disputed = await newDisputed()
+  await disputed.observe({ data: LARGE })
+  return disputed
+}
+
+describe('a request for an attribution', () => {
+  it('is answered with what the consumer found, which can be read again', async ({ expect }) => {
+    const { ask, result, trace_id } = await newDisputed()
+    const answer = await ask()
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { trace_id, engine: 'rules', override: null, usage: null, confidence: expect.any(Number) },
+    })
+    const { error_type, error_type_id, error_type_name, error_type_category } = answer.body
+    expect(answer.body.engine_answer).toEqual({ error_type, error_type_id, error_type_name, error_type_category })
+    expect((await result()).body).toEqual(answer.body)
+  })
+
+  it.for([
+    ['an id that does not begin with trace_', 'run_1', 400, /^trace_id: must be trace_/],
+    ['an unknown trace', 'trace_none', 404, /^Trace not found$/],
+  ] as const)('refuses %s', async ([, id, status, message], { expect }) => {
+    const { org } = await newDisputed()
+    for (const answer of [
+      await org.ingest.post(`/api/v1/traces/${id}/attribute`),
+      await org.ingest.get(`/api/v1/traces/${id}/attribution`),
+    ]) {
+      expect(answer.status).toBe(status)
+      expect(answer.body.error).toMatch(message)
+    }
+  })
+
+  it('refuses a force that is neither true nor false', async ({ expect }) => {
+    const { ask } = await newDisputed()
+    expect((await ask(env, '?force=yes')).status).toBe(400)
+  })
+
+  it.for([
+    ['a comment', 'post', 'feedback', { content: 'Why?' }, 200],
+    ['a correction', 'put', 'review', { decision: 'correct', approvedOutput: 'No' }, 200],
+    ['an acceptance', 'put', 'review', { decision: 'accept' }, 422],
+  ] as const)('takes what reviewers left: %s', async ([, method, call, body, status], { expect }) => {
+    const { org, trace_id, spanId } = await newReviewed('Yes')
+    await org.owner[method](`/api/spans/${spanId}/${call}`, body)
+    const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
+    expect(answer.status).toBe(status)
+    if (status === 422) expect(answer.body.error).toBe('The trace has no feedback to analyze')
+  })
+
+  it('is 404 to read where nobody asked', async ({ expect }) => {
+    const { result } = await newDisputed()
+    expect(await result()).toMatchObject({ status: 404, body: { error: expect.stringContaining('Nobody has asked') } })
+  })
+
+  it('with nothing new answers the stored result, in one round trip and no row', async ({ expect }) => {
+    const { ask, org, trace_id, stored } = await newDisputed()
+    const first = await ask()
+    const { bindings, counts } = countingBindings()
+    const again = await org.bearer(bindings).post(`/api/v1/traces/${trace_id}/attribute`)
+    expect(again.body).toEqual(first.body)
+    expect(counts).toEqual({ d1RoundTrips: 1, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 })
+    expect((await stored()).results).toBe(1)
+  })
+
+  it('runs again by force', async ({ expect }) => {
+    const { ask, stored } = await newDisputed()
+    for (const [query, results] of [
+      ['', 1],
+      ['?force=false', 1],
+      ['?force=true', 2],
+      ['', 2],
+    ] as const) {
+      expect((await ask(env, query)).status).toBe(200)
+      expect((await stored()).results, query).toBe(results)
+    }
+  })
+
+  it.for([
+    ['feedback', ({ give }) => give({ comment: 'Still wrong' })],
+    ['feedback that changed', ({ give }) => give({ feedback_id: 'mine', rating: 'positive' })],
+    ['an observation', ({ observe }) => observe({ data: 'late' })],
+    ['a span', ({ step }) => step({})],
+    [
+      'a comment',
+      async ({ org, span }) => org.owner.post(`/api/spans/${(await span()).id}/feedback`, { content: '?' }),
+    ],
+    ['a decision', async ({ org, span }) => org.owner.put(`/api/spans/${(await span()).id}/review`, ACCEPT)],
+    ['metadata', ({ org, trace_id }) => org.ingest.post('/api/v1/traces', { ...COMPLETED, trace_id })],
+  ] satisfies [string, (disputed: Awaited<ReturnType<typeof newDisputed>>) => Promise<unknown>][])(
+    'runs again after %s',
+    async ([, change], { expect }) => {
+      const disputed = await newDisputed({ feedback_id: 'mine', rating: 'negative' })
+      await disputed.observe({})
+      await disputed.ask()
+      await change(disputed)
+      expect((await disputed.ask()).status).toBe(200)
+      expect((await disputed.stored()).results).toBe(2)
+    },
+  )
+
+  it('two at once give one result', async ({ expect }) => {
+    for (const bindings of [env, withoutQueue()]) {
+      const { ask, stored } = await newDisputed()
+      const answers = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+      expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+      expect((await stored()).results).toBe(1)
+    }
+  })
+
+  it('that would rather not wait is told where the result will be', async ({ expect }) => {
+    const { askAsync, result, job, trace_id, stored } = await newDisputed()
+    const { bindings, attributions } = withMessages()
+    const answer = await askAsync(bindings)
+    expect(answer).toMatchObject({ status: 202, body: { status: 'pending', trace_id } })
+    expect(answer.headers.get('location')).toBe(`/api/v1/traces/${trace_id}/attribution`)
+    expect(attributions()).toEqual([job])
+    const pending = await result()
+    expect(pending).toMatchObject({ status: 202, body: { status: 'pending', trace_id } })
+    expect(await stored()).toMatchObject({ job: { attempts: 0 }, results: 0 })
+    await runJob(job, env)
+    expect((await result()).status).toBe(200)
+    expect((await askAsync(bindings)).status).toBe(200)
+  })
+
+  it('does the work itself at once where there is no queue, or it refuses', async ({ expect }) => {
+    const refusing = { send: () => Promise.reject(new Error('Too Many Requests')) } as unknown as Env['JOBS']
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    for (const bindings of [withoutQueue(), { ...env, ...(refusing && { JOBS: refusing }) }]) {
+      const { ask, stored } = await newDisputed()
+      expect((await ask(bindings)).status).toBe(200)
+      expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
+    }
+    vi.restoreAllMocks()
+  })
+
+  it('does the work itself where no consumer comes', { timeout: 15_000 }, async ({ expect }) => {
+    const { ask, stored } = await newDisputed()
+    const { bindings, attributions } = withMessages()
+    expect((await ask(bindings)).status).toBe(200)
+    expect(attributions()).toHaveLength(1)
+    expect((await stored()).results).toBe(1)
+  })
+
+  it('ends when its client goes away', async ({ expect }) => {
+    const { org, trace_id, stored } = await newDisputed()
+    const { bindings } = withMessages()
+    const gone = AbortSignal.abort()
+    const impatient = client({ authorization: `Bearer ${org.projectKey}` }, bindings, (request, bindings) =>
+      send(new Request(request, { signal: gone }), bindings),
+    )
+    const answer = await impatient.post(`/api/v1/traces/${trace_id}/attribute`)
+    expect(answer.status).toBe(202)
+    expect((await stored()).results).toBe(0)
+  })
+
+  it('that comes while a run is under way is answered by what is there then', async ({ expect }) => {
+    const { askAsync, give, result, job, stored } = await newLarge()
+    const { bindings: quiet, attributions } = withMessages()
+    await askAsync(quiet)
+    const { bindings, reached, letGo } = held()
+    const { bindings: handing, attributions: handedOn } = withMessages(bindings)
+    const run = runJob(job, handing)
+    await reached
+    await give({ comment: 'And another thing' })
+    await askAsync(quiet)
+    letGo()
+    await run
+    expect(attributions()).toHaveLength(2)
+    expect(handedOn()).toEqual([job])
+    expect(await stored()).toMatchObject({ job: { status: 'pending' }, results: 1 })
+    expect((await result()).status).toBe(202)
+    await runJob(job, env)
+    expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 2 })
+  })
+
+  it('that comes while a run is under way, with nothing new, makes no second result', async ({ expect }) => {
+    const { askAsync, job, stored } = await newLarge()
+    const { bindings: quiet } = withMessages()
+    await askAsync(quiet)
+    const { bindings, reached, letGo } = held()
+    const run = runJob(job, withMessages(bindings).bindings)
+    await reached
+    await askAsync(quiet)
+    letGo()
+    await run
+    await runJob(job, env)
+    expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
+  })
+})
+
+const ACCEPT = { decision: 'accept' }
+const COMPLETED = { name: 'x', timestamp: '2026-11-20T10:00:00.000Z', status: 'completed', metadata: { new: 1 } }
+
+describe('the override', () => {
+  it('of a reviewer comes before the answer of the engine, which stays beside it', async ({ expect }) => {
+    const { ask, result, observe, span, org } = await newDisputed()
+    await observe({ data: 'Yes' })
+    const { body: before } = await ask()
+    const { id: span_id } = await span()
+    const review = (body: object) => org.owner.put(`/api/spans/${span_id}/review`, body)
+    await review({ decision: 'accept', errorType: 'reviewer_mistake', comment: 'Asked wrongly' })
+    const { body } = await result()
+    expect(body.engine_answer).toEqual(before.engine_answer)
+    expect(body.override).toMatchObject({ span_id, comment: 'Asked wrongly', created_at: expect.any(String) })
+    expect(body).toMatchObject({ error_type: 'reviewer_mistake', override: { error_type: 'reviewer_mistake' } })
+    expect(body.error_type_name).toBe(body.override.error_type_name)
+    expect(before.error_type).not.toBe('reviewer_mistake')
+    // What counts is the last decision of each span.
+    await review({ decision: 'accept' })
+    expect((await result()).body).toMatchObject({ override: null, error_type: before.error_type })
+  })
+
+  it('is named as the project names its own types', async ({ expect }) => {
+    const { ask, result, observe, span, org, traceKey } = await newDisputed()
+    await observe({ data: 'Yes' })
+    await ask()
+    const id = crypto.randomUUID()
+    await env.DB.prepare(
+      `insert into project_error_types select project_key, 'wrong_unit', ?, 'Wrong unit', 'AI Error', 'A unit is wrong.', 0, 0
+       from traces where key = ?`,
+    )
+      .bind(id, traceKey)
+      .run()
+    await org.owner.put(`/api/spans/${(await span()).id}/review`, { decision: 'accept', errorType: 'reasoning_error' })
+    await env.DB.prepare("update reviews set error_type = 'wrong_unit' where trace_key = ?").bind(traceKey).run()
+    expect((await result()).body).toMatchObject({
+      error_type: 'wrong_unit',
+      error_type_id: id,
+      error_type_name: 'Wrong unit',
+    })
+  })
+})
+
+describe('a job', () => {
+  it('whose message was lost is sent again by cron, or done where there is no queue', async ({ expect }) => {
+    const { askAsync, job, stored } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    const now = Date.now()
+    const early = withMessages()
+    await sweep(early.bindings, now)
+    expect(early.attributions()).not.toContainEqual(job)
+    for (const at of [now + RESEND_AFTER_MS + 1000, now + 2 * RESEND_AFTER_MS + 2000]) {
+      const { bindings, attributions } = withMessages()
+      await sweep(bindings, at)
+      await sweep(bindings, at)
+      expect(attributions().filter(({ traceKey }) => traceKey === job.traceKey)).toEqual([job])
+    }
+    for (let run = 0; run < 20; run++) await sweep(withoutQueue(), now + 4 * RESEND_AFTER_MS)
+    expect(await stored()).toMatchObject({ job: { status: 'done', due_at: null }, results: 1 })
+  })
+
+  it('that fails is tried again after a growing delay, and fails for good in the end', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, askAsync, result, job, stored } = await newLarge()
+    await askAsync(withMessages().bindings)
+    for (let attempts = 1; attempts < MAX_ATTRIBUTION_ATTEMPTS; attempts++) {
+      const delivered = await deliver(job, withoutValues(), { attempts })
+      expect(delivered).toEqual({ isTaken: false, retriedAfter: 2 ** attempts })
+      expect((await stored()).job).toMatchObject({ status: 'pending', attempts, lease_token: null })
+      expect((await result()).status).toBe(202)
+    }
+    expect(await deliver(job, withoutValues(), { attempts: 6 })).toMatchObject({ isTaken: true })
+    expect(await stored()).toMatchObject({ job: { status: 'failed', due_at: null }, results: 0 })
+    expect(await result()).toMatchObject({
+      status: 502,
+      body: { error: 'The database or the object storage did not answer', code: 'failed' },
+    })
+    // It can be asked for again.
+    expect((await ask()).status).toBe(200)
+    vi.restoreAllMocks()
+  })
+
+  it('that the queue gave up has failed, and begins anew when asked for again', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, askAsync, result, job, stored } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    expect(await deliver(job, env, { queue: 'of-any-name-dead' })).toMatchObject({ isTaken: true })
+    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
+    expect((await askAsync(withMessages().bindings)).status).toBe(202)
+    expect((await ask()).status).toBe(200)
+    // One that comes late finds nothing to fail.
+    await deliver(job, env, { queue: 'of-any-name-dead' })
+    expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
+    vi.restoreAllMocks()
+  })
+
+  it('whose engine cannot be had fails at once, and says why', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, result, stored } = await newDisputed()
+    const answer = await ask({ ...withoutQueue(), ATTRIBUTION_MODEL: 'nobody/nothing' })
+    expect(answer).toMatchObject({ status: 502, body: { error: expect.stringContaining('ATTRIBUTION_MODEL') } })
+    expect((await result()).body.error).toBe(answer.body.error)
+    expect((await stored()).job).toMatchObject({ status: 'failed', attempts: 1 })
+    vi.restoreAllMocks()
+  })
+
+  it('that fails while its request waits is a 503, and sent again the request has its result', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, stored } = await newLarge()
+    expect((await ask(withoutQueue(withoutValues()))).status).toBe(503)
+    expect((await stored()).job).toMatchObject({ status: 'pending', attempts: 1, lease_token: null })
+    expect((await ask()).status).toBe(200)
+    vi.restoreAllMocks()
+  })
+
+  it('with nothing left to analyze fails at once', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { org, trace_id, spanId } = await newReviewed('Yes')
+    const { id: commentId } = (await org.owner.post(`/api/spans/${spanId}/feedback`, { content: 'Why?' })).body
+    const { bindings, sent } = withMessages()
+    await org.bearer(bindings).post(`/api/v1/traces/${trace_id}/attribute`, undefined, { prefer: 'respond-async' })
+    await org.owner.delete(`/api/feedback/${commentId}`)
+    for (const job of sent) await runJob(job, env)
+    expect(await org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)).toMatchObject({
+      status: 502,
+      body: { error: 'The trace has no feedback to analyze' },
+    })
+    vi.restoreAllMocks()
+  })
+
+  it('that comes twice, or late, is done once', async ({ expect }) => {
+    const { askAsync, job, stored } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    expect(await Promise.all([deliver(job), deliver(job), deliver(job)])).toMatchObject(
+      Array.from({ length: 3 }, () => ({ isTaken: true })),
+    )
+    await deliver(job)
+    expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
+  })
+
+  it('that nobody asked for, or of another organization, does nothing', async ({ expect }) => {
+    const { askAsync, job, stored } = await newDisputed()
+    expect(await deliver(job)).toMatchObject({ isTaken: true })
+    expect(await stored()).toEqual({ job: undefined, results: 0 })
+    await askAsync(withMessages().bindings)
+    await deliver({ ...job, organizationKey: job.organizationKey + 1 })
+    const other = await newDisputed()
+    await deliver({ ...job, organizationKey: other.job.organizationKey })
+    await deliver({ ...job, organizationKey: other.job.organizationKey }, env, { queue: 'x-dead' })
+    expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 }, results: 0 })
+  })
+
+  it('whose worker died is free again when its lease ends', async ({ expect }) => {
+    const { askAsync, job, stored, traceKey } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    const leasedUntil = (until: number) =>
+      env.DB.prepare(
+        "update attribution_jobs set lease_token = 'dead', lease_until = ?1, due_at = ?1, attempts = 1 where trace_key = ?2",
+      )
+        .bind(until, traceKey)
+        .run()
+    await leasedUntil(Date.now() + ATTRIBUTION_LEASE_MS)
+    await deliver(job)
+    expect(await stored()).toMatchObject({ job: { lease_token: 'dead', attempts: 1 }, results: 0 })
+    await leasedUntil(Date.now() - 1)
+    const { bindings, attributions } = withMessages()
+    await sweep(bindings, Date.now())
+    expect(attributions()).toContainEqual(job)
+    await deliver(job)
+    expect(await stored()).toMatchObject({ job: { status: 'done', lease_token: null }, results: 1 })
+  })
+
+  it('whose worker dies each time has failed in the end', async ({ expect }) => {
+    const { askAsync, job, stored, result, traceKey } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    await env.DB.prepare(
+      "update attribution_jobs set lease_token = 'dead', lease_until = 1, attempts = ? where trace_key = ?",
+    )
+      .bind(MAX_ATTRIBUTION_ATTEMPTS, traceKey)
+      .run()
+    await deliver(job)
+    expect(await stored()).toMatchObject({ job: { status: 'failed', due_at: null, lease_token: null }, results: 0 })
+    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis was cut off in every attempt' } })
+  })
+
+  it('takes the result of the one who holds it, and of nobody whose lease was taken over', async ({ expect }) => {
+    const { askAsync, job, stored, traceKey } = await newLarge()
+    await askAsync(withMessages().bindings)
+    const { bindings, reached, letGo } = held()
+    const late = runJob(job, bindings)
+    await reached
+    await env.DB.prepare('update attribution_jobs set lease_until = 1 where trace_key = ?').bind(traceKey).run()
+    await runJob(job, env)
+    const after = await stored()
+    expect(after).toMatchObject({ job: { status: 'done' }, results: 1 })
+    letGo()
+    await late
+    expect(await stored()).toEqual(after)
+  })
+
+  it('of a trace that was deleted before it does nothing, and goes with the trace', async ({ expect }) => {
+    const { askAsync, org, id, job, stored } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
+    expect(await deliver(job)).toMatchObject({ isTaken: true })
+    expect(await stored()).toMatchObject({ job: { attempts: 0 }, results: 0 })
+    await runJob({ ...job, kind: 'purge_trace' }, env)
+    expect(await stored()).toEqual({ job: undefined, results: 0 })
+    expect(await deliver(job)).toMatchObject({ isTaken: true })
+  })
+
+  it('of a trace that is deleted meanwhile leaves nothing behind', async ({ expect }) => {
+    const { askAsync, org, id, job, stored, trace_id, give } = await newLarge()
+    await askAsync(withMessages().bindings)
+    const { bindings, reached, letGo } = held()
+    const run = runJob(job, bindings)
+    await reached
+    await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
+    // A new trace in its place is another one.
+    await org.ingest.post('/api/v1/traces', { ...COMPLETED, trace_id })
+    await give({ rating: 'negative' })
+    letGo()
+    await run
+    expect((await stored()).results).toBe(0)
+    expect((await org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)).status).toBe(404)
+    await runJob({ ...job, kind: 'purge_trace' }, env)
+    expect(await stored()).toEqual({ job: undefined, results: 0 })
+  })
+
+  it('of a trace that is deleted and purged meanwhile leaves nothing behind', async ({ expect }) => {
+    const { askAsync, org, id, job, stored } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    let isHeld = false
+    const bindings = wrapBindings(async (binding, call) => {
+      // The third call is after the claim; what follows finds no trace, or what is left of one.
+      if (binding === 'DB' && !isHeld && (await stored()).job?.lease_token) {
+        isHeld = true
+        await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
+        await runJob({ ...job, kind: 'purge_trace' }, env)
+      }
+      return call()
+    })
+    await runJob(job, bindings)
+    expect(isHeld).toBe(true)
+    expect(await stored()).toEqual({ job: undefined, results: 0 })
+  })
+
+  it('takes its results with it when its trace is purged', async ({ expect }) => {
+    const { ask, org, id, job, stored, result } = await newDisputed()
+    await ask()
+    await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
+    expect((await result()).status).toBe(404)
+    await runJob({ ...job, kind: 'purge_trace' }, env)
+    expect(await stored()).toEqual({ job: undefined, results: 0 })
+  })
+
+  it('whose trace is deleted while a request waits for it is a 404', async ({ expect }) => {
+    const { ask, org, id, stored } = await newDisputed()
+    const waiting = ask(withMessages().bindings)
+    await expect.poll(async () => (await stored()).job).toBeDefined()
+    await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
+    expect(await waiting).toMatchObject({ status: 404, body: { error: 'Trace not found' } })
+  })
+
+  it('that fails for good while a request waits for it is a 502', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, job, stored } = await newDisputed()
+    const waiting = ask(withMessages().bindings)
+    await expect.poll(async () => (await stored()).job).toBeDefined()
+    await deliver(job, env, { queue: 'x-dead' })
+    expect(await waiting).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
+    vi.restoreAllMocks()
+  })
+})

@@ -1,0 +1,71 @@
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import type { Env, Job } from '../../src/env.ts'
+import { consume } from '../../src/jobs/consumer.ts'
+import { Patience } from '../../src/store/patience.ts'
+import { openStore } from '../../src/store/store.ts'
+import type { Org } from './org.ts'
+import { newTrace } from './trace.ts'
+
+/** A deployment without a queue. */
+export function withoutQueue(bindings: Env = env): Env {
+  const { JOBS, ...rest } = bindings
+  return rest
+}
+
+/** A deployment whose queue takes messages down instead of delivering them. */
+export function withMessages(bindings: Env = env) {
+  const sent: Job[] = []
+  const queue = {
+    send: async (message: Job) => sent.push(message),
+    sendBatch: async (messages: { body: Job }[]) => sent.push(...messages.map(({ body }) => body)),
+  } as unknown as Queue<Job>
+  const attributions = () => sent.filter(({ kind }) => kind === 'attribute_trace')
+  return { bindings: { ...bindings, JOBS: queue }, sent, attributions }
+}
+
+/** A store of a tenant, as a job has it. */
+export async function storeOf(org: Org, bindings: Env = env) {
+  const row = await env.DB.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
+  return openStore(bindings, { key: row?.key ?? 0, id: org.id, slug: org.slug }, new Patience(60_000))
+}
+
+/** A tenant's trace with something that somebody disagreed with, and what becomes of its analysis. */
+export async function newDisputed(feedback: object = { rating: 'negative', comment: 'It is 24 months' }) {
+  const world = await newTrace()
+  const { org, trace_id, id } = world
+  await world.give(feedback)
+  const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
+  const traceKey = Number(row?.key)
+  const job: Job = { kind: 'attribute_trace', organizationKey: Number(row?.organization_key), traceKey }
+  const path = `/api/v1/traces/${trace_id}`
+  return {
+    ...world,
+    traceKey,
+    job,
+    ask: (bindings: Env = env, query = '', headers: Record<string, string> = {}) =>
+      org.bearer(bindings).post(`${path}/attribute${query}`, undefined, headers),
+    askAsync: (bindings: Env = env) =>
+      org.bearer(bindings).post(`${path}/attribute`, undefined, { prefer: 'respond-async' }),
+    result: () => org.ingest.get(`${path}/attribution`),
+    /** The job's row and how many results there are. */
+    stored: () => storedJob(traceKey),
+  }
+}
+
+export async function storedJob(traceKey: number) {
+  const [jobs, results] = await env.DB.batch<Record<string, unknown>>([
+    env.DB.prepare('select * from attribution_jobs where trace_key = ?').bind(traceKey),
+    env.DB.prepare('select count(*) as count from attributions where trace_key = ?').bind(traceKey),
+  ])
+  return { job: jobs?.results[0], results: results?.results[0]?.count }
+}
+
+/** Delivers a job once, and tells whether it was taken and how long until it comes again. */
+export async function deliver(job: Job, bindings: Env = env, { attempts = 1, queue = 'countersign-jobs' } = {}) {
+  const message = { id: 'one', timestamp: new Date(), attempts, body: job, ack: vi.fn(), retry: vi.fn() }
+  const metadata = { metrics: { backlogCount: 1, backlogBytes: 1 } }
+  await consume({ queue, messages: [message], ackAll() {}, retryAll() {}, metadata }, bindings)
+  const [delay] = message.retry.mock.calls[0] ?? []
+  return { isTaken: message.ack.mock.calls.length === 1, retriedAfter: delay?.delaySeconds }
+}
