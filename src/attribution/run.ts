@@ -15,7 +15,7 @@ import {
 } from '../store/attributions.ts'
 import { listErrorTypes } from '../store/error-types.ts'
 import type { Store } from '../store/store.ts'
-import { type EngineContext, EngineError, engineOf } from './engine.ts'
+import { type EngineAnswer, type EngineContext, EngineError, engineOf } from './engine.ts'
 import { findEvidence } from './evidence.ts'
 import type { Subject } from './subject.ts'
 
@@ -60,21 +60,25 @@ function reasonOf(error: unknown): string {
 
 async function work(env: Env, store: Store, claim: Claim): Promise<AttributionStatus | undefined> {
   if (claim.basis === claim.basisBefore) return settleAttribution(store, claim, Date.now())
-  const [subject, types] = await Promise.all([
-    findSubject(store, claim.traceKey),
-    listErrorTypes(store, claim.projectKey),
-  ])
-  // Deleted meanwhile: its purge takes the job.
+  const answer = await whileHeld(store, claim, context => analyze(env, store, claim, context))
+  return answer && finishAttribution(store, claim, { id: newId(), ...answer }, Date.now())
+}
+
+/** What the engine says of a trace; undefined where it was deleted meanwhile, and its purge takes the job. */
+async function analyze(
+  env: Env,
+  store: Store,
+  { traceKey, projectKey }: Claim,
+  context: EngineContext,
+): Promise<EngineAnswer | undefined> {
+  const [subject, types] = await Promise.all([findSubject(store, traceKey), listErrorTypes(store, projectKey)])
   if (!subject) return undefined
   if (!isDisputed(subject)) throw new EngineError(NO_FEEDBACK, { isFinal: true })
   const enabled = types.filter(({ isEnabled }) => isEnabled)
   const switchedOff = new Set(types.filter(({ isEnabled }) => !isEnabled).map(({ errorType }) => errorType))
-  const engine = engineOf(env, switchedOff)
-  const { attribution, cost } = await whileHeld(store, claim, context =>
-    engine(subject, findEvidence(subject), enabled, context),
-  )
-  checkAnswer(attribution, subject, enabled)
-  return finishAttribution(store, claim, { id: newId(), attribution, cost }, Date.now())
+  const answer = await engineOf(env, switchedOff)(subject, findEvidence(subject), enabled, context)
+  checkAnswer(answer.attribution, subject, enabled)
+  return answer
 }
 
 /** Whether there is anything to analyze still: a comment can be deleted, a correction reset. */

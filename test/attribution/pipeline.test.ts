@@ -3,7 +3,12 @@ import { describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../../src/limits.ts'
+import {
+  ATTRIBUTION_LEASE_MS,
+  ATTRIBUTION_RENEW_MS,
+  MAX_ATTRIBUTION_ATTEMPTS,
+  RESEND_AFTER_MS,
+} from '../../src/limits.ts'
 import { deliver, newDisputed, withMessages, withoutQueue } from '../support/attribution.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
 import { client, send } from '../support/org.ts'
@@ -429,6 +434,28 @@ describe('a job', () => {
     letGo()
     await late
     expect(await stored()).toEqual(after)
+  })
+
+  it('is held for as long as the work goes on', async ({ expect }) => {
+    const { askAsync, job, stored } = await newLarge()
+    await askAsync(withMessages().bindings)
+    const { bindings, reached, letGo } = held()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+    const start = Date.now()
+    const run = runJob(job, bindings)
+    await reached
+    for (let renewals = 1; renewals <= 5; renewals++) {
+      vi.advanceTimersByTime(ATTRIBUTION_RENEW_MS)
+      const until = start + renewals * ATTRIBUTION_RENEW_MS + ATTRIBUTION_LEASE_MS
+      await expect.poll(async () => Number((await stored()).job?.lease_until)).toBeGreaterThanOrEqual(until)
+    }
+    // Long after the first lease's end, it is nobody else's.
+    await runJob(job, env)
+    expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 1 }, results: 0 })
+    letGo()
+    await run
+    vi.useRealTimers()
+    expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
   })
 
   it('of a trace that was deleted before it does nothing, and goes with the trace', async ({ expect }) => {
