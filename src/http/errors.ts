@@ -32,7 +32,6 @@ export const ERRORS = {
   422: { code: 'unprocessable', message: 'What the request names does not allow it' },
   429: { code: 'rate_limited', message: 'Rate limit exceeded' },
   500: { code: 'internal', message: 'Internal error' },
-  501: { code: 'not_implemented', message: 'Not implemented' },
   502: { code: 'failed', message: 'It failed for good; it can be asked for again' },
   503: { code: 'unavailable', message: 'Temporarily unavailable, please retry' },
 } as const
@@ -125,9 +124,6 @@ export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
 
 /** 502: what was asked for failed in every attempt; `reason` holds nothing of what it was about. */
 export const failedForGood = (reason: string) => new ApiError(502, reason)
-
-/** 501: what is asked for comes with a later release. */
-export const notImplemented = (message: string) => new ApiError(501, message)
 
 const internal = () => new ApiError(500)
 

@@ -20,7 +20,7 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   const { status, headers, text } = received
   const operation = document.operationAt(method, urlOf(sent))
   const message = operation?.responses[status]
-  if (status >= 500 && !(status === 501 && message)) yield 'a fault of the service'
+  if (status >= 500) yield 'a fault of the service'
   if (operation && !message) yield 'a status that the document does not name'
   if (operation && !isLetIn(sent, operation) && status !== 401) yield 'its caller has no credentials for this'
   const others = document.operationsAt(urlOf(sent))
@@ -52,9 +52,8 @@ function jsonIn(text: string): { requestId?: string; results?: { status: number 
   }
 }
 
-/** Whether what was asked for was done, or, where the document says so, comes with a later release. */
-export const isSuccess = ({ responses }: Operation, status: number): boolean =>
-  status < 400 || (status === 501 && responses[501] !== undefined)
+/** Whether what was asked for was done. */
+export const isSuccess = (status: number): boolean => status < 400
 
 function isLetIn({ caller }: Sent, operation: Operation): boolean {
   const schemes = schemesOf(operation)

@@ -77,7 +77,7 @@ export async function take(run: Run, step: Plan | Repetition): Promise<Operation
   for (const uuid of foreignIn(run, sent, received)) fail(run, `${uuid} is another tenant's`, sent, received)
   history.push({ sent, status: received.status })
   const operation = document.operationAt(sent.method, urlOf(sent))
-  if (!operation || !isSuccess(operation, received.status)) return undefined
+  if (!operation || !isSuccess(received.status)) return undefined
   learn(run, operation, sent, received, parts)
   if (operation === plan.operation) succeeded.push({ ...plan, parts })
   return operation

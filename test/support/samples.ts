@@ -269,8 +269,5 @@ const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 
 /** The client's function for an endpoint's method. */
 export const methodOf = ({ method }: Contract): keyof Client => METHODS[method]
 
-/** The statuses of a request that was let in and done, or of one that a later release will do. */
-export const successesOf = ({ responses, errors = {} }: Contract): number[] => [
-  ...Object.keys(responses).map(Number),
-  ...(errors[501] ? [501] : []),
-]
+/** The statuses of a request that was let in and done. */
+export const successesOf = ({ responses }: Contract): number[] => Object.keys(responses).map(Number)
