@@ -22,6 +22,15 @@ export interface Env {
   RATE_LIMIT_PER_MINUTE?: string
   /** How long the audit log keeps an entry; the constant AUDIT_RETENTION_DAYS where unset. */
   AUDIT_RETENTION_DAYS?: string
-  /** The model that analyzes disagreements; the built-in rules where unset. */
+  /** `<provider>/<model>`: who attributes instead of the rules. `attribution/provider.ts` names the providers. */
   ATTRIBUTION_MODEL?: string
+  /** Where the provider is asked, if not at its own address. */
+  ATTRIBUTION_BASE_URL?: string
+  /** Secret. The provider's key. */
+  ATTRIBUTION_API_KEY?: string
+  /** US dollars that a million tokens of a question and of an answer cost; unset, no result tells what it cost. */
+  ATTRIBUTION_INPUT_PRICE?: string
+  ATTRIBUTION_OUTPUT_PRICE?: string
+  /** Workers AI: bound by `npm run deploy -- --workers-ai` alone, for an account without it could not deploy. */
+  AI?: Ai
 }

@@ -236,3 +236,21 @@ export const ATTRIBUTION_CONSUMER_MS = 2000
 /** How long it waits between two looks at the job, at first and at last. */
 export const MIN_ATTRIBUTION_POLL_MS = 50
 export const MAX_ATTRIBUTION_POLL_MS = 500
+/** What a model is sent: with its answer, it fits the 24,000 tokens that Workers AI's larger models read. */
+export const MAX_PROMPT_TOKENS = 16_000
+/** Bytes that count as a token: English has four, and JSON, ids and other scripts about three. */
+export const BYTES_A_TOKEN = 3
+/** What a model may answer, with what it thinks before. */
+export const MAX_ANSWER_TOKENS = 6000
+/** One call of a model. */
+export const MODEL_CALL_MS = 60_000
+/** Findings that a model is told: the clearest. */
+export const MAX_PROMPT_FINDINGS = 50
+/** Spans up to which the schema of a model's answer lists them; OpenAI takes enums of 1,000 values in all. */
+export const MAX_LISTED_SPANS = 50
+/** Quotes of one answer that are looked up. */
+export const MAX_QUOTES = 10
+/** A quote: what shows the place, not all of it. */
+export const MAX_QUOTE_LENGTH = 500
+/** A model's reasoning, meant to be two to four sentences. */
+export const MAX_REASONING_LENGTH = 2000

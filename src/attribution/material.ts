@@ -1,0 +1,138 @@
+import type { Json } from '../domain/json.ts'
+import { cutText, utf8Length } from '../domain/text.ts'
+import { BYTES_A_TOKEN } from '../limits.ts'
+
+/** Something that a model is shown: a line of JSON, whose long values may be cut, or left out. */
+export interface Item {
+  /** What is shown in any case, as the line's first fields. */
+  head: string
+  fields: Field[]
+  /** 0: what the disagreement is about; 1: what led to it; 2: the rest. */
+  rank: Rank
+  /** Within its rank, the nearer the sooner it is shown. */
+  distance: number
+}
+
+export type Rank = 0 | 1 | 2
+
+interface Field {
+  name: string
+  value: Json
+  /** The value as JSON. */
+  text: string
+  bytes: number
+}
+
+/** What a value is cut to, in bytes; at 0 it is left out, and the item is there by name alone. */
+type Level = number
+
+const WHOLE: Level = Number.POSITIVE_INFINITY
+const BY_NAME: Level = 0
+const PREVIEW: Level = 256
+const LEVELS: readonly Level[] = [WHOLE, 16 * 1024, 4096, 1024, PREVIEW]
+
+/** Lines that fit, in the order of their items, and what is not in them. */
+export interface Material {
+  lines: string[]
+  /** A clause for each kind of loss. */
+  omitted: string[]
+}
+
+/** An item with these fields, of which `long` may be cut; undefined values and null ones say nothing and are not shown. */
+export function newItem(
+  named: Readonly<Record<string, Json | undefined>>,
+  long: Readonly<Record<string, Json | undefined>>,
+  rank: Rank,
+  distance = 0,
+): Item {
+  const said = Object.entries(named).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [[name, value] as const],
+  )
+  const fields = Object.entries(long).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return []
+    const text = safeJson(value)
+    return { name, value, text, bytes: utf8Length(text) }
+  })
+  return { head: safeJson(Object.fromEntries(said)).slice(0, -1), fields, rank, distance }
+}
+
+/**
+ * JSON on one line, whoever reads it: without the characters that some take for a line's end, nor the beginning of what
+ * models of some families take for the end of a message (`<|im_end|>`).
+ */
+export function safeJson(value: Json): string {
+  return JSON.stringify(value)
+    .replace(/[\u0085\u2028\u2029]/g, end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replaceAll('<|', '\\u003c|')
+}
+
+/** About how many tokens a text is: rather too many than too few. */
+export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_A_TOKEN)
+
+/**
+ * Chooses how much of each item is shown, in `maxTokens`: all of it where there is room. Else items of a rank are cut
+ * alike, those of the next one fit into what they leave, and where there is room for none of a rank, the nearest are
+ * previews, the next are there by name alone, and the last are counted.
+ */
+export function fitMaterial(items: readonly Item[], maxTokens: number): Material {
+  const levels = new Map<Item, Level>()
+  let left = maxTokens
+  const show = (item: Item, level: Level) => {
+    levels.set(item, level)
+    left -= cost(item, level)
+  }
+  for (const rank of [0, 1, 2] as const) {
+    const group = items.filter(item => item.rank === rank).sort((one, other) => one.distance - other.distance)
+    const level = LEVELS.find(each => total(group, each) <= left)
+    if (level !== undefined) {
+      for (const item of group) show(item, level)
+      continue
+    }
+    let names = total(group, BY_NAME)
+    for (const item of group) {
+      names -= cost(item, BY_NAME)
+      if (cost(item, PREVIEW) + names <= left) show(item, PREVIEW)
+      else if (cost(item, BY_NAME) <= left) show(item, BY_NAME)
+    }
+  }
+  const shown = items.flatMap(item => {
+    const level = levels.get(item)
+    return level === undefined ? [] : { item, level }
+  })
+  const cut = shown.filter(({ item, level }) => level !== BY_NAME && item.fields.some(({ bytes }) => bytes > level))
+  const named = shown.filter(({ item, level }) => level === BY_NAME && item.fields.length > 0)
+  return {
+    lines: shown.map(({ item, level }) => lineOf(item, level)),
+    omitted: [
+      ...(cut.length > 0 ? [`parts of long values in ${cut.length} lines`] : []),
+      ...(named.length > 0 ? [`the values of ${named.length} lines, which are there by name alone`] : []),
+      ...(shown.length < items.length ? [`${items.length - shown.length} more lines, far from the disagreement`] : []),
+    ],
+  }
+}
+
+const total = (items: readonly Item[], level: Level): number => items.reduce((sum, item) => sum + cost(item, level), 0)
+
+/** In tokens. A value that is cut is written as a string of JSON once more, which escapes each quote in it. */
+function cost({ head, fields }: Item, level: Level): number {
+  const bytes = fields.reduce((sum, field) => sum + field.name.length + 4 + fieldBytes(field, level), 0)
+  return tokensOf(head) + Math.ceil((level === BY_NAME ? 2 : bytes + 2) / BYTES_A_TOKEN)
+}
+
+const CUT_BYTES = 48
+const fieldBytes = ({ bytes }: Field, level: Level): number => (bytes <= level ? bytes : 1.25 * level + CUT_BYTES)
+
+function lineOf({ head, fields }: Item, level: Level): string {
+  const shown = level === BY_NAME ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)
+  // A head of no fields is the brace alone.
+  return `${[head, ...shown].join().replace(/^\{,/, '{')}}`
+}
+
+/** The value, or its beginning and end: errors are told at either. */
+function shownValue({ value, text, bytes }: Field, level: Level): string {
+  if (bytes <= level) return text
+  const whole = typeof value === 'string' ? value : text
+  const start = cutText(whole, Math.floor((level * 3) / 4))
+  const end = whole.slice(Math.max(start.length, whole.length - Math.floor(level / 4)))
+  return safeJson({ cut: `${start} [...] ${cutText(end, level)}`, bytes })
+}

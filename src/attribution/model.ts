@@ -1,0 +1,85 @@
+import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
+import type { Env } from '../env.ts'
+import { MODEL_CALL_MS } from '../limits.ts'
+import { answerSchema, readAnswer } from './answer.ts'
+import { askModel, type Usage } from './ask-model.ts'
+import type { Finding } from './evidence.ts'
+import { ModelError } from './model-error.ts'
+import { writePrompt } from './prompt.ts'
+import { type ModelSettings, modelSettings, type Prices } from './provider.ts'
+import type { Subject } from './subject.ts'
+
+export interface ModelContext {
+  /** Ends the run. */
+  signal: AbortSignal
+  /** Holds the job for longer; false: it is another's by now. */
+  renew?: () => Promise<boolean>
+}
+
+/**
+ * Asks a model.
+ *
+ * @throws {ModelError} With a message that can be shown. Final: a setting is malformed, the provider refuses the request as
+ *   such, or the model answered outside the schema twice. Else another attempt may succeed, after `retryAfterSeconds` if
+ *   set. What `signal` was aborted with is thrown as it is.
+ */
+export type ModelEngine = (
+  subject: Subject,
+  findings: readonly Finding[],
+  /** Those that the project has not switched off. */
+  types: readonly ErrorType[],
+  context: ModelContext,
+) => Promise<{ attribution: Attribution; cost: AttributionCost }>
+
+/** The model that a deployment names; undefined where it names none. `callMs` bounds one call of it. */
+export function modelEngine(env: Env, callMs = MODEL_CALL_MS): ModelEngine | undefined {
+  const name = env.ATTRIBUTION_MODEL?.trim()
+  if (!name) return undefined
+  // The settings are read in the run: what is wrong with them is why it failed.
+  return async (...question) => attributeByModel(modelSettings(name, env), callMs, ...question)
+}
+
+/** Questions that one run asks: the second one names what was wrong with the first answer. */
+const MAX_QUESTIONS = 2
+
+async function attributeByModel(
+  { name, open, prices }: ModelSettings,
+  callMs: number,
+  ...[subject, findings, types, { signal, renew }]: Parameters<ModelEngine>
+): ReturnType<ModelEngine> {
+  const startedAt = Date.now()
+  const model = await open()
+  const { instructions, material } = writePrompt(subject, findings, types)
+  const schema = answerSchema(types, subject)
+  const usages: Usage[] = []
+  let fault = ''
+  while (usages.length < MAX_QUESTIONS) {
+    if (fault && (await renew?.()) === false) throw new ModelError('Another run took the job over', { isFinal: false })
+    const question = fault ? `${material}\n${askAgain(fault)}` : material
+    const answer = await askModel({ model, instructions, question, schema, signal, callMs })
+    usages.push(answer.usage)
+    const reading = answer.fault ? { fault: answer.fault } : readAnswer(answer.value, subject, types)
+    if ('attribution' in reading) {
+      const attribution = { ...reading.attribution, engine: name }
+      return { attribution, cost: { durationMs: Date.now() - startedAt, ...costOf(usages, prices) } }
+    }
+    fault = reading.fault
+  }
+  throw new ModelError(`The model answered outside the schema twice: ${fault}`, { isFinal: true })
+}
+
+/** The answer itself is not repeated: it may hold what the material has led it to, which belongs in the fence. */
+const askAgain = (fault: string): string =>
+  `You have answered this once, and the answer was not accepted: ${fault}. Answer again, as you were instructed.`
+
+/** What the questions took together; null where the provider does not say it of each, or has no price. */
+function costOf(usages: readonly Usage[], prices: Prices | null): Omit<AttributionCost, 'durationMs'> {
+  const inputTokens = sum(usages.map(({ inputTokens }) => inputTokens))
+  const outputTokens = sum(usages.map(({ outputTokens }) => outputTokens))
+  const isPriced = prices !== null && inputTokens !== null && outputTokens !== null
+  const costUsd = isPriced ? (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000 : null
+  return { inputTokens, outputTokens, costUsd }
+}
+
+const sum = (counts: readonly (number | undefined)[]): number | null =>
+  counts.reduce<number | null>((all, count) => (all === null || count === undefined ? null : all + count), 0)
