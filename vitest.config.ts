@@ -25,6 +25,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/scripts/**'],
           setupFiles: ['test/support/migrate.ts'],
+          // A model's provider, which has to be outside of workerd to be asked over HTTP.
+          globalSetup: ['test/scripts/model-server.ts'],
           // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
           maxWorkers: 2,
         },

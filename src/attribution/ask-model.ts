@@ -55,7 +55,7 @@ async function generate(
   { model, instructions, question, schema }: Omit<Question, 'signal' | 'callMs'>,
   abortSignal: AbortSignal,
 ): Promise<Answer> {
-  const { generateText, jsonSchema, NoObjectGeneratedError, Output } = await loadSdk()
+  const { generateText, jsonSchema, NoObjectGeneratedError, NoOutputGeneratedError, Output } = await loadSdk()
   try {
     const result = await generateText({
       model,
@@ -67,23 +67,25 @@ async function generate(
       abortSignal,
     })
     const { usage, finishReason } = result
-    // Reading the output throws where there is none.
     if (result.text === '') return { value: undefined, fault: faultOf(finishReason), usage }
     return { value: result.output, fault: undefined, usage }
   } catch (error) {
     if (NoObjectGeneratedError.isInstance(error)) {
-      const { inputTokens, outputTokens } = error.usage ?? {}
-      return { value: undefined, fault: faultOf(error.finishReason), usage: { inputTokens, outputTokens } }
+      return { value: undefined, fault: faultOf(error.finishReason), usage: error.usage ?? UNKNOWN }
     }
+    // What reading the output throws where it is null.
+    if (NoOutputGeneratedError.isInstance(error)) return { value: undefined, fault: faultOf('stop'), usage: UNKNOWN }
     throw error
   }
 }
+
+const UNKNOWN: Usage = { inputTokens: undefined, outputTokens: undefined }
 
 /** Why an answer is no JSON, as far as the provider says. */
 function faultOf(reason: FinishReason | undefined): string {
   if (reason === 'content-filter') return 'it was refused or filtered'
   if (reason === 'length') return `it did not end within ${MAX_ANSWER_TOKENS} tokens`
-  return 'it was no JSON'
+  return 'it was no JSON object'
 }
 
 /** Loads the SDK when a model is first asked, and keeps it from writing warnings into the log, which is JSON. */

@@ -71,7 +71,7 @@ export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / B
 
 /**
  * Chooses how much of each item is shown, in `maxTokens`: all of it where there is room. Else items of a rank are cut
- * alike, those of the next one fit into what they leave, and where there is room for none of a rank, the nearest are
+ * alike, to two thirds of it, those of the next one fit into what they leave, and where there is room for none of a rank, the nearest are
  * previews, the next are there by name alone, and the last are counted.
  */
 export function fitMaterial(items: readonly Item[], maxTokens: number): Material {
@@ -83,7 +83,9 @@ export function fitMaterial(items: readonly Item[], maxTokens: number): Material
   }
   for (const rank of [0, 1, 2] as const) {
     const group = items.filter(item => item.rank === rank).sort((one, other) => one.distance - other.distance)
-    const level = LEVELS.find(each => total(group, each) <= left)
+    // What has to be cut anyhow leaves something to what comes after it.
+    const room = rank === 2 ? left : (left * 2) / 3
+    const level = LEVELS.find(each => total(group, each) <= (each === WHOLE ? left : room))
     if (level !== undefined) {
       for (const item of group) show(item, level)
       continue
@@ -113,14 +115,7 @@ export function fitMaterial(items: readonly Item[], maxTokens: number): Material
 
 const total = (items: readonly Item[], level: Level): number => items.reduce((sum, item) => sum + cost(item, level), 0)
 
-/** In tokens. A value that is cut is written as a string of JSON once more, which escapes each quote in it. */
-function cost({ head, fields }: Item, level: Level): number {
-  const bytes = fields.reduce((sum, field) => sum + field.name.length + 4 + fieldBytes(field, level), 0)
-  return tokensOf(head) + Math.ceil((level === BY_NAME ? 2 : bytes + 2) / BYTES_A_TOKEN)
-}
-
-const CUT_BYTES = 48
-const fieldBytes = ({ bytes }: Field, level: Level): number => (bytes <= level ? bytes : 1.25 * level + CUT_BYTES)
+const cost = (item: Item, level: Level): number => tokensOf(lineOf(item, level))
 
 function lineOf({ head, fields }: Item, level: Level): string {
   const shown = level === BY_NAME ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)

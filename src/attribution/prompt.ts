@@ -126,7 +126,7 @@ function itemsOf(subject: Subject, findings: readonly Finding[]): Item[] {
       ),
     ),
     ...findings.map(({ kind, spanId, path, note, strength }) =>
-      newItem({ kind: 'finding', found: kind, span_id: spanId, path, note, strength }, {}, 0),
+      newItem({ kind: 'finding', found: kind, span_id: spanId, path, strength }, { note }, 0),
     ),
     ...steps.map(step => stepItem(step, nearness(step), person)),
     ...promptItems(steps, nearness),

@@ -1,0 +1,174 @@
+import { describe, it } from 'vitest'
+import type { Finding } from '../../src/attribution/evidence.ts'
+import { tokensOf } from '../../src/attribution/material.ts'
+import { writePrompt } from '../../src/attribution/prompt.ts'
+import type { Subject } from '../../src/attribution/subject.ts'
+import { MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS } from '../../src/limits.ts'
+import { aFinding, aStep, aSubject, theErrorTypes } from '../support/model.ts'
+
+/** A line of the material. */
+interface Line {
+  kind: string
+  span_id?: string
+  [field: string]: unknown
+}
+
+/** The prompt, and the lines in its fence. */
+async function written(subject: Subject, findings: readonly Finding[] = []) {
+  const { instructions, material } = writePrompt(subject, findings, await theErrorTypes(), 'the-boundary')
+  const lines = material.split('\n')
+  const inside = lines.slice(lines.indexOf('BEGIN the-boundary') + 1, lines.indexOf('END the-boundary'))
+  const parsed: Line[] = inside.map(line => JSON.parse(line))
+  const of = (kind: string) => parsed.filter(line => line.kind === kind)
+  const step = (spanId: string) => of('step').find(({ span_id }) => span_id === spanId)
+  return { instructions, tokens: tokensOf(instructions) + tokensOf(material), of, step }
+}
+
+/** Texts of that many bytes that are all different. */
+const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
+
+/** A root with `count` steps in a row, each with an input and an output of `bytes`; the step at `focus` has feedback. */
+function aLongTrace(count: number, bytes: number, focus: number): Subject {
+  const steps = Array.from({ length: count }, (_, index) =>
+    aStep({
+      spanId: `s${index}`,
+      parentSpanId: 'root',
+      stepId: `step-${index}`,
+      timestamp: Date.parse('2026-11-01T12:00:00Z') + index,
+      input: { text: longText(`input ${index}`, bytes) },
+      output: longText(`output ${index}`, bytes),
+    }),
+  )
+  const [feedback] = aSubject().feedback
+  return aSubject({
+    steps: [aStep({ input: { question: 'Why?' } }), ...steps],
+    knowledgeDocs: [],
+    feedback: feedback ? [{ ...feedback, spanId: `s${focus}` }] : [],
+  })
+}
+
+describe('the prompt', () => {
+  it('has the taxonomy with its rules, and the order that ties are broken in', async ({ expect }) => {
+    const { instructions } = await written(aSubject())
+    for (const { errorType, name, category, rule } of await theErrorTypes()) {
+      expect(instructions).toContain(`- ${errorType} (${name}, ${category}): ${rule}`)
+    }
+    expect(instructions).toContain(
+      'system_failure, output_format_violation, missing_input_information, incorrect_input_data, outdated_reference, ' +
+        "reviewer_mistake, then the others in the table's order",
+    )
+  })
+
+  it('leaves out the types that are switched off, and keeps one of a project on one line', async ({ expect }) => {
+    const own = {
+      errorType: 'stale_price',
+      id: 'x',
+      name: 'Stale price',
+      category: 'Human Error' as const,
+      rule: 'The list\nwas old.',
+    }
+    const { instructions } = writePrompt(aSubject(), [], [own], 'the-boundary')
+    expect(instructions).toContain('- stale_price (Stale price, Human Error): The list was old.\n')
+    expect(instructions).not.toContain('reviewer_mistake')
+  })
+
+  it('shows a small trace whole, with what the checks saw', async ({ expect }) => {
+    const subject = aSubject()
+    const { of, step } = await written(subject, [aFinding])
+    expect(of('left_out')).toEqual([])
+    expect(of('feedback')).toMatchObject([{ span_id: 'root', rating: 'negative', comment: 'Twice that.' }])
+    expect(of('finding')).toMatchObject([{ found: 'correction_in_chunks', span_id: 'write', note: aFinding.note }])
+    expect(of('step')).toHaveLength(3)
+    expect(step('write')).toMatchObject({
+      parent_span_id: 'root',
+      step_id: 'write',
+      output: { answer: 'It is 12 months.' },
+      approvedOutput: { answer: 'It is 24 months.' },
+      review: { state: 'corrected' },
+    })
+    expect(of('prompt')).toMatchObject([{ step_id: 'write', content: 'Answer from the retrieved chunks only.' }])
+    expect(of('knowledge_doc')).toMatchObject([{ slug: 'warranty', content: subject.knowledgeDocs[0]?.content }])
+  })
+
+  it('names people by numbers alone, the same one by the same', async ({ expect }) => {
+    const review = { state: 'corrected', approvedOutput: 1, userId: 'ann@example.com', comment: null } as const
+    const precedents = [
+      { spanId: 'x', state: 'accepted', approvedOutput: 2, userId: 'ann@example.com' },
+      { spanId: 'y', state: 'accepted', approvedOutput: 1, userId: 'bob' },
+    ] as const
+    const { step, of } = await written(aSubject({ steps: [aStep({ review, precedents: [...precedents] })] }))
+    expect(JSON.stringify([of('step'), of('feedback')])).not.toMatch(/example\.com|"ann"|bob/)
+    expect(step('root')).toMatchObject({
+      review: { by: 'person 2' },
+      precedents: [{ by: 'person 2' }, { by: 'person 3' }],
+    })
+  })
+
+  it('shows a prompt once that many steps ran with', async ({ expect }) => {
+    const prompt = { content: 'Sum up.', outputSchema: { type: 'string' } }
+    const steps = [1, 2, 3].map(number => aStep({ spanId: `s${number}`, parentSpanId: 'root', stepId: 'sum', prompt }))
+    const { of } = await written(aSubject({ steps: [aStep(), ...steps] }))
+    expect(of('prompt')).toMatchObject([{ step_id: 'sum', content: 'Sum up.', outputSchema: { type: 'string' } }])
+  })
+
+  it.for([
+    ['400 steps of 20 KB', 400, 10_000],
+    ['50 steps of 4 KB', 50, 2000],
+    ['400 steps of a few bytes', 400, 12],
+    ['3 steps of 1 MB', 3, 500_000],
+  ] as const)('of %s fits, the blamed step and what led to it first', async ([, count, bytes], { expect }) => {
+    const focus = count - 2
+    const { tokens, step, of } = await written(aLongTrace(count, bytes, focus))
+    expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
+    // As good as full: one more preview would not have fitted.
+    expect(tokens).toBeGreaterThan(MAX_PROMPT_TOKENS * (count === 400 || bytes > 2000 ? 0.5 : 0.3))
+    const shown = (spanId: string) => JSON.stringify(step(spanId) ?? '').length
+    expect(shown(`s${focus}`)).toBeGreaterThan(Math.min(2 * bytes, 2000))
+    expect(shown(`s${focus - 1}`)).toBeGreaterThanOrEqual(shown('s0'))
+    expect(of('step').length).toBeGreaterThan(Math.min(count, 40))
+    if (count > 3) expect(of('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
+  })
+
+  it('fits whatever JSON makes of a value', async ({ expect }) => {
+    const long = ['\u0001', '"', '\\', '\u2028', '<|', '愛', '\ud800'].map(text => text.repeat(100_000))
+    const { tokens, step } = await written(aSubject({ steps: [aStep({ input: long.join(''), output: long })] }))
+    expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
+    expect(step('root')?.input).toEqual({ cut: expect.any(String), bytes: expect.any(Number) })
+  })
+
+  it('shows the beginning and the end of a value that is too long', async ({ expect }) => {
+    const { step, of } = await written(aLongTrace(3, 500_000, 1))
+    expect(step('s1')?.output).toEqual({
+      cut: expect.stringMatching(/^output 1 begins lorem .* \[\.\.\.\] .* output 1 ends$/s),
+      bytes: expect.any(Number),
+    })
+    expect(of('left_out')).toEqual([{ kind: 'left_out', what: [expect.stringMatching(/^parts of long values in/)] }])
+  })
+
+  it('says what it left out, and what never came', async ({ expect }) => {
+    const findings = Array.from({ length: MAX_PROMPT_FINDINGS + 7 }, (_, index) => ({
+      ...aFinding,
+      note: `finding ${index}`,
+      strength: (index + 1) / 100,
+    }))
+    const { of } = await written({ ...aLongTrace(400, 10_000, 200), omitted: ['9,600 of 10,000 spans'] }, findings)
+    expect(of('finding').map(({ strength }) => strength)).not.toContain(0.07)
+    expect(of('left_out')[0]?.what).toEqual([
+      '9,600 of 10,000 spans',
+      expect.stringMatching(/^parts of long values in \d+ lines$/),
+      expect.stringMatching(/^the values of \d+ lines, which are there by name alone$/),
+      expect.stringMatching(/^\d+ more lines, far from the disagreement$/),
+      '7 weaker findings',
+    ])
+  })
+
+  it('ends for spans that are their own ancestors', async ({ expect }) => {
+    const steps = [
+      aStep(),
+      aStep({ spanId: 'a', parentSpanId: 'b', review: null }),
+      aStep({ spanId: 'b', parentSpanId: 'a' }),
+    ]
+    const { of } = await written(aSubject({ steps }), [{ ...aFinding, spanId: 'a' }])
+    expect(of('step')).toHaveLength(3)
+  })
+})

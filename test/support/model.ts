@@ -1,0 +1,136 @@
+import { env } from 'cloudflare:workers'
+import { inject } from 'vitest'
+import type { Finding } from '../../src/attribution/evidence.ts'
+import { modelEngine } from '../../src/attribution/model.ts'
+import type { ModelError } from '../../src/attribution/model-error.ts'
+import type { Step, Subject } from '../../src/attribution/subject.ts'
+import type { ErrorCategory, ErrorType } from '../../src/domain/attribution.ts'
+import type { Env } from '../../src/env.ts'
+import type { Asked, Reply } from './model-wire.ts'
+
+const AT = Date.parse('2026-11-01T12:00:00Z')
+
+/** A step, the root unless it says otherwise. */
+export const aStep = (fields: Partial<Step> = {}): Step => ({
+  spanId: 'root',
+  isRoot: !fields.parentSpanId,
+  parentSpanId: null,
+  stepId: 'answer',
+  timestamp: AT,
+  durationMs: 1200,
+  status: 'ok',
+  input: null,
+  output: null,
+  hasOutput: true,
+  state: {},
+  metadata: {},
+  prompt: null,
+  review: null,
+  precedents: [],
+  ...fields,
+})
+
+/** A support answer of 12 months' warranty, which the doc says is 24, and the reviewer too. */
+export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
+  receivedAt: AT,
+  timestamp: AT,
+  isCompleted: true,
+  steps: [
+    aStep({ input: { question: 'How long is the warranty of the X200?' }, output: { answer: 'It is 12 months.' } }),
+    aStep({
+      spanId: 'retrieve',
+      parentSpanId: 'root',
+      stepId: 'retrieve',
+      input: { query: 'warranty X200' },
+      output: { chunks: [{ slug: 'warranty', text: 'The X200 has a warranty of 24 months.' }] },
+    }),
+    aStep({
+      spanId: 'write',
+      parentSpanId: 'root',
+      stepId: 'write',
+      input: { question: 'How long is the warranty of the X200?' },
+      output: { answer: 'It is 12 months.' },
+      prompt: { content: 'Answer from the retrieved chunks only.', outputSchema: null },
+      review: { state: 'corrected', approvedOutput: { answer: 'It is 24 months.' }, userId: 'ann', comment: null },
+    }),
+  ],
+  knowledgeDocs: [{ slug: 'warranty', title: 'Warranty', content: 'The X200 has a warranty of 24 months.' }],
+  feedback: [
+    { spanId: 'root', userId: 'ann', rating: 'negative', comment: 'Twice that.', correction: null, source: 'api' },
+  ],
+  omitted: [],
+  ...fields,
+})
+
+export const aFinding: Finding = {
+  kind: 'correction_in_chunks',
+  spanId: 'write',
+  path: 'output.answer',
+  note: 'the correction, 24 months, stands in a retrieved chunk',
+  strength: 0.9,
+}
+
+/** What a model answers to `aSubject` where it is right. */
+export const anAnswer = (fields: object = {}) => ({
+  quotes: [{ span_id: 'retrieve', path: 'output.chunks[0].text', quote: 'a warranty of 24 months' }],
+  reasoning: 'The chunk says 24 months. The answer says 12.',
+  error_type: 'context_misinterpretation',
+  confidence: 0.8,
+  span_id: 'write',
+  alternatives: [
+    { error_type: 'reasoning_error', confidence: 0.1 },
+    { error_type: 'hallucinated_content', confidence: 0.07 },
+  ],
+  ...fields,
+})
+
+/** The error types that each deployment has. */
+export async function theErrorTypes(): Promise<ErrorType[]> {
+  const { results } = await env.DB.prepare('select error_type, id, name, category, rule from error_types').all<{
+    error_type: string
+    id: string
+    name: string
+    category: ErrorCategory
+    rule: string
+  }>()
+  return results.map(({ error_type, ...rest }) => ({ errorType: error_type, ...rest }))
+}
+
+/** A provider that answers this, and the settings by which it is found. */
+export async function aProvider(replies: readonly Reply[], settings: Partial<Env> = {}) {
+  const session = `${inject('modelServer')}/${crypto.randomUUID()}`
+  await fetch(`${session}/replies`, { method: 'PUT', body: JSON.stringify(replies) })
+  const bindings: Env = {
+    ...env,
+    ATTRIBUTION_MODEL: 'openai/test-model',
+    ATTRIBUTION_BASE_URL: `${session}/v1`,
+    ATTRIBUTION_API_KEY: 'sk-the-secret',
+    ...settings,
+  }
+  const asked = async (): Promise<Asked[]> => (await fetch(`${session}/asked`)).json()
+  return { bindings, asked }
+}
+
+interface Asking {
+  subject?: Subject
+  findings?: readonly Finding[]
+  settings?: Partial<Env>
+  callMs?: number
+  signal?: AbortSignal
+  renew?: () => Promise<boolean>
+}
+
+/** Asks a model that answers this about `aSubject`: its answer, or the error, and what it was asked. */
+export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
+  const { subject = aSubject(), findings = [aFinding], settings, callMs, signal, renew } = asking
+  const { bindings, asked } = await aProvider(replies, settings)
+  const engine = modelEngine(bindings, callMs)
+  if (!engine) throw new Error('no model is set')
+  const context = { signal: signal ?? new AbortController().signal, ...(renew && { renew }) }
+  const [outcome] = await Promise.allSettled([engine(subject, findings, await theErrorTypes(), context)])
+  return {
+    result: outcome.status === 'fulfilled' ? outcome.value : undefined,
+    error: outcome.status === 'rejected' ? (outcome.reason as ModelError) : undefined,
+    asked: await asked(),
+  }
+}
