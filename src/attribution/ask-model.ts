@@ -91,7 +91,7 @@ function faultOf(reason: FinishReason | undefined): string {
 /** Loads the SDK when a model is first asked, and keeps it from writing warnings into the log, which is JSON. */
 async function loadSdk() {
   globalThis.AI_SDK_LOG_WARNINGS = false
-  return import('ai')
+  return import('./model-sdk.ts')
 }
 
 /** What may be told of an error: the status of a provider's answer, and nothing of what it said. */

@@ -50,7 +50,7 @@ function workersAi(model: string, { AI }: Env): ModelSettings['open'] {
     throw misconfigured('ATTRIBUTION_MODEL needs the binding AI for Workers AI: npm run deploy -- --workers-ai')
   }
   return async () => {
-    const { createWorkersAI } = await import('workers-ai-provider')
+    const { createWorkersAI } = await import('./model-sdk.ts')
     return createWorkersAI({ binding: AI })(model)
   }
 }
@@ -60,7 +60,7 @@ function openAiCompatible(model: string, env: Env): ModelSettings['open'] {
   const apiKey = setting(env.ATTRIBUTION_API_KEY)
   if (!baseURL && !apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for OpenAI')
   return async () => {
-    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+    const { createOpenAICompatible } = await import('./model-sdk.ts')
     const provider = createOpenAICompatible({
       name: 'openai',
       baseURL: baseURL ?? OPENAI_URL,
@@ -84,7 +84,7 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
   const apiKey = setting(env.ATTRIBUTION_API_KEY)
   if (!apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for Anthropic')
   return async () => {
-    const { createAnthropic } = await import('@ai-sdk/anthropic')
+    const { createAnthropic } = await import('./model-sdk.ts')
     return createAnthropic({ apiKey, fetch: fetchHere, ...(baseURL && { baseURL }) })(model)
   }
 }
