@@ -27,6 +27,7 @@ const USAGE = `npm run deploy [-- flags]
   --location <place>      create the database and the bucket near ${LOCATIONS.join(', ')}
   --jurisdiction <place>  create both to stay within ${JURISDICTIONS.join(', ')}
   --new-admin-token       replace the secret ADMIN_TOKEN
+  --workers-ai            bind Workers AI, as wrangler.workers-ai.toml says; without it, it is unbound
   --help
 
 What exists stays where it is: neither can be moved. docs/operations.md says more.`
@@ -39,6 +40,8 @@ const Config = v.looseObject({
     v.looseObject({ binding: v.string(), bucket_name: v.string(), jurisdiction: v.optional(v.string()) }),
   ),
 })
+/** What it has besides is the schema's address, which is the file's own. */
+const Overlay = v.object({ ai: v.looseObject({ binding: v.literal('AI') }) })
 const Database = v.looseObject({ uuid: v.string(), name: v.string(), jurisdiction: v.nullish(v.string()) })
 type Database = v.InferOutput<typeof Database>
 const DatabaseInfo = v.looseObject({ running_in_region: v.string() })
@@ -66,7 +69,7 @@ const isTokenNew = ensureAdminToken()
 await report()
 
 function readFlags() {
-  for (const name of ['jurisdiction', 'new-admin-token']) {
+  for (const name of ['jurisdiction', 'new-admin-token', 'workers-ai']) {
     const isTaken = process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined
     if (isTaken) fail(`npm kept --${name} for itself: write npm run deploy -- --${name} ...`)
   }
@@ -78,14 +81,15 @@ function readFlags() {
   requireOneOf('location', LOCATIONS, location)
   requireOneOf('jurisdiction', JURISDICTIONS, jurisdiction)
   if (location && jurisdiction) fail('Give --location or --jurisdiction, not both: a jurisdiction chooses the location')
-  return { location, jurisdiction, newAdminToken: others['new-admin-token'] }
+  return { location, jurisdiction, newAdminToken: others['new-admin-token'], workersAi: others['workers-ai'] }
 }
 
 function parseFlags() {
   const place = { type: 'string' } as const
   const no = { type: 'boolean', default: false } as const
   try {
-    return parseArgs({ options: { location: place, jurisdiction: place, 'new-admin-token': no, help: no } }).values
+    const options = { location: place, jurisdiction: place, 'new-admin-token': no, 'workers-ai': no, help: no }
+    return parseArgs({ options }).values
   } catch (error) {
     fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
   }
@@ -102,7 +106,10 @@ async function readConfig() {
   const configFile = basename(configPath)
   const read = v.safeParse(Config, rawConfig)
   if (!read.success) fail(`${configFile} lacks what a deploy needs:\n${v.summarize(read.issues)}`)
-  const config = read.output
+  const overlay = flags.workersAi
+    ? v.parse(Overlay, readRawConfig({ config: 'wrangler.workers-ai.toml' }).rawConfig)
+    : {}
+  const config = { ...read.output, ...overlay }
   const database = config.d1_databases.find(({ binding }) => binding === 'DB')
   const bucket = config.r2_buckets.find(({ binding }) => binding === 'PAYLOADS')
   if (!database || !bucket) fail(`${configFile} must bind a D1 database as DB and an R2 bucket as PAYLOADS`)
@@ -149,7 +156,7 @@ function checkPlace({ name, jurisdiction }: Database): void {
 }
 
 /**
- * Writes the configuration that is deployed: wrangler.toml, with the database that was found by its id, and the bucket
+ * Writes the configuration that is deployed: wrangler.toml, with what flags add, the database that was found by its id, and the bucket
  * in the jurisdiction of the database. Without them wrangler would look for the Worker's last database, be it deleted or
  * not, and create and bind another bucket of the same name. Beside wrangler.toml, where its paths hold; git ignores it.
  */

@@ -61,6 +61,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   await cp(join(PROJECT, 'scripts/deploy.ts'), at('scripts/deploy.ts'))
   await cp(join(PROJECT, 'migrations'), at('migrations'), { recursive: true })
   await writeFile(at('package.json'), '{"type": "module", "scripts": {"build": "true"}}')
+  await cp(join(PROJECT, 'wrangler.workers-ai.toml'), at('wrangler.workers-ai.toml'))
   await writeFile(at('wrangler.toml'), edit(await readFile(join(PROJECT, 'wrangler.toml'), 'utf8')))
   const config = JSON.stringify(readRawConfig({ config: at('wrangler.toml') }).rawConfig)
   await writeFile(at('stub/wrangler.toml.json'), config)
@@ -258,6 +259,20 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(ignored.split('\n')).toContain('wrangler.deploy.json')
   })
 
+  it('binds Workers AI with --workers-ai, and not without', async ({ expect }) => {
+    const checkout = await newCheckout({ loadsWrangler: true })
+    for (const [args, ai] of [
+      [['--workers-ai'], { binding: 'AI' }],
+      [[], undefined],
+    ] as const) {
+      const { code, printed } = await checkout.deploy(args)
+      expect(code, printed).toBe(0)
+      const deployed = JSON.parse(await readFile(checkout.at('wrangler.deploy.json'), 'utf8'))
+      expect(deployed.ai).toEqual(ai)
+      expect(deployed.main).toBe('src/index.ts')
+    }
+  })
+
   it('begins anew where the database was deleted', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.deploy()
@@ -347,7 +362,8 @@ describe('npm run deploy', { concurrent: true }, () => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy(['--help'])
     expect(code).toBe(0)
-    for (const flag of ['--location', '--jurisdiction', '--new-admin-token']) expect(printed).toContain(flag)
+    for (const flag of ['--location', '--jurisdiction', '--new-admin-token', '--workers-ai'])
+      expect(printed).toContain(flag)
     expect(await checkout.moments()).toBe(0)
   })
 
