@@ -72,7 +72,10 @@ function fieldsAtFault(issues: readonly v.InferIssue<typeof Answer>[]): string {
   return fields.size === 0 ? 'the answer is' : `${[...fields].join(', ')} ${fields.size === 1 ? 'is' : 'are'}`
 }
 
-/** The JSON schema that a model is held to: what weighs comes before what follows from it, as it is written in order. */
+/**
+ * The JSON schema that a model is held to: what weighs comes before what follows from it, as it is written in order. It
+ * stands outside the fence, so nothing of the trace is in it but its spans' ids, which are UUIDs.
+ */
 export function answerSchema(types: readonly ErrorType[], subject: Subject) {
   const errorType = { type: 'string' as const, enum: types.map(type => type.errorType) }
   const spans = subject.steps.map(({ spanId }) => spanId)

@@ -38,7 +38,7 @@ export interface Material {
   omitted: string[]
 }
 
-/** An item with these fields, of which `long` may be cut; undefined values and null ones say nothing and are not shown. */
+/** An item with these fields, of which `long` may be cut. What is undefined or null says nothing and is not shown. */
 export function newItem(
   named: Readonly<Record<string, Json | undefined>>,
   long: Readonly<Record<string, Json | undefined>>,
@@ -71,8 +71,8 @@ export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / B
 
 /**
  * Chooses how much of each item is shown, in `maxTokens`: all of it where there is room. Else items of a rank are cut
- * alike, to two thirds of it, those of the next one fit into what they leave, and where there is room for none of a rank, the nearest are
- * previews, the next are there by name alone, and the last are counted.
+ * alike, to two thirds of what is left, and those of the next one fit into the rest. Where there is no room for previews
+ * of a whole rank, the nearest are previews, the next are there by name alone, and the last are counted.
  */
 export function fitMaterial(items: readonly Item[], maxTokens: number): Material {
   const levels = new Map<Item, Level>()

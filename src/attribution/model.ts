@@ -19,9 +19,9 @@ export interface ModelContext {
 /**
  * Asks a model.
  *
- * @throws {ModelError} With a message that can be shown. Final: a setting is malformed, the provider refuses the request as
- *   such, or the model answered outside the schema twice. Else another attempt may succeed, after `retryAfterSeconds` if
- *   set. What `signal` was aborted with is thrown as it is.
+ * @throws {ModelError} With a message that can be shown. Final: a setting is malformed, the provider refuses the request
+ *   as such, or the model answered outside the schema twice. Else another attempt may succeed, after `retryAfterSeconds`
+ *   if set. What `signal` was aborted with is thrown as it is.
  */
 export type ModelEngine = (
   subject: Subject,

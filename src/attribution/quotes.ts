@@ -34,16 +34,14 @@ export class QuoteCheck {
       ...feedback.map(({ spanId, comment, correction }) => ({
         spanId,
         path: 'feedback',
-        value: [comment, correction],
+        value: { comment, correction },
       })),
       ...knowledgeDocs.map(({ slug, title, content }) => ({
         spanId: null,
         path: `knowledgeDocs.${slug}`,
-        value: [title, content],
+        value: { title, content },
       })),
-      ...steps.flatMap(({ spanId, prompt }) =>
-        prompt ? [{ spanId, path: 'prompt', value: [prompt.content, prompt.outputSchema] }] : [],
-      ),
+      ...steps.flatMap(({ spanId, prompt }) => (prompt ? [{ spanId, path: 'prompt', value: { ...prompt } }] : [])),
     ]
   }
 
@@ -76,7 +74,7 @@ function placesOf({ spanId, input, output, state, metadata, review, precedents }
     { spanId, path: 'input', value: input },
     { spanId, path: 'state', value: state },
     { spanId, path: 'approvedOutput', value: review?.approvedOutput ?? null },
-    { spanId, path: 'review', value: review?.comment ?? null },
+    { spanId, path: 'review', value: { comment: review?.comment ?? null } },
     { spanId, path: 'metadata', value: metadata },
     { spanId, path: 'precedents', value: approved },
   ]
@@ -86,10 +84,12 @@ function placesOf({ spanId, input, output, state, metadata, review, precedents }
 const isAt = (path: string, place: Place): boolean =>
   path.startsWith(place.path) && /^($|[.[])/.test(path.slice(place.path.length))
 
-/** What stands at a path of a place; the place's whole value where the path says no more. */
+/** What stands at a path of a place; undefined where nothing does, or the path is none. */
 function valueAt({ path: start, value }: Place, path: string): Json | undefined {
+  const rest = path.slice(start.length)
+  if (!/^(\.[^.[]+|\[\d+\])*$/.test(rest)) return undefined
   let at: Json | undefined = value
-  for (const [, field, index] of path.slice(start.length).matchAll(/\.([^.[]+)|\[(\d+)\]/g)) {
+  for (const [, field, index] of rest.matchAll(/\.([^.[]+)|\[(\d+)\]/g)) {
     if (Array.isArray(at)) at = at[Number(index)]
     else at = isJsonObject(at) && field !== undefined && Object.hasOwn(at, field) ? at[field] : undefined
   }

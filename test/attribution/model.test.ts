@@ -159,6 +159,8 @@ describe('a quote', () => {
     ['to the letter', { span_id: 'write', path: 'output.answer', quote: 'It is 12 months.' }, 'output.answer', 'write'],
     ['as JSON', { span_id: 'write', path: 'output', quote: '"answer": "It is 12 months."' }, 'output', 'write'],
     ['wrapped anew', { span_id: 'write', path: 'output.answer', quote: 'It is\n 12 months' }, 'output.answer', 'write'],
+    ['at a path that is none', { span_id: 'write', path: 'output[x]', quote: '12 months' }, 'output', 'write'],
+    ['of a comment', { span_id: 'root', path: 'feedback.comment', quote: 'Twice' }, 'feedback.comment', 'root'],
     ['at a path that is not there', { span_id: 'write', path: 'output.text', quote: '12 months' }, 'output', 'write'],
     ['from the approved output', { span_id: 'write', path: 'x', quote: 'It is 24' }, 'approvedOutput', 'write'],
     ['from feedback', { span_id: null, path: 'feedback', quote: 'Twice that.' }, 'feedback', 'root'],
@@ -196,7 +198,7 @@ describe('a trace that gives orders', () => {
     ['output', { steps: [aStep({ output: BREAK })] }],
     ['state', { steps: [aStep({ state: { [BREAK]: BREAK } })] }],
     ['metadata', { steps: [aStep({ metadata: { note: BREAK } })] }],
-    ['a step id and a span id', { steps: [aStep({ stepId: BREAK, spanId: BREAK })] }],
+    ['a step id', { steps: [aStep({ stepId: BREAK })] }],
     ['a prompt', { steps: [aStep({ prompt: { content: BREAK, outputSchema: { title: BREAK } } })] }],
     [
       'a review',
