@@ -50,6 +50,7 @@ export function derive(
   number: number,
   numbers: readonly number[],
   columns: readonly (readonly number[])[] = [],
+  factors: readonly number[] = [],
 ): Derivation | undefined {
   if (Math.abs(number) < 10 && Number.isInteger(number)) return undefined
   for (const column of columns) {
@@ -63,7 +64,11 @@ export function derive(
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
   for (const [index, left] of distinct.entries()) {
     for (const right of distinct.slice(index)) {
-      const found = OPERATIONS.find(({ of, isConversion }) => isClose(of(left, right), number) || (isConversion && isRounded(of(left, right))))
+      const found = OPERATIONS.find(
+        ({ of, isConversion }) =>
+          isClose(of(left, right), number) ||
+          (isConversion && (factors.includes(left) || factors.includes(right)) && isRounded(of(left, right))),
+      )
       if (found && Math.abs(left) !== 1 && Math.abs(right) !== 1) return { text: found.show(left, right) }
     }
   }
@@ -93,8 +98,16 @@ const OPERATIONS: readonly {
   { of: (left, right) => right - left, show: (left, right) => `${right} - ${left}` },
   { of: (left, right) => left / right, show: (left, right) => `${left} / ${right}` },
   { of: (left, right) => right / left, show: (left, right) => `${right} / ${left}` },
-  { of: (left, right) => (100 * left) / right, show: (left, right) => `${left} of ${right} in per cent`, isConversion: true },
-  { of: (left, right) => (100 * right) / left, show: (left, right) => `${right} of ${left} in per cent`, isConversion: true },
+  {
+    of: (left, right) => (100 * left) / right,
+    show: (left, right) => `${left} of ${right} in per cent`,
+    isConversion: true,
+  },
+  {
+    of: (left, right) => (100 * right) / left,
+    show: (left, right) => `${right} of ${left} in per cent`,
+    isConversion: true,
+  },
   { of: (left, right) => (left * right) / 100, show: (left, right) => `${left} % of ${right}` },
   { of: (left, right) => left * (1 + right / 100), show: (left, right) => `${left} + ${right} %` },
   { of: (left, right) => right * (1 - left / 100), show: (left, right) => `${right} - ${left} %` },
@@ -134,6 +147,42 @@ export function impliedAddend(
 }
 
 const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
+
+/** How a number is the days between two dates, or the minutes or hours between two times of day. */
+export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): Derivation | undefined {
+  for (const [index, start] of dates.entries()) {
+    for (const end of dates.slice(index + 1)) {
+      if (Math.abs(Date.parse(end) - Date.parse(start)) === number * DAY_MS)
+        return { text: `the days from ${start} to ${end}` }
+    }
+  }
+  for (const start of times) {
+    for (const end of times) {
+      const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
+      if (minutes > 0 && (minutes === number || minutes === number * 60))
+        return { text: `the time from ${start} to ${end}` }
+    }
+  }
+  return undefined
+}
+
+/** How a time of day, or a length of time, is the difference of two others. */
+export function deriveTime(time: string, times: readonly string[]): Derivation | undefined {
+  for (const start of times) {
+    for (const end of times) {
+      const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
+      if (start !== end && minutes === minutesOf(time)) return { text: `the time from ${start} to ${end}` }
+    }
+  }
+  return undefined
+}
+
+const DAY_MINUTES = 24 * 60
+
+const minutesOf = (time: string): number => {
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number)
+  return hours * 60 + minutes + seconds / 60
+}
 
 /** How a date follows from others by some number of days; undefined where it does not. */
 export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): Derivation | undefined {

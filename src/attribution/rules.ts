@@ -2,7 +2,7 @@ import type { Attribution } from '../domain/attribution.ts'
 import type { Finding } from './evidence.ts'
 import type { Subject } from './subject.ts'
 import { type BuiltInErrorType, TAXONOMY, TIE_ORDER } from './taxonomy.ts'
-import { type FindingKind, LOCATING, TEMPERATURE, WEIGHTS, type Weights } from './weights.ts'
+import { EXPLAINED_BY, type FindingKind, LOCATING, TEMPERATURE, WEIGHTS, type Weights } from './weights.ts'
 
 /** What an answer shows of the findings. */
 const MAX_EVIDENCE = 5
@@ -23,7 +23,7 @@ export function attributeByRules(
   findings: readonly Finding[],
   disabled: ReadonlySet<string>,
 ): Attribution {
-  const strongest = strongestOf(findings)
+  const strongest = weighable(findings)
   const candidates = distributionOver(strongest, disabled)
   const [best, ...others] = candidates
   if (!best) throw new Error('a project has at least one error type')
@@ -44,7 +44,16 @@ export function attributeByRules(
 
 const rounded = (probability: number): number => Math.round(probability * 1000) / 1000
 
-/** Of each kind, the clearest finding: seen twice, a thing is not twice as true. */
+/**
+ * Of each kind, the clearest finding: seen twice, a thing is not twice as true. And what follows from another finding is no
+ * evidence of its own.
+ */
+export function weighable(findings: readonly Finding[]): Finding[] {
+  const strongest = strongestOf(findings)
+  const explained = new Set(strongest.flatMap(({ kind }): readonly FindingKind[] => EXPLAINED_BY[kind] ?? []))
+  return strongest.filter(({ kind }) => !explained.has(kind))
+}
+
 function strongestOf(findings: readonly Finding[]): Finding[] {
   const strongest = new Map<string, Finding>()
   for (const finding of findings) {

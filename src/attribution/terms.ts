@@ -54,7 +54,7 @@ const DAY_OF_MONTH =
 // From the digit on, with a look back: a pattern that begins with a word is tried at every letter.
 const MONTH_DAY = /(?<=(\p{L}{3,15})\.?\s)(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
 const MONTH_YEAR = /(?<=(\p{L}{3,15})\.?\s(?:de\s|del\s)?)((?:19|20)\d{2})(?!\d)/gu
-const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::\d{2})?(?!\d)/gu
+const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)/gu
 const TOKEN = /[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
 const WITH_DIGIT = /\d/
 const WITH_LETTER = /\p{L}/u
@@ -109,7 +109,10 @@ export function addTerms(to: Terms, more: Terms): void {
   to.facts.push(...more.facts)
   for (const [stem, word] of more.words) {
     const known = to.words.get(stem)
-    to.words.set(stem, known ? { ...known, isName: known.isName || word.isName, count: known.count + word.count } : word)
+    to.words.set(
+      stem,
+      known ? { ...known, isName: known.isName || word.isName, count: known.count + word.count } : word,
+    )
   }
 }
 
@@ -161,7 +164,10 @@ function takeFacts(text: string, facts: Fact[]): string {
     const number = monthOf(month)
     return number ? { text: whole, kind: 'date', readings: [`d:${year}-${two(number)}`] } : undefined
   })
-  take(TIME, ([hour = '', minute], whole) => ({ text: whole, kind: 'time', readings: [`t:${two(hour)}:${minute}`] }))
+  take(TIME, ([hour = '', minute, second], whole) => {
+    const time = `t:${two(hour)}:${minute}`
+    return { text: whole, kind: 'time', readings: [second === undefined || second === '00' ? time : `${time}:${second}`] }
+  })
   take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
   take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
   take(NUMBER, (_, whole) => ({ text: whole, kind: 'number', readings: numbersOf(whole).map(value => `n:${value}`) }))
@@ -274,7 +280,11 @@ function wordsOf(text: string): Map<string, Word> {
   const words = new Map<string, Word>()
   const add = (stem: string, text: string, isName: boolean) => {
     const known = words.get(stem)
-    words.set(stem, { text: known?.text ?? text, isName: isName || known?.isName === true, count: (known?.count ?? 0) + 1 })
+    words.set(stem, {
+      text: known?.text ?? text,
+      isName: isName || known?.isName === true,
+      count: (known?.count ?? 0) + 1,
+    })
   }
   let end = 0
   for (const match of text.matchAll(WORD)) {
@@ -287,8 +297,10 @@ function wordsOf(text: string): Map<string, Word> {
       continue
     }
     const key = plain(word)
-    if (key.length < 2 || STOP_WORDS.has(key)) continue
-    add(key.slice(0, STEM_LENGTH), word, !beginsSentence && /^\p{Lu}/u.test(word))
+    const isName = !beginsSentence && /^\p{Lu}\p{Ll}/u.test(word)
+    // A name may be a common word of another language.
+    if (key.length < 2 || (STOP_WORDS.has(key) && !isName)) continue
+    add(key.slice(0, STEM_LENGTH), word, isName || (!beginsSentence && /^\p{Lu}/u.test(word)))
   }
   // Where every noun has a capital, as in German, it tells no names.
   const names = [...words.values()].filter(({ isName }) => isName)

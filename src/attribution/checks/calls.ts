@@ -19,7 +19,7 @@ interface Tool {
 export function* checkCalls(scene: Scene): Generator<Finding> {
   const { subject, root } = scene
   const tools = toolsOf(subject)
-  const steps = subject.steps.filter(({ isRoot }) => !isRoot)
+  const steps = [...subject.steps.filter(({ isRoot }) => !isRoot), ...loggedSteps(subject)]
   const calls = Map.groupBy(steps, ({ stepId, input }) => `${stepId} ${canonicalJson(input)}`)
   for (const [first, ...again] of calls.values()) {
     if (!first || again.length === 0 || isNothing(first.input)) continue
@@ -89,6 +89,28 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
       note: `describes ${tools.length} tools`,
       strength: 1,
     }
+}
+
+/** The calls that states list, as if each were a step. */
+function loggedSteps({ steps }: Subject): Step[] {
+  return steps.flatMap(step =>
+    Object.values(step.state).flatMap(value =>
+      (Array.isArray(value) ? value : []).flatMap(item => {
+        const call = callIn(item)
+        if (!call || !isJsonObject(item) || typeof call.tool !== 'string') return []
+        const output = item.result ?? item.output ?? item.response ?? item.error ?? null
+        const logged = {
+          stepId: call.tool,
+          input: call.arguments ?? null,
+          output,
+          hasOutput: true,
+          state: {},
+          metadata: {},
+        }
+        return [{ ...step, ...logged, isRoot: false, prompt: null, review: null }]
+      }),
+    ),
+  )
 }
 
 /** Calls that a state lists several times over. */
@@ -269,7 +291,8 @@ function swappedArgument(step: Step, { sources }: Scene): { path: string; note: 
   for (const record of records) {
     for (const [field, value] of fields) {
       const other = fields.find(
-        ([name, item]) => name !== field && item !== value && fieldIn(record, name) === value && fieldIn(record, field) === item,
+        ([name, item]) =>
+          name !== field && item !== value && fieldIn(record, name) === value && fieldIn(record, field) === item,
       )
       if (other)
         return { path: `input.${field}`, note: `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}` }

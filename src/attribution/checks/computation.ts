@@ -1,5 +1,14 @@
 import type { Json } from '../../domain/json.ts'
-import { columnsIn, derive, deriveDate, impliedAddend, impliedOperand, numbersIn } from '../arithmetic.ts'
+import {
+  columnsIn,
+  derive,
+  deriveDate,
+  deriveSpan,
+  deriveTime,
+  impliedAddend,
+  impliedOperand,
+  numbersIn,
+} from '../arithmetic.ts'
 import { isSlip } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
@@ -25,11 +34,16 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
     const others = isGiven(before) && isGiven(after) ? [] : known
     const sums = isGiven(before) && isGiven(after) ? [] : columns
     const columnsOfApproved = columnsIn(dispute.approved ?? dispute.step.output)
-    const right = derive(after, [...inApproved, ...others], [...sums, ...columnsOfApproved])
+    const dates = datesIn([...values, dispute.approved ?? null])
+    const times = timesIn(values)
+    const right =
+      deriveSpan(after, dates, times) ??
+      derive(after, [...inApproved, ...others], [...sums, ...columnsOfApproved], prompt)
     const wrong =
       before === undefined
         ? undefined
-        : derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)])
+        : (deriveSpan(before, dates, times) ??
+          derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)]))
     const isFilled = before === undefined && dispute.approved !== undefined
     if (right && !wrong && !isFilled && !(isGiven(before) && !isGiven(after))) {
       yield { kind: 'correction_computes', ...at, note: `is off: ${after} is ${right.text}`, strength: 1 }
@@ -59,6 +73,24 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
     const note = `is ${turned.before}, below zero, where ${turned.after} is approved`
     yield { kind: 'result_impossible', ...at, note, strength: 1 }
   }
+  const time = timeChange(scene)
+  if (time) {
+    const times = timesIn([...values, dispute.approved ?? null]).filter(other => other !== time.after)
+    const right = deriveTime(time.after, times)
+    const wrong = deriveTime(
+      time.before,
+      times.filter(other => other !== time.before),
+    )
+    if (right && !wrong)
+      yield { kind: 'correction_computes', ...at, note: `is off: ${time.after} is ${right.text}`, strength: 1 }
+    if (wrong && !right)
+      yield {
+        kind: 'output_computes',
+        ...at,
+        note: `is right by the clock: ${time.before} is ${wrong.text}`,
+        strength: 0.6,
+      }
+  }
   const dates = dateChange(scene)
   if (dates) {
     const starts = datesIn(values)
@@ -86,6 +118,10 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
   const { dispute, visible } = scene
   if (!dispute) return
   const approved = dispute.approved === undefined ? [] : (dispute.difference?.gained.facts ?? [])
+  // What nobody took over did no harm; but a point that slipped shows by itself.
+  const output = new Set(termsOfValue(dispute.step.output).facts.flatMap(({ readings }) => readings))
+  const isHarmful = (slip: Fact, fact: Fact) =>
+    slip.readings.some(reading => output.has(reading)) || isShifted(slip, fact)
   const said = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
   const given = visible.filter(({ kind, step }) => kind === 'input' || (kind === 'state' && step?.isRoot))
   const impossible = given.flatMap(source =>
@@ -116,7 +152,7 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
     const isKnown = given.some(({ readings }) => fact.readings.some(reading => readings.has(reading)))
     if (isKnown || fact.text.length < 3) continue
     for (const source of given) {
-      const slip = source.terms.facts.find(candidate => isSlipOf(candidate, fact))
+      const slip = source.terms.facts.find(candidate => isSlipOf(candidate, fact) && isHarmful(candidate, fact))
       if (slip) {
         yield {
           kind: 'input_slip',
@@ -188,8 +224,11 @@ function isImpossible({ kind, readings }: Fact): boolean {
 function isNumberSlip(left: number, right: number): boolean {
   if (left <= 0 || right <= 0 || left === right) return false
   const ratio = left / right
-  const mantissa = String(left).replace(/^[0.]+|\.?0+$/gu, '').replace('.', '')
-  if (mantissa.length >= 2 && [0.001, 0.01, 0.1, 10, 100, 1000].some(power => Math.abs(ratio / power - 1) < 1e-9)) return true
+  const mantissa = String(left)
+    .replace(/^[0.]+|\.?0+$/gu, '')
+    .replace('.', '')
+  if (mantissa.length >= 2 && [0.001, 0.01, 0.1, 10, 100, 1000].some(power => Math.abs(ratio / power - 1) < 1e-9))
+    return true
   const [text, other] = [String(left), String(right)]
   const digits = (number: string) => [...number].sort().join('')
   if (text.length >= 3 && digits(text) === digits(other)) return true
@@ -198,6 +237,12 @@ function isNumberSlip(left: number, right: number): boolean {
     [...text].every(digit => other.includes(digit)) &&
     Math.abs(text.length - other.length) === 1
   return isDoubled || (text.length >= 4 && isSlip(text, other))
+}
+
+/** Whether one number is the other with its point elsewhere. */
+function isShifted({ kind, readings }: Fact, right: Fact): boolean {
+  const digits = (reading: string | undefined) => (reading ?? '').replace(/[^1-9]/g, '')
+  return kind === 'number' && digits(readings[0]).length >= 2 && digits(readings[0]) === digits(right.readings[0])
 }
 
 function isSlipOf(given: Fact, right: Fact): boolean {
@@ -231,6 +276,23 @@ function soleNumber(value: Json | undefined): number | undefined {
   const numbers = typeof value === 'string' ? numbersIn(value) : []
   return numbers.length === 1 ? numbers[0] : undefined
 }
+
+/** The one time of day, or length of time, that was changed. */
+function timeChange({ dispute }: Scene): { before: string; after: string } | undefined {
+  const { lost, gained } = dispute?.difference ?? {}
+  const [before, after] = [lost, gained].map(terms => timesIn((terms?.facts ?? []).map(({ text }) => text)))
+  return before?.length === 1 && after?.length === 1 && before[0] && after[0]
+    ? { before: before[0], after: after[0] }
+    : undefined
+}
+
+const timesIn = (values: readonly Json[]): string[] => [
+  ...new Set(
+    values.flatMap(value =>
+      termsOfValue(value).facts.flatMap(({ kind, readings }) => (kind === 'time' ? (readings[0]?.slice(2) ?? []) : [])),
+    ),
+  ),
+]
 
 function dateChange({ dispute }: Scene): { before: string; after: string } | undefined {
   const { lost, gained } = dispute?.difference ?? {}

@@ -1,7 +1,10 @@
+import { type Difference, without } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { findFact, findWord, leavesOf, quote, type Source, type Support, supportOf } from '../sources.ts'
+import type { Step } from '../subject.ts'
 import { type Terms, termsOf, termsOfValue } from '../terms.ts'
+import { choicesOf } from './shape.ts'
 
 /** Less than that was not looked for in earnest: one number weighs 2, a word a half. */
 const ENOUGH = 0.5
@@ -22,8 +25,9 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (!dispute) return
   const { step } = dispute
-  const lost = dispute.difference?.lost ?? EMPTY
-  const gained = dispute.difference ? dispute.difference.gained : saidBy(scene)
+  const { lost, gained } = dispute.difference
+    ? valuesOf(dispute.difference, step)
+    : { lost: EMPTY, gained: saidBy(scene) }
   const before = standingOf(lost, gained, scene)
   const after = standingOf(gained, lost, scene)
   const isLost = before.weight >= ENOUGH
@@ -171,6 +175,14 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
       strength: Math.min(before.nowhere, after.nowhere),
     }
   }
+}
+
+/** What was lost and gained but for labels that the step chooses from a list: those come from nowhere. */
+function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Terms; gained: Terms } {
+  const chosen = changes.filter(({ path }) => choicesOf(step, path) !== undefined)
+  if (chosen.length === 0) return { lost, gained }
+  const side = (name: 'before' | 'after') => termsOfValue(chosen.flatMap(change => change[name] ?? []))
+  return { lost: without(lost, side('before')), gained: without(gained, side('after')) }
 }
 
 const EMPTY: Terms = { facts: [], words: new Map() }

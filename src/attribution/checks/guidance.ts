@@ -324,7 +324,8 @@ const tokensOf = (value: Json | undefined): string[] =>
   textsOf(value).flatMap(text => plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? [])
 
 /** What a sentence forbids: the words after its negation. */
-const NEGATION = /^.*?\b(never|not|no|nicht|kein\w*|nie|jamais|pas|nunca|non|mai|niet|geen|nooit|nigdy|inte|aldrig|não|nikdy)\b/iu
+const NEGATION =
+  /^.*?\b(never|not|no|nicht|kein\w*|nie|jamais|pas|nunca|non|mai|niet|geen|nooit|nigdy|inte|aldrig|não|nikdy)\b/iu
 
 const NO_TERMS: Terms = { facts: [], words: new Map() }
 

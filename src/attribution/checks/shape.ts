@@ -1,12 +1,12 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { outputCheck } from '../../domain/output-schema.ts'
-import { isNothing } from '../difference.ts'
+import { type Change, isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
+import { languageOf } from '../language.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
 import { termsOfValue } from '../terms.ts'
-import { languageOf } from '../language.ts'
 
 /** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */
 export function* checkShape({ dispute, origin, subject }: Scene): Generator<Finding> {
@@ -33,7 +33,12 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
   const { changes, formatChanges, lost, gained } = difference
   const [first] = changes
   if (difference.isReordered) {
-    yield { kind: 'order_changed', ...at(''), note: 'has the same items as the approved output, in another order', strength: 1 }
+    yield {
+      kind: 'order_changed',
+      ...at(''),
+      note: 'has the same items as the approved output, in another order',
+      strength: 1,
+    }
     return
   }
   if (changes.length === 0) {
@@ -100,7 +105,14 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
   if (text && texts.length === changes.length) {
     const facts = lost.facts.length + gained.facts.length
     const shared = difference.similarity
-    if (facts === 0)
+    if (facts === 0 && isSwapped(text)) {
+      yield {
+        kind: 'values_swapped',
+        ...at(text.path),
+        note: "has the numbers and names of the approved text, in each other's place",
+        strength: 1,
+      }
+    } else if (facts === 0)
       yield {
         kind: 'reworded',
         ...at(text.path),
@@ -153,6 +165,15 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
 function schemaFaults({ prompt, output, hasOutput }: Step) {
   if (!prompt?.outputSchema || !hasOutput) return []
   return outputCheck(JSON.stringify(prompt.outputSchema))(JSON.stringify(output), 'output')
+}
+
+/** Whether two texts have the same facts in another order. */
+function isSwapped({ before, after }: Change): boolean {
+  const sequence = (value: Json | undefined) =>
+    termsOfValue(value ?? null)
+      .facts.map(({ readings }) => readings[0])
+      .join(' ')
+  return sequence(before) !== sequence(after)
 }
 
 const isScalar = (value: Json | undefined): boolean =>
