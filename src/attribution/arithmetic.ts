@@ -17,7 +17,7 @@ export function numbersIn(value: Json): number[] {
     if (typeof item === 'number') numbers.push(item)
     else if (typeof item === 'string') {
       for (const { kind, readings } of termsOf(item).facts) {
-        if (kind === 'number') numbers.push(Number(readings[0]?.slice(2)))
+        if (kind === 'number') numbers.push(...readings.map(reading => Number(reading.slice(2))))
       }
     } else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
   }
@@ -171,7 +171,8 @@ export function deriveTime(time: string, times: readonly string[]): Derivation |
   for (const start of times) {
     for (const end of times) {
       const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
-      if (start !== end && minutes === minutesOf(time)) return { text: `the time from ${start} to ${end}` }
+      if (start !== end && Math.abs(minutes - minutesOf(time)) < 1e-6)
+        return { text: `the time from ${start} to ${end}` }
     }
   }
   return undefined
@@ -181,7 +182,7 @@ const DAY_MINUTES = 24 * 60
 
 const minutesOf = (time: string): number => {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number)
-  return hours * 60 + minutes + seconds / 60
+  return Math.round((hours * 60 + minutes) * 60 + seconds) / 60
 }
 
 /** How a date follows from others by some number of days; undefined where it does not. */

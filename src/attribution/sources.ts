@@ -18,12 +18,29 @@ export const slugOf = ({ path }: Source): string => path.replace(/^knowledgeDocs
 
 export function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
   const terms = termsOfValue(value)
-  return { kind, step, path, value, terms, readings: new Set(terms.facts.flatMap(({ readings }) => readings)) }
+  return { kind, step, path, value, terms, readings: readingsOf(terms) }
 }
+
+/** What a source's facts may mean; a date stands for its day in any year, too. */
+export function readingsOf({ facts }: Terms): Set<string> {
+  const readings = facts.flatMap(fact => fact.readings)
+  return new Set([...readings, ...readings.flatMap(reading => (isDay(reading) ? [`m:${reading.slice(7)}`] : []))])
+}
+
+const isDay = (reading: string): boolean => /^d:\d{4}-\d{2}-\d{2}$/.test(reading)
+
+/** Whether a source's readings have a fact. Of two dates, one may leave out the year. */
+export const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
+  readings.some(
+    reading =>
+      known.has(reading) ||
+      (isDay(reading) && known.has(`y:${reading.slice(7)}`)) ||
+      (reading.startsWith('y:') && known.has(`m:${reading.slice(2)}`)),
+  )
 
 /** The first source that has a fact. */
 export const findFact = (fact: Fact, sources: readonly Source[]): Source | undefined =>
-  sources.find(({ readings }) => fact.readings.some(reading => readings.has(reading)))
+  sources.find(({ readings }) => hasFact(fact, readings))
 
 export const findWord = (stem: string, sources: readonly Source[]): Source | undefined =>
   sources.find(({ terms }) => terms.words.has(stem))

@@ -166,7 +166,11 @@ function takeFacts(text: string, facts: Fact[]): string {
   })
   take(TIME, ([hour = '', minute, second], whole) => {
     const time = `t:${two(hour)}:${minute}`
-    return { text: whole, kind: 'time', readings: [second === undefined || second === '00' ? time : `${time}:${second}`] }
+    return {
+      text: whole,
+      kind: 'time',
+      readings: [second === undefined || second === '00' ? time : `${time}:${second}`],
+    }
   })
   take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
   take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
@@ -193,7 +197,7 @@ function dateFact(
 ): Fact | undefined {
   const readings = candidates.flatMap(([year, month = '', day = '']) =>
     Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= 31
-      ? [year ? `d:${year}-${two(month)}-${two(day)}` : `d:${two(month)}-${two(day)}`]
+      ? [year ? `d:${year}-${two(month)}-${two(day)}` : `y:${two(month)}-${two(day)}`]
       : [],
   )
   return readings.length > 0 ? { text, kind: 'date', readings: [...new Set(readings)] } : undefined

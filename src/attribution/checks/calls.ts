@@ -230,7 +230,7 @@ function oddArgument(step: Step, { sources }: Scene): Pick<Finding, 'kind' | 'pa
     if (
       same.length > 0 &&
       fact &&
-      same.every(([, value]) => !hasFact(value, fact.readings)) &&
+      same.every(([, value]) => !valueHas(value, fact.readings)) &&
       same.length <= 2 &&
       !knows(before, fact.readings)
     ) {
@@ -310,7 +310,7 @@ function fieldIn(record: JsonObject, name: string): Json | undefined {
 const knows = (sources: readonly Source[], readings: readonly string[]): boolean =>
   sources.some(source => readings.some(reading => source.readings.has(reading)))
 
-const hasFact = (value: Json, readings: readonly string[]): boolean =>
+const valueHas = (value: Json, readings: readonly string[]): boolean =>
   termsOfValue(value).facts.some(fact => fact.readings.some(reading => readings.includes(reading)))
 
 /** `[]`, `{rows: []}`, `{count: 0}`, null. */

@@ -43,7 +43,7 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
       before === undefined
         ? undefined
         : (deriveSpan(before, dates, times) ??
-          derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)]))
+          derive(before, [...inOutput, ...others], [...sums, ...columnsIn(dispute.step.output)], prompt))
     const isFilled = before === undefined && dispute.approved !== undefined
     if (right && !wrong && !isFilled && !(isGiven(before) && !isGiven(after))) {
       yield { kind: 'correction_computes', ...at, note: `is off: ${after} is ${right.text}`, strength: 1 }

@@ -18,7 +18,7 @@ const RECOVERED =
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
 
 /** Errors, time-outs and truncation, in metadata, state and outputs; and whether the run got over them. */
-export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Finding> {
+export function* checkFaults({ subject, root, dispute, origin }: Scene): Generator<Finding> {
   for (const step of subject.steps) {
     const failure = failureOf(step)
     if (!failure) continue
@@ -33,14 +33,9 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
     const isRoot = step.isRoot && subject.steps.length > 1
     // The trace's own output may be missing because its steps have theirs.
     const ownOutput = isRoot && !step.hasOutput ? (dispute?.step.output ?? step.output) : step.output
-    const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step) || isBroken(ownOutput)
+    const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step, root) || isBroken(ownOutput)
     const at = { spanId: step.spanId, path: failure.path }
-    if (
-      !retried &&
-      !failure.isSettled &&
-      (isBlank || failure.isFallback) &&
-      !(isRoot && step.hasOutput && !failure.isFallback)
-    ) {
+    if (!retried && !failure.isSettled && (isBlank || failure.isFallback)) {
       yield {
         kind: failure.isCallers ? 'call_rejected' : 'step_failed',
         ...at,
@@ -75,7 +70,8 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
       }
   }
   const text = origin.output
-  if (typeof text === 'string' && isBroken(text)) {
+  const isMended = dispute?.approved === undefined || !isBroken(dispute.approved)
+  if (typeof text === 'string' && isBroken(text) && isMended) {
     yield {
       kind: 'ends_midway',
       spanId: origin.spanId,
@@ -97,12 +93,14 @@ export function* checkFaults({ subject, dispute, origin }: Scene): Generator<Fin
 }
 
 /** An output that is its input again: a fallback of translators and the like. */
-const isEcho = ({ input, output }: Step): boolean =>
-  typeof output === 'string' && output.length > 20 && [...leavesOf(input, '')].some(([, leaf]) => leaf === output)
+const isEcho = ({ input, output }: Step, root: Step): boolean =>
+  typeof output === 'string' &&
+  output.length > 20 &&
+  [...leavesOf([input, root.input], '')].some(([, leaf]) => leaf === output)
 
 /** A text that breaks off. */
 const isBroken = (output: Json): boolean =>
-  typeof output === 'string' && output.length > 60 && !/[\p{P}\p{S}\d]$/u.test(output.trimEnd())
+  typeof output === 'string' && output.length > 60 && /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd())
 
 interface Failure {
   path: string
@@ -150,7 +148,13 @@ function isFailure(field: string, path: string, leaf: Json): boolean {
   if (typeof leaf === 'number')
     return (CODE_FIELD.test(field) && leaf >= 400 && leaf < 600) || (/exit/iu.test(field) && leaf !== 0)
   if (path.split(/[.[]/u).some(part => ERROR_FIELD.test(part)) && typeof leaf === 'string') return true
-  return typeof leaf === 'string' && leaf.length < 300 && path.startsWith('metadata') && FAILURE.test(leaf)
+  return (
+    typeof leaf === 'string' &&
+    leaf.length < 300 &&
+    /^metadata|log|status|worker|error/iu.test(path) &&
+    !path.startsWith('output') &&
+    FAILURE.test(leaf)
+  )
 }
 
 const fieldOf = (path: string): string => /([^.[\]]+)(\[\d+\])?$/u.exec(path)?.[1] ?? path

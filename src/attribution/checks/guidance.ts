@@ -183,7 +183,8 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   if (dispute.approved !== undefined) {
     const [written, right] = [new Set(tokensOf(output)), new Set(tokensOf(dispute.approved))]
     const named = forbidding.flatMap(item => {
-      const word = tokensOf(item.sentence.replace(NEGATION, '')).find(token => written.has(token) && !right.has(token))
+      const forbidden = NEGATION.test(item.sentence) ? tokensOf(item.sentence.replace(NEGATION, '')) : []
+      const word = forbidden.find(token => written.has(token) && !right.has(token))
       return word === undefined ? [] : [{ ...item, word }]
     })
     const [used] = named
