@@ -1,0 +1,126 @@
+/**
+ * `npm run fit:attribution [file ...]`: fits the rules' weights and temperature to labelled cases, by default the tuned ones
+ * beside this file, and writes them into `src/attribution/weights.ts`. The held-out ones are for `npm run bench:attribution` alone.
+ *
+ * A multinomial logistic regression by gradient descent. Each weight is drawn back to where `priors.ts` has it, so a few cases
+ * move it little, and what no case has stays as it was set by hand. The temperature is fitted on cases left out in turn.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { findEvidence } from '../../src/attribution/evidence.ts'
+import { weighable } from '../../src/attribution/rules.ts'
+import { type BuiltInErrorType, TAXONOMY } from '../../src/attribution/taxonomy.ts'
+import { type FindingKind, WEIGHTS } from '../../src/attribution/weights.ts'
+import { type LabelledCase, readCases } from './cases.ts'
+import { PRIORS } from './priors.ts'
+import { subjectOfCase } from './subject-of-case.ts'
+
+/** How strongly a weight is drawn back: as one case that it makes wrong by that much. */
+const DRAW_BACK = 2
+const STEPS = 600
+const STEP_SIZE = 0.04
+/** Parts of which each is left out once. */
+const FOLDS = 9
+/** What is smaller is noise, and makes the table long. */
+const LEAST_WEIGHT = 0.15
+
+const TYPES = TAXONOMY.map(({ errorType }) => errorType)
+/** Where a fault shows says nothing about what it is. */
+const KINDS = (Object.keys(WEIGHTS) as FindingKind[]).filter(kind => kind !== 'error_origin')
+
+interface Example {
+  /** Index in `TYPES`. */
+  type: number
+  /** Strengths by index in `KINDS`. */
+  strengths: readonly (readonly [kind: number, strength: number])[]
+}
+
+type Table = number[][]
+
+const files = process.argv.length > 2 ? process.argv.slice(2) : [resolve(import.meta.dirname, 'cases/tuned.jsonl')]
+const examples = (await Promise.all(files.map(readCases))).flat().map(exampleOf)
+const priors: Table = KINDS.map(kind => TYPES.map(type => PRIORS[kind][type] ?? 0))
+
+const leftOut = Array.from({ length: FOLDS }, (_, fold) => {
+  const table = fitted(examples.filter((_, index) => index % FOLDS !== fold))
+  return examples
+    .filter((_, index) => index % FOLDS === fold)
+    .map(({ type, strengths }) => ({ type, scores: scoresOf(table, strengths) }))
+}).flat()
+const temperature =
+  [...Array(40).keys()]
+    .map(step => 0.6 + step * 0.05)
+    .toSorted((left, right) => loss(leftOut, left) - loss(leftOut, right))[0] ?? 1
+const right = leftOut.filter(({ type, scores }) => scores.indexOf(Math.max(...scores)) === type).length
+console.log(`${examples.length} cases; left out in turn, ${((100 * right) / examples.length).toFixed(1)} % are right.`)
+console.log(`Temperature ${temperature.toFixed(2)}, log loss ${loss(leftOut, temperature).toFixed(3)}.`)
+await store(fitted(examples), temperature)
+
+function exampleOf(labelled: LabelledCase): Example {
+  const findings = weighable(findEvidence(subjectOfCase(labelled)))
+  return {
+    type: TYPES.findIndex(type => type === labelled.expected.error_type),
+    strengths: findings.flatMap(({ kind, strength }) =>
+      KINDS.includes(kind) ? [[KINDS.indexOf(kind), strength] as const] : [],
+    ),
+  }
+}
+
+function fitted(cases: readonly Example[]): Table {
+  const table = priors.map(row => [...row])
+  for (let step = 0; step < STEPS; step++) {
+    const slope = table.map((row, kind) =>
+      row.map((weight, type) => DRAW_BACK * (weight - (priors[kind]?.[type] ?? 0))),
+    )
+    for (const { type, strengths } of cases) {
+      const likelihoods = softmax(scoresOf(table, strengths), 1)
+      for (const [kind, strength] of strengths) {
+        const row = slope[kind]
+        if (row)
+          for (const [each, likelihood] of likelihoods.entries())
+            row[each] = (row[each] ?? 0) + strength * (likelihood - (each === type ? 1 : 0))
+      }
+    }
+    for (const [kind, row] of table.entries()) {
+      for (const type of row.keys()) row[type] = (row[type] ?? 0) - STEP_SIZE * (slope[kind]?.[type] ?? 0)
+    }
+  }
+  return table
+}
+
+function scoresOf(table: Table, strengths: Example['strengths']): number[] {
+  return TYPES.map((_, type) =>
+    strengths.reduce((sum, [kind, strength]) => sum + strength * (table[kind]?.[type] ?? 0), 0),
+  )
+}
+
+function softmax(scores: readonly number[], temperature: number): number[] {
+  const most = Math.max(...scores)
+  const odds = scores.map(score => Math.exp((score - most) / temperature))
+  const total = odds.reduce((sum, each) => sum + each, 0)
+  return odds.map(each => each / total)
+}
+
+/** The mean of minus the logarithm of what was thought of the right type. */
+function loss(answers: readonly { type: number; scores: readonly number[] }[], temperature: number): number {
+  const sum = answers.reduce((total, { type, scores }) => total - Math.log(softmax(scores, temperature)[type] ?? 0), 0)
+  return sum / answers.length
+}
+
+/** Writes the rows of the table and the temperature in the place of those in the file. */
+async function store(table: Table, temperature: number): Promise<void> {
+  const file = resolve(import.meta.dirname, '../../src/attribution/weights.ts')
+  let text = await readFile(file, 'utf8')
+  for (const [index, kind] of KINDS.entries()) {
+    const weights = TYPES.map((type, each): [BuiltInErrorType, number] => [
+      type,
+      Math.round((table[index]?.[each] ?? 0) * 10) / 10,
+    ])
+    const row = weights
+      .filter(([, weight]) => Math.abs(weight) >= LEAST_WEIGHT)
+      .sort(([, left], [, right]) => right - left)
+      .map(([type, weight]) => `${type}: ${weight}`)
+    text = text.replace(new RegExp(`^  ${kind}: \\{[^}]*\\},`, 'm'), `  ${kind}: { ${row.join(', ')} },`)
+  }
+  await writeFile(file, text.replace(/TEMPERATURE = [\d.]+/, `TEMPERATURE = ${temperature.toFixed(2)}`))
+}
