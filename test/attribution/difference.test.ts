@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { differenceOf } from '../../src/attribution/difference.ts'
+import { applyCorrection } from '../../src/attribution/dispute.ts'
+
+describe('two values that differ', () => {
+  it.for([
+    ['a date in another format', { due: '03/04/2026' }, { due: '2026-04-03' }],
+    ['a number as text', { total: '1 336,00 €' }, { total: 1336 }],
+    ['a label with a word more', { priority: 'High Priority' }, { priority: 'high' }],
+    ['yes for true', { ok: 'yes' }, { ok: true }],
+    ['one item without its list', { skills: 'Sage' }, { skills: ['Sage'] }],
+    ['JSON in a text', '```json\n{"a": 1}\n```', { a: 1 }],
+    ['a field under another name', { invoiceNo: '0091' }, { invoice_no: '0091' }],
+  ] as const)('in format alone: %s', ([, output, approved]) => {
+    const { changes, formatChanges } = differenceOf(output as never, approved as never)
+    expect({ changes, hasFormatChanges: formatChanges.length > 0 }).toEqual({ changes: [], hasFormatChanges: true })
+  })
+
+  it.for([
+    ['a number', { total: 4310 }, { total: 1310 }],
+    ['a whole sentence in which one word differs', 'Je aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.', 'Uw aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.'],
+    ['true for false', { covered: false }, { covered: true }],
+  ] as const)('in meaning: %s', ([, output, approved]) => {
+    expect(differenceOf(output as never, approved as never).changes).toHaveLength(1)
+  })
+
+  it('in order alone', () => {
+    expect(differenceOf(['a', 'b'], ['b', 'a'])).toMatchObject({ isReordered: true, changes: [] })
+  })
+
+  it('lose a word that stands once more elsewhere', () => {
+    const { lost, gained } = differenceOf(
+      'We asked for a chair for Ben and a meal for Ben.',
+      'We asked for a chair for Ruth and a meal for Ben.',
+    )
+    expect([[...lost.words.keys()], [...gained.words.keys()]]).toEqual([['ben'], ['ruth']])
+  })
+
+  it('have the items of lists compared with those that they became', () => {
+    const { changes } = differenceOf(
+      { items: [{ art: '4711', qty: 2 }, { art: '4715', qty: 1 }] },
+      { items: [{ art: '4715', qty: 1 }, { art: '4711', qty: 3 }] },
+    )
+    expect(changes).toEqual([{ path: 'items[1].qty', before: 2, after: 3 }])
+  })
+})
+
+describe('a correction', () => {
+  it.for([
+    ['of a field leaves the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
+    ['reaches a field inside', { case: { date: null, place: 'x' } }, { date: '2026-01-17' }, { case: { date: '2026-01-17', place: 'x' } }],
+    ['of a text comes under any name', 'It is 12.', { answer: 'It is 24.' }, 'It is 24.'],
+    ['adds a field to several', { summary: 's', tasks: [] }, { risks: ['r'] }, { summary: 's', tasks: [], risks: ['r'] }],
+    ['stands for an output that is not there', null, { queue: 'billing' }, { queue: 'billing' }],
+  ] as const)('%s', ([, output, correction, expected]) => {
+    expect(applyCorrection(output as never, correction as never)).toEqual(expected)
+  })
+})

@@ -1,0 +1,69 @@
+import type { Step, Subject, SubjectFeedback } from '../../src/attribution/subject.ts'
+import type { Json, JsonObject } from '../../src/domain/json.ts'
+
+const AT = Date.parse('2026-06-01T12:00:00Z')
+
+/** What a test says of a step; the rest is as good as empty. */
+export interface StepDraft extends Partial<Step> {
+  approved?: Json
+}
+
+/** What a test says of a disagreement. */
+export interface SubjectDraft {
+  root?: StepDraft
+  /** In their order, a second apart, by their step ids. */
+  steps?: Record<string, StepDraft>
+  docs?: Record<string, string>
+  feedback?: Partial<SubjectFeedback>[]
+  isCompleted?: boolean
+}
+
+/** A trace with what people said of it. Span ids are step ids, the root's `root`; users are `ann` where none is named. */
+export function aDisagreement({ root = {}, steps = {}, docs = {}, feedback = [], isCompleted = true }: SubjectDraft): Subject {
+  return {
+    receivedAt: AT,
+    timestamp: AT,
+    isCompleted,
+    steps: [
+      stepOf('root', { ...root, isRoot: true, stepId: root.stepId ?? 'run' }),
+      ...Object.entries(steps).map(([stepId, draft], index) =>
+        stepOf(stepId, { parentSpanId: 'root', timestamp: AT + (index + 1) * 1000, ...draft }),
+      ),
+    ],
+    knowledgeDocs: Object.entries(docs).map(([slug, content]) => ({ slug, title: slug, content })),
+    feedback: feedback.map(fields => ({
+      spanId: 'root',
+      userId: 'ann',
+      rating: null,
+      comment: null,
+      correction: null,
+      source: 'api',
+      ...fields,
+    })),
+    omitted: [],
+  }
+}
+
+/** A prompt, with the schema of its step's outputs where there is one. */
+export const aPrompt = (content: string, outputSchema: JsonObject | null = null) => ({ content, outputSchema })
+
+function stepOf(spanId: string, { approved, ...fields }: StepDraft): Step {
+  return {
+    spanId,
+    isRoot: false,
+    parentSpanId: null,
+    stepId: spanId,
+    timestamp: AT,
+    durationMs: null,
+    status: null,
+    input: null,
+    output: null,
+    hasOutput: fields.output !== undefined,
+    state: {},
+    metadata: {},
+    prompt: null,
+    review: approved === undefined ? null : { state: 'corrected', approvedOutput: approved, userId: 'ann', comment: null },
+    precedents: [],
+    ...fields,
+  }
+}
