@@ -233,7 +233,7 @@ const newApiKey = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
 
 const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', createdAt: CREATED }
 
-const errorType = {
+const attributedType = {
   error_type: 'context_misinterpretation',
   error_type_id: 'c3ae9de2-44e5-5029-9537-6fcd96db2bd3',
   error_type_name: 'Context misinterpreted',
@@ -241,7 +241,7 @@ const errorType = {
 }
 const attribution = {
   trace_id: TRACE_ID,
-  ...errorType,
+  ...attributedType,
   reasoning:
     'The warranty doc was retrieved and says 24 months. The answer says 12, which stands in the doc for used devices alone.',
   confidence: 0.82,
@@ -253,7 +253,7 @@ const attribution = {
   evidence: [{ span_id: SPAN_ID, path: 'output.answer', note: '12 months, where the correction says 24' }],
   engine: 'rules',
   created_at: JUDGED,
-  engine_answer: errorType,
+  engine_answer: attributedType,
   override: null,
   duration_ms: 6,
   usage: null,

@@ -225,7 +225,7 @@ describe('a trace that gives orders', () => {
 
   it.for(PLACES)('in %s changes nothing of what the model is told to do', async ([, fields], { expect }) => {
     const subject = aSubject(fields)
-    const findings = [{ ...aFinding, kind: BREAK, path: BREAK, note: BREAK }]
+    const findings = [{ ...aFinding, path: BREAK, note: BREAK }]
     const reply = { answer: anAnswer({ span_id: null, quotes: [] }), isNaive: true }
     const { result, asked } = await askModelThat([reply], { subject, findings })
     expect(result?.attribution.errorType).toBe('context_misinterpretation')
