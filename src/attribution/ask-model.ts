@@ -1,7 +1,8 @@
 import type { FinishReason, LanguageModel } from 'ai'
 import { MAX_ANSWER_TOKENS } from '../limits.ts'
 import type { answerSchema } from './answer.ts'
-import { ModelError, providerError } from './model-error.ts'
+import { EngineError } from './engine.ts'
+import { providerError } from './provider-error.ts'
 
 interface Question {
   model: LanguageModel
@@ -30,7 +31,7 @@ interface Answer {
 /**
  * Asks a model once; trying again is the queue's.
  *
- * @throws {ModelError} Where the provider answered with an error, not at all, or too late.
+ * @throws {EngineError} Where the provider answered with an error, not at all, or too late.
  */
 export async function askModel({ signal, callMs, ...asked }: Question): Promise<Answer> {
   signal.throwIfAborted()
@@ -40,7 +41,7 @@ export async function askModel({ signal, callMs, ...asked }: Question): Promise<
     return await Promise.race([generate(asked, ended), rejection(ended)])
   } catch (error) {
     signal.throwIfAborted()
-    if (tooLate.aborted) throw new ModelError(`The model did not answer within ${callMs / 1000} s`, { isFinal: false })
+    if (tooLate.aborted) throw new EngineError(`The model did not answer within ${callMs / 1000} s`, { isFinal: false })
     throw await safeError(error)
   }
 }
@@ -95,9 +96,9 @@ async function loadSdk() {
 }
 
 /** What may be told of an error: the status of a provider's answer, and nothing of what it said. */
-async function safeError(error: unknown): Promise<ModelError> {
+async function safeError(error: unknown): Promise<EngineError> {
   const { APICallError } = await loadSdk()
   if (APICallError.isInstance(error)) return providerError(error.statusCode, error.responseHeaders)
   const name = error instanceof Error ? error.name : 'an error'
-  return new ModelError(`The model's provider could not be asked (${name})`, { isFinal: false })
+  return new EngineError(`The model's provider could not be asked (${name})`, { isFinal: false })
 }

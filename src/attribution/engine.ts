@@ -1,7 +1,5 @@
 import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
-import type { Env } from '../env.ts'
 import type { Finding } from './evidence.ts'
-import { attributeByRules } from './rules.ts'
 import type { Subject } from './subject.ts'
 
 /** What an engine may know of the job that it works for. */
@@ -18,7 +16,11 @@ export interface EngineAnswer {
   cost: AttributionCost
 }
 
-/** Names the cause of a disagreement, one of `types`, which are those that the project has enabled. */
+/**
+ * Names the cause of a disagreement, one of `types`, which are those that the project has enabled.
+ *
+ * @throws {EngineError} Where it has no answer. What `signal` was aborted with is thrown as it is.
+ */
 export type Engine = (
   subject: Subject,
   findings: readonly Finding[],
@@ -26,25 +28,26 @@ export type Engine = (
   context: EngineContext,
 ) => Promise<EngineAnswer>
 
-/** Why there is no answer, in words that anybody may read: nothing of the trace, no key. Other errors are shown as a failure alone. */
-export class EngineError extends Error {
-  /** Whether another attempt would fail as well. */
-  readonly isFinal: boolean
-
-  constructor(reason: string, { isFinal, cause }: { isFinal: boolean; cause?: unknown }) {
-    super(reason, { cause })
-    this.name = 'EngineError'
-    this.isFinal = isFinal
-  }
+interface EngineErrorOptions {
+  /** Whether the same would come of another attempt. */
+  isFinal: boolean
+  /** When another attempt may succeed, where a provider says so. */
+  retryAfterSeconds?: number | undefined
 }
 
-/** The engine that the deployment is configured for. A setting that cannot be met is an error, never another engine. */
-export function engineOf({ ATTRIBUTION_MODEL: model }: Env, switchedOff: ReadonlySet<string>): Engine {
-  if (model) throw new EngineError('ATTRIBUTION_MODEL names a model, which this release cannot ask', { isFinal: true })
-  return async (subject, findings) => {
-    const start = Date.now()
-    const attribution = attributeByRules(subject, [...findings], switchedOff)
-    const durationMs = Date.now() - start
-    return { attribution, cost: { durationMs, inputTokens: null, outputTokens: null, costUsd: null } }
+/**
+ * Why there is no answer. The message is fit to be stored, logged and shown: it holds no key, no payload and nothing that a
+ * provider or a model said. It has no cause for the same reason: a provider's error holds the request, and may quote the
+ * key. Of other errors nothing is shown but that there was one.
+ */
+export class EngineError extends Error {
+  readonly isFinal: boolean
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(message: string, { isFinal, retryAfterSeconds }: EngineErrorOptions) {
+    super(message)
+    this.name = 'EngineError'
+    this.isFinal = isFinal
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }

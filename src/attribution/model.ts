@@ -1,38 +1,17 @@
-import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
+import type { AttributionCost } from '../domain/attribution.ts'
 import type { Env } from '../env.ts'
 import { MODEL_CALL_MS } from '../limits.ts'
 import { answerSchema, readAnswer } from './answer.ts'
 import { askModel, type Usage } from './ask-model.ts'
-import type { Finding } from './evidence.ts'
-import { ModelError } from './model-error.ts'
+import { type Engine, type EngineAnswer, EngineError } from './engine.ts'
 import { writePrompt } from './prompt.ts'
 import { type ModelSettings, modelSettings, type Prices } from './provider.ts'
-import type { Subject } from './subject.ts'
-
-export interface ModelContext {
-  /** Ends the run. */
-  signal: AbortSignal
-  /** Holds the job for longer; false: it is another's by now. */
-  renew?: () => Promise<boolean>
-}
 
 /**
- * Asks a model.
- *
- * @throws {ModelError} With a message that can be shown. Final: a setting is malformed, the provider refuses the request
- *   as such, or the model answered outside the schema twice. Else another attempt may succeed, after `retryAfterSeconds`
- *   if set. What `signal` was aborted with is thrown as it is.
+ * The model that a deployment names; undefined where it names none. `callMs` bounds one call of it. Its errors are final where
+ * a setting is malformed, the provider refuses the request as such, or the model answered outside the schema twice.
  */
-export type ModelEngine = (
-  subject: Subject,
-  findings: readonly Finding[],
-  /** Those that the project has not switched off. */
-  types: readonly ErrorType[],
-  context: ModelContext,
-) => Promise<{ attribution: Attribution; cost: AttributionCost }>
-
-/** The model that a deployment names; undefined where it names none. `callMs` bounds one call of it. */
-export function modelEngine(env: Env, callMs = MODEL_CALL_MS): ModelEngine | undefined {
+export function modelEngine(env: Env, callMs = MODEL_CALL_MS): Engine | undefined {
   const name = env.ATTRIBUTION_MODEL?.trim()
   if (!name) return undefined
   // The settings are read in the run: what is wrong with them is why it failed.
@@ -45,8 +24,8 @@ const MAX_QUESTIONS = 2
 async function attributeByModel(
   { name, open, prices }: ModelSettings,
   callMs: number,
-  ...[subject, findings, types, { signal, renew }]: Parameters<ModelEngine>
-): ReturnType<ModelEngine> {
+  ...[subject, findings, types, { signal, renew }]: Parameters<Engine>
+): Promise<EngineAnswer> {
   const startedAt = Date.now()
   const model = await open()
   const { instructions, material } = writePrompt(subject, findings, types)
@@ -54,7 +33,7 @@ async function attributeByModel(
   const usages: Usage[] = []
   let fault = ''
   while (usages.length < MAX_QUESTIONS) {
-    if (fault && (await renew?.()) === false) throw new ModelError('Another run took the job over', { isFinal: false })
+    if (fault && !(await renew())) throw new EngineError('Another run took the job over', { isFinal: false })
     const question = fault ? `${material}\n${askAgain(fault)}` : material
     const answer = await askModel({ model, instructions, question, schema, signal, callMs })
     usages.push(answer.usage)
@@ -65,7 +44,7 @@ async function attributeByModel(
     }
     fault = reading.fault
   }
-  throw new ModelError(`The model answered outside the schema twice: ${fault}`, { isFinal: true })
+  throw new EngineError(`The model answered outside the schema twice: ${fault}`, { isFinal: true })
 }
 
 /** The answer itself is not repeated: it may hold what the material has led it to, which belongs in the fence. */

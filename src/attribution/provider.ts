@@ -1,6 +1,6 @@
 import type { LanguageModel } from 'ai'
 import type { Env } from '../env.ts'
-import { misconfigured } from './model-error.ts'
+import { misconfigured } from './provider-error.ts'
 
 /** Dollars a million tokens. */
 export interface Prices {
@@ -31,7 +31,7 @@ const OPENAI_URL = 'https://api.openai.com/v1'
 /**
  * Reads what goes with the model that a deployment names.
  *
- * @throws {ModelError} Final, where a setting is malformed or one is missing: the rules must not answer in silence
+ * @throws {EngineError} Final, where a setting is malformed or one is missing: the rules must not answer in silence
  *   where a model was wished for.
  */
 export function modelSettings(name: string, env: Env): ModelSettings {

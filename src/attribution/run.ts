@@ -13,9 +13,10 @@ import {
   renewLease,
   settleAttribution,
 } from '../store/attributions.ts'
-import { listErrorTypes } from '../store/error-types.ts'
+import { listEnabledErrorTypes } from '../store/error-types.ts'
 import type { Store } from '../store/store.ts'
-import { type EngineAnswer, type EngineContext, EngineError, engineOf } from './engine.ts'
+import { engineOf } from './configured-engine.ts'
+import { type EngineAnswer, type EngineContext, EngineError } from './engine.ts'
 import { findEvidence } from './evidence.ts'
 import type { Subject } from './subject.ts'
 
@@ -41,11 +42,14 @@ export async function runAttribution(env: Env, store: Store, traceKey: number): 
   }
 }
 
+const RETRYABLE = { isFinal: false, retryAfterSeconds: undefined }
+
 /** A claim whose answer was lost may hold the job, too. A job that cannot be given back is free when its lease ends. */
 async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, error: unknown) {
-  const isFinal = error instanceof EngineError && error.isFinal
+  const { isFinal, retryAfterSeconds } = error instanceof EngineError ? error : RETRYABLE
+  const retryAfterMs = (retryAfterSeconds ?? 0) * 1000
   try {
-    return await releaseLease(store, claim, { reason: reasonOf(error), isFinal }, Date.now())
+    return await releaseLease(store, claim, { reason: reasonOf(error), isFinal, retryAfterMs }, Date.now())
   } catch (fault) {
     logFault('attribution_not_released', { traceKey: claim.traceKey }, fault)
     return 'pending'
@@ -71,13 +75,11 @@ async function analyze(
   { traceKey, projectKey }: Claim,
   context: EngineContext,
 ): Promise<EngineAnswer | undefined> {
-  const [subject, types] = await Promise.all([findSubject(store, traceKey), listErrorTypes(store, projectKey)])
+  const [subject, types] = await Promise.all([findSubject(store, traceKey), listEnabledErrorTypes(store, projectKey)])
   if (!subject) return undefined
   if (!isDisputed(subject)) throw new EngineError(NO_FEEDBACK, { isFinal: true })
-  const enabled = types.filter(({ isEnabled }) => isEnabled)
-  const switchedOff = new Set(types.filter(({ isEnabled }) => !isEnabled).map(({ errorType }) => errorType))
-  const answer = await engineOf(env, switchedOff)(subject, findEvidence(subject), enabled, context)
-  checkAnswer(answer.attribution, subject, enabled)
+  const answer = await engineOf(env)(subject, findEvidence(subject), types, context)
+  checkAnswer(answer.attribution, subject, types)
   return answer
 }
 

@@ -1,3 +1,4 @@
+import { EngineError } from '../attribution/engine.ts'
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
@@ -19,9 +20,15 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
       message.ack()
     } catch (error) {
       logFault('job_attempt_failed', message.body, error)
-      message.retry({ delaySeconds: Math.min(2 ** message.attempts, MAX_RETRY_DELAY_SECONDS) })
+      message.retry({ delaySeconds: retryDelaySeconds(error, message.attempts) })
     }
   }
+}
+
+/** How long until a job is tried again: longer each time, and no sooner than an engine's provider wants to be asked. */
+function retryDelaySeconds(error: unknown, attempts: number): number {
+  const wishedFor = error instanceof EngineError ? (error.retryAfterSeconds ?? 0) : 0
+  return Math.min(Math.max(2 ** attempts, wishedFor), MAX_RETRY_DELAY_SECONDS)
 }
 
 /** What becomes of a job that failed in every attempt: an analysis has failed, anything else is left to cron. */

@@ -493,12 +493,12 @@ const statusQuery = (store: Store, traceKey: number) =>
 
 /**
  * Gives a job back after a run that failed, for `reason`, words that anybody may read. It has failed for good where
- * `isFinal`, or after `MAX_ATTRIBUTION_ATTEMPTS`. Returns what the job is then; undefined where it is gone.
+ * `isFinal`, or after `MAX_ATTRIBUTION_ATTEMPTS`; else cron takes it up once `retryAfterMs` are over, too. Returns what the job is then; undefined where it is gone.
  */
 export async function releaseLease(
   store: Store,
   { traceKey, token }: Pick<Claim, 'traceKey' | 'token'>,
-  { reason, isFinal }: { reason: string; isFinal: boolean },
+  { reason, isFinal, retryAfterMs }: { reason: string; isFinal: boolean; retryAfterMs: number },
   now: number,
 ): Promise<AttributionStatus | undefined> {
   const isOver = isFinal ? sql`true` : sql`${attributionJobs.attempts} >= ${MAX_ATTRIBUTION_ATTEMPTS}`
@@ -508,7 +508,7 @@ export async function releaseLease(
       .set({
         ...NO_LEASE,
         status: sql`iif(${isOver}, 'failed', 'pending')`,
-        dueAt: sql`iif(${isOver}, null, ${now + RESEND_AFTER_MS})`,
+        dueAt: sql`iif(${isOver}, null, ${now + Math.max(RESEND_AFTER_MS, retryAfterMs)})`,
         failure: reason,
       })
       .where(isJob(store, traceKey, isPending, isHeld(token)))

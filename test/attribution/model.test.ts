@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
+import { EngineError } from '../../src/attribution/engine.ts'
 import { modelEngine } from '../../src/attribution/model.ts'
-import { ModelError } from '../../src/attribution/model-error.ts'
 import type { Subject } from '../../src/attribution/subject.ts'
 import { aFinding, anAnswer, aProvider, aStep, aSubject, askModelThat, theErrorTypes } from '../support/model.ts'
 import type { Asked, Reply } from '../support/model-wire.ts'
@@ -236,7 +236,8 @@ describe('a trace that gives orders', () => {
   it('would be obeyed outside of the fence', async ({ expect }) => {
     const types = (await theErrorTypes()).map(type => ({ ...type, rule: ORDER }))
     const { bindings } = await aProvider([{ answer: anAnswer(), isNaive: true }])
-    const answered = await modelEngine(bindings)?.(aSubject(), [], types, { signal: new AbortController().signal })
+    const context = { signal: new AbortController().signal, renew: async () => true }
+    const answered = await modelEngine(bindings)?.(aSubject(), [], types, context)
     expect(answered?.attribution.errorType).toBe('reviewer_mistake')
   })
 
@@ -293,7 +294,7 @@ describe("a provider's errors", () => {
     [302, false, { location: 'https://elsewhere.example.com/' }, undefined],
   ] as const)('%d: final is %s', async ([status, isFinal, headers, retryAfterSeconds], { expect }) => {
     const { error, asked } = await askModelThat([{ status, headers, body: LEAKY }])
-    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toBeInstanceOf(EngineError)
     expect(error?.message).toContain(`The model's provider answered ${status}`)
     expect(error).toMatchObject({ isFinal, retryAfterSeconds })
     expect(`${error?.stack}${error?.cause}`).not.toMatch(SECRETS)
@@ -306,7 +307,7 @@ describe("a provider's errors", () => {
     ['a connection that is closed', { hangsUp: true }, /could not be (reached|asked)/],
   ] as const)('%s is tried again by the queue', async ([, reply, message], { expect }) => {
     const { error, asked } = await askModelThat([reply])
-    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toBeInstanceOf(EngineError)
     expect(error).toMatchObject({ message: expect.stringMatching(message), isFinal: false })
     expect(`${error?.stack}${error?.cause}`).not.toMatch(SECRETS)
     expect(asked).toHaveLength(1)
@@ -456,7 +457,7 @@ describe('the settings', () => {
     ['a negative price', { ATTRIBUTION_INPUT_PRICE: '1', ATTRIBUTION_OUTPUT_PRICE: '-2' }, 'ATTRIBUTION_INPUT_PRICE'],
   ] as const)('fail the run for good with %s, and say which', async ([, settings, named], { expect }) => {
     const { error, asked } = await askModelThat([ANSWERED], { settings })
-    expect(error).toBeInstanceOf(ModelError)
+    expect(error).toBeInstanceOf(EngineError)
     expect(error?.message).toContain(named)
     expect(error?.message).not.toContain('pass@')
     expect(error?.isFinal).toBe(true)

@@ -77,7 +77,7 @@ describe('the prompt', () => {
     const { of, step } = await written(subject, [aFinding])
     expect(of('left_out')).toEqual([])
     expect(of('feedback')).toMatchObject([{ span_id: 'root', rating: 'negative', comment: 'Twice that.' }])
-    expect(of('finding')).toMatchObject([{ found: 'correction_in_chunks', span_id: 'write', note: aFinding.note }])
+    expect(of('finding')).toMatchObject([{ found: 'gained_stands_in_context', span_id: 'write', note: aFinding.note }])
     expect(of('step')).toHaveLength(3)
     expect(step('write')).toMatchObject({
       parent_span_id: 'root',

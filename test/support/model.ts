@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { inject } from 'vitest'
+import type { EngineError } from '../../src/attribution/engine.ts'
 import type { Finding } from '../../src/attribution/evidence.ts'
 import { modelEngine } from '../../src/attribution/model.ts'
-import type { ModelError } from '../../src/attribution/model-error.ts'
 import type { Step, Subject } from '../../src/attribution/subject.ts'
 import type { ErrorCategory, ErrorType } from '../../src/domain/attribution.ts'
 import type { Env } from '../../src/env.ts'
@@ -122,15 +122,15 @@ interface Asking {
 
 /** Asks a model that answers this about `aSubject`: its answer, or the error, and what it was asked. */
 export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
-  const { subject = aSubject(), findings = [aFinding], settings, callMs, signal, renew } = asking
+  const { subject = aSubject(), findings = [aFinding], settings, callMs, renew = async () => true } = asking
+  const { signal = new AbortController().signal } = asking
   const { bindings, asked } = await aProvider(replies, settings)
   const engine = modelEngine(bindings, callMs)
   if (!engine) throw new Error('no model is set')
-  const context = { signal: signal ?? new AbortController().signal, ...(renew && { renew }) }
-  const [outcome] = await Promise.allSettled([engine(subject, findings, await theErrorTypes(), context)])
+  const [outcome] = await Promise.allSettled([engine(subject, findings, await theErrorTypes(), { signal, renew })])
   return {
     result: outcome.status === 'fulfilled' ? outcome.value : undefined,
-    error: outcome.status === 'rejected' ? (outcome.reason as ModelError) : undefined,
+    error: outcome.status === 'rejected' ? (outcome.reason as EngineError) : undefined,
     asked: await asked(),
   }
 }

@@ -1,31 +1,8 @@
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
-
-interface ModelErrorOptions {
-  /** Whether the same would come of another attempt. */
-  isFinal: boolean
-  /** When the provider wants to be asked again. */
-  retryAfterSeconds?: number | undefined
-}
-
-/**
- * Why a model gave no answer that counts. The message is fit to be stored, logged and shown: it holds no key, no payload
- * and nothing that the provider or the model said. It has no cause for the same reason: a provider's error holds the
- * request, and may quote the key.
- */
-export class ModelError extends Error {
-  readonly isFinal: boolean
-  readonly retryAfterSeconds: number | undefined
-
-  constructor(message: string, { isFinal, retryAfterSeconds }: ModelErrorOptions) {
-    super(message)
-    this.name = 'ModelError'
-    this.isFinal = isFinal
-    this.retryAfterSeconds = retryAfterSeconds
-  }
-}
+import { EngineError } from './engine.ts'
 
 /** A setting that has to be mended first. */
-export const misconfigured = (message: string) => new ModelError(message, { isFinal: true })
+export const misconfigured = (message: string) => new EngineError(message, { isFinal: true })
 
 /** What comes of a request that the provider refused is the same each time. */
 const FINAL_STATUSES: readonly number[] = [400, 405, 406, 413, 415, 422]
@@ -40,11 +17,11 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 }
 
 /** What a provider answered instead of a model's answer; `status` undefined where it could not be reached. */
-export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): ModelError {
-  if (status === undefined) return new ModelError("The model's provider could not be reached", { isFinal: false })
-  if (status < 300) return new ModelError("The model's provider sent what is no answer of its API", { isFinal: false })
+export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): EngineError {
+  if (status === undefined) return new EngineError("The model's provider could not be reached", { isFinal: false })
+  if (status < 300) return new EngineError("The model's provider sent what is no answer of its API", { isFinal: false })
   const hint = STATUS_HINTS[status]
-  return new ModelError(`The model's provider answered ${status}${hint ? `: ${hint}` : ''}`, {
+  return new EngineError(`The model's provider answered ${status}${hint ? `: ${hint}` : ''}`, {
     isFinal: FINAL_STATUSES.includes(status),
     retryAfterSeconds: secondsUntil(headers['retry-after']),
   })

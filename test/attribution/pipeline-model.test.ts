@@ -1,0 +1,166 @@
+import { describe, it, vi } from 'vitest'
+import { runJob } from '../../src/jobs/consumer.ts'
+import { MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../../src/limits.ts'
+import { deliver, newDisputed, withMessages, withoutQueue } from '../support/attribution.ts'
+import { anAnswer, aProvider } from '../support/model.ts'
+import type { Org } from '../support/org.ts'
+
+/** What a model answers to the trace of `newDisputed`, which says it in feedback alone. */
+const ANSWER = anAnswer({
+  quotes: [{ span_id: null, path: 'feedback.comment', quote: 'It is 24 months' }],
+  span_id: null,
+})
+const PRICES = { ATTRIBUTION_INPUT_PRICE: '0.15', ATTRIBUTION_OUTPUT_PRICE: '0.6' }
+const OWN_TYPE = { name: 'Late delivery', category: 'Human Error', rule: 'It came too late.' }
+
+const setType = (org: Org, errorType: string, body: object) =>
+  org.owner.put(`/api/projects/${org.project.id}/error-types/${errorType}`, body)
+
+const SECRETS = /sk-the-secret|24 months/
+
+describe('an attribution by a model', () => {
+  it('goes from the job to the model and from its answer to the result', async ({ expect }) => {
+    const { ask, result, trace_id, org } = await newDisputed()
+    await setType(org, 'late_delivery', OWN_TYPE)
+    await setType(org, 'system_failure', { isEnabled: false })
+    const { bindings, asked } = await aProvider([{ answer: ANSWER }], PRICES)
+    const answer = await ask(withoutQueue(bindings))
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        trace_id,
+        error_type: 'context_misinterpretation',
+        error_type_name: 'Context misinterpreted',
+        confidence: 0.8,
+        span_id: null,
+        evidence: [{ path: 'feedback.comment', note: '“It is 24 months”' }],
+        engine: 'openai/test-model',
+        override: null,
+        usage: { input_tokens: 1000, output_tokens: 100, cost_usd: (1000 * 0.15 + 100 * 0.6) / 1e6 },
+      },
+    })
+    expect((await result()).body).toEqual(answer.body)
+    const requests = await asked()
+    expect(requests).toHaveLength(1)
+    const told = JSON.stringify(requests[0]?.body)
+    // The project's own types are there to be answered, and those that it switched off are not.
+    expect(told).toContain('It came too late.')
+    const { enum: types } = schemaOf(requests[0]?.body.response_format).properties.error_type
+    expect(types).toContain('late_delivery')
+    expect(types).not.toContain('system_failure')
+    // What the rules saw is there for the model to weigh.
+    expect(told).toMatch(/\\"kind\\":\\"finding\\"/)
+  })
+
+  it('may name a type of the project’s own', async ({ expect }) => {
+    const { ask, org } = await newDisputed()
+    await setType(org, 'late_delivery', OWN_TYPE)
+    const { bindings } = await aProvider([{ answer: { ...ANSWER, error_type: 'late_delivery' } }])
+    expect((await ask(withoutQueue(bindings))).body).toMatchObject({
+      error_type: 'late_delivery',
+      error_type_name: 'Late delivery',
+      error_type_category: 'Human Error',
+    })
+  })
+
+  it('is overruled by a reviewer', async ({ expect }) => {
+    const { ask, result, observe, span, org } = await newDisputed()
+    await observe({ data: 'Yes' })
+    const { bindings } = await aProvider([{ answer: ANSWER }])
+    await ask(withoutQueue(bindings))
+    await org.owner.put(`/api/spans/${(await span()).id}/review`, {
+      decision: 'accept',
+      errorType: 'reviewer_mistake',
+    })
+    expect((await result()).body).toMatchObject({
+      error_type: 'reviewer_mistake',
+      override: { error_type: 'reviewer_mistake' },
+      engine_answer: { error_type: 'context_misinterpretation' },
+      engine: 'openai/test-model',
+    })
+  })
+
+  it('whose provider fails is tried again, no sooner than it wishes, and is a 502 in the end', async ({ expect }) => {
+    const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { askAsync, result, job, stored } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    const body = JSON.stringify({ error: { message: 'No more of sk-the-secret for "It is 24 months"' } })
+    const { bindings, asked } = await aProvider([
+      { status: 429, headers: { 'retry-after': '900' }, body },
+      { status: 503, headers: { 'retry-after': '1' }, body },
+      { status: 500, body },
+    ])
+    const start = Date.now()
+    for (const [attempts, retriedAfter] of [
+      [1, 900],
+      [2, 4],
+      [3, 8],
+      [4, 16],
+      [5, 32],
+    ] as const) {
+      expect(await deliver(job, bindings, { attempts })).toEqual({ isTaken: false, retriedAfter })
+      const { job: row, results } = await stored()
+      expect({ row, results }).toMatchObject({ row: { status: 'pending', attempts, lease_token: null }, results: 0 })
+      // Nor does cron come sooner.
+      expect(row?.due_at).toBeGreaterThanOrEqual(start + (attempts === 1 ? 900_000 : RESEND_AFTER_MS))
+    }
+    expect(await deliver(job, bindings, { attempts: MAX_ATTRIBUTION_ATTEMPTS })).toMatchObject({ isTaken: true })
+    expect(await asked()).toHaveLength(MAX_ATTRIBUTION_ATTEMPTS)
+    expect(await result()).toMatchObject({ status: 502, body: { error: "The model's provider answered 500" } })
+    expect(JSON.stringify(errors.mock.calls)).not.toMatch(SECRETS)
+    vi.restoreAllMocks()
+  })
+
+  it('whose provider comes back has its result', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { askAsync, result, job } = await newDisputed()
+    await askAsync(withMessages().bindings)
+    const { bindings } = await aProvider([{ hangsUp: true }, { answer: ANSWER }])
+    expect(await deliver(job, bindings)).toEqual({ isTaken: false, retriedAfter: 2 })
+    expect((await result()).status).toBe(202)
+    await runJob(job, bindings)
+    expect((await result()).body).toMatchObject({ engine: 'openai/test-model' })
+    vi.restoreAllMocks()
+  })
+
+  it.for([
+    ['a setting that is no model', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
+    ['a price that is none', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
+    ['answers outside the schema', [{ answer: 'It is 24 months' }], {}, /outside the schema twice/, 2],
+    ['a request that is refused', [{ status: 400 }], {}, /^The model's provider answered 400/, 1],
+  ] as const)('fails at once for %s', async ([, replies, settings, reason, requests], { expect }) => {
+    const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, stored } = await newDisputed()
+    const { bindings, asked } = await aProvider(replies, settings)
+    const answer = await ask(withoutQueue(bindings))
+    expect(answer).toMatchObject({ status: 502, body: { error: expect.stringMatching(reason) } })
+    expect(await stored()).toMatchObject({ job: { status: 'failed', attempts: 1 }, results: 0 })
+    expect(await asked()).toHaveLength(requests)
+    expect(JSON.stringify([errors.mock.calls, answer.body])).not.toMatch(SECRETS)
+    vi.restoreAllMocks()
+  })
+})
+
+describe('an attribution by the rules', () => {
+  it('fails at once in a project that has types of its own alone', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { ask, org } = await newDisputed()
+    await setType(org, 'late_delivery', OWN_TYPE)
+    const { errorTypes } = (await org.read.get('/api/error-types')).body
+    for (const { errorType, isBuiltIn } of errorTypes) {
+      if (isBuiltIn) await setType(org, errorType, { isEnabled: false })
+    }
+    expect(await ask(withoutQueue())).toMatchObject({
+      status: 502,
+      body: { error: expect.stringMatching(/^The rules/) },
+    })
+    vi.restoreAllMocks()
+  })
+})
+
+interface AskedSchema {
+  properties: { error_type: { enum: string[] } }
+}
+
+const schemaOf = (format: unknown): AskedSchema =>
+  (format as { json_schema: { schema: AskedSchema } }).json_schema.schema
