@@ -26,7 +26,7 @@ const LEAST_WEIGHT = 0.15
 
 const TYPES = TAXONOMY.map(({ errorType }) => errorType)
 /** Where a fault shows says nothing about what it is. */
-const KINDS = (Object.keys(WEIGHTS) as FindingKind[]).filter(kind => kind !== 'error_origin')
+const KINDS: readonly FindingKind[] = (Object.keys(WEIGHTS) as FindingKind[]).filter(kind => kind !== 'error_origin')
 
 interface Example {
   /** Index in `TYPES`. */

@@ -53,7 +53,7 @@ export function subjectOfCase({ events, prompts, knowledgeDocs, reviews }: Label
     else step.state[textOf(body.key)] = data
   }
   for (const [step, [first = null, ...more]] of inputs)
-    step.input = more.length === 0 ? first : mergeInputs([first, ...more])
+    step.input = more.length === 0 ? first : (mergeInputs([first, ...more]) ?? null)
   const all = [...steps.values()]
   for (const { step_id, decision, approved_output } of reviews) {
     const step = all.find(({ stepId }) => stepId === step_id)

@@ -1,6 +1,5 @@
 import type { FeedbackSource, Rating } from '../domain/feedback.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import type { ReviewOutcome } from '../domain/review-state.ts'
 import type { SpanStatus } from '../domain/span.ts'
 
 /** A disagreement and what it is about: all that an engine goes by, as plain values. */
@@ -46,7 +45,7 @@ export interface Step {
 }
 
 export interface StepReview {
-  state: ReviewOutcome
+  state: 'accepted' | 'corrected'
   approvedOutput: Json
   userId: string
   comment: string | null
@@ -54,7 +53,7 @@ export interface StepReview {
 
 export interface Precedent {
   spanId: string
-  state: ReviewOutcome
+  state: 'accepted' | 'corrected'
   approvedOutput: Json
   userId: string
 }

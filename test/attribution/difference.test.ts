@@ -18,7 +18,11 @@ describe('two values that differ', () => {
 
   it.for([
     ['a number', { total: 4310 }, { total: 1310 }],
-    ['a whole sentence in which one word differs', 'Je aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.', 'Uw aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.'],
+    [
+      'a whole sentence in which one word differs',
+      'Je aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.',
+      'Uw aanvraag voor een nieuwe afvalcontainer is vandaag goedgekeurd.',
+    ],
     ['true for false', { covered: false }, { covered: true }],
   ] as const)('in meaning: %s', ([, output, approved]) => {
     expect(differenceOf(output as never, approved as never).changes).toHaveLength(1)
@@ -38,8 +42,18 @@ describe('two values that differ', () => {
 
   it('have the items of lists compared with those that they became', () => {
     const { changes } = differenceOf(
-      { items: [{ art: '4711', qty: 2 }, { art: '4715', qty: 1 }] },
-      { items: [{ art: '4715', qty: 1 }, { art: '4711', qty: 3 }] },
+      {
+        items: [
+          { art: '4711', qty: 2 },
+          { art: '4715', qty: 1 },
+        ],
+      },
+      {
+        items: [
+          { art: '4715', qty: 1 },
+          { art: '4711', qty: 3 },
+        ],
+      },
     )
     expect(changes).toEqual([{ path: 'items[1].qty', before: 2, after: 3 }])
   })
@@ -48,10 +62,20 @@ describe('two values that differ', () => {
 describe('a correction', () => {
   it.for([
     ['of a field leaves the others', { a: 1, b: 2 }, { b: 3 }, { a: 1, b: 3 }],
-    ['reaches a field inside', { case: { date: null, place: 'x' } }, { date: '2026-01-17' }, { case: { date: '2026-01-17', place: 'x' } }],
+    [
+      'reaches a field inside',
+      { case: { date: null, place: 'x' } },
+      { date: '2026-01-17' },
+      { case: { date: '2026-01-17', place: 'x' } },
+    ],
     ['of a text comes under any name', 'It is 12.', { answer: 'It is 24.' }, 'It is 24.'],
-    ['adds a field to several', { summary: 's', tasks: [] }, { risks: ['r'] }, { summary: 's', tasks: [], risks: ['r'] }],
-    ['stands for an output that is not there', null, { queue: 'billing' }, { queue: 'billing' }],
+    [
+      'adds a field to several',
+      { summary: 's', tasks: [] },
+      { risks: ['r'] },
+      { summary: 's', tasks: [], risks: ['r'] },
+    ],
+    ['stands for an output that is not there', null, { queue: 'billing', level: 2 }, { queue: 'billing', level: 2 }],
   ] as const)('%s', ([, output, correction, expected]) => {
     expect(applyCorrection(output as never, correction as never)).toEqual(expected)
   })

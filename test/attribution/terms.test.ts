@@ -54,7 +54,8 @@ describe('the words of a text', () => {
   })
 
   it('are names where a capital tells one', () => {
-    const names = (text: string) => [...termsOf(text).words.values()].filter(({ isName }) => isName).map(word => word.text)
+    const names = (text: string) =>
+      [...termsOf(text).words.values()].filter(({ isName }) => isName).map(word => word.text)
     expect(names('Then Ruth went home.')).toEqual(['Ruth'])
     expect(names('Am Montag hat der Fahrer das Paket im Lager der Firma gelassen.')).toEqual([])
   })

@@ -19,7 +19,13 @@ export interface SubjectDraft {
 }
 
 /** A trace with what people said of it. Span ids are step ids, the root's `root`; users are `ann` where none is named. */
-export function aDisagreement({ root = {}, steps = {}, docs = {}, feedback = [], isCompleted = true }: SubjectDraft): Subject {
+export function aDisagreement({
+  root = {},
+  steps = {},
+  docs = {},
+  feedback = [],
+  isCompleted = true,
+}: SubjectDraft): Subject {
   return {
     receivedAt: AT,
     timestamp: AT,
@@ -62,7 +68,8 @@ function stepOf(spanId: string, { approved, ...fields }: StepDraft): Step {
     state: {},
     metadata: {},
     prompt: null,
-    review: approved === undefined ? null : { state: 'corrected', approvedOutput: approved, userId: 'ann', comment: null },
+    review:
+      approved === undefined ? null : { state: 'corrected', approvedOutput: approved, userId: 'ann', comment: null },
     precedents: [],
     ...fields,
   }
