@@ -53,6 +53,8 @@ export const PRIORS: Readonly<Record<FindingKind, Weights>> = {
   result_impossible: { incorrect_input_data: 1.5, reasoning_error: 0.5 },
   input_impossible: { incorrect_input_data: 3 },
   input_slip: { incorrect_input_data: 3 },
+  // checks/coverage.ts
+  items_left_out: { incomplete_output: 2.5 },
   // checks/faults.ts
   call_rejected: { tool_invocation_error: 2.5, system_failure: -0.3 },
   step_failed: { system_failure: 4, incomplete_output: -1, task_misunderstanding: -1, acceptable_variation: -1 },

@@ -1,6 +1,7 @@
 import { checkAge } from './checks/age.ts'
 import { checkCalls } from './checks/calls.ts'
 import { checkComputation, checkSlips } from './checks/computation.ts'
+import { checkCoverage } from './checks/coverage.ts'
 import { checkFaults } from './checks/faults.ts'
 import { checkGrounding } from './checks/grounding.ts'
 import { checkGuidance } from './checks/guidance.ts'
@@ -34,6 +35,7 @@ const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
   checkGrounding,
   checkComputation,
   checkSlips,
+  checkCoverage,
   checkFaults,
   checkCalls,
   checkRetrieval,

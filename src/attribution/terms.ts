@@ -62,6 +62,8 @@ const WITH_LETTER = /\p{L}/u
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
 /** `88-1203`: what a number never is. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
+/** `1)` at the beginning of an item says nothing. */
+const LIST_NUMBER = /(?<![\d\p{L}])\d{1,2}\)(?=\s)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 
@@ -174,6 +176,7 @@ function takeFacts(text: string, facts: Fact[]): string {
   })
   take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
   take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
+  text = text.replace(LIST_NUMBER, ' ')
   take(NUMBER, (_, whole) => ({ text: whole, kind: 'number', readings: numbersOf(whole).map(value => `n:${value}`) }))
   return text
 }
@@ -267,14 +270,12 @@ function monthNames(): Map<string, string> {
 }
 
 /**
- * The words of a run of letters without spaces: Chinese characters by pairs, Katakana, which spells names, as a whole, Korean
- * by the first two syllables. Hiragana is endings and particles.
+ * The words of a run of letters without spaces: Chinese characters and Katakana by pairs, Korean by the
+ * first two syllables. Hiragana is endings and particles.
  */
 function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
   const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []
   return parts.flatMap(part => {
-    if (/\p{sc=Katakana}/u.test(part))
-      return [{ stem: part.slice(0, STEM_LENGTH), text: part, isName: part.length > 3 }]
     if (/\p{sc=Hangul}/u.test(part)) return [{ stem: part.slice(0, 2), text: part, isName: false }]
     return [...part.slice(0, -1)].map((_, index) => ({ stem: part.slice(index, index + 2), text: part, isName: false }))
   })

@@ -59,6 +59,8 @@ export const WEIGHTS = {
   result_impossible: { incorrect_input_data: 1.9, reasoning_error: 0.4, ambiguous_request: -0.2 },
   input_impossible: { incorrect_input_data: 3 },
   input_slip: { incorrect_input_data: 3.6, ambiguous_request: 0.4, reasoning_error: -0.2 },
+  // checks/coverage.ts
+  items_left_out: { incomplete_output: 2.5 },
   // checks/faults.ts
   call_rejected: { tool_invocation_error: 2.5, system_failure: -0.3 },
   step_failed: { system_failure: 4.8, acceptable_variation: -1, task_misunderstanding: -1.1, incomplete_output: -1.1 },

@@ -127,17 +127,18 @@ function failureOf(step: Step): Failure | undefined {
   if (!found && !isMarked) return undefined
   const [path, leaf] = found ?? ['status', 'error']
   const text = String(leaf)
-  const isSettled = leaves.some(
+  const isDone = leaves.some(
     ([place, value]) =>
       (/recovered|resolved|succeeded|settled/iu.test(place) && value !== false) ||
       (/status|http|result|outcome/iu.test(fieldOf(place)) &&
         (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
-      (typeof value === 'string' && RECOVERED.test(value)),
+      value === '200',
   )
+  const isToldSo = leaves.some(([, value]) => typeof value === 'string' && RECOVERED.test(value))
   return {
     path,
     text,
-    isSettled: isSettled && !isNothing(step.output),
+    isSettled: isDone || (isToldSo && !isNothing(step.output)),
     isFallback: fallback !== undefined,
     isCallers: CALLERS_FAULT.test(text) && !FAILURE.test(text),
   }

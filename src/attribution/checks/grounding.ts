@@ -191,8 +191,8 @@ const EMPTY: Terms = { facts: [], words: new Map() }
 function saidBy({ dispute }: Scene): Terms {
   const said = termsOf(dispute?.comments.join('\n') ?? '')
   const output = termsOfValue(dispute?.step.output ?? null)
-  const known = new Set(output.facts.flatMap(({ readings }) => readings))
-  return { facts: said.facts.filter(({ readings }) => !readings.some(reading => known.has(reading))), words: new Map() }
+  const { facts, words } = without(said, output)
+  return { facts, words: new Map([...words].filter(([, { isName }]) => isName)) }
 }
 
 /**
@@ -205,7 +205,7 @@ function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetc
     visible,
   )
   const isReworded = counterpart.words.size > terms.words.size / 3 && terms.words.size > 3
-  const wordWeight = kept.found > 0.3 && !isReworded ? 0.5 : 0.1
+  const wordWeight = isReworded ? 0 : kept.found > 0.3 ? 0.5 : 0.1
   const supports = [visible, prompts, unfetched].map(sources => supportOf(terms, sources, wordWeight))
   const [inVisible = NO_SUPPORT, inPrompt = NO_SUPPORT, inUnfetched = NO_SUPPORT] = supports
   const anywhere = supportOf(terms, [...visible, ...prompts, ...unfetched], wordWeight)

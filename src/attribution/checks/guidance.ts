@@ -154,7 +154,11 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
       strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5,
     }
   }
-  const [forOutput, forCorrection] = backingOf(scene, sentences)
+  const docs = scene.sources.filter(({ kind }) => kind === 'doc')
+  const inDocs = docs.flatMap(({ value, path }) =>
+    sentencesOf(String(value)).map(sentence => ({ sentence, spanId: null, path })),
+  )
+  const [forOutput, forCorrection] = backingOf(scene, [...sentences, ...inDocs])
   if (forOutput && !forCorrection)
     yield {
       kind: 'guideline_backs_output',

@@ -70,7 +70,9 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
         (terms[index]?.facts ?? []).filter(fact =>
           requested.facts.some(other => other.readings.some(reading => fact.readings.includes(reading))),
         ).length
-      const [fitOfTaken, fitOfRight] = [score(taken), score(right)]
+      // A request that holds the list itself has the words of each of its items.
+      const isOwn = source.value === request
+      const [fitOfTaken, fitOfRight] = isOwn ? [0, 0] : [score(taken), score(right)]
       const kind =
         fitOfRight > fitOfTaken
           ? 'request_fits_approved'

@@ -1,0 +1,69 @@
+import type { Json } from '../../domain/json.ts'
+import type { Finding } from '../evidence.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote, sourceOf, supportOf } from '../sources.ts'
+import { termsOfValue } from '../terms.ts'
+
+/** A list of fewer says nothing about what belongs to it. */
+const LEAST_ITEMS = 2
+
+/** Whether a list in the output ends before the one that it was read from: items beside the taken ones that it lacks. */
+export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<Finding> {
+  if (!dispute) return
+  for (const { path, items } of listsIn(origin.output, 'output')) {
+    for (const source of visible.filter(({ kind }) => kind !== 'metadata')) {
+      for (const [place, leaf] of leavesOf(source.value, source.path)) {
+        if (typeof leaf !== 'string') continue
+        const left = leftOut(items, leaf)
+        if (left === undefined) continue
+        const note = `lacks ${quote(left)}, which stands beside its items in ${place}`
+        yield { kind: 'items_left_out', spanId: origin.spanId, path, note, strength: 1 }
+        return
+      }
+    }
+  }
+}
+
+function* listsIn(value: Json, path: string): Generator<{ path: string; items: Json[] }> {
+  if (Array.isArray(value) && value.length >= LEAST_ITEMS) yield { path, items: value }
+  if (typeof value === 'object' && value !== null) {
+    for (const [field, item] of Object.entries(value)) {
+      yield* listsIn(item, Array.isArray(value) ? `${path}[${field}]` : `${path}.${field}`)
+    }
+  }
+}
+
+/** A line of a text, or a part between commas, that looks like those which items were read from, and was not. */
+function leftOut(items: readonly Json[], text: string): string | undefined {
+  const lists = [
+    text.split('\n'),
+    ...text.split(/[.\n:;]\s/u).map(sentence => sentence.split(/,\s|\s(?:and|und|et|y|e|en|i|och|og|a|ve)\s/u)),
+  ]
+  for (const parts of lists) {
+    const lines = parts.map(part => part.trim()).filter(part => part !== '')
+    if (lines.length <= items.length) continue
+    const taken = items.map(item => lines.findIndex(line => isReadFrom(item, line)))
+    const found = taken.filter(index => index >= 0)
+    // Each item has a line of its own, and they follow each other.
+    if (found.length < items.length || new Set(found).size < found.length) continue
+    const [first, last] = [Math.min(...found), Math.max(...found)]
+    if (last - first + 1 !== found.length) continue
+    const shapes = new Set(found.map(index => shapeOf(lines[index] ?? '')))
+    const next = lines[last + 1]
+    if (next !== undefined && shapes.has(shapeOf(next))) return next
+  }
+  return undefined
+}
+
+function isReadFrom(item: Json, line: string): boolean {
+  const { found, weight } = supportOf(termsOfValue(item), [sourceOf('input', null, '', line)])
+  return weight > 0 && found > 0.7
+}
+
+/** What items of one list have in common: they begin alike, and are about as long. */
+const shapeOf = (line: string): string =>
+  `${line
+    .slice(0, 1)
+    .replace(/\d/u, '0')
+    .replace(/\p{Lu}/u, 'A')
+    .replace(/\p{Ll}/u, 'a')}${line.split(/\s+/u).length > 6 ? 'long' : ''}`
