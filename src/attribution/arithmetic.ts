@@ -57,6 +57,8 @@ export function derive(
     const sum = sumIn(number, column)
     if (sum) return sum
   }
+  const together = sumOrProduct(number, numbers)
+  if (together) return together
   const decimals = (String(number).split('.')[1] ?? '').length
   // What was converted or shared out is rounded, up, down or to the nearest.
   const isRounded = (value: number) =>
@@ -74,6 +76,36 @@ export function derive(
   }
   return undefined
 }
+
+/** How a number is the product of three or four, where there are no more, or a sum and difference of three. */
+function sumOrProduct(number: number, numbers: readonly number[]): Derivation | undefined {
+  const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0)
+  const few = distinct.filter(value => value !== 1)
+  if (
+    few.length >= 3 &&
+    few.length <= 4 &&
+    isClose(
+      few.reduce((left, right) => left * right, 1),
+      number,
+    )
+  ) {
+    return { text: few.join(' × ') }
+  }
+  if (Math.abs(number) < 100 || distinct.length > MAX_TERMS) return undefined
+  for (const first of distinct) {
+    for (const second of distinct) {
+      for (const third of distinct) {
+        if (first > second && third !== first && third !== second && isClose(first - second + third, number)) {
+          return { text: `${first} - ${second} + ${third}` }
+        }
+      }
+    }
+  }
+  return undefined
+}
+
+/** Numbers among which three are looked for. */
+const MAX_TERMS = 12
 
 /** A run of a column's numbers that adds up to a number. */
 function sumIn(number: number, column: readonly number[]): Derivation | undefined {
@@ -108,7 +140,10 @@ const OPERATIONS: readonly {
     show: (left, right) => `${right} of ${left} in per cent`,
     isConversion: true,
   },
-  { of: (left, right) => (left * right) / 100, show: (left, right) => `${left} % of ${right}` },
+  {
+    of: (left, right) => (Math.min(left, right) < 3 ? Number.NaN : (left * right) / 100),
+    show: (left, right) => `${left} % of ${right}`,
+  },
   { of: (left, right) => left * (1 + right / 100), show: (left, right) => `${left} + ${right} %` },
   { of: (left, right) => right * (1 - left / 100), show: (left, right) => `${right} - ${left} %` },
 ]

@@ -48,8 +48,12 @@ const isOpen = ({ review }: Step): boolean => review?.state !== 'accepted'
 type Check = (source: Source, dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]) => boolean
 
 /** It says what the later output says. */
-const isCopy: Check = ({ terms }, _, step) => {
+const isCopy: Check = (source, { difference }, step) => {
+  const { terms } = source
   const output = termsOfValue(step.output)
+  // What repeats much of the output, and has what is right, is what it was read from.
+  if (difference && isSomething(difference.gained) && supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
+    return false
   return output.words.size + output.facts.length > 0 && similarity(output, terms) >= 0.8
 }
 

@@ -6,9 +6,9 @@ import { leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
 
 const FAILURE =
-  /time[- _]?d?[- _]?out|rate[- _]?limit|unavailable|unreachable|overload|throttl|too many requests|quota|ECONN|ETIMEDOUT|EPIPE|socket|connection (reset|refused|closed|error|lost)|upstream|gateway|out of memory|\boom\b|killed|crash|segfault|internal (server )?error|cancell?ed|aborted|no response|deadline|\b(429|50[0-4]|529)\b/iu
+  /time[- _]?d?[- _]?out|rate[- _]?limit|unavailable|unreachable|overload|throttl|too many requests|quota|ECONN|ETIMEDOUT|EPIPE|socket|connection (reset|refused|closed|error|lost)|closed the connection|terminated|disconnected|upstream|gateway|out of memory|\boom\b|killed|crash|segfault|internal (server )?error|cancell?ed|aborted|no response|deadline|\b(429|50[0-4]|529)\b/iu
 const CALLERS_FAULT =
-  /invalid|missing|required|unknown|unexpected|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|expected|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
+  /invalid|missing|required|unknown|\bunexpected\b|not allowed|does not exist|no such|malformed|must be|validation|schema|syntax|parse|\bexpected\b|unsupported|bad request|not found|\b(400|404|405|409|415|422)\b/iu
 const ERROR_FIELD =
   /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|(?<!on)_error$|^error_(?!rate|count)/iu
 const CODE_FIELD = /status|http|code|response|attempt/iu

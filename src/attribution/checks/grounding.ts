@@ -30,7 +30,7 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
     : { lost: EMPTY, gained: saidBy(scene) }
   const before = standingOf(lost, gained, scene)
   const after = standingOf(gained, lost, scene)
-  const isLost = before.weight >= ENOUGH
+  const isLost = before.weight >= ENOUGH || lost.words.size > gained.words.size / 3
   const isGained = after.weight >= ENOUGH || gained.words.size > lost.words.size / 3
   const at = { spanId: origin.spanId, path: pathOf(lost, scene) }
   const place = (support: Support) =>
@@ -213,7 +213,7 @@ function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetc
     visible: inVisible,
     prompt: inPrompt,
     unfetched: inUnfetched,
-    nowhere: 1 - anywhere.found,
+    nowhere: anywhere.weight === 0 ? 0 : 1 - anywhere.found,
     weight: anywhere.weight,
   }
 }

@@ -25,7 +25,7 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
   const best = ranked.find(doc => !fetched.has(slugOf(doc)))
   const held = ranked.find(doc => fetched.has(slugOf(doc)))
   const lead = best ? score(best) - (held ? score(held) : 0) : -1
-  if (best && lead > 0) {
+  if (best && lead > 0.05) {
     yield {
       kind: 'better_doc_unfetched',
       ...at,
