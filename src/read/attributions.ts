@@ -13,9 +13,9 @@ import { isForeignTrace } from '../store/ownership.ts'
 
 const said = {
   errorType: v.string(),
-  errorTypeId: Uuid,
-  errorTypeName: v.string(),
-  errorTypeCategory: v.picklist(ERROR_CATEGORIES),
+  errorTypeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: the type is not known any more' })),
+  errorTypeName: v.pipe(v.string(), v.metadata({ description: 'Of a type that is not known any more, errorType' })),
+  errorTypeCategory: v.nullable(v.picklist(ERROR_CATEGORIES)),
   createdAt: IsoTime,
 }
 

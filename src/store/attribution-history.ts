@@ -1,16 +1,24 @@
 import { and, asc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
+import type { Attribution, AttributionCost, ErrorCategory, ErrorType } from '../domain/attribution.ts'
 import { errorTypeQueries, toErrorTypes } from './error-types.ts'
 import { attributions, reviews, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, liveTraceKey } from './traces.ts'
 
+/** An error type as it is known now; one that is unknown has but its name, which stands for what people call it, too. */
+interface PastErrorType {
+  errorType: string
+  id: string | null
+  name: string
+  category: ErrorCategory | null
+}
+
 /** What was said of where a trace's disagreement comes from, and when. */
 interface PastAttribution {
   /** Of an engine's answer, or of a review. */
   id: string
-  type: ErrorType
+  type: PastErrorType
   createdAt: number
 }
 
@@ -122,9 +130,6 @@ const toReviewersAnswer = (
   isInForce: isInForce === 1,
 })
 
-function described(errorType: string | null, types: TypesByName): ErrorType {
-  const type = types.get(errorType ?? '')
-  // Types are never deleted: only enabled ones are answered and named, and one that is switched off keeps its row.
-  if (!type) throw new Error('an error type that was named is gone')
-  return type
-}
+/** A type is never deleted, but what was said must be readable whatever became of its rows. */
+const described = (errorType: string | null, types: TypesByName): PastErrorType =>
+  types.get(errorType ?? '') ?? { errorType: errorType ?? '', id: null, name: errorType ?? '', category: null }

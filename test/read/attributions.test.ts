@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import { putAnswer } from '../support/attributions.ts'
 import { type Answer, client, newOrg } from '../support/org.ts'
@@ -124,6 +125,27 @@ describe('the attributions of a trace', () => {
     ])
   })
 
+  it('can be read where an error type is not known any more', async ({ expect }) => {
+    const { org, id, review } = await newReviewed('Yes')
+    await review({ decision: 'accept', errorType: 'reviewer_mistake' })
+    await putAnswer(id, { errorType: 'phase_of_the_moon' })
+    await env.DB.prepare(
+      "update reviews set error_type = 'gremlins' where project_key = (select project_key from traces where id = ?)",
+    )
+      .bind(id)
+      .run()
+    const { status, body } = await org.read.get(`/api/traces/${id}/attributions`)
+    expect(status).toBe(200)
+    const unknown = { errorTypeId: null, errorTypeCategory: null }
+    const said = body.attributions.toSorted((one: { kind: string }, other: { kind: string }) =>
+      one.kind < other.kind ? -1 : 1,
+    )
+    expect(said).toMatchObject([
+      { kind: 'engine', errorType: 'phase_of_the_moon', errorTypeName: 'phase_of_the_moon', ...unknown },
+      { kind: 'review', errorType: 'gremlins', errorTypeName: 'gremlins', ...unknown },
+    ])
+  })
+
   it("are their project's alone, and gone with their trace", async ({ expect }) => {
     const { org, id, list } = await newHistory()
     const path = `/api/traces/${id}/attributions`
@@ -168,5 +190,10 @@ describe('the filter by error type', () => {
     const { body } = await org.read.get('/api/review-queue?projectSlug=support&errorType=system_failure')
     expect(body.spans.map(({ id }: { id: string }) => id)).toEqual([withdrawn.spanId])
     expect(body.remaining).toBe(1)
+    // The last answer stands while it is asked again, and where that failed.
+    for (const status of ['pending', 'failed']) {
+      await env.DB.prepare('update attribution_jobs set status = ? where error_type is not null').bind(status).run()
+      expect(await found('system_failure'), status).toEqual([answered.id, withdrawn.id].sort())
+    }
   })
 })
