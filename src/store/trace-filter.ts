@@ -154,10 +154,13 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
   mixed: sql`(${traces.needsReview} = 1 and ${hasReviewed()})`,
 }
 
-/** Whether a trace's disagreement is of this type: by the decisions that count, or where they name none, by the last answer. */
+/**
+ * Whether a trace's disagreement is of this type: by the decisions that count, or where they name none, by the last answer,
+ * which stands while its job runs again, or has failed since.
+ */
 const hasErrorType = (errorType: string): SQL => sql`(
   (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
-      and ${attributionJobs.status} = 'done' and ${attributionJobs.errorType} = ${errorType})
+      and ${attributionJobs.errorType} = ${errorType})
     and not ${namesErrorType(isNotNull(reviews.errorType))})
   or ${namesErrorType(eq(reviews.errorType, errorType))})`
 
