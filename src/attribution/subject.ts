@@ -67,6 +67,7 @@ export interface KnowledgeDoc {
 export interface SubjectFeedback {
   /** The root's where it names no span. */
   spanId: string
+  /** Whose it is: a user's id, or what tells labellers of a name alone apart. */
   userId: string
   rating: Rating | null
   comment: string | null

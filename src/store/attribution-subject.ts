@@ -1,6 +1,7 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type { KnowledgeDoc, Precedent, Step, Subject, SubjectFeedback } from '../attribution/subject.ts'
+import type { Labeller } from '../domain/feedback.ts'
 import { isSameJson } from '../domain/json.ts'
 import { type NearSpan, nearestSpans } from '../domain/neighbourhood.ts'
 import {
@@ -407,7 +408,9 @@ function promptsOf({ prompts }: Neighbourhood, omitted: string[]): Map<string, S
   const whole = new Map<string, Step['prompt']>()
   for (const { name, content, outputSchema } of prompts) {
     if (content === null) continue
-    whole.set(name, { content, outputSchema: outputSchema === null ? null : JSON.parse(outputSchema) })
+    // A prompt without a schema has one that holds for anything.
+    const isSchema = outputSchema !== null && outputSchema !== '{}'
+    whole.set(name, { content, outputSchema: isSchema ? JSON.parse(outputSchema) : null })
   }
   const left = prompts.length - whole.size
   if (left > 0) omitted.push(`${count(left)} prompts, which are too long together`)
@@ -453,18 +456,23 @@ const inStepOrder = (left: Step, right: Step): number =>
 const toSubjectFeedback = ({
   spanId,
   userId,
+  labeller,
   rating,
   comment,
   correction,
   source,
 }: Outline['feedback'][number]): SubjectFeedback => ({
   spanId,
-  userId,
+  userId: authorOf(userId, labeller),
   rating,
   comment,
   correction: correction === null ? null : JSON.parse(correction.text),
   source,
 })
+
+/** A labeller without an e-mail is no user: the feedback is then the key's, which is that of many people, or of a reviewer. */
+const authorOf = (userId: string, labeller: Labeller | null): string =>
+  labeller?.name && labeller.email === undefined ? `labeller ${labeller.name}` : userId
 
 /** A span of another trace with its decision and that trace's input. */
 interface Compared {

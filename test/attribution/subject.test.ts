@@ -153,6 +153,22 @@ describe('the subject of an attribution', () => {
     expect(omitted).toEqual(['1 values over 256 KiB', '2 values that come after the first 4 MiB'])
   })
 
+  it('tells people apart, those too who gave but a name', async ({ expect }) => {
+    const { org, traceKey, give } = await newDisputed({ rating: 'negative' })
+    for (const [place, labeller] of [
+      { name: 'Ada' },
+      { name: 'Bob' },
+      { name: 'Ada' },
+      { name: 'Ada', email: 'ada@example.com' },
+      { name: 'A. Lopez', email: 'Ada@example.com' },
+    ].entries()) {
+      await give({ labeller, comment: 'No', timestamp: timeAfter(place + 1) })
+    }
+    const people = (await subjectOf(org, traceKey)).feedback.map(({ userId }) => userId)
+    // The first one given has no labeller; it has no time either, so it comes last.
+    expect(people.map(userId => people.indexOf(userId))).toEqual([0, 1, 0, 3, 3, 5])
+  })
+
   it('has prompts and knowledge docs as they were active when the trace was received', async ({ expect }) => {
     const before = await newDisputed()
     const { org } = before
@@ -184,10 +200,11 @@ describe('the subject of an attribution', () => {
     expect(steps.map(({ prompt }) => prompt && [prompt.content, prompt.outputSchema])).toEqual([
       ['One', { type: 'object' }],
       ['One', { type: 'object' }],
-      ['Later', {}],
+      // Without a schema, there is none to be broken.
+      ['Later', null],
       null,
       ['Draft', { type: 'object' }],
-      ['Later', {}],
+      ['Later', null],
     ])
     expect(knowledgeDocs).toEqual([{ slug: 'terms', title: 'Terms', content: 'Old terms' }])
     // What came later counts as it was first.
