@@ -42,19 +42,21 @@ export interface Server extends AsyncDisposable {
 
 interface ServerOptions {
   isInspected?: boolean
+  /** Whether jobs are done; two Workers that do them would take them from each other. */
+  consumesJobs?: boolean
   v8Flags?: readonly string[]
 }
 
 /**
  * Starts Workers, all in one workerd, so that what is compared shares its process, its storage and its moment. Their bindings
- * are those of wrangler.toml, but for the assets, which are served before the Worker is asked, and jobs, which lie undone.
- * Databases are empty; all data goes with the server.
+ * are those of wrangler.toml, but for the assets, which are served before the Worker is asked, and jobs, which lie undone
+ * unless `consumesJobs`. Databases are empty; all data goes with the server.
  */
 export async function startServer(
   workers: readonly WorkerSetup[],
-  { isInspected = false, v8Flags = [] }: ServerOptions = {},
+  { isInspected = false, consumesJobs = false, v8Flags = [] }: ServerOptions = {},
 ): Promise<Server> {
-  const options = await Promise.all(workers.map(optionsOf))
+  const options = await Promise.all(workers.map(worker => optionsOf(worker, consumesJobs)))
   const spawned: { child: ChildProcess; startedAt: number }[] = []
   const onSpawn = (message: unknown) => {
     spawned.push({ child: (message as { process: ChildProcess }).process, startedAt: performance.now() })
@@ -78,7 +80,7 @@ export async function startServer(
   }
 }
 
-async function optionsOf({ name, program, database }: WorkerSetup): Promise<V4WorkerOptions> {
+async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs: boolean): Promise<V4WorkerOptions> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(PROJECT, 'wrangler.toml')).workerOptions
   // An Omit<> in its declaration took the names of its fields.
   const { assets: __, durableObjects, ...configured } = workerOptions as V4WorkerOptions
@@ -86,7 +88,7 @@ async function optionsOf({ name, program, database }: WorkerSetup): Promise<V4Wo
   return {
     ...configured,
     ...(hasDurableObjects && durableObjects && { durableObjects }),
-    queueConsumers: {},
+    ...(!consumesJobs && { queueConsumers: {} }),
     bindings: { ADMIN_TOKEN },
     name,
     modules: await modulesOf(program),

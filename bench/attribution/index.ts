@@ -29,7 +29,9 @@ else for (const [split, all] of bySplit(judged)) print(split, all)
 
 async function judge(cases: readonly LabelledCase[]): Promise<Judged[]> {
   const worker = 'countersign'
-  await using server = await startServer([{ name: worker, program: 'countersign', database: 'cases' }])
+  await using server = await startServer([{ name: worker, program: 'countersign', database: 'cases' }], {
+    consumesJobs: true,
+  })
   await migrate(await server.databaseOf(worker))
   const admin = new Client(await server.urlOf(worker), { authorization: `Bearer ${ADMIN_TOKEN}` })
   const made = await admin.call('POST', '/api/orgs', { slug: 'cases', name: 'Labelled cases' })

@@ -56,7 +56,8 @@ export async function postCase(owner: Client, projectSlug: string, labelled: Lab
     const span = spans.find(({ stepId }) => stepId === step_id)
     if (!span) throw new Error(`${labelled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
-    await client.call('PUT', `/api/spans/${span.id}/review`, body)
+    // By another key than the feedback, as reviewers are other people than the pipeline.
+    await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labelled.events.find(({ type }) => type === 'trace')?.body.trace_id
   const asked = await client.call('POST', `/api/v1/traces/${traceId}/attribute`)
