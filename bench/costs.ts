@@ -20,8 +20,30 @@ export interface Times {
   r2Ms: number
 }
 
+/** What the analysis of a trace takes by the rules. */
+export interface AttributionCosts {
+  /** What the trace is: its spans, and their values as JSON. */
+  spans: number
+  bytes: number
+  /** What an engine is shown of it. */
+  shownSpans: number
+  /** What it is not shown, a clause each. */
+  omitted: string[]
+  findings: number
+  /** Of the evidence and the rules, which wait for nothing: the first time in the isolate for that trace, then again. */
+  firstMs: number
+  againMs: number[]
+  /** Of a whole run, from the claim to the result. */
+  run: Costs
+}
+
 declare module 'vitest' {
+  interface ProvidedContext {
+    /** How much to analyze: the spans of the large trace, and how often each is timed. */
+    attributionLoad: { largeSpans: number; times: number }
+  }
   interface TaskMeta {
+    attribution?: AttributionCosts
     /** What one request to a test's endpoint costs: the first of its isolate, and one that finds its key remembered. */
     costs?: { cold: Costs; warm: Costs }
   }

@@ -1,8 +1,6 @@
-import { startVitest } from 'vitest/node'
-import { inWorkerd } from '../vitest.config.ts'
 import type { Costs } from './costs.ts'
+import { runInWorkerd } from './in-workerd.ts'
 import type { Benchmark } from './report.ts'
-import { PROJECT } from './server.ts'
 
 const COLUMNS = [
   ['d1RoundTrips', 'D1 round trips'],
@@ -17,25 +15,7 @@ const COLUMNS = [
 /** What one request to each endpoint asks of the platform: the sample that the suites over all endpoints send. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // As the tests are: the samples come with a tenant, which is made there.
-  const vitest = await startVitest(
-    'test',
-    [],
-    {
-      root: PROJECT,
-      config: false,
-      watch: false,
-      reporters: [{}],
-      include: ['bench/worker/counts.test.ts'],
-      setupFiles: ['test/support/migrate.ts'],
-      ...(isQuick && { testNamePattern: /traces$/ }),
-    },
-    { plugins: [inWorkerd()] },
-  )
-  const tests = vitest.state
-    .getTestModules()
-    .flatMap(module => [...module.children.allTests()])
-    .filter(test => test.result().state !== 'skipped')
-  await vitest.close()
+  const tests = await runInWorkerd({ file: 'bench/worker/counts.test.ts', ...(isQuick && { named: /traces$/ }) })
   const sectionOf = (state: 'cold' | 'warm', title: string) => ({
     title,
     measurements: tests.map(test => {

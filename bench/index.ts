@@ -9,6 +9,7 @@
  */
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
+import { attribution } from './attribution-speed.ts'
 import { batches } from './batches.ts'
 import { bundle } from './bundle.ts'
 import { counts } from './counts.ts'
@@ -27,6 +28,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   scale,
   detail,
   memory,
+  attribution,
   bundle,
   startup,
 }

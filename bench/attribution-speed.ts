@@ -1,0 +1,52 @@
+import type { AttributionCosts } from './costs.ts'
+import { runInWorkerd } from './in-workerd.ts'
+import type { Benchmark } from './report.ts'
+import { median, spreadOf } from './statistics.ts'
+
+/** What the rules may take of a typical trace. */
+const GOAL_MS = 20
+
+/** How long the rules take over a trace, and what a whole run asks of the platform. */
+export const attribution: Benchmark = async ({ isQuick }) => {
+  const attributionLoad = isQuick ? { largeSpans: 500, times: 1 } : { largeSpans: 10_000, times: 20 }
+  const tests = await runInWorkerd({ file: 'bench/worker/attribution.test.ts', provided: { attributionLoad } })
+  const measured = tests.map((test): AttributionCosts => {
+    const costs = test.meta().attribution
+    if (!costs) throw new Error(`${test.name}: ${test.result().errors?.[0]?.message}`)
+    return costs
+  })
+  return [
+    {
+      title: 'Attribution by the rules: their processor time, in workerd',
+      notes: [
+        'From the subject, which is read, to the answer: nothing is waited for, so the time on the clock is the processor’s.',
+        'The first time is that of code which V8 has not compiled yet, as in a new isolate.',
+        ...measured.flatMap(costs => costs.omitted.map(left => `Of ${what(costs)} it leaves out ${left}.`)),
+      ],
+      measurements: measured.map((costs, index) => ({
+        what: what(costs),
+        value: median(costs.againMs),
+        unit: 'ms',
+        spread: spreadOf(costs.againMs),
+        ...(index === 0 && { goal: { atMost: GOAL_MS } }),
+        more: { 'the first time, ms': costs.firstMs, 'spans looked at': costs.shownSpans, findings: costs.findings },
+      })),
+    },
+    {
+      title: 'What a run of it asks of the platform, from the claim to the result',
+      measurements: measured.map(costs => ({
+        what: what(costs),
+        more: {
+          'D1 round trips': costs.run.d1RoundTrips,
+          statements: costs.run.statements,
+          'rows read': costs.run.rowsRead,
+          'rows written': costs.run.rowsWritten,
+          'R2 calls': costs.run.r2Calls,
+        },
+      })),
+    },
+  ]
+}
+
+const what = ({ spans, bytes }: AttributionCosts): string =>
+  `a trace of ${spans.toLocaleString('en')} spans with ${Math.round(bytes / 1000).toLocaleString('en')} KB`

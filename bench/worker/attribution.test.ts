@@ -1,0 +1,136 @@
+import { env } from 'cloudflare:workers'
+import { inject, it } from 'vitest'
+import { HANDBOOK } from '../../scripts/demo/support-handbook.ts'
+import { contentOf } from '../../scripts/demo/versions.ts'
+import { findEvidence } from '../../src/attribution/evidence.ts'
+import { attributeByRules } from '../../src/attribution/rules.ts'
+import { runAttribution } from '../../src/attribution/run.ts'
+import { utf8Length } from '../../src/domain/text.ts'
+import { findSubject } from '../../src/store/attribution-subject.ts'
+import { storeOf, withMessages } from '../../test/support/attribution.ts'
+import { resultsOf } from '../../test/support/batch.ts'
+import { newOrg, type Org } from '../../test/support/org.ts'
+import { measuredBindings } from './measured-bindings.ts'
+
+const { largeSpans, times } = inject('attributionLoad')
+
+const TIMESTAMP = '2026-11-20T10:00:00.000Z'
+const EVENTS_A_BATCH = 1000
+/** Of the passages that are retrieved, which a third of goes on to the answer: 50 KB of values in all. */
+const RETRIEVED_BYTES = 19_000
+/** Analyses that are timed together: the clock tells whole milliseconds. */
+const IN_A_ROW = 5
+/** The spans of a typical trace, its root among them. */
+const TYPICAL_SPANS = 6
+
+const DOCS = HANDBOOK.map(doc => ({ slug: doc.slug, title: doc.title, content: contentOf(doc, doc.versions.length) }))
+/** Prose in three languages, of paragraphs that differ. */
+const PASSAGES = DOCS.flatMap(({ slug, content }) => content.split('\n\n').map(text => ({ slug, text })))
+
+/** So many bytes of passages, from one on: each is told from its repetitions by a number. */
+function passages(bytes: number, first = 0) {
+  const taken: { slug: string; text: string }[] = []
+  for (let left = bytes, index = first; left > 0; index++) {
+    const { slug, text } = PASSAGES[index % PASSAGES.length] ?? { slug: '', text: '-' }
+    taken.push({ slug, text: `${text} (${index})` })
+    left -= text.length + 40
+  }
+  return taken
+}
+
+/** The spans of a support answer that was corrected in one number, below the root. */
+function typicalSpans() {
+  const question = { question: 'How long can I return a lamp that I bought in the sale, and who pays for the parcel?' }
+  const chunks = passages(RETRIEVED_BYTES)
+  const ranked = chunks.slice(0, Math.ceil(chunks.length / 3))
+  const answer = { answer: 'You can return it within 14 days. We pay for the parcel.', sources: ['returns'] }
+  return [
+    span('classify', question, { topic: 'returns', language: 'en' }),
+    span('retrieve', { query: 'return period sale item, return shipping' }, { chunks }),
+    span('rerank', { ...question, chunks }, { chunks: ranked }),
+    span('write', { ...question, chunks: ranked }, answer),
+    span('check', answer, { isPolite: true, words: 12 }),
+  ]
+}
+
+/** One of very many spans, with about 1 KB of values. */
+const manySpan = (index: number) =>
+  span(`step-${index % 20}`, { index, context: passages(500, index) }, { index, notes: passages(500, 7 * index) })
+
+const span = (step_id: string, input: object, output: object) => ({
+  span_id: crypto.randomUUID(),
+  step_id,
+  input,
+  output,
+  status: 'ok',
+  duration_ms: 400,
+  timestamp: TIMESTAMP,
+})
+
+/** Puts a disputed trace of these spans into a tenant, with the handbook and the prompts of its steps. Returns its key. */
+async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Promise<number> {
+  const trace_id = 'trace_measured'
+  for (const doc of DOCS) await org.owner.post('/api/knowledge-docs', { projectSlug: 'support', ...doc })
+  for (const [stepId, content] of [
+    ['write', 'Answer from the passages alone, in the language of the question. Name the period in days. No prices.'],
+    ['classify', 'Say what the question is about: returns, shipping, warranty, payment or other.'],
+  ]) {
+    await org.owner.post('/api/prompts', { projectSlug: 'support', stepId, content })
+  }
+  const trace = { trace_id, name: 'support-answer', timestamp: TIMESTAMP, status: 'completed', metadata: {} }
+  const { body: created } = await org.ingest.post('/api/v1/traces', trace)
+  const events = [
+    ...spans.map(body => ({ type: 'span', body: { trace_id, ...body } })),
+    ...(['input', 'output'] as const).map(type => ({
+      type: 'observation',
+      body: { trace_id, type, data: type === 'input' ? spans[0]?.input : spans.at(-1)?.output, timestamp: TIMESTAMP },
+    })),
+  ]
+  for (let first = 0; first < events.length; first += EVENTS_A_BATCH) {
+    await resultsOf(org, events.slice(first, first + EVENTS_A_BATCH))
+  }
+  const written = spans.find(({ step_id }) => step_id === 'write')
+  await org.owner.put(`/api/spans/${written?.span_id}/review`, {
+    decision: 'correct',
+    approvedOutput: { answer: 'You can return it within 30 days. We pay for the parcel.', sources: ['returns'] },
+  })
+  const comment = 'The period is 30 days, as the handbook says since November.'
+  await org.ingest.post('/api/v1/feedback', { trace_id, span_id: written?.span_id, rating: 'negative', comment })
+  return Number(await env.DB.prepare('select key from traces where id = ?').bind(created.id).first('key'))
+}
+
+it.for([
+  ['a typical trace', () => typicalSpans()],
+  [
+    'a very large trace',
+    () => [...Array.from({ length: largeSpans - TYPICAL_SPANS }, (_, index) => manySpan(index)), ...typicalSpans()],
+  ],
+] as const)('%s', { timeout: 300_000 }, async ([, spansOf], { task }) => {
+  const org = await newOrg()
+  const spans = spansOf()
+  const traceKey = await newTrace(org, spans)
+  const subject = await findSubject(await storeOf(org), traceKey)
+  if (!subject) throw new Error('there is no such trace')
+  const analysisMs = (inARow: number) => {
+    const start = performance.now()
+    for (let each = 0; each < inARow; each++) attributeByRules(subject, findEvidence(subject), new Set())
+    return (performance.now() - start) / inARow
+  }
+  const firstMs = analysisMs(1)
+  const againMs = Array.from({ length: times }, () => analysisMs(IN_A_ROW))
+  const path = '/api/v1/traces/trace_measured/attribute'
+  await org.bearer(withMessages().bindings).post(path, undefined, { prefer: 'respond-async' })
+  const { bindings, costs } = measuredBindings()
+  const status = await runAttribution(bindings, await storeOf(org, bindings), traceKey)
+  if (status !== 'done') throw new Error(`the run ended ${status}`)
+  task.meta.attribution = {
+    spans: spans.length + 1,
+    bytes: spans.reduce((sum, { input, output }) => sum + utf8Length(JSON.stringify([input, output])), 0),
+    shownSpans: subject.steps.length,
+    omitted: subject.omitted,
+    findings: findEvidence(subject).length,
+    firstMs,
+    againMs,
+    run: costs,
+  }
+})
