@@ -19,12 +19,12 @@ import { subjectOfCase } from './subject-of-case.ts'
 const DRAW_BACK = 2
 const STEPS = 600
 const STEP_SIZE = 0.04
-/** Parts of which each is left out once. */
+/** Parts of which each is left out once: neighbours in the file, which are more alike than others, together. */
 const FOLDS = 9
 /** What is smaller is noise, and makes the table long. */
 const LEAST_WEIGHT = 0.15
 
-const TYPES = TAXONOMY.map(({ errorType }) => errorType)
+const TYPES: readonly BuiltInErrorType[] = TAXONOMY.map(({ errorType }) => errorType)
 /** Where a fault shows says nothing about what it is. */
 const KINDS: readonly FindingKind[] = (Object.keys(WEIGHTS) as FindingKind[]).filter(kind => kind !== 'error_origin')
 
@@ -42,10 +42,9 @@ const examples = (await Promise.all(files.map(readCases))).flat().map(exampleOf)
 const priors: Table = KINDS.map(kind => TYPES.map(type => PRIORS[kind][type] ?? 0))
 
 const leftOut = Array.from({ length: FOLDS }, (_, fold) => {
-  const table = fitted(examples.filter((_, index) => index % FOLDS !== fold))
-  return examples
-    .filter((_, index) => index % FOLDS === fold)
-    .map(({ type, strengths }) => ({ type, scores: scoresOf(table, strengths) }))
+  const isOut = (_: Example, index: number) => Math.floor((index * FOLDS) / examples.length) === fold
+  const table = fitted(examples.filter((example, index) => !isOut(example, index)))
+  return examples.filter(isOut).map(({ type, strengths }) => ({ type, scores: scoresOf(table, strengths) }))
 }).flat()
 const temperature =
   [...Array(40).keys()]
@@ -59,7 +58,7 @@ await store(fitted(examples), temperature)
 function exampleOf(labelled: LabelledCase): Example {
   const findings = weighable(findEvidence(subjectOfCase(labelled)))
   return {
-    type: TYPES.findIndex(type => type === labelled.expected.error_type),
+    type: TYPES.findIndex(type => labelled.expected.error_type === type),
     strengths: findings.flatMap(({ kind, strength }) =>
       KINDS.includes(kind) ? [[KINDS.indexOf(kind), strength] as const] : [],
     ),

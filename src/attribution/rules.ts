@@ -42,7 +42,10 @@ export function attributeByRules(
   }
 }
 
-const rounded = (probability: number): number => Math.round(probability * 1000) / 1000
+/** Of a thousand answers some are wrong for a reason that no case has shown. */
+const SUREST = 0.99
+
+const rounded = (probability: number): number => Math.round(Math.min(probability, SUREST) * 1000) / 1000
 
 /**
  * Of each kind, the clearest finding: seen twice, a thing is not twice as true. And what follows from another finding is no
@@ -82,6 +85,9 @@ function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
   return row[errorType] ?? 0
 }
 
+/** A finding that says less for an answer is not worth reading. */
+const LEAST_SAID = 0.25
+
 /** The findings that speak for a type, and for it rather than for the next one, what weighs most first. */
 function weigh(
   findings: readonly Finding[],
@@ -93,7 +99,7 @@ function weigh(
     return strength * (own - (rival ? Math.max(0, weightOf(kind, rival)) / 2 : 0))
   }
   return findings
-    .filter(finding => weightOf(finding.kind, errorType) > 0)
+    .filter(finding => weightIn(finding) >= LEAST_SAID)
     .toSorted((left, right) => weightIn(right) - weightIn(left))
 }
 
@@ -116,16 +122,19 @@ function reasoningOf(subject: Subject, [best, next]: readonly Candidate[], weigh
   if (!first) {
     return `Nothing in the trace tells what went wrong; ${name} is no more than a guess. A correction, or a comment on the step, would help.${left}`
   }
-  const also = second ? ` Also, ${second}.` : ''
+  const also = second ? ` Also, ${ended(second)}` : ''
   const doubt =
     next && next.probability > best.probability / 4
       ? ` ${capitalized(nameOf(next.errorType))} is possible as well (${percent(next.probability)} against ${percent(best.probability)}).`
       : ''
-  return `${capitalized(first)}.${also} This speaks for ${name}.${doubt}${left}`
+  return `${ended(capitalized(first))}${also} This speaks for ${name}.${doubt}${left}`
 }
 
 const nameOf = (errorType: BuiltInErrorType): string =>
   (TAXONOMY.find(type => type.errorType === errorType)?.name ?? errorType).toLowerCase()
+
+/** With a full stop, unless a quoted sentence brings its own. */
+const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -125,9 +125,10 @@ function loggedTwice({ steps }: Subject): { step: Step; key: string; count: numb
   )
 }
 
-/** The tool and the arguments of an item that lists a call. */
+/** The tool and the arguments of an item that lists a call with its answer; a tool's description has none. */
 function callIn(item: Json): JsonObject | undefined {
   if (!isJsonObject(item)) return undefined
+  if (!['result', 'output', 'response', 'error'].some(field => field in item)) return undefined
   const given = item.args ?? item.arguments ?? item.input
   return given === undefined ? undefined : { tool: item.tool ?? item.name ?? item.function ?? null, arguments: given }
 }
