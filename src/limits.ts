@@ -218,6 +218,8 @@ export const MAX_SUBJECT_TEXT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_DOCS = 1000
 /** Knowledge docs among which these are chosen. */
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
+/** Characters of steps, and of knowledge docs, that the rules take apart: half a second of work at most. */
+export const MAX_EVIDENCE_LENGTH = 512 * 1024
 /** Feedback that an engine is shown, the latest. */
 export const MAX_SUBJECT_FEEDBACK = 1000
 /** Reviews of the project that are looked through for earlier decisions on the same input, and spans that are compared. */

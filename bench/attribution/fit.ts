@@ -26,7 +26,9 @@ const LEAST_WEIGHT = 0.15
 
 const TYPES: readonly BuiltInErrorType[] = TAXONOMY.map(({ errorType }) => errorType)
 /** Where a fault shows says nothing about what it is. */
-const KINDS: readonly FindingKind[] = (Object.keys(WEIGHTS) as FindingKind[]).filter(kind => kind !== 'error_origin')
+const KINDS: readonly FindingKind[] = (Object.keys(WEIGHTS) as FindingKind[]).filter(
+  kind => kind !== 'error_origin' && kind !== 'left_out',
+)
 
 interface Example {
   /** Index in `TYPES`. */

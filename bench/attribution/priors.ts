@@ -4,6 +4,7 @@ import type { FindingKind, Weights } from '../../src/attribution/weights.ts'
 // biome-ignore format: a table
 export const PRIORS: Readonly<Record<FindingKind, Weights>> = {
   // checks/travel.ts
+  left_out: {},
   error_origin: {},
   error_travelled: {},
   // checks/shape.ts

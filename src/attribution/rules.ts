@@ -36,7 +36,7 @@ export function attributeByRules(
       .slice(0, MAX_ALTERNATIVES)
       .map(({ errorType, probability }) => ({ errorType, confidence: rounded(probability) })),
     spanId: blamedSpan(errorType, findings),
-    reasoning: reasoningOf(subject, candidates, weighed),
+    reasoning: reasoningOf(subject, findings, candidates, weighed),
     evidence: weighed.slice(0, MAX_EVIDENCE).map(({ spanId, path, note }) => ({ spanId, path, note })),
     engine: 'rules',
   }
@@ -114,11 +114,17 @@ function blamedSpan(errorType: BuiltInErrorType, findings: readonly Finding[]): 
   return null
 }
 
-function reasoningOf(subject: Subject, [best, next]: readonly Candidate[], weighed: readonly Finding[]): string {
+function reasoningOf(
+  subject: Subject,
+  findings: readonly Finding[],
+  [best, next]: readonly Candidate[],
+  weighed: readonly Finding[],
+): string {
   if (!best) return ''
   const name = nameOf(best.errorType)
   const [first, second] = weighed.map(finding => `${placeOf(finding, subject)} ${finding.note}`)
-  const left = subject.omitted.length > 0 ? ` Not looked at: ${subject.omitted.join('; ')}.` : ''
+  const omitted = [...subject.omitted, ...findings.flatMap(({ kind, note }) => (kind === 'left_out' ? [note] : []))]
+  const left = omitted.length > 0 ? ` Not looked at: ${omitted.join('; ')}.` : ''
   if (!first) {
     return `Nothing in the trace tells what went wrong; ${name} is no more than a guess. A correction, or a comment on the step, would help.${left}`
   }
@@ -145,5 +151,5 @@ function placeOf({ spanId, path }: Finding, { steps }: Subject): string {
   const step = steps.find(candidate => candidate.spanId === spanId)
   if (root === 'knowledgeDocs') return `the knowledge doc "${rest.join('.')}"`
   if (root === 'feedback') return 'the feedback'
-  return step && !step.isRoot ? `${path} of step "${step.stepId}"` : `${path} of the trace`
+  return step && !step.isRoot ? `the ${path} of step "${step.stepId}"` : `the ${path} of the trace`
 }

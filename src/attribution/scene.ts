@@ -1,13 +1,16 @@
 import { canonicalJson } from '../domain/json.ts'
+import { MAX_EVIDENCE_LENGTH } from '../limits.ts'
 import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
-import type { Step, Subject } from './subject.ts'
+import type { KnowledgeDoc, Step, Subject } from './subject.ts'
 
 /** A trace with its main dispute, as the checks see it. */
 export interface Scene extends Disputes {
   subject: Subject
+  /** What the checks did not look at, a clause each: texts are many. */
+  omitted: string[]
   root: Step
   /** The one that decides: the first of the disputes. Undefined where nobody objects to an output. */
   dispute: Dispute | undefined
@@ -27,8 +30,13 @@ export function sceneOf(subject: Subject): Scene {
   const found = findDisputes(subject)
   const retrievals = retrievalsOf(subject)
   const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
-  const sources = [...subject.steps.flatMap(step => sourcesOf(step, retrievals)), ...docSources(subject)]
   const [dispute] = found.disputes
+  const steps = nearest(subject, dispute?.step)
+  const docs = fitting(subject.knowledgeDocs, ({ content }) => content.length)
+  const sources = [
+    ...subject.steps.filter(step => steps.has(step)).flatMap(step => sourcesOf(step, retrievals)),
+    ...subject.knowledgeDocs.filter(doc => docs.has(doc)).map(docSource),
+  ]
   const root = subject.steps.find(({ isRoot }) => isRoot) ?? subject.steps[0]
   if (!root) throw new Error('a trace has a root span')
   const isFetchedWhole = (source: Source) =>
@@ -39,6 +47,10 @@ export function sceneOf(subject: Subject): Scene {
   return {
     ...found,
     subject,
+    omitted: [
+      ...leftOut(subject.steps.length - steps.size, 'steps that are far from the disputed one'),
+      ...leftOut(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
+    ],
     root,
     dispute,
     retrievals,
@@ -69,10 +81,34 @@ function sourcesOf(step: Step, retrievals: readonly Retrieval[]): Source[] {
   ]
 }
 
-const docSources = ({ knowledgeDocs }: Subject): Source[] =>
-  knowledgeDocs.map(({ slug, title, content }) =>
-    sourceOf('doc', null, `knowledgeDocs.${slug}`, `${title}\n${content}`),
+const docSource = ({ slug, title, content }: KnowledgeDoc): Source =>
+  sourceOf('doc', null, `knowledgeDocs.${slug}`, `${title}\n${content}`)
+
+/** The steps whose texts are compared: the root and the disputed one first, then those next to it in time. */
+function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<Step> {
+  const at = disputed ? steps.indexOf(disputed) : steps.length
+  const distance = (step: Step) => (step.isRoot ? -1 : Math.abs(steps.indexOf(step) - at))
+  const byDistance = steps.map(step => ({ step, far: distance(step) })).sort((left, right) => left.far - right.far)
+  return fitting(
+    byDistance.map(({ step }) => step),
+    ({ input, output, state }) => JSON.stringify([input, output, state]).length,
   )
+}
+
+/** The first of some items whose texts are not too long together to be taken apart; one at least. */
+function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number): ReadonlySet<Item> {
+  let left = MAX_EVIDENCE_LENGTH
+  return new Set(
+    items.filter((item, index) => {
+      if (left <= 0) return false
+      left -= lengthOf(item)
+      return left > 0 || index === 0
+    }),
+  )
+}
+
+const leftOut = (count: number, what: string): string[] =>
+  count === 0 ? [] : [`${count.toLocaleString('en')} ${what}`]
 
 /** Whether a step could know a source: its own and the trace's input and state, and what other steps gave before it ended. */
 function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {

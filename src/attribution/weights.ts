@@ -10,6 +10,7 @@ export type Weights = Partial<Record<BuiltInErrorType, number>>
 // biome-ignore format: a table
 export const WEIGHTS = {
   // checks/travel.ts
+  left_out: {},
   error_origin: {},
   error_travelled: { incorrect_input_data: 0.4, task_misunderstanding: 0.4, context_misinterpretation: 0.3, reasoning_error: 0.3, tool_invocation_error: 0.2, incomplete_output: 0.2, missing_input_information: -0.2, reviewer_mistake: -0.2, ambiguous_guideline: -0.2, outdated_reference: -0.2, retrieval_failure: -0.2, ambiguous_request: -0.5 },
   // checks/shape.ts
@@ -170,7 +171,7 @@ export const EXPLAINED_BY: Readonly<Partial<Record<FindingKind, readonly Finding
 
 /** The findings that tell in which span such an error happened, the surest first. */
 export const LOCATING: Readonly<Partial<Record<BuiltInErrorType, readonly FindingKind[]>>> = {
-  system_failure: ['step_failed', 'run_unfinished', 'failure_unsettled', 'cut_off'],
+  system_failure: ['step_failed', 'run_unfinished', 'failure_unsettled'],
   retrieval_failure: ['better_doc_unfetched', 'fetched_nothing'],
   tool_invocation_error: [
     'arguments_break_description',

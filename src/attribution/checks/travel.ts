@@ -2,7 +2,8 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 
 /** Where the fault first shows, and whether it travelled from there to where somebody objected to it. */
-export function* checkTravel({ dispute, origin }: Scene): Generator<Finding> {
+export function* checkTravel({ dispute, origin, omitted }: Scene): Generator<Finding> {
+  for (const what of omitted) yield { kind: 'left_out', spanId: null, path: 'trace', note: what, strength: 1 }
   if (!dispute) return
   const at = { spanId: origin.spanId, path: 'output' }
   yield { kind: 'error_origin', ...at, note: 'is where the fault first shows', strength: 1 }

@@ -1,0 +1,519 @@
+import { describe, expect, it } from 'vitest'
+import { findEvidence } from '../../src/attribution/evidence.ts'
+import type { FindingKind } from '../../src/attribution/weights.ts'
+import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
+
+const kindsIn = (draft: SubjectDraft) => findEvidence(aDisagreement(draft)).map(({ kind }) => kind)
+
+const TOTAL = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
+const LEVEL = { type: 'object', properties: { level: { type: 'string', enum: ['low', 'high'] } } }
+
+/** What is to be seen in a disagreement, and in one that differs from it in what matters alone. */
+const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDraft][] = [
+  [
+    'schema_broken',
+    { root: { output: { total: '1,310.00' }, approved: { total: 1310 }, prompt: aPrompt('Read the total.', TOTAL) } },
+    { root: { output: { total: 1300 }, approved: { total: 1310 }, prompt: aPrompt('Read the total.', TOTAL) } },
+  ],
+  [
+    'format_alone',
+    { root: { output: { day: '03/04/2026' }, approved: { day: '2026-04-03' } } },
+    { root: { output: { day: '03/05/2026' }, approved: { day: '2026-04-03' } } },
+  ],
+  [
+    'only_added',
+    { root: { output: { items: ['a1', 'b2'] }, approved: { items: ['a1', 'b2', 'c3'] } } },
+    { root: { output: { items: ['a1', 'b2'] }, approved: { items: ['a1', 'd4', 'c3'] } } },
+  ],
+  [
+    'order_changed',
+    { root: { output: ['x', 'y'], approved: ['y', 'x'] } },
+    { root: { output: ['x', 'y'], approved: ['y', 'z'] } },
+  ],
+  [
+    'values_swapped',
+    {
+      root: {
+        output: 'Stage left has 20 wedges and stage right has 30.',
+        approved: 'Stage left has 30 wedges and stage right has 20.',
+      },
+    },
+    {
+      root: {
+        output: 'Stage left has 20 wedges and stage right has 30.',
+        approved: 'Stage right has 20 wedges and stage left has 30 of them.',
+      },
+    },
+  ],
+  [
+    'language_changed',
+    {
+      root: {
+        output: 'Yes, dogs are welcome in the cabin and it costs 75 for each of them.',
+        approved: 'Ja, Hunde sind in der Hütte willkommen und das kostet 75 für jeden von ihnen.',
+      },
+    },
+    {
+      root: {
+        output: 'Yes, dogs are welcome in the cabin and it costs 75 for each of them.',
+        approved: 'Yes, dogs are welcome in the cabin and it costs 80 for each of them.',
+      },
+    },
+  ],
+  [
+    'unfounded_removed',
+    {
+      root: {
+        input: 'Write to care@lumen.example or use the chat.',
+        output: 'Write to care@lumen.example or call 0800 555 0142.',
+        approved: 'Write to care@lumen.example.',
+      },
+    },
+    {
+      root: {
+        input: 'Write to care@lumen.example or call 0800 555 0142.',
+        output: 'Write to care@lumen.example or call 0800 555 0142.',
+        approved: 'Write to care@lumen.example.',
+      },
+    },
+  ],
+  [
+    'gained_stands_unfetched',
+    {
+      root: { input: { question: 'How long is the warranty of a refurbished phone?' } },
+      steps: {
+        search: { output: [{ slug: 'warranty-new', text: 'New devices have a warranty of 24 months.' }] },
+        answer: { output: 'The warranty is 24 months.', approved: 'The warranty is 12 months from delivery.' },
+      },
+      docs: {
+        'warranty-new': 'New devices have a warranty of 24 months.',
+        'warranty-refurb': 'Refurbished devices have a warranty of 12 months from delivery.',
+      },
+    },
+    {
+      root: { input: { question: 'How long is the warranty of a refurbished phone?' } },
+      steps: {
+        search: {
+          output: [
+            { slug: 'warranty-refurb', text: 'Refurbished devices have a warranty of 12 months from delivery.' },
+          ],
+        },
+        answer: { output: 'The warranty is 24 months.', approved: 'The warranty is 12 months from delivery.' },
+      },
+      docs: { 'warranty-refurb': 'Refurbished devices have a warranty of 12 months from delivery.' },
+    },
+  ],
+  [
+    'addition_stands_nowhere',
+    { root: { input: 'A pipe burst.', output: { day: null }, approved: { day: '2026-01-17' } } },
+    { root: { input: 'On 17 January 2026 a pipe burst.', output: { day: null }, approved: { day: '2026-01-17' } } },
+  ],
+  [
+    'correction_computes',
+    { root: { input: [84.5, 9.75, 140], output: { sum: 224.25 }, approved: { sum: 234.25 } } },
+    { root: { input: [84.5, 9.75, 140], output: { sum: 234.25 }, approved: { sum: 224.25 } } },
+  ],
+  [
+    'output_computes',
+    {
+      root: {
+        input: 'net 2450.00 tax 465.50 total 2915.50',
+        output: { net: 2450, tax: 465.5, total: 2915.5 },
+        approved: { net: 2450, tax: 465.5, total: 2450 },
+      },
+    },
+    {
+      root: {
+        input: 'net 2450.00 tax 465.50 total 2915.50',
+        output: { net: 2450, tax: 465.5, total: 2450 },
+        approved: { net: 2450, tax: 465.5, total: 2915.5 },
+      },
+    },
+  ],
+  [
+    'input_does_not_add_up',
+    {
+      root: {
+        input: 'a 420.00\nb 640.00\nc 250.00\nTOTAL 4,310.00',
+        output: { total: 4310 },
+        approved: { total: 1310 },
+      },
+    },
+    {
+      root: {
+        input: 'a 420.00\nb 640.00\nc 250.00\nTOTAL 1,310.00',
+        output: { total: 4310 },
+        approved: { total: 1310 },
+      },
+    },
+  ],
+  [
+    'input_slip',
+    {
+      root: { input: { temperature: 3.88 }, output: { level: 'cold' } },
+      feedback: [{ rating: 'negative', comment: 'It read 38.8.' }],
+    },
+    {
+      root: { input: { temperature: 3.88 }, output: { level: 'cold' } },
+      feedback: [{ rating: 'negative', comment: 'It read 41.2.' }],
+    },
+  ],
+  [
+    'input_impossible',
+    { root: { input: 'moved on 31 April 2026', output: { day: '2026-04-31' }, approved: { day: '2026-04-13' } } },
+    { root: { input: 'moved on 30 April 2026', output: { day: '2026-04-30' }, approved: { day: '2026-04-13' } } },
+  ],
+  [
+    'step_failed',
+    {
+      steps: {
+        classify: {
+          output: null,
+          hasOutput: true,
+          metadata: { error: 'no response within 30000 ms' },
+          approved: { topic: 'billing' },
+        },
+      },
+    },
+    {
+      steps: {
+        classify: {
+          output: { topic: 'general' },
+          metadata: { attempts: 2, error: 'time-out', second_attempt: 'ok' },
+          approved: { topic: 'billing' },
+        },
+      },
+    },
+  ],
+  [
+    'failure_recovered',
+    {
+      root: {
+        output: { a: 1 },
+        approved: { a: 2 },
+        metadata: { provider: { status: 200, first_error: 'read timeout' } },
+      },
+    },
+    { root: { output: { a: 1 }, approved: { a: 2 }, metadata: { provider: { status: 200 } } } },
+  ],
+  [
+    'cut_off',
+    {
+      root: { output: 'It stops in the mid', metadata: { finish_reason: 'length' } },
+      feedback: [{ rating: 'negative' }],
+    },
+    {
+      root: { output: 'It stops in the mid', metadata: { finish_reason: 'stop' } },
+      feedback: [{ rating: 'negative' }],
+    },
+  ],
+  [
+    'call_repeated',
+    {
+      steps: {
+        first: { stepId: 'query', input: { sql: 'select 1' }, output: { error: 'no such column' } },
+        second: { stepId: 'query', input: { sql: 'select 1' }, output: { error: 'no such column' } },
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+    {
+      steps: {
+        first: { stepId: 'query', input: { sql: 'select 1' }, output: { error: 'no such column' } },
+        second: { stepId: 'query', input: { sql: 'select 2' }, output: { rows: 3 } },
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+  ],
+  [
+    'call_took_other_value',
+    {
+      steps: {
+        geocode: { output: { lat: 52.04, lon: 5.66 } },
+        forecast: { input: { lat: 5.66, lon: 52.04 }, output: { rain: 0 } },
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+    {
+      steps: {
+        geocode: { output: { lat: 52.04, lon: 5.66 } },
+        forecast: { input: { lat: 52.04, lon: 5.66 }, output: { rain: 0 } },
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+  ],
+  [
+    'arguments_break_description',
+    {
+      root: { state: { tools: [{ name: 'search', args: { day: 'YYYY-MM-DD' } }] } },
+      steps: { search: { input: { day: '12/06/2026' }, output: [] } },
+      feedback: [{ rating: 'negative' }],
+    },
+    {
+      root: { state: { tools: [{ name: 'search', args: { day: 'YYYY-MM-DD' } }] } },
+      steps: { search: { input: { day: '2026-06-12' }, output: [] } },
+      feedback: [{ rating: 'negative' }],
+    },
+  ],
+  [
+    'rule_broken',
+    {
+      root: {
+        prompt: aPrompt('At most 5 words.'),
+        output: 'one two three four five six seven',
+        approved: 'one two three four',
+      },
+    },
+    {
+      root: {
+        prompt: aPrompt('At most 9 words.'),
+        output: 'one two three four five six seven',
+        approved: 'one two three four',
+      },
+    },
+  ],
+  [
+    'forbidden_word_used',
+    {
+      root: {
+        prompt: aPrompt('Address the reader with u, never with je or jouw.'),
+        output: 'Je aanvraag is er.',
+        approved: 'Uw aanvraag is er.',
+      },
+    },
+    {
+      root: {
+        prompt: aPrompt('Address the reader with je or jouw.'),
+        output: 'Je aanvraag is er.',
+        approved: 'Uw aanvraag is er.',
+      },
+    },
+  ],
+  [
+    'guideline_backs_output',
+    {
+      root: {
+        input: { points: 78 },
+        prompt: aPrompt('Above 50 points: high.\nBelow 50 points: low.', LEVEL),
+        output: { level: 'high' },
+        approved: { level: 'low' },
+      },
+    },
+    {
+      root: {
+        input: { points: 78 },
+        prompt: aPrompt('Judge by your experience.', LEVEL),
+        output: { level: 'high' },
+        approved: { level: 'low' },
+      },
+    },
+  ],
+  [
+    'declined_out_of_scope',
+    {
+      root: {
+        input: 'How do I appeal a fine?',
+        prompt: aPrompt('You help with bills. Anything else: say that you cannot help.'),
+        output: "I'm afraid I can't help with fines.",
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+    {
+      root: {
+        input: 'How do I appeal a fine?',
+        prompt: aPrompt('You help with fines and bills.'),
+        output: "I'm afraid I can't help with fines.",
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+  ],
+  [
+    'reviewers_disagree',
+    {
+      root: { output: { decision: 'keep' }, approved: { decision: 'remove' } },
+      feedback: [{ userId: 'bob', rating: 'positive' }],
+    },
+    {
+      root: { output: { decision: 'keep' }, approved: { decision: 'remove' } },
+      feedback: [{ userId: 'ann', rating: 'positive' }],
+    },
+  ],
+  [
+    'source_old',
+    {
+      root: {
+        state: { chunks: ['Last edited 11 March 2024. Delivery costs 4.90.'] },
+        output: 'Delivery costs 4.90.',
+        approved: 'Delivery costs 5.90.',
+      },
+    },
+    {
+      root: {
+        state: { chunks: ['Last edited 11 May 2026. Delivery costs 4.90.'] },
+        output: 'Delivery costs 4.90.',
+        approved: 'Delivery costs 5.90.',
+      },
+    },
+  ],
+  [
+    'source_expired',
+    {
+      root: {
+        state: { chunks: ['Valid until 31 March 2026: delivery costs 4.90.'] },
+        output: 'Delivery costs 4.90.',
+        approved: 'Delivery costs 5.90.',
+      },
+    },
+    {
+      root: {
+        state: { chunks: ['Valid until 31 March 2027: delivery costs 4.90.'] },
+        output: 'Delivery costs 4.90.',
+        approved: 'Delivery costs 5.90.',
+      },
+    },
+  ],
+  [
+    'request_fits_both',
+    {
+      root: { input: { message: 'Move my sync with Alex' } },
+      steps: {
+        list: {
+          output: {
+            events: [
+              { id: 'ev_5498', with: 'alex kim' },
+              { id: 'ev_5521', with: 'alex romero' },
+            ],
+          },
+        },
+        pick: { output: { id: 'ev_5498' }, approved: { id: 'ev_5521' } },
+      },
+    },
+    {
+      root: { input: { message: 'Move my sync with Romero' } },
+      steps: {
+        list: {
+          output: {
+            events: [
+              { id: 'ev_5498', with: 'alex kim' },
+              { id: 'ev_5521', with: 'alex romero' },
+            ],
+          },
+        },
+        pick: { output: { id: 'ev_5498' }, approved: { id: 'ev_5521' } },
+      },
+    },
+  ],
+  [
+    'items_left_out',
+    {
+      root: {
+        input: 'T 11 cloth\nT 19 sampler\nK 03 jug',
+        output: [
+          { inv: 'T 11', name: 'cloth' },
+          { inv: 'T 19', name: 'sampler' },
+        ],
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+    {
+      root: {
+        input: 'T 11 cloth\nT 19 sampler',
+        output: [
+          { inv: 'T 11', name: 'cloth' },
+          { inv: 'T 19', name: 'sampler' },
+        ],
+      },
+      feedback: [{ rating: 'negative' }],
+    },
+  ],
+  [
+    'precedent_contradicts',
+    {
+      root: {
+        output: 'x',
+        approved: 'y',
+        precedents: [{ spanId: 'p', state: 'accepted', approvedOutput: 'x', userId: 'bob' }],
+      },
+    },
+    {
+      root: {
+        output: 'x',
+        approved: 'y',
+        precedents: [{ spanId: 'p', state: 'corrected', approvedOutput: 'z', userId: 'bob' }],
+      },
+    },
+  ],
+]
+
+describe('the evidence', () => {
+  it.for(CHECKS)('%s is seen, and not where it is not', ([kind, seen, unseen]) => {
+    expect({ seen: kindsIn(seen).includes(kind), unseen: kindsIn(unseen).includes(kind) }).toEqual({
+      seen: true,
+      unseen: false,
+    })
+  })
+
+  it('names places that are there, and strengths between 0 and 1', () => {
+    for (const [, draft] of CHECKS) {
+      const subject = aDisagreement(draft)
+      const spanIds = new Set([null, 'p', ...subject.steps.map(({ spanId }) => spanId)])
+      for (const { spanId, path, note, strength } of findEvidence(subject)) {
+        expect(spanIds).toContain(spanId)
+        expect(path).toMatch(/^(input|output|approvedOutput|state|metadata|status|prompt|feedback|knowledgeDocs)/)
+        expect(note).not.toBe('')
+        expect(strength).toBeGreaterThan(0)
+        expect(strength).toBeLessThanOrEqual(1)
+      }
+    }
+  })
+
+  it('is bounded, and says what was left out', () => {
+    const steps = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`s${index}`, { output: `${index} ${'word '.repeat(8000)}` }]),
+    )
+    const found = findEvidence(aDisagreement({ steps, feedback: [{ spanId: 's29', rating: 'negative' }] }))
+    expect(found.filter(({ kind }) => kind === 'left_out').map(({ note }) => note)).toEqual([
+      '17 steps that are far from the disputed one',
+    ])
+  })
+})
+
+describe('a fault that travelled', () => {
+  const originOf = (draft: SubjectDraft) =>
+    findEvidence(aDisagreement(draft)).find(({ kind }) => kind === 'error_origin')?.spanId
+
+  it('is found where its value was first given', () => {
+    const steps = {
+      parse: { input: 'about 12 June', output: { day: '2026-06-11' } },
+      book: { input: { day: '2026-06-11' }, output: { ok: true, day: '2026-06-11' } },
+      say: { output: 'Booked for 11 June 2026.', approved: 'Booked for 12 June 2026.' },
+    }
+    expect(originOf({ root: { input: 'on 12 June 2026 please' }, steps })).toBe('parse')
+  })
+
+  it('is found where the number came from that others were computed from', () => {
+    const steps = {
+      weigh: { output: { kg: 40 } },
+      price: { input: { kg: 40, rate: 2.1 }, output: { total: 84 }, approved: { total: 100.8 } },
+    }
+    expect(originOf({ steps })).toBe('weigh')
+  })
+
+  it('stays where a right value was at hand', () => {
+    const steps = {
+      load: { output: { paid: 49, owed: 12.5 } },
+      say: { input: { order: 1 }, output: 'You owe 49.', approved: 'You owe 12.50.' },
+    }
+    expect(originOf({ steps })).toBe('say')
+  })
+
+  it('does not go back to what a reviewer accepted', () => {
+    const steps = {
+      parse: {
+        output: { day: '2026-06-11' },
+        review: { state: 'accepted', approvedOutput: { day: '2026-06-11' }, userId: 'ann', comment: null },
+      },
+      say: { output: 'Booked for 11 June 2026.', approved: 'Booked for 12 June 2026.' },
+    } as const
+    expect(originOf({ steps })).toBe('say')
+  })
+})
