@@ -25,6 +25,7 @@ const FOLDS = 9
 const LEAST_WEIGHT = 0.15
 
 const TYPES: readonly BuiltInErrorType[] = TAXONOMY.map(({ errorType }) => errorType)
+const NAMES: readonly string[] = TYPES
 /** Where a fault shows says nothing about what it is. */
 const KINDS: readonly FindingKind[] = (Object.keys(WEIGHTS) as FindingKind[]).filter(
   kind => kind !== 'error_origin' && kind !== 'left_out',
@@ -60,7 +61,7 @@ await store(fitted(examples), temperature)
 function exampleOf(labelled: LabelledCase): Example {
   const findings = weighable(findEvidence(subjectOfCase(labelled)))
   return {
-    type: TYPES.findIndex(type => labelled.expected.error_type === type),
+    type: NAMES.indexOf(labelled.expected.error_type),
     strengths: findings.flatMap(({ kind, strength }) =>
       KINDS.includes(kind) ? [[KINDS.indexOf(kind), strength] as const] : [],
     ),

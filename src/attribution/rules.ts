@@ -88,7 +88,7 @@ function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
 /** A finding that says less for an answer is not worth reading. */
 const LEAST_SAID = 0.25
 
-/** The findings that speak for a type, and for it rather than for the next one, what weighs most first. */
+/** The findings that speak for a type, and for it rather than for the next one, what weighs most first; one of each place. */
 function weigh(
   findings: readonly Finding[],
   errorType: BuiltInErrorType,
@@ -98,9 +98,14 @@ function weigh(
     const own = weightOf(kind, errorType)
     return strength * (own - (rival ? Math.max(0, weightOf(kind, rival)) / 2 : 0))
   }
+  const places = new Set<string>()
   return findings
     .filter(finding => weightIn(finding) >= LEAST_SAID)
     .toSorted((left, right) => weightIn(right) - weightIn(left))
+    .filter(({ spanId, path }) => {
+      const place = `${spanId} ${path}`
+      return !places.has(place) && places.add(place)
+    })
 }
 
 /** The span of what locates this type of error, where there is such a finding; else where the fault first shows. */

@@ -92,6 +92,6 @@ export function* leavesOf(
 
 /** A text, short enough to be quoted in a note. */
 export function quote(value: Json | undefined): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
+  const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replace(/\s+/gu, ' ').trim()
   return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`
 }

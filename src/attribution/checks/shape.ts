@@ -17,8 +17,8 @@ export function* checkShape({ dispute, origin, subject }: Scene): Generator<Find
     yield {
       kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
       spanId: broken.spanId,
-      path: fault?.path ?? 'output',
-      note: `breaks the step's outputSchema: ${fault?.message}`,
+      path: (fault?.path ?? 'output').replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
+      note: `breaks the step's outputSchema: ${fault?.message.replace(/\.$/u, '')}`,
       strength: 1,
     }
   }
