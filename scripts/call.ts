@@ -2,7 +2,7 @@
 export async function call(
   url: string,
   token: string,
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
 ): Promise<unknown> {

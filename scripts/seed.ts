@@ -21,6 +21,7 @@ export interface DemoKey {
 }
 
 const EVENTS_A_BATCH = 500
+const ANALYZED = 'support'
 
 /**
  * Makes the demo organization through the public API, once: its keys are kept in the state directory when all is posted.
@@ -44,6 +45,7 @@ export async function seedDemo(target: SeedTarget): Promise<DemoKey[]> {
 }
 
 const DemoKeys = v.array(v.object({ project: v.string(), key: v.string() }))
+const OwnProject = v.object({ projects: v.tuple([v.object({ id: v.string() })]) })
 const WithKey = v.object({ key: v.string() })
 const Organization = v.object({ apiKey: WithKey })
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
@@ -65,6 +67,11 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
     scopes: ['ingest', 'read', 'review', 'manage'],
   })
   const { key } = v.parse(WithKey, created)
+  // One project shows whose fault its disagreements were; each analysis is a job for the queue.
+  if (slug === ANALYZED) {
+    const { projects } = v.parse(OwnProject, await call(url, key, 'GET', '/api/projects'))
+    await call(url, key, 'PATCH', `/api/projects/${projects[0].id}`, { autoAttribute: true })
+  }
   const versionIds = new Map<string, string[]>()
   const activations: Activation[] = []
   for (const { stepId, since, versions } of project.prompts) {
