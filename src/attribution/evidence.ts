@@ -6,6 +6,7 @@ import { checkFaults } from './checks/faults.ts'
 import { checkGrounding } from './checks/grounding.ts'
 import { checkGuidance } from './checks/guidance.ts'
 import { checkPeople } from './checks/people.ts'
+import { checkProhibitions } from './checks/prohibitions.ts'
 import { checkRequest } from './checks/request.ts'
 import { checkRetrieval } from './checks/retrieval.ts'
 import { checkShape } from './checks/shape.ts'
@@ -40,6 +41,7 @@ const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
   checkCalls,
   checkRetrieval,
   checkGuidance,
+  checkProhibitions,
   checkPeople,
   checkAge,
   checkRequest,

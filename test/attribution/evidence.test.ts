@@ -289,6 +289,23 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
     },
   ],
   [
+    'forbidden_kind_used',
+    {
+      root: {
+        prompt: aPrompt('Give the carrier. Never state a delivery day or date.'),
+        output: 'It is with DPD and comes on 12 June.',
+        approved: 'It is with DPD. The tracking page shows when it comes.',
+      },
+    },
+    {
+      root: {
+        prompt: aPrompt('Give the carrier and the day or date of delivery.'),
+        output: 'It is with DPD and comes on 12 June.',
+        approved: 'It is with DPD. The tracking page shows when it comes.',
+      },
+    },
+  ],
+  [
     'guideline_backs_output',
     {
       root: {

@@ -1,0 +1,123 @@
+import type { Json } from '../../domain/json.ts'
+import { isNothing } from '../difference.ts'
+import type { Finding } from '../evidence.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote } from '../sources.ts'
+import { termsOf } from '../terms.ts'
+
+/** Things that a rule may forbid by their kind: how rules call them, and how many a text has. */
+const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: string) => number }[] = [
+  {
+    name: 'a date',
+    called:
+      /\b(dates?|days?|datum|daten|fechas?|dat[aey]|dates?|jours?|días?|dags?|dagen|tage?|dni|dny|gün|tarih\w*)\b|日付|날짜/iu,
+    count: text => termsOf(text).facts.filter(({ kind }) => kind === 'date').length,
+  },
+  {
+    name: 'a price',
+    called:
+      /\b(prices?|amounts?|costs?|preise?n?|betr[aä]ge?|kosten|prix|montants?|precios?|importes?|prezz[io]|import[io]|prij(s|zen)|bedrag\w*|cen[ayęą]?|kwot\w*|priser?|belopp|preços?|valores?|částk\w*|fiyat\w*|tutar\w*)\b|価格|金額|가격|금액/iu,
+    count: text =>
+      text.match(/[€$£¥₩]\s?\d|\d\s?(?:[€$£¥₩]|eur|euros?|usd|dollars?|pounds?|chf|kr\b|zł|kč|円|원)/giu)?.length ?? 0,
+  },
+  {
+    name: 'a name',
+    called:
+      /\b(\w*names?|\w*namen|noms?|nombres?|nom[ei]|apellidos?|imion\w*|imię|nazwisk\w*|\w*namn|\w*navne?|jmén\w*|isim\w*|adı)\b|氏名|名前|商品名|이름/iu,
+    count: text => [...termsOf(text).words.values()].filter(({ isName }) => isName).length,
+  },
+  {
+    name: 'a telephone number',
+    called: /\b(tele)?phone|telefon\w*|téléphone|teléfono|tel\.|電話|전화/iu,
+    count: text => text.match(/\+?\d[\d ()/-]{6,}\d/gu)?.length ?? 0,
+  },
+  {
+    name: 'a link',
+    called: /\b(links?|urls?|liens?|enlaces?|odkaz\w*|länk\w*)\b|url|リンク|링크/iu,
+    count: text => text.match(/https?:\/\//gu)?.length ?? 0,
+  },
+  {
+    name: 'an e-mail address',
+    called: /e-?mail|correo|courriel|メール|이메일/iu,
+    count: text => text.match(/\S@\S/gu)?.length ?? 0,
+  },
+  {
+    name: 'an exclamation mark',
+    called:
+      /exclamation|ausrufe|exclamaci|esclamativ|uitroep|wykrzyknik|utrop|exclamaç|vykřičník|ünlem|感嘆|느낌표|"!"/iu,
+    count: text => text.match(/[!！]/gu)?.length ?? 0,
+  },
+  {
+    name: 'an emoji',
+    called: /emoji|smiley|絵文字|이모티콘/iu,
+    count: text => text.match(/\p{Extended_Pictographic}/gu)?.length ?? 0,
+  },
+  {
+    name: 'a list',
+    called:
+      /\b(bullets?|bullet points|lists?|aufzählung\w*|listen?|puces|viñetas|elench\w*|opsomming\w*|wypunkt\w*|punktlist\w*)\b|箇条書き|목록/iu,
+    count: text => text.match(/^\s*(?:[-*•]|\d+[.)])\s/gmu)?.length ?? 0,
+  },
+  {
+    name: 'a word in capitals',
+    called:
+      /capitals?|upper-?case|großbuchstab|großschreib|majuscul|mayúscul|maiuscol|hoofdletter|wielki\w* liter|versal|maiúscul|velk\w* písmen|büyük harf/iu,
+    count: text => text.match(/(?<!\p{L})\p{Lu}{4,}(?!\p{L})/gu)?.length ?? 0,
+  },
+  {
+    name: 'a number',
+    called:
+      /\b(numbers?|figures?|digits?|zahlen?|ziffern?|chiffres?|cifras?|cifre|números?|numer[io]|cijfers?|liczb\w*|siffror|tall|čísl\w*|sayı\w*|rakam\w*)\b|数字|숫자/iu,
+    count: text => text.match(/\d+/gu)?.length ?? 0,
+  },
+  {
+    name: 'a question',
+    called:
+      /\b(questions?|fragen?|preguntas?|domand[ae]|vrage?n?|pyta\w*|frågor|perguntas?|otázk\w*|soru\w*)\b|質問|질문/iu,
+    count: text => text.match(/[?？]/gu)?.length ?? 0,
+  },
+]
+
+const FORBIDDING =
+  /\b(never|do not|don't|must not|may not|no|not|without|avoid|leave out|nie|nicht|keine?\w*|ohne|niemals|jamais|ne|pas|sans|aucune?|nunca|jamás|sin|ningún|mai|non|senza|nessun\w*|nooit|geen|niet|zonder|nigdy|bez|żadn\w*|aldrig|inte|inga|utan|ikke|uden|uten|não|sem|nenhum\w*|nikdy|ne\w*|žádn\w*|asla|olmadan)\b|ない|禁止|しない|않|마세요|금지/iu
+
+/** Whether the output has a kind of thing that a rule forbids and the correction has not; or the other way round. */
+export function* checkProhibitions({ dispute, origin, prompts, visible }: Scene): Generator<Finding> {
+  if (dispute?.approved === undefined || isNothing(dispute.step.output)) return
+  const rules = visible.filter(
+    ({ kind, path }) => kind === 'state' && /guid|rule|polic|instruct|style|regel/iu.test(path),
+  )
+  const [output, approved] = [textOf(dispute.step.output), textOf(dispute.approved)]
+  for (const { value, step, path } of [...prompts, ...rules]) {
+    for (const sentence of textOf(value).split(/(?<=[.!?。;])\s+|\n+|(?<=。)/u)) {
+      if (!FORBIDDING.test(sentence)) continue
+      const rule = { spanId: step?.spanId ?? null, path }
+      for (const { name, called, count } of FORBIDDEN_KINDS) {
+        if (!called.test(sentence)) continue
+        const [had, has] = [count(output), count(approved)]
+        if (had > 0 && has === 0) {
+          yield {
+            kind: 'forbidden_kind_used',
+            spanId: origin.spanId,
+            path: 'output',
+            note: `has ${name}, against ${quote(sentence)}`,
+            strength: 1,
+          }
+        }
+        if (has > 0 && had === 0) {
+          yield {
+            kind: 'correction_breaks_rule',
+            ...rule,
+            note: `says ${quote(sentence)}, and the correction has ${name}`,
+            strength: 1,
+          }
+        }
+      }
+    }
+  }
+}
+
+const textOf = (value: Json): string =>
+  [...leavesOf(value, '')]
+    .flatMap(([, leaf]) => (typeof leaf === 'string' || typeof leaf === 'number' ? [String(leaf)] : []))
+    .join('\n')
