@@ -1,6 +1,6 @@
 /**
  * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labelled cases
- * through the public API into a fresh tenant. Without a file, those beside this one, of which one half was never tuned on.
+ * through the public API into a fresh tenant. Without a file, those beside this one: one half was tuned on, the other never
  *
  *   --cases   prints each case that was answered wrongly
  *   --json    prints one JSON document and nothing else; with `npm run --silent`
@@ -20,7 +20,7 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { cases: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
 })
-const own = ['tuned', 'held-out'].map(name => resolve(import.meta.dirname, 'cases', `${name}.jsonl`))
+const own = ['tuned', 'calibration', 'held-out'].map(name => resolve(import.meta.dirname, 'cases', `${name}.jsonl`))
 const files = positionals.length > 0 ? positionals.map(file => resolve(process.env.INIT_CWD ?? '.', file)) : own
 const cases = (await Promise.all(files.map(readCases))).flat()
 const judged = await judge(cases)
