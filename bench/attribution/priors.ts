@@ -99,6 +99,8 @@ export const PRIORS: Readonly<Record<FindingKind, Weights>> = {
   output_follows_prompt: { unsupported_request: 0.5, outdated_reference: 0.3, reviewer_mistake: 0.3 },
   // checks/prohibitions.ts
   forbidden_kind_used: { instruction_noncompliance: 2.5, acceptable_variation: -1 },
+  // checks/consistency.ts
+  equal_item_kept: { reviewer_mistake: 2.5 },
   // checks/people.ts
   reviewers_disagree: { ambiguous_guideline: 2.5, acceptable_variation: 0.5, reviewer_mistake: 0.5 },
   rated_well: { acceptable_variation: 2, missing_input_information: 0.8 },

@@ -1,6 +1,7 @@
 import { checkAge } from './checks/age.ts'
 import { checkCalls } from './checks/calls.ts'
 import { checkComputation, checkSlips } from './checks/computation.ts'
+import { checkConsistency } from './checks/consistency.ts'
 import { checkCoverage } from './checks/coverage.ts'
 import { checkFaults } from './checks/faults.ts'
 import { checkGrounding } from './checks/grounding.ts'
@@ -42,6 +43,7 @@ const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
   checkRetrieval,
   checkGuidance,
   checkProhibitions,
+  checkConsistency,
   checkPeople,
   checkAge,
   checkRequest,

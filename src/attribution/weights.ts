@@ -105,6 +105,8 @@ export const WEIGHTS = {
   output_follows_prompt: { unsupported_request: 0.8, outdated_reference: 0.8, ambiguous_guideline: 0.5, incorrect_input_data: 0.2, reasoning_error: -0.2, instruction_noncompliance: -0.3 },
   // checks/prohibitions.ts
   forbidden_kind_used: { instruction_noncompliance: 2.7, acceptable_variation: -1 },
+  // checks/consistency.ts
+  equal_item_kept: { reviewer_mistake: 2.5 },
   // checks/people.ts
   reviewers_disagree: { ambiguous_guideline: 2.8, acceptable_variation: 1, reviewer_mistake: 0.5, missing_input_information: 0.3, task_misunderstanding: 0.3, outdated_reference: -0.2, instruction_noncompliance: -0.2, reasoning_error: -0.3 },
   rated_well: { acceptable_variation: 2.8, missing_input_information: 0.8, instruction_noncompliance: -0.2, hallucinated_content: -0.2 },
