@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 import { canonicalJson, isJsonObject, type Json } from '../domain/json.ts'
 import { type Fact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
+import { YES_OR_NO } from './vocabulary.ts'
 
 /** One place at which an approved output differs from the output. */
 export interface Change {
@@ -212,11 +213,6 @@ const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string,
   // A unit or a weekday may stand beside a number.
   [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <=
   1
-
-const YES_OR_NO = new Map<string, boolean>([
-  ...['true', 'yes', 'y', 'ja', 'oui', 'si', 'sim', 'tak', 'ano', 'evet'].map(word => [word, true] as const),
-  ...['false', 'no', 'n', 'nein', 'non', 'nao', 'nie', 'ne', 'hayir', 'nee', 'nej'].map(word => [word, false] as const),
-])
 
 /** Whether a value says nothing: null, empty, or a word for it. */
 export const isNothing = (value: Json | undefined): boolean =>

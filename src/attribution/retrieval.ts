@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { Step, Subject } from './subject.ts'
 import { plain } from './terms.ts'
+import { NAMES_RETRIEVAL } from './vocabulary.ts'
 
 /** What a step fetched from the knowledge base, or was given of it. */
 export interface Retrieval {
@@ -15,9 +16,6 @@ export interface Retrieval {
   isEmpty: boolean
 }
 
-const NAME_OF_RETRIEVAL =
-  /retriev|search|such|fetch|find|lookup|chunk|passage|document|context|knowledge|article|buscar|recherch|cerca|zoek|szukaj|hled|sok|ara|haku|seiten|pages|hits|kb|rag/iu
-
 /** Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. */
 export function retrievalsOf(subject: Subject): Retrieval[] {
   return subject.steps.flatMap(step => [
@@ -31,7 +29,7 @@ export function retrievalsOf(subject: Subject): Retrieval[] {
 function retrievalAt(step: Step, path: string, name: string, value: Json, subject: Subject): Retrieval[] | undefined {
   const items = itemsOf(value)
   if (!items) return undefined
-  const isNamed = NAME_OF_RETRIEVAL.test(name)
+  const isNamed = NAMES_RETRIEVAL.test(name)
   const slugs = [...new Set(items.flatMap(item => docOf(item, subject) ?? []))]
   const texts = items.flatMap(item => textIn(item) ?? [])
   const isEmpty = items.length === 0

@@ -3,13 +3,10 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { quote, type Source, supportOf } from '../sources.ts'
 import { termsOf, termsOfValue } from '../terms.ts'
+import { TELLS_CHANGE, UNTIL } from '../vocabulary.ts'
 
 /** Older than that, a text may have been overtaken. */
 const OLD_DAYS = 240
-const UNTIL =
-  /until|valid (to|through|till)|expires?|expired|bis (zum)?|gültig|befristet|jusqu|valable|hasta|vigente|válid|vence|fino al|scade|entro|tot( en met)?|geldig|do dnia|ważn|obowiązuje|till och med|t\.o\.m|gäller|até|validade|platn|do \d|kadar|geçerli|まで|有効|까지|유효/iu
-const CHANGED =
-  /\b(since|as of|no longer|any ?more|not any|used to|replaced|renamed|discontinued|withdrawn|merged|moved|raised|increased|changed|new|old|outdated|stale|expired|last (year|month|spring|summer|autumn|winter)|by now|now|meanwhile|left|gone|closed|seit|nicht mehr|inzwischen|neu\w*|alt\w*|geändert|erhöht|abgelöst|gestrichen|veraltet|mittlerweile|depuis|plus (de|en)|désormais|nouve\w*|ancien\w*|remplacé\w*|chang\w*|supprim\w*|desde|ya no|ahora|nuev\w*|antigu\w*|cambi\w*|sustitu\w*|dal|da (gennaio|marzo)|non più|ora|nuov\w*|vecchi\w*|sostitu\w*|sinds|niet meer|inmiddels|nieuwe?|oude?|gewijzigd|vervangen|od|już nie|teraz|now[aey]\w*|star[aey]\w*|zmieni\w*|sedan|inte längre|numera|nytt?|nya|gaml\w*|ändrad\w*|höj\w*|já não|não (é|há) mais|agora|novo|nova|antig\w*|mudou|alterad\w*|už (ne\w*)?|nyní|nov\w*|změn\w*|artık|yeni|eski|değiş\w*|beri)\b|から|もう|新し|旧|変更|改定|廃止|부터|이제|새로|변경|더 이상/iu
 
 /** Whether what the output rests on was still true: by the dates in it, and by what people say has changed. */
 export function* checkAge(scene: Scene): Generator<Finding> {
@@ -17,7 +14,7 @@ export function* checkAge(scene: Scene): Generator<Finding> {
   if (!dispute) return
   const comments = dispute.comments.join('\n')
   const said = termsOf(comments)
-  const tells = CHANGED.exec(comments)
+  const tells = TELLS_CHANGE.exec(comments)
   const dated = said.facts.find(({ kind }) => kind === 'date')
   if (tells || dated) {
     yield {

@@ -3,6 +3,7 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, sourceOf, supportOf } from '../sources.ts'
 import { termsOfValue } from '../terms.ts'
+import { BETWEEN_ITEMS } from '../vocabulary.ts'
 
 /** A list of fewer says nothing about what belongs to it. */
 const LEAST_ITEMS = 2
@@ -35,10 +36,7 @@ function* listsIn(value: Json, path: string): Generator<{ path: string; items: J
 
 /** A line of a text, or a part between commas, that looks like those which items were read from, and was not. */
 function leftOut(items: readonly Json[], text: string): string | undefined {
-  const lists = [
-    text.split('\n'),
-    ...text.split(/[.\n:;]\s/u).map(sentence => sentence.split(/,\s|\s(?:and|und|et|y|e|en|i|och|og|a|ve)\s/u)),
-  ]
+  const lists = [text.split('\n'), ...text.split(/[.\n:;]\s/u).map(sentence => sentence.split(BETWEEN_ITEMS))]
   for (const parts of lists) {
     const lines = parts.map(part => part.trim()).filter(part => part !== '')
     if (lines.length <= items.length) continue

@@ -4,6 +4,7 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
+import { TELLS_RECOVERY } from '../vocabulary.ts'
 
 const FAILURE =
   /time[- _]?d?[- _]?out|rate[- _]?limit|unavailable|unreachable|overload|throttl|too many requests|quota|ECONN|ETIMEDOUT|EPIPE|socket|connection (reset|refused|closed|error|lost)|closed the connection|terminated|disconnected|upstream|gateway|out of memory|\boom\b|killed|crash|segfault|internal (server )?error|cancell?ed|aborted|no response|deadline|\b(429|50[0-4]|529)\b/iu
@@ -13,8 +14,6 @@ const ERROR_FIELD =
   /^(errors?|err|exceptions?|last_error|failure|fault|traceback|stack|crash)$|(?<!on)_error$|^error_(?!rate|count)/iu
 const CODE_FIELD = /status|http|code|response|attempt/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
-const RECOVERED =
-  /recovered|succe|answered|then ok|passed|got through|resent|retried|\b20[0-4]\b|again|erneut|erfolg|réussi|éxito|riuscit|gelukt|udan|powodz|lyckad|sucesso|úspěš|başar|成功|성공/iu
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
 
 /** Errors, time-outs and truncation, in metadata, state and outputs; and whether the run got over them. */
@@ -134,7 +133,7 @@ function failureOf(step: Step): Failure | undefined {
         (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
       value === '200',
   )
-  const isToldSo = leaves.some(([, value]) => typeof value === 'string' && RECOVERED.test(value))
+  const isToldSo = leaves.some(([, value]) => typeof value === 'string' && TELLS_RECOVERY.test(value))
   return {
     path,
     text,

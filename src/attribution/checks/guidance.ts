@@ -5,88 +5,31 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, supportOf } from '../sources.ts'
 import { numbersOf, plain, type Terms, termsOf, termsOfValue } from '../terms.ts'
+import {
+  ABOVE,
+  AT_LEAST,
+  BELOW,
+  DECLINES,
+  DRAWS_SCOPE,
+  FORBIDS,
+  FROM_TO,
+  LENGTH,
+  NAMES_RULES,
+  NUMBER_WORDS,
+  UNITS_OF_LENGTH,
+  UP_TO_NEGATION,
+  VAGUE,
+} from '../vocabulary.ts'
 
-/** Words that forbid, or allow nothing else, in the languages that prompts are mostly written in. */
-const FORBIDS =
-  /\b(never|do not|don't|must not|may not|no|not|without|avoid|only|nothing but|leave out|nie|nicht|kein\w*|ohne|nur|niemals|jamais|ne|pas|sans|aucun\w*|seulement|nunca|jamás|sin|solo|sólo|ningún|mai|non|senza|soltanto|nooit|geen|niet|zonder|alleen|nigdy|bez|tylko|aldrig|inte|utan|endast|bara|não|sem|apenas|somente|nikdy|ne\w*|pouze|jen|asla|sadece|yalnızca|olmadan)\b|ない|禁止|のみ|だけ|않|마세요|금지|만 /iu
-const SCOPE =
-  /out[_ -]of[_ -]scope|anything else|other (topics|questions|requests)|nothing else|not your (job|task)|cannot help|can't help|do not (answer|advise|help)|refer (to|them)|decline|refuse|no (legal|medical|financial|tax)|handle .* only|only (answer|help|handle|write)|alles andere|andere (themen|fragen)|nicht zuständig|autre(s)? (sujet|demande|question)s?|tout le reste|hors sujet|otr[ao]s (temas|preguntas|consultas)|cualquier otr|altr[oi] (argoment|richiest|domand)|andere (onderwerpen|vragen)|al het andere|inne (tematy|pytania|sprawy)|wszystko inne|andra (ämnen|frågor)|allt annat|outros (assuntos|temas|pedidos)|qualquer outr|jin[áéý]\w* (témat|dotaz|požadav)|vše ostatní|diğer (konular|sorular)|以外|対象外|その他|외의|이외|범위/iu
-const DECLINES =
-  /out[_ -]of[_ -]scope|not[_ -]supported|unsupported|declined|refused|rejected|cannot|can't|can not|unable|not able|do(es)? not (cover|handle)|only (help|answer)|kann .{0,60}nicht|können .{0,60}nicht|keine auskunft|nicht möglich|ne (peux|pouvons|peut|puis)|no (puedo|podemos|es posible)|non (posso|possiamo|è possibile)|kan .{0,40}niet|niet mogelijk|nie (mogę|możemy|można)|kan .{0,40}inte|não (posso|podemos|consigo|é possível)|nemohu|nemůž\w*|yapam|edem|olam[ıi]yor|veremi|できません|できかね|対応し|없습니다|어렵습니다|불가/iu
-const VAGUE =
-  /\b(reasonabl\w*|appropriate\w*|suitabl\w*|adequate\w*|significant\w*|substantial\w*|considerabl\w*|relevant|important|notable|serious|severe|minor|major|mild|strong|long|short|large|small|high|low|soon|recent|usual\w*|normal\w*|sensibl\w*|proper\w*|fair\w*|generous|excessive|unusual|good|clear cases?|where possible|if needed|if necessary|as needed|in moderation|angemessen\w*|erheblich\w*|wesentlich\w*|übliche?\w*|geeignet\w*|sinnvoll\w*|größer\w*|groß\w*|klein\w*|lang\w*|kurz\w*|zeitnah|ggf|wichtig\w*|raisonnabl\w*|appropri\w*|convenabl\w*|importan\w*|notabl\w*|grave\w*|récent\w*|long\w*|razonabl\w*|adecuad\w*|apropiad\w*|significativ\w*|notori\w*|leve\w*|grande\w*|ragionevol\w*|adeguat\w*|rilevant\w*|congru\w*|lieve|redelijk\w*|passend\w*|aanzienlijk\w*|grote?|rozsądn\w*|odpowiedni\w*|istotn\w*|znaczn\w*|duż\w*|skälig\w*|lämplig\w*|rimlig\w*|väsentlig\w*|stora|razoáve\w*|adequad\w*|relevante\w*|přiměřen\w*|vhodn\w*|výrazn\w*|závažn\w*|makul|uygun|önemli|ciddi|büyük)\b|適切|適度|相当|著しい|重要|妥当|適宜|大きな|적절|상당|합리|중요|심각/giu
+/** How long a text is, in each unit that prompts limit it in. */
+const COUNTS: Readonly<Record<keyof typeof UNITS_OF_LENGTH, (text: string) => number>> = {
+  words: text => text.trim().split(/\s+/u).length,
+  characters: text => [...text].length,
+  sentences: text => text.split(/[.!?。！？]+(?:\s|$)/u).filter(part => /\p{L}/u.test(part)).length,
+  lines: text => text.split('\n').filter(line => line.trim() !== '').length,
+}
 
-/** What lengths are counted in, by words of several languages. */
-const UNITS: readonly { unit: RegExp; count: (text: string) => number }[] = [
-  {
-    unit: /^(words?|wörter\w*|worten?|mots?|palabras?|parole|woorden|sł[oó]w\w*|palavras?|ord|slov\w*|kelime\w*|語|단어)$/iu,
-    count: text => text.trim().split(/\s+/u).length,
-  },
-  {
-    unit: /^(characters?|chars?|zeichen|caract\w*|caratteri|tekens|znak\w*|tecken|karakter\w*|文字|字|자)$/iu,
-    count: text => [...text].length,
-  },
-  {
-    unit: /^(sentences?|s[aä]tze?\w*|phrases?|oracion\w*|frases?|frasi|zin\w*|zda\w*|meningar?|vět\w*|cümle\w*|文|문장)$/iu,
-    count: text => text.split(/[.!?。！？]+(?:\s|$)/u).filter(part => /\p{L}/u.test(part)).length,
-  },
-  {
-    unit: /^(lines?|bullets?|items?|points?|zeilen?|lignes?|líneas?|righe|regels|wiersz\w*|rader|linhas?|řádk\w*|satır\w*|行|줄)$/iu,
-    count: text => text.split('\n').filter(line => line.trim() !== '').length,
-  },
-]
-const NUMBER_WORDS = new Map(
-  [
-    [
-      'one',
-      'ein',
-      'eine',
-      'einem',
-      'einen',
-      'un',
-      'une',
-      'uno',
-      'una',
-      'een',
-      'jeden',
-      'jedno',
-      'jednym',
-      'en',
-      'ett',
-      'um',
-      'uma',
-      'jedna',
-      'jedne',
-      'bir',
-      '一',
-    ],
-    [
-      'two',
-      'zwei',
-      'deux',
-      'dos',
-      'due',
-      'twee',
-      'dwa',
-      'dwie',
-      'dwoch',
-      'två',
-      'tva',
-      'dois',
-      'duas',
-      'dva',
-      'dve',
-      'iki',
-      '二',
-    ],
-    ['three', 'drei', 'trois', 'tres', 'tre', 'drie', 'trzy', 'trzech', 'tri', 'uc', '三'],
-    ['four', 'vier', 'quatre', 'cuatro', 'quattro', 'cztery', 'fyra', 'quatro', 'ctyri', 'dort'],
-    ['five', 'funf', 'cinq', 'cinco', 'cinque', 'vijf', 'piec', 'fem', 'pet', 'bes'],
-  ].flatMap((words, index) => words.map(word => [word, index + 1] as const)),
-)
-const AT_LEAST =
-  /at least|minimum|no fewer|mindestens|au moins|al menos|como mínimo|almeno|minstens|co najmniej|minst|pelo menos|no mínimo|alespoň|en az|以上|최소|이상/iu
-const LIMIT = /(\d+|\p{L}+|[一二三])\s*(?:[-–]\s*(\d+)\s*)?(?:\p{L}+\s+)?(\p{L}+|文字|字|文|行|語|자|문장|단어|줄)/gu
+const UNITS = ['words', 'characters', 'sentences', 'lines'] as const
 
 /** The prompt's and the guideline's words, against the output and against the correction. */
 export function* checkGuidance(scene: Scene): Generator<Finding> {
@@ -187,7 +130,7 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   if (dispute.approved !== undefined) {
     const [written, right] = [new Set(tokensOf(output)), new Set(tokensOf(dispute.approved))]
     const named = forbidding.flatMap(item => {
-      const forbidden = NEGATION.test(item.sentence) ? tokensOf(item.sentence.replace(NEGATION, '')) : []
+      const forbidden = UP_TO_NEGATION.test(item.sentence) ? tokensOf(item.sentence.replace(UP_TO_NEGATION, '')) : []
       const word = forbidden.find(token => written.has(token) && !right.has(token))
       return word === undefined ? [] : [{ ...item, word }]
     })
@@ -217,7 +160,7 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
       strength: Math.min(1, 0.5 + vague.length / 6),
     }
   const declining = textsOf(output).find(text => DECLINES.test(text))
-  const scoped = sentences.find(({ sentence }) => SCOPE.test(sentence))
+  const scoped = sentences.find(({ sentence }) => DRAWS_SCOPE.test(sentence))
   if (scoped)
     yield {
       kind: 'scope_limited',
@@ -307,16 +250,10 @@ function backingOf(scene: Scene, sentences: readonly Sentence[]): [Sentence | un
 const isShort = (value: Json | undefined): boolean =>
   value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
 
-const RANGE = /(\d+(?:[.,]\d+)?)\s*(?:to|-|–|bis|à|a|až|do|tot|til|till|から|~|〜)\s*(\d+(?:[.,]\d+)?)/iu
-const ABOVE =
-  /(?:above|over|more than|at least|from|exceed\w*|>=?|≥|über|mehr als|ab|mindestens|plus de|au moins|más de|desde|oltre|più di|almeno|meer dan|vanaf|boven|powyżej|ponad|od|över|mer än|acima de|mais de|nad|více než)\s*(\d+(?:[.,]\d+)?)|(\d+(?:[.,]\d+)?)\s*(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|och|eller|a|nebo|ve)\s+(?:more|above|over|mehr|darüber|plus|más|più|meer|więcej|mer|mais|více|üstü)/iu
-const BELOW =
-  /(?:below|under|less than|fewer than|up to|at most|<=?|≤|unter|weniger als|höchstens|bis zu|moins de|menos de|hasta|sotto|meno di|fino a|onder|minder dan|poniżej|mniej niż|mindre än|abaixo de|pod|méně než)\s*(\d+(?:[.,]\d+)?)/iu
-
 /** The numbers that a sentence speaks of, where it sets bounds. */
 function rangeIn(sentence: string): { from: number; to: number } | undefined {
   const numberOf = (text: string | undefined) => (text === undefined ? Number.NaN : (numbersOf(text)[0] ?? Number.NaN))
-  const [, from, to] = RANGE.exec(sentence) ?? []
+  const [, from, to] = FROM_TO.exec(sentence) ?? []
   if (from && to) return { from: numberOf(from), to: numberOf(to) }
   const above = ABOVE.exec(sentence)
   if (above) return { from: numberOf(above[1] ?? above[2]), to: Number.POSITIVE_INFINITY }
@@ -328,10 +265,6 @@ function rangeIn(sentence: string): { from: number; to: number } | undefined {
 const tokensOf = (value: Json | undefined): string[] =>
   textsOf(value).flatMap(text => plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? [])
 
-/** What a sentence forbids: the words after its negation. */
-const NEGATION =
-  /^.*?\b(never|not|no|nicht|kein\w*|nie|jamais|pas|nunca|non|mai|niet|geen|nooit|nigdy|inte|aldrig|não|nikdy)\b/iu
-
 const NO_TERMS: Terms = { facts: [], words: new Map() }
 
 interface Guideline {
@@ -342,13 +275,7 @@ interface Guideline {
 
 /** The prompt, and rules that the run was given in state or settings. */
 function guidelinesOf({ prompts, visible }: Scene): Guideline[] {
-  const given = visible.filter(
-    ({ path, kind }) =>
-      kind === 'state' &&
-      /guid|rule|polic|instruct|style|regel|consign|règle|norma|regol|zasad|richtlin|styl|polit|kural|pravid|指示|規則|규칙|지침/iu.test(
-        path,
-      ),
-  )
+  const given = visible.filter(({ path, kind }) => kind === 'state' && NAMES_RULES.test(path))
   return [...prompts, ...given].map(({ value, step, path }) => ({
     text: textsOf(value).join('\n'),
     spanId: step?.spanId ?? null,
@@ -369,10 +296,10 @@ function limitsIn(text: string): { text: string; most: number; count: (text: str
   return sentencesOf(text).flatMap(sentence =>
     AT_LEAST.test(sentence)
       ? []
-      : [...sentence.matchAll(LIMIT)].flatMap(([whole, first = '', last, word = '']) => {
-          const unit = UNITS.find(candidate => candidate.unit.test(word))
+      : [...sentence.matchAll(LENGTH)].flatMap(([whole, first = '', last, word = '']) => {
+          const unit = UNITS.find(candidate => UNITS_OF_LENGTH[candidate].test(word))
           const most = last ? Number(last) : /^\d+$/.test(first) ? numbersOf(first)[0] : NUMBER_WORDS.get(plain(first))
-          return unit && most ? [{ text: whole, most, count: unit.count }] : []
+          return unit && most ? [{ text: whole, most, count: COUNTS[unit] }] : []
         }),
   )
 }

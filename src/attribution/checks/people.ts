@@ -4,10 +4,7 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 import { termsOfValue } from '../terms.ts'
-
-/** How people say that they meant something else by the same words. */
-const INTENT =
-  /\b(meant|was after|had in mind|was thinking|intended|wanted|gemeint|meinte|wollte|pensais|pensait|voulais|voulait|quería|queria|refería|pensaba|intendev\w*|volev\w*|bedoel\w*|wilde|chodziło|miał\w* na myśli|menade|avsåg|ville|mente|mentes|tænkte|tenkte|quis|myslel\w*|chtěl\w*|kast\w*|demek ist\w*|istemişt\w*)\b|つもり|意味|말한|말씀|뜻/iu
+import { TELLS_INTENT } from '../vocabulary.ts'
 
 /** What the objectors, other reviewers, and earlier decisions on equal cases say. */
 export function* checkPeople({ dispute, disputes, supports, subject }: Scene): Generator<Finding> {
@@ -56,7 +53,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
     ratings.some(given => given <= 0.3) ||
     subject.feedback.some(({ rating: word, userId: author }) => author === userId && word === 'negative')
   if (isLow) yield { kind: 'rated_low', ...at, note: 'rates the output low', strength: 1 }
-  const intent = dispute.comments.map(comment => INTENT.exec(comment)?.[0]).find(word => word !== undefined)
+  const intent = dispute.comments.map(comment => TELLS_INTENT.exec(comment)?.[0]).find(word => word !== undefined)
   if (intent !== undefined)
     yield { kind: 'comment_tells_intent', ...at, note: `tells what was meant: "${intent}"`, strength: 1 }
   if (dispute.comments.length === 0) yield { kind: 'no_comment', ...at, note: 'gives no reason', strength: 1 }

@@ -4,13 +4,10 @@ import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { findFact, leavesOf, quote, type Source } from '../sources.ts'
 import { type Terms, termsOf, termsOfValue } from '../terms.ts'
+import { RELATIVE } from '../vocabulary.ts'
 
 /** A request longer than that says what it wants in more than one way. */
 const SHORT_REQUEST = 240
-
-/** Words whose meaning depends on the speaker, the day, or a scale. */
-const RELATIVE =
-  /\b(next|last|past|coming|recent|usual|best|top|biggest|nearest|nächst\w*|letzt\w*|kommend\w*|vorig\w*|beste\w*|üblich\w*|prochain\w*|derni[eè]r\w*|meilleur\w*|próxim\w*|últim\w*|mejor\w*|prossim\w*|scors\w*|ultim\w*|miglior\w*|volgende?|vorige?|afgelopen|następn\w*|ostatni\w*|ubiegł\w*|najlepsz\w*|nästa|senaste|förra|bästa|seguinte|passad[oa]s?|melhor\w*|příští\w*|minul\w*|posledn\w*|nejlepší\w*|gelecek|önceki|geçen|en iyi|næste|sidste|neste|siste)\b|来週|先週|次の|今度|最近|先月|来月|다음|지난|이번|최근/iu
 
 /** What the user's input leaves open, or says twice. */
 export function* checkRequest(scene: Scene): Generator<Finding> {
