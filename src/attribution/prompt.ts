@@ -4,6 +4,7 @@ import { MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS } from '../limits.ts'
 import type { Finding } from './evidence.ts'
 import { fitMaterial, type Item, newItem, type Rank, safeJson, tokensOf } from './material.ts'
 import type { Step, Subject } from './subject.ts'
+import { DECIDED_FIRST } from './taxonomy.ts'
 
 /** What a model is sent. */
 export interface Prompt {
@@ -15,16 +16,6 @@ export interface Prompt {
 
 /** What is around the material's items: the fence, what was left out, and what a second question adds. */
 const FRAME_TOKENS = 400
-
-/** Which types come first where evidence ties; the others follow in the table's order. */
-const TIE_BREAK: readonly string[] = [
-  'system_failure',
-  'output_format_violation',
-  'missing_input_information',
-  'incorrect_input_data',
-  'outdated_reference',
-  'reviewer_mistake',
-]
 
 /**
  * Writes the question. All that came with the trace lies between two lines with `boundary`, each line between them one
@@ -59,7 +50,7 @@ const leftOver = (findings: number): string[] => (findings > 0 ? [`${findings} w
 
 function instruct(types: readonly ErrorType[], boundary: string): string {
   const names = types.map(({ errorType }) => errorType)
-  const first = TIE_BREAK.filter(name => names.includes(name))
+  const first = DECIDED_FIRST.filter(name => names.includes(name))
   const table = types.map(({ errorType, name, category, rule }) =>
     oneLine(`${errorType} (${name}, ${category}): ${rule}`),
   )

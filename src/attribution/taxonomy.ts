@@ -135,7 +135,8 @@ export const TAXONOMY = [
 
 export type BuiltInErrorType = (typeof TAXONOMY)[number]['errorType']
 
-const DECIDED_FIRST: readonly BuiltInErrorType[] = [
+/** Where the evidence for several types is the same, the first of these that fits is answered. */
+export const DECIDED_FIRST: readonly BuiltInErrorType[] = [
   'system_failure',
   'output_format_violation',
   'missing_input_information',
