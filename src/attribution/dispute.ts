@@ -1,6 +1,6 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import { type Difference, differenceOf } from './difference.ts'
-import type { Step, Subject, SubjectFeedback } from './subject.ts'
+import { rootOf, type Step, type Subject, type SubjectFeedback } from './subject.ts'
 
 /** One output that somebody objected to. */
 export interface Dispute {
@@ -23,6 +23,7 @@ export interface Support {
   userId: string
 }
 
+/** What people said of a trace's outputs. */
 export interface Disputes {
   /** The strongest first: a corrected review, then a correction, then a bare objection; the earlier step before the later. */
   disputes: Dispute[]
@@ -89,17 +90,12 @@ const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
   )
 
 /** The step whose output feedback is about: the one that it names, else the trace's own, else the last one. */
-function outputStepOf({ spanId }: SubjectFeedback, { steps }: Subject): Step {
+function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
+  const { steps } = subject
   const named = steps.find(step => step.spanId === spanId)
   const last = steps.findLast(step => step.hasOutput)
   const step = named?.hasOutput || !named?.isRoot ? (named ?? last) : last
-  return step ?? named ?? rootOf(steps)
-}
-
-function rootOf(steps: readonly Step[]): Step {
-  const root = steps.find(({ isRoot }) => isRoot) ?? steps[0]
-  if (!root) throw new Error('a trace has a root span')
-  return root
+  return step ?? named ?? rootOf(subject)
 }
 
 /** The step that a correction is of: the one that feedback names, else the one whose output has most of its fields. */
@@ -116,7 +112,7 @@ function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject:
   if (most === 0) return outputStepOf(feedback, subject)
   const candidates = shares.filter(({ own }) => own === most).map(({ step }) => step)
   const preferred = candidates.find(step => step === named) ?? candidates.find(({ isRoot }) => isRoot)
-  return preferred ?? candidates.at(-1) ?? rootOf(subject.steps)
+  return preferred ?? candidates.at(-1) ?? rootOf(subject)
 }
 
 /** What an output is with a correction, which may hold a few of its fields, or its text under some name. */

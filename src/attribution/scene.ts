@@ -4,7 +4,7 @@ import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
-import type { KnowledgeDoc, Step, Subject } from './subject.ts'
+import { type KnowledgeDoc, rootOf, type Step, type Subject } from './subject.ts'
 
 /** A trace with its main dispute, as the checks see it. */
 export interface Scene extends Disputes {
@@ -25,7 +25,7 @@ export interface Scene extends Disputes {
   prompts: Source[]
 }
 
-/** Lays a trace out for the checks. */
+/** Lays a trace out for the checks. Throws where a subject has no step at all. */
 export function sceneOf(subject: Subject): Scene {
   const found = findDisputes(subject)
   const retrievals = retrievalsOf(subject)
@@ -37,8 +37,7 @@ export function sceneOf(subject: Subject): Scene {
     ...subject.steps.filter(step => steps.has(step)).flatMap(step => sourcesOf(step, retrievals)),
     ...subject.knowledgeDocs.filter(doc => docs.has(doc)).map(docSource),
   ]
-  const root = subject.steps.find(({ isRoot }) => isRoot) ?? subject.steps[0]
-  if (!root) throw new Error('a trace has a root span')
+  const root = rootOf(subject)
   const isFetchedWhole = (source: Source) =>
     source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
   const visibleTo = (step: Step) => sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
@@ -122,7 +121,7 @@ function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Sub
 }
 
 /** Whether a step is above another one in the tree. */
-export function isAncestor(upper: Step, lower: Step, { steps }: Subject): boolean {
+function isAncestor(upper: Step, lower: Step, { steps }: Subject): boolean {
   let at: Step | undefined = lower
   for (let depth = 0; at?.parentSpanId && depth < 64; depth++) {
     const { parentSpanId }: Step = at

@@ -44,6 +44,7 @@ export interface Step {
   precedents: Precedent[]
 }
 
+/** What a reviewer decided on a step. */
 export interface StepReview {
   state: 'accepted' | 'corrected'
   approvedOutput: Json
@@ -51,6 +52,7 @@ export interface StepReview {
   comment: string | null
 }
 
+/** A decision on an equal case. */
 export interface Precedent {
   spanId: string
   state: 'accepted' | 'corrected'
@@ -58,12 +60,14 @@ export interface Precedent {
   userId: string
 }
 
+/** A knowledge doc in the version that was active when the trace was received. */
 export interface KnowledgeDoc {
   slug: string
   title: string
   content: string
 }
 
+/** What somebody said of a step, or of the trace. */
 export interface SubjectFeedback {
   /** The root's where it names no span. */
   spanId: string
@@ -73,4 +77,11 @@ export interface SubjectFeedback {
   comment: string | null
   correction: JsonObject | null
   source: FeedbackSource
+}
+
+/** The step that stands for the trace as a whole. Throws where a subject has none. */
+export function rootOf({ steps }: Subject): Step {
+  const root = steps.find(({ isRoot }) => isRoot) ?? steps[0]
+  if (!root) throw new Error('a trace has a root span')
+  return root
 }
