@@ -2,11 +2,6 @@ import { isJsonObject, type Json } from '../domain/json.ts'
 import { DAY_MS } from '../limits.ts'
 import { numbersOf, termsOf } from './terms.ts'
 
-/** A relation that gives a number: `12 × 8.5`. */
-export interface Derivation {
-  text: string
-}
-
 /** Numbers among which relations are looked for: pairs of more would fit by chance. */
 const MAX_NUMBERS = 60
 
@@ -45,13 +40,13 @@ export function columnsIn(value: Json): number[][] {
   return column.length > 1 ? [column] : []
 }
 
-/** How a number follows from others by one step of arithmetic; undefined where it does not, or is too small to tell. */
+/** How a number follows from others by one step of arithmetic: `12 × 8.5`; undefined where it does not, or is too small to tell. */
 export function derive(
   number: number,
   numbers: readonly number[],
   columns: readonly (readonly number[])[] = [],
   factors: readonly number[] = [],
-): Derivation | undefined {
+): string | undefined {
   if (Math.abs(number) < 10 && Number.isInteger(number)) return undefined
   for (const column of columns) {
     const sum = sumIn(number, column)
@@ -71,14 +66,14 @@ export function derive(
           isClose(of(left, right), number) ||
           (isConversion && (factors.includes(left) || factors.includes(right)) && isRounded(of(left, right))),
       )
-      if (found && Math.abs(left) !== 1 && Math.abs(right) !== 1) return { text: found.show(left, right) }
+      if (found && Math.abs(left) !== 1 && Math.abs(right) !== 1) return found.show(left, right)
     }
   }
   return undefined
 }
 
 /** How a number is the product of three or four, where there are no more, or a sum and difference of three. */
-function sumOrProduct(number: number, numbers: readonly number[]): Derivation | undefined {
+function sumOrProduct(number: number, numbers: readonly number[]): string | undefined {
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0)
   const few = distinct.filter(value => value !== 1)
   if (
@@ -89,14 +84,14 @@ function sumOrProduct(number: number, numbers: readonly number[]): Derivation | 
       number,
     )
   ) {
-    return { text: few.join(' × ') }
+    return few.join(' × ')
   }
   if (Math.abs(number) < 100 || distinct.length > MAX_TERMS) return undefined
   for (const first of distinct) {
     for (const second of distinct) {
       for (const third of distinct) {
         if (first > second && third !== first && third !== second && isClose(first - second + third, number)) {
-          return { text: `${first} - ${second} + ${third}` }
+          return `${first} - ${second} + ${third}`
         }
       }
     }
@@ -108,12 +103,12 @@ function sumOrProduct(number: number, numbers: readonly number[]): Derivation | 
 const MAX_TERMS = 12
 
 /** A run of a column's numbers that adds up to a number. */
-function sumIn(number: number, column: readonly number[]): Derivation | undefined {
+function sumIn(number: number, column: readonly number[]): string | undefined {
   for (let start = 0; start < column.length; start++) {
     let sum = column[start] ?? 0
     for (let end = start + 1; end < column.length; end++) {
       sum += column[end] ?? 0
-      if (isClose(sum, number)) return { text: `the sum of ${column.slice(start, end + 1).join(' + ')}` }
+      if (isClose(sum, number)) return `the sum of ${column.slice(start, end + 1).join(' + ')}`
     }
   }
   return undefined
@@ -151,12 +146,14 @@ const OPERATIONS: readonly {
 const isClose = (left: number, right: number): boolean =>
   Number.isFinite(left) && Math.abs(left - right) <= Math.max(0.005, Math.abs(right) * 1e-6)
 
+/** A number of a computation, and what it would have to be for another result. */
+interface Implied {
+  operand: number
+  implied: number
+}
+
 /** The operands of a number's one-step computation, each with what it would have to be for another result. */
-export function impliedOperand(
-  result: number,
-  wanted: number,
-  numbers: readonly number[],
-): { operand: number; implied: number }[] {
+export function impliedOperand(result: number, wanted: number, numbers: readonly number[]): Implied[] {
   return numbers.flatMap((left, index) =>
     numbers.flatMap((right, other) => {
       if (index === other) return []
@@ -169,11 +166,7 @@ export function impliedOperand(
 }
 
 /** The addends of a column of which a number is the sum, or the mean, each with what it would have to be for another sum. */
-export function impliedAddend(
-  sum: number,
-  wanted: number,
-  column: readonly number[],
-): { operand: number; implied: number }[] {
+export function impliedAddend(sum: number, wanted: number, column: readonly number[]): Implied[] {
   const total = column.reduce((left, right) => left + right, 0)
   if (isClose(total / column.length, sum)) {
     return column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted) * column.length) }))
@@ -184,30 +177,27 @@ export function impliedAddend(
 const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 
 /** How a number is the days between two dates, or the minutes or hours between two times of day. */
-export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): Derivation | undefined {
+export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
   for (const [index, start] of dates.entries()) {
     for (const end of dates.slice(index + 1)) {
-      if (Math.abs(Date.parse(end) - Date.parse(start)) === number * DAY_MS)
-        return { text: `the days from ${start} to ${end}` }
+      if (Math.abs(Date.parse(end) - Date.parse(start)) === number * DAY_MS) return `the days from ${start} to ${end}`
     }
   }
   for (const start of times) {
     for (const end of times) {
       const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
-      if (minutes > 0 && (minutes === number || minutes === number * 60))
-        return { text: `the time from ${start} to ${end}` }
+      if (minutes > 0 && (minutes === number || minutes === number * 60)) return `the time from ${start} to ${end}`
     }
   }
   return undefined
 }
 
 /** How a time of day, or a length of time, is the difference of two others. */
-export function deriveTime(time: string, times: readonly string[]): Derivation | undefined {
+export function deriveTime(time: string, times: readonly string[]): string | undefined {
   for (const start of times) {
     for (const end of times) {
       const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
-      if (start !== end && Math.abs(minutes - minutesOf(time)) < 1e-6)
-        return { text: `the time from ${start} to ${end}` }
+      if (start !== end && Math.abs(minutes - minutesOf(time)) < 1e-6) return `the time from ${start} to ${end}`
     }
   }
   return undefined
@@ -221,12 +211,12 @@ const minutesOf = (time: string): number => {
 }
 
 /** How a date follows from others by some number of days; undefined where it does not. */
-export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): Derivation | undefined {
+export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): string | undefined {
   const at = Date.parse(date)
   for (const start of dates) {
     const days = (at - Date.parse(start)) / DAY_MS
     const number = numbers.find(value => value > 1 && (Math.abs(days) === value || Math.abs(days) === value * 7))
-    if (number !== undefined) return { text: `${start} and ${number} days` }
+    if (number !== undefined) return `${start} and ${number} days`
   }
   return undefined
 }

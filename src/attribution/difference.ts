@@ -1,6 +1,5 @@
-import { distance } from 'fastest-levenshtein'
 import { canonicalJson, isJsonObject, type Json } from '../domain/json.ts'
-import { type Fact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
+import { isSameFact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
 import { YES_OR_NO } from './vocabulary.ts'
 
 /** One place at which an approved output differs from the output. */
@@ -31,7 +30,7 @@ export interface Difference {
   similarity: number
 }
 
-/** Compares an output with the approved one, value by value. */
+/** Compares an output with the approved one, value by value. Paths begin within the output: `items[2].qty`. */
 export function differenceOf(output: Json, approved: Json): Difference {
   const isNone = canonicalJson(output) === canonicalJson(approved)
   const parsed = unwrapped(output, approved)
@@ -58,9 +57,9 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
 
 /** Terms that others have not, or not as often. */
 export function without(terms: Terms, others: Terms): Terms {
-  const rest = others.facts.map(fact => fact.readings)
-  const facts = terms.facts.filter(({ readings }) => {
-    const index = rest.findIndex(other => readings.some(reading => other.includes(reading)))
+  const rest = [...others.facts]
+  const facts = terms.facts.filter(fact => {
+    const index = rest.findIndex(other => isSameFact(fact, other))
     if (index >= 0) rest.splice(index, 1)
     return index < 0
   })
@@ -177,12 +176,12 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
     return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
   const [terms, others] = [termsOf(left), termsOf(right)]
   if (terms.facts.length === 0 || terms.facts.length !== others.facts.length) return isAlias(terms, others)
-  const hasSameFacts = terms.facts.every((fact, index) => isSameFact(fact, others.facts[index]))
+  const hasSameFacts = terms.facts.every((fact, index) => {
+    const other = others.facts[index]
+    return other !== undefined && isSameFact(fact, other)
+  })
   return hasSameFacts && isSameWords(terms.words, others.words)
 }
-
-const isSameFact = (left: Fact, right: Fact | undefined): boolean =>
-  right !== undefined && left.readings.some(reading => right.readings.includes(reading))
 
 /** `[x]` and `{value: x}` as x. */
 function sole(value: Json): Json {
@@ -220,9 +219,3 @@ export const isNothing = (value: Json | undefined): boolean =>
   value === null ||
   (typeof value === 'string' && /^(|n\/?a|null|none|unknown|-+)$/iu.test(value.trim())) ||
   (typeof value === 'object' && Object.values(value).every(isNothing))
-
-/** Whether two short texts are a slip of the pen apart: one letter in five at most. */
-export const isSlip = (left: string, right: string): boolean => {
-  const length = Math.max(left.length, right.length)
-  return left !== right && length >= 3 && distance(left, right) <= Math.max(1, Math.floor(length / 5))
-}

@@ -1,16 +1,15 @@
 import { ces, dan, deu, eng, fin, fra, ita, nld, nob, pol, por, spa, swe, tur } from 'stopword'
 import type { Json } from '../domain/json.ts'
-import { leavesOf } from './sources.ts'
+import { textsIn } from './sources.ts'
 import { plain } from './terms.ts'
 
 const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, ces, tur, dan, nob, fin }).map(
   ([language, words]) => [language, new Set(words.map(plain))] as const,
 )
 
-/** The language of a value's texts, by their function words; undefined where they are few. */
+/** The language of a value's texts by their function words, as three letters (`deu`); undefined where they are few. */
 export function languageOf(value: Json): string | undefined {
-  const words = [...leavesOf(value, '')]
-    .flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
+  const words = textsIn(value)
     .join(' ')
     .split(/[^\p{L}']+/u)
     .map(plain)

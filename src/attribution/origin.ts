@@ -4,7 +4,7 @@ import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
 import type { Step } from './subject.ts'
-import { numberFact, type Terms, termsOfValue } from './terms.ts'
+import { hasTerms, numberFact, termsOfValue } from './terms.ts'
 
 /** How much of what was corrected an earlier output must hold to have brought it. */
 const CARRIES = 0.6
@@ -52,9 +52,9 @@ const isCopy: Check = (source, { difference }, step) => {
   const { terms } = source
   const output = termsOfValue(step.output)
   // What repeats much of the output, and has what is right, is what it was read from.
-  if (difference && isSomething(difference.gained) && supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
+  if (difference && hasTerms(difference.gained) && supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
     return false
-  return output.words.size + output.facts.length > 0 && similarity(output, terms) >= 0.8
+  return hasTerms(output) && similarity(output, terms) >= 0.8
 }
 
 /** It has a field that the correction changes, with another value. */
@@ -72,7 +72,7 @@ const isHandedOn: Check = (source, { difference }, step) => {
   const held = supportOf(difference.lost, [source], PLAIN_WORDS)
   const right = supportOf(difference.gained, [source], PLAIN_WORDS)
   return (
-    isSomething(difference.gained) &&
+    hasTerms(difference.gained) &&
     input.weight >= 1 &&
     input.found > 0.8 &&
     held.found > 0.8 &&
@@ -83,7 +83,7 @@ const isHandedOn: Check = (source, { difference }, step) => {
 
 /** What was lost stands there and in nothing that came before it; and what is right does not stand beside it. */
 const isSource: Check = (source, { difference }, _, visibleTo) => {
-  if (!difference || !source.step || !isSomething(difference.gained)) return false
+  if (!difference || !source.step || !hasTerms(difference.gained)) return false
   const held = supportOf(difference.lost, [source], PLAIN_WORDS)
   if (held.weight < 1 || held.found < CARRIES || supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
     return false
@@ -92,8 +92,6 @@ const isSource: Check = (source, { difference }, _, visibleTo) => {
 
 /** A common word tells no origin. */
 const PLAIN_WORDS = 0.1
-
-const isSomething = ({ words, facts }: Terms): boolean => words.size + facts.length > 0
 
 /** Whether most of a step's input is of another one's output. */
 const isSuppliedBy = (step: Step, source: Source): boolean =>
@@ -124,7 +122,7 @@ function withheld(
   earlier: readonly Source[],
   visibleTo: (step: Step) => Source[],
 ): Step | undefined {
-  if (!difference || step.input === null || !isSomething(difference.gained)) return undefined
+  if (!difference || step.input === null || !hasTerms(difference.gained)) return undefined
   const { gained } = difference
   const own = supportOf(gained, [sourceOf('input', step, 'input', step.input)])
   if (own.weight < 1 || own.found >= 0.5) return undefined

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
 import type { Step } from './subject.ts'
-import { type Fact, type Terms, termsOfValue } from './terms.ts'
+import { type Fact, isDigit, type Terms, termsOfValue } from './terms.ts'
 
 /** A text or value that an output may rest on. */
 export interface Source {
@@ -11,18 +11,27 @@ export interface Source {
   path: string
   value: Json
   terms: Terms
+  /** Of all its facts. */
   readings: ReadonlySet<string>
 }
 
+/** The slug of a knowledge doc. */
 export const slugOf = ({ path }: Source): string => path.replace(/^knowledgeDocs\./, '')
 
+/** A value at a JSON path of a step, or of the knowledge base where `step` is null, ready to be searched. */
 export function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
   const terms = termsOfValue(value)
-  return { kind, step, path, value, terms, readings: readingsOf(terms) }
+  return { kind, step, path, value, terms, readings: readingsOf(terms.facts) }
 }
 
-/** What a source's facts may mean; a date stands for its day in any year, too. */
-export function readingsOf({ facts }: Terms): Set<string> {
+/** Where a finding on a source is. */
+export const locationOf = ({ step, path }: Source): { spanId: string | null; path: string } => ({
+  spanId: step?.spanId ?? null,
+  path,
+})
+
+/** What some facts may mean; a date stands for its day in any year, too. */
+export function readingsOf(facts: readonly Fact[]): Set<string> {
   const readings = facts.flatMap(fact => fact.readings)
   return new Set([...readings, ...readings.flatMap(reading => (isDay(reading) ? [`m:${reading.slice(7)}`] : []))])
 }
@@ -30,7 +39,7 @@ export function readingsOf({ facts }: Terms): Set<string> {
 const isDay = (reading: string): boolean => /^d:\d{4}-\d{2}-\d{2}$/.test(reading)
 
 /** Whether a source's readings have a fact. Of two dates, one may leave out the year. */
-export const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
+const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
   readings.some(
     reading =>
       known.has(reading) ||
@@ -42,6 +51,7 @@ export const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean
 export const findFact = (fact: Fact, sources: readonly Source[]): Source | undefined =>
   sources.find(({ readings }) => hasFact(fact, readings))
 
+/** The first source that has a word of this stem. */
 export const findWord = (stem: string, sources: readonly Source[]): Source | undefined =>
   sources.find(({ terms }) => terms.words.has(stem))
 
@@ -76,21 +86,33 @@ export function supportOf(terms: Terms, sources: readonly Source[], wordWeight =
   return { found: weight === 0 ? 0 : found / weight, weight, at, missing }
 }
 
-/** A small whole number stands in many places by chance. */
-const weightOf = ({ readings }: Fact): number => (/^n:\d$/.test(readings[0] ?? '') ? 0.7 : 2)
+const weightOf = (fact: Fact): number => (isDigit(fact) ? 0.7 : 2)
 
-/** Each scalar in a value with its path. */
-export function* leavesOf(
-  value: Json,
-  path: string,
-): Generator<[path: string, leaf: string | number | boolean | null]> {
-  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* leavesOf(item, `${path}[${index}]`)
+type Scalar = string | number | boolean | null
+
+/** A value and each value within it, with their paths. */
+export function* partsOf(value: Json, path: string): Generator<[path: string, part: Json]> {
+  yield [path, value]
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* partsOf(item, `${path}[${index}]`)
   else if (isJsonObject(value))
-    for (const [field, item] of Object.entries(value)) yield* leavesOf(item, `${path}.${field}`)
-  else yield [path, value]
+    for (const [field, item] of Object.entries(value)) yield* partsOf(item, `${path}.${field}`)
 }
 
-/** A text, short enough to be quoted in a note. */
+/** Each scalar in a value with its path. */
+export function* leavesOf(value: Json, path: string): Generator<[path: string, leaf: Scalar]> {
+  for (const [place, part] of partsOf(value, path)) {
+    if (typeof part !== 'object' || part === null) yield [place, part]
+  }
+}
+
+/** The texts in a value; none where there is no value. */
+export const textsIn = (value: Json | undefined): string[] =>
+  value === undefined ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
+
+/** The field that a path ends in, or in an item of which. */
+export const fieldOf = (path: string): string => /([^.[\]]+)(?:\[\d+\])?$/u.exec(path)?.[1] ?? path
+
+/** A value in quotation marks on one line, short enough for a note: 80 characters at most. */
 export function quote(value: Json | undefined): string {
   const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replace(/\s+/gu, ' ').trim()
   return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`

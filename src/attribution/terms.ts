@@ -10,6 +10,19 @@ export interface Terms {
   words: Map<string, Word>
 }
 
+/** No text at all. */
+export const NO_TERMS: Terms = { facts: [], words: new Map() }
+
+/** Whether there is anything to compare by. */
+export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts.length > 0
+
+/** Whether two facts may mean the same. */
+export const isSameFact = (left: Fact, right: Fact): boolean =>
+  left.readings.some(reading => right.readings.includes(reading))
+
+/** A number of one digit: it stands in many places by chance. */
+export const isDigit = ({ readings }: Fact): boolean => /^n:\d$/.test(readings[0] ?? '')
+
 /** A number, date, time, address, or identifier. */
 export interface Fact {
   /** As it was written. */
@@ -19,7 +32,9 @@ export interface Fact {
   readings: string[]
 }
 
+/** What words of one stem have in common. */
 export interface Word {
+  /** As it was first written. */
   text: string
   /** Written with a capital where no sentence begins. */
   isName: boolean
@@ -107,7 +122,7 @@ export function termsOfValue(value: Json): Terms {
   return terms
 }
 
-export function addTerms(to: Terms, more: Terms): void {
+function addTerms(to: Terms, more: Terms): void {
   to.facts.push(...more.facts)
   for (const [stem, word] of more.words) {
     const known = to.words.get(stem)
@@ -118,6 +133,7 @@ export function addTerms(to: Terms, more: Terms): void {
   }
 }
 
+/** A number as a fact: by its amount, as texts leave out signs and write them in many ways. */
 export const numberFact = (text: string, value: number): Fact => ({
   text,
   kind: 'number',

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../limits.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { quote, type Source, supportOf } from '../sources.ts'
+import { locationOf, quote, type Source, supportOf } from '../sources.ts'
 import { termsOf, termsOfValue } from '../terms.ts'
 import { TELLS_CHANGE, UNTIL } from '../vocabulary.ts'
 
@@ -30,11 +30,14 @@ export function* checkAge(scene: Scene): Generator<Finding> {
     ...visible.filter(({ kind }) => kind === 'retrieved' || kind === 'doc' || kind === 'state'),
     ...prompts,
   ]
-  const rests = texts.filter(source => supportOf(lost, [source]).found > 0.3 && supportOf(lost, [source]).weight >= 1)
+  const rests = texts.filter(source => {
+    const { found, weight } = supportOf(lost, [source])
+    return found > 0.3 && weight >= 1
+  })
   const whole = rests.map(source => docBehind(source, sources) ?? source)
   for (const source of new Set(whole)) {
     const ages = agesOf(source, subject.timestamp)
-    const at = { spanId: source.step?.spanId ?? null, path: source.path }
+    const at = locationOf(source)
     const [youngest] = ages.filter(({ days }) => days > 0).toSorted((left, right) => left.days - right.days)
     const hasPassed = ages.find(({ days, isEnd }) => isEnd && days > 0)
     if (hasPassed) yield { kind: 'source_expired', ...at, note: `was valid until ${hasPassed.text} only`, strength: 1 }

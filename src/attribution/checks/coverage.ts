@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, quote, sourceOf, supportOf } from '../sources.ts'
+import { leavesOf, partsOf, quote, sourceOf, supportOf } from '../sources.ts'
 import { termsOfValue } from '../terms.ts'
 import { BETWEEN_ITEMS } from '../vocabulary.ts'
 
@@ -11,7 +11,8 @@ const LEAST_ITEMS = 2
 /** Whether a list in the output ends before the one that it was read from: items beside the taken ones that it lacks. */
 export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<Finding> {
   if (!dispute) return
-  for (const { path, items } of listsIn(origin.output, 'output')) {
+  for (const [path, items] of partsOf(origin.output, 'output')) {
+    if (!Array.isArray(items) || items.length < LEAST_ITEMS) continue
     for (const source of visible.filter(({ kind }) => kind !== 'metadata')) {
       for (const [place, leaf] of leavesOf(source.value, source.path)) {
         if (typeof leaf !== 'string') continue
@@ -21,15 +22,6 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
         yield { kind: 'items_left_out', spanId: origin.spanId, path, note, strength: 1 }
         return
       }
-    }
-  }
-}
-
-function* listsIn(value: Json, path: string): Generator<{ path: string; items: Json[] }> {
-  if (Array.isArray(value) && value.length >= LEAST_ITEMS) yield { path, items: value }
-  if (typeof value === 'object' && value !== null) {
-    for (const [field, item] of Object.entries(value)) {
-      yield* listsIn(item, Array.isArray(value) ? `${path}[${field}]` : `${path}.${field}`)
     }
   }
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, quote } from '../sources.ts'
+import { fieldOf, leavesOf, quote } from '../sources.ts'
 import type { Step } from '../subject.ts'
 import { TELLS_RECOVERY } from '../vocabulary.ts'
 
@@ -156,8 +156,6 @@ function isFailure(field: string, path: string, leaf: Json): boolean {
     FAILURE.test(leaf)
   )
 }
-
-const fieldOf = (path: string): string => /([^.[\]]+)(\[\d+\])?$/u.exec(path)?.[1] ?? path
 
 /** Whether an output is an error itself: an object with an error in it and nothing else of note, or the words of one. */
 export function isErrorShaped(output: Json): boolean {

@@ -2,8 +2,8 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import { similarity } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { findFact, leavesOf, quote, type Source } from '../sources.ts'
-import { type Terms, termsOf, termsOfValue } from '../terms.ts'
+import { fieldOf, findFact, leavesOf, partsOf, quote, type Source } from '../sources.ts'
+import { isDigit, isSameFact, type Terms, termsOf, termsOfValue } from '../terms.ts'
 import { RELATIVE } from '../vocabulary.ts'
 
 /** A request longer than that says what it wants in more than one way. */
@@ -57,16 +57,14 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
       strength: Math.min(1, advantage * 4),
     }
   for (const source of visible) {
-    for (const [path, items] of listsIn(source.value, source.path)) {
+    for (const [path, items] of listsIn(source)) {
       const terms = items.map(termsOfValue)
       const holder = (wanted: Terms) => terms.findIndex(item => holds(item, wanted))
       const [taken, right] = [holder(lost), holder(gained)]
       if (taken < 0 || right < 0 || taken === right) continue
       const score = (index: number) =>
         [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length +
-        (terms[index]?.facts ?? []).filter(fact =>
-          requested.facts.some(other => other.readings.some(reading => fact.readings.includes(reading))),
-        ).length
+        (terms[index]?.facts ?? []).filter(fact => requested.facts.some(other => isSameFact(fact, other))).length
       // A request that holds the list itself has the words of each of its items.
       const isOwn = source.value === request
       const [fitOfTaken, fitOfRight] = isOwn ? [0, 0] : [score(taken), score(right)]
@@ -91,19 +89,18 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
 }
 
 /** Lists of records, or of lines, among which something is chosen. */
-function* listsIn(value: Json, path: string): Generator<[string, Json[]]> {
-  if (Array.isArray(value) && value.length > 1) yield [path, value]
-  if (typeof value === 'string' && value.split('\n').length > 2) yield [path, value.split('\n')]
-  if (typeof value === 'object' && value !== null)
-    for (const [field, item] of Object.entries(value))
-      yield* listsIn(item, Array.isArray(value) ? `${path}[${field}]` : `${path}.${field}`)
+function* listsIn({ value, path }: Source): Generator<[path: string, items: Json[]]> {
+  for (const [place, part] of partsOf(value, path)) {
+    const lines = typeof part === 'string' ? part.split('\n') : []
+    if (Array.isArray(part) && part.length > 1) yield [place, part]
+    if (lines.length > 2) yield [place, lines]
+  }
 }
 
 /** Whether an item has the facts or names of a value. */
 function holds(item: Terms, wanted: Terms): boolean {
-  const readings = new Set(item.facts.flatMap(fact => fact.readings))
-  const facts = wanted.facts.filter(fact => !/^n:\d$/.test(fact.readings[0] ?? ''))
-  if (facts.length > 0) return facts.some(fact => fact.readings.some(reading => readings.has(reading)))
+  const facts = wanted.facts.filter(fact => !isDigit(fact))
+  if (facts.length > 0) return facts.some(fact => item.facts.some(other => isSameFact(fact, other)))
   return wanted.words.size > 0 && wanted.words.size <= 6 && [...wanted.words.keys()].every(stem => item.words.has(stem))
 }
 
@@ -139,17 +136,14 @@ interface Mention {
 }
 
 function mentionsOf(terms: Terms, source: Source): Mention[] {
-  const facts = terms.facts.filter(({ readings }) => !/^n:\d$/.test(readings[0] ?? ''))
+  const facts = terms.facts.filter(fact => !isDigit(fact))
   if (!facts.some(fact => findFact(fact, [source]))) return []
   return [...leavesOf(source.value, source.path)].flatMap(([path, leaf]) => {
-    const field = /([^.[\]]+)(?:\[\d+\])?$/u.exec(path)?.[1] ?? ''
     const lines = typeof leaf === 'string' ? leaf.split('\n') : [String(leaf ?? '')]
     return lines.flatMap((line, index) => {
       const own = termsOf(line)
-      const has = own.facts.some(fact =>
-        facts.some(({ readings }) => readings.some(reading => fact.readings.includes(reading))),
-      )
-      const label = new Set([...own.words.keys(), ...termsOf(field.replaceAll('_', ' ')).words.keys()])
+      const has = own.facts.some(fact => facts.some(other => isSameFact(fact, other)))
+      const label = new Set([...own.words.keys(), ...termsOf(fieldOf(path).replaceAll('_', ' ')).words.keys()])
       return has ? [{ source, path, text: line.trim(), place: `${source.step?.spanId} ${path} ${index}`, label }] : []
     })
   })
