@@ -10,6 +10,7 @@ import { checkPeople } from './checks/people.ts'
 import { checkProhibitions } from './checks/prohibitions.ts'
 import { checkRequest } from './checks/request.ts'
 import { checkRetrieval } from './checks/retrieval.ts'
+import { checkScope } from './checks/scope.ts'
 import { checkShape } from './checks/shape.ts'
 import { checkSlips } from './checks/slips.ts'
 import { checkTravel } from './checks/travel.ts'
@@ -45,6 +46,7 @@ const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
   checkGuidance,
   checkProhibitions,
   checkConsistency,
+  checkScope,
   checkPeople,
   checkAge,
   checkRequest,

@@ -1,311 +1,182 @@
 import type { Json } from '../../domain/json.ts'
 import { numbersIn } from '../arithmetic.ts'
-import { isNothing } from '../difference.ts'
+import type { Dispute } from '../dispute.ts'
 import type { Finding } from '../evidence.ts'
+import { boundsIn, guidelinesOf, limitsIn, type Passage, sentencesOf, wordingOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, quote, supportOf } from '../sources.ts'
-import { numbersOf, plain, type Terms, termsOf, termsOfValue } from '../terms.ts'
-import {
-  ABOVE,
-  AT_LEAST,
-  BELOW,
-  DECLINES,
-  DRAWS_SCOPE,
-  FORBIDS,
-  FROM_TO,
-  LENGTH,
-  NAMES_RULES,
-  NUMBER_WORDS,
-  UNITS_OF_LENGTH,
-  UP_TO_NEGATION,
-  VAGUE,
-} from '../vocabulary.ts'
-
-/** How long a text is, in each unit that prompts limit it in. */
-const COUNTS: Readonly<Record<keyof typeof UNITS_OF_LENGTH, (text: string) => number>> = {
-  words: text => text.trim().split(/\s+/u).length,
-  characters: text => [...text].length,
-  sentences: text => text.split(/[.!?。！？]+(?:\s|$)/u).filter(part => /\p{L}/u.test(part)).length,
-  lines: text => text.split('\n').filter(line => line.trim() !== '').length,
-}
-
-const UNITS = ['words', 'characters', 'sentences', 'lines'] as const
+import { quote } from '../sources.ts'
+import { plain, termsOf } from '../terms.ts'
+import { FORBIDS, UP_TO_NEGATION, VAGUE } from '../vocabulary.ts'
 
 /** The prompt's and the guideline's words, against the output and against the correction. */
 export function* checkGuidance(scene: Scene): Generator<Finding> {
-  const { dispute, origin, prompts } = scene
+  const { dispute, origin } = scene
   if (!dispute) return
   const guidelines = guidelinesOf(scene)
-  const { output } = dispute.step
-  for (const { text, spanId, path } of guidelines) {
-    for (const limit of limitsIn(text)) {
-      const isOver = (value: Json | undefined) => textsOf(value).some(item => limit.count(item) > limit.most)
-      const [breaks, corrected] = [isOver(output), isOver(dispute.approved)]
-      if (breaks && !corrected)
-        yield {
-          kind: 'rule_broken',
-          spanId: origin.spanId,
-          path: 'output',
-          note: `is longer than "${limit.text}" allows`,
-          strength: 1,
-        }
-      if (corrected && !breaks)
-        yield {
-          kind: 'correction_breaks_rule',
-          spanId,
-          path,
-          note: `says "${limit.text}", and the correction is longer`,
-          strength: 1,
-        }
-    }
-  }
-  const sentences = guidelines.flatMap(({ text, spanId, path }) =>
-    sentencesOf(text).map(sentence => ({ sentence, spanId, path })),
-  )
-  const forbidding = sentences.filter(({ sentence }) => FORBIDS.test(sentence))
-  const { lost, gained } = dispute.difference ?? {}
-  const changed = new Set([...(lost?.words.keys() ?? []), ...(gained?.words.keys() ?? []), ...changedFields(scene)])
-  const said = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
-  const overlap = (sentence: string, stems: ReadonlySet<string>) =>
-    [...termsOf(sentence).words.keys()].filter(stem => stems.has(stem)).length
-  const [about] = sentences.toSorted(
-    (left, right) => overlap(right.sentence, changed) - overlap(left.sentence, changed),
-  )
-  if (about && overlap(about.sentence, changed) > 0) {
-    yield {
-      kind: 'guideline_names_change',
-      spanId: about.spanId,
-      path: about.path,
-      note: `says ${quote(about.sentence)}`,
-      strength: Math.min(1, overlap(about.sentence, changed) / 3),
-    }
-  }
-  const [forbid] = forbidding.toSorted(
-    (left, right) =>
-      overlap(right.sentence, changed) +
-      overlap(right.sentence, said) -
-      overlap(left.sentence, changed) -
-      overlap(left.sentence, said),
-  )
-  if (forbid) {
-    const hits = overlap(forbid.sentence, changed) + overlap(forbid.sentence, said)
-    yield {
-      kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given',
-      spanId: forbid.spanId,
-      path: forbid.path,
-      note: `says ${quote(forbid.sentence)}`,
-      strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5,
-    }
-  }
-  const docs = scene.sources.filter(({ kind }) => kind === 'doc')
-  const inDocs = docs.flatMap(({ value, path }) =>
-    sentencesOf(String(value)).map(sentence => ({ sentence, spanId: null, path })),
-  )
-  const [forOutput, forCorrection] = backingOf(scene, [...sentences, ...inDocs])
-  if (forOutput && !forCorrection)
-    yield {
-      kind: 'guideline_backs_output',
-      spanId: forOutput.spanId,
-      path: forOutput.path,
-      note: `says ${quote(forOutput.sentence)}, as the output does`,
-      strength: 1,
-    }
-  if (forCorrection && !forOutput)
-    yield {
-      kind: 'guideline_backs_correction',
-      spanId: forCorrection.spanId,
-      path: forCorrection.path,
-      note: `says ${quote(forCorrection.sentence)}, as the correction does`,
-      strength: 1,
-    }
-  if (forOutput && forCorrection && forOutput !== forCorrection) {
-    yield {
-      kind: 'guideline_supports_both',
-      spanId: forOutput.spanId,
-      path: forOutput.path,
-      note: `says ${quote(forOutput.sentence)} for the output and ${quote(forCorrection.sentence)} for the correction`,
-      strength: 1,
-    }
-  }
-  if (dispute.approved !== undefined) {
-    const [written, right] = [new Set(tokensOf(output)), new Set(tokensOf(dispute.approved))]
-    const named = forbidding.flatMap(item => {
-      const forbidden = UP_TO_NEGATION.test(item.sentence) ? tokensOf(item.sentence.replace(UP_TO_NEGATION, '')) : []
-      const word = forbidden.find(token => written.has(token) && !right.has(token))
-      return word === undefined ? [] : [{ ...item, word }]
-    })
-    const [used] = named
-    if (used) {
-      yield {
-        kind: 'forbidden_word_used',
-        spanId: used.spanId,
-        path: used.path,
-        note: `says ${quote(used.sentence)}, and the output has "${used.word}"`,
-        strength: Math.min(1, 0.5 + named.length / 4),
-      }
-    }
-  }
+  const sentences = sentencesOf(guidelines)
+  const forbidding = sentences.filter(({ text }) => FORBIDS.test(text))
+  yield* overLength(scene, dispute, guidelines)
+  yield* namedByGuideline(dispute, sentences, forbidding)
+  yield* backed(scene, dispute, sentences)
+  yield* forbiddenWord(dispute, forbidding)
   if (guidelines.length === 0)
     yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
-  const vague = sentences.flatMap(({ sentence, ...place }) =>
-    [...sentence.matchAll(VAGUE)].map(([word]) => ({ word, sentence, ...place })),
-  )
-  const [vagueSentence] = vague
-  if (vagueSentence)
-    yield {
-      kind: 'guideline_vague',
-      spanId: vagueSentence.spanId,
-      path: vagueSentence.path,
-      note: `says "${vagueSentence.word}" and draws no line: ${quote(vagueSentence.sentence)}`,
-      strength: Math.min(1, 0.5 + vague.length / 6),
+  yield* vagueWords(sentences)
+}
+
+const placeOf = ({ spanId, path }: Passage) => ({ spanId, path })
+
+/** Limits of length that one of output and correction keeps, and the other does not. */
+function* overLength(
+  { origin }: Scene,
+  { step, approved }: Dispute,
+  guidelines: readonly Passage[],
+): Generator<Finding> {
+  for (const guideline of guidelines) {
+    for (const limit of limitsIn(guideline.text)) {
+      const isOver = (value: Json | undefined) => wordingOf(value).some(item => limit.count(item) > limit.most)
+      const [breaks, corrected] = [isOver(step.output), isOver(approved)]
+      if (breaks && !corrected) yield ruleBroken(origin.spanId, limit.text)
+      if (corrected && !breaks) yield ruleBrokenByCorrection(guideline, limit.text)
     }
-  const declining = textsOf(output).find(text => DECLINES.test(text))
-  const scoped = sentences.find(({ sentence }) => DRAWS_SCOPE.test(sentence))
-  if (scoped)
-    yield {
-      kind: 'scope_limited',
-      spanId: scoped.spanId,
-      path: scoped.path,
-      note: `draws the scope: ${quote(scoped.sentence)}`,
-      strength: 1,
-    }
-  if (declining !== undefined) {
-    const wanted = supportOf(gained ?? NO_TERMS, scene.sources)
-    if (!scoped && wanted.weight >= 1 && wanted.found < 0.6) {
-      yield {
-        kind: 'declined_for_want_of_facts',
-        spanId: origin.spanId,
-        path: 'output',
-        note: `says that it does not know, and "${wanted.missing}" stands nowhere`,
-        strength: 1,
-      }
-    }
-    yield {
-      kind: 'output_declines',
-      spanId: origin.spanId,
-      path: 'output',
-      note: `declines: ${quote(declining)}`,
-      strength: 1,
-    }
-    if (scoped)
-      yield {
-        kind: 'declined_out_of_scope',
-        spanId: scoped.spanId,
-        path: scoped.path,
-        note: `leaves no other answer: ${quote(scoped.sentence)}`,
-        strength: 1,
-      }
-  }
-  if (prompts.length > 0) {
-    const terms = termsOfValue(output)
-    const follows = supportOf(terms, prompts)
-    if (declining !== undefined && follows.weight >= 2 && follows.found > 0.4) {
-      yield {
-        kind: 'declines_as_told',
-        spanId: origin.spanId,
-        path: 'prompt',
-        note: 'tells how to decline, in the words of the output',
-        strength: Math.min(1, follows.found + 0.3),
-      }
-    }
-    if (follows.weight >= 2 && follows.found > 0.5)
-      yield {
-        kind: 'output_follows_prompt',
-        spanId: origin.spanId,
-        path: 'prompt',
-        note: 'has most of the words of the output',
-        strength: follows.found,
-      }
   }
 }
 
-interface Sentence extends Omit<Guideline, 'text'> {
-  sentence: string
+const ruleBroken = (spanId: string, limit: string): Finding => ({
+  kind: 'rule_broken',
+  spanId,
+  path: 'output',
+  note: `is longer than "${limit}" allows`,
+  strength: 1,
+})
+
+const ruleBrokenByCorrection = (guideline: Passage, limit: string): Finding => ({
+  kind: 'correction_breaks_rule',
+  ...placeOf(guideline),
+  note: `says "${limit}", and the correction is longer`,
+  strength: 1,
+})
+
+/** The sentence that has most of the words that were changed; and of those that forbid, most of the comments' words, too. */
+function* namedByGuideline(
+  dispute: Dispute,
+  sentences: readonly Passage[],
+  forbidding: readonly Passage[],
+): Generator<Finding> {
+  const changed = changedWords(dispute)
+  const said = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
+  const namesChanged = (sentence: Passage) => overlap(sentence, changed)
+  const concerns = (sentence: Passage) => overlap(sentence, changed) + overlap(sentence, said)
+  const about = most(sentences, namesChanged)
+  if (about && namesChanged(about) > 0) {
+    const strength = Math.min(1, namesChanged(about) / 3)
+    yield { kind: 'guideline_names_change', ...placeOf(about), note: `says ${quote(about.text)}`, strength }
+  }
+  const forbid = most(forbidding, concerns)
+  if (!forbid) return
+  const hits = concerns(forbid)
+  yield {
+    kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given',
+    ...placeOf(forbid),
+    note: `says ${quote(forbid.text)}`,
+    strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5,
+  }
+}
+
+/** Stems of what was lost and gained, and of the names of the fields that were changed. */
+function changedWords({ difference }: Dispute): ReadonlySet<string> {
+  const { lost, gained, changes = [] } = difference ?? {}
+  const fields = changes.flatMap(({ path }) => [...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys()])
+  return new Set([...(lost?.words.keys() ?? []), ...(gained?.words.keys() ?? []), ...fields])
+}
+
+const overlap = ({ text }: Passage, stems: ReadonlySet<string>): number =>
+  [...termsOf(text).words.keys()].filter(stem => stems.has(stem)).length
+
+/** The first of those that score highest. */
+const most = (passages: readonly Passage[], score: (passage: Passage) => number): Passage | undefined =>
+  passages.toSorted((left, right) => score(right) - score(left))[0]
+
+/** Whether a sentence of the guidelines or the docs gives the output's value to a case like this, or the correction's. */
+function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]): Generator<Finding> {
+  const docs = scene.sources.filter(({ kind }) => kind === 'doc')
+  const inDocs = sentencesOf(docs.map(({ value, path }) => ({ text: String(value), spanId: null, path })))
+  const [forOutput, forCorrection] = backingOf(scene, dispute, [...sentences, ...inDocs])
+  if (forOutput && !forCorrection) {
+    const note = `says ${quote(forOutput.text)}, as the output does`
+    yield { kind: 'guideline_backs_output', ...placeOf(forOutput), note, strength: 1 }
+  }
+  if (forCorrection && !forOutput) {
+    const note = `says ${quote(forCorrection.text)}, as the correction does`
+    yield { kind: 'guideline_backs_correction', ...placeOf(forCorrection), note, strength: 1 }
+  }
+  if (forOutput && forCorrection && forOutput !== forCorrection) {
+    const note = `says ${quote(forOutput.text)} for the output and ${quote(forCorrection.text)} for the correction`
+    yield { kind: 'guideline_supports_both', ...placeOf(forOutput), note, strength: 1 }
+  }
 }
 
 /** For the value that was lost, and for the one that was gained, a sentence that gives it to a case like this. */
-function backingOf(scene: Scene, sentences: readonly Sentence[]): [Sentence | undefined, Sentence | undefined] {
-  const { dispute, visible } = scene
-  const changes = (dispute?.difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
-  if (!dispute || changes.length === 0) return [undefined, undefined]
+function backingOf(
+  { visible }: Scene,
+  { difference, approved, step }: Dispute,
+  sentences: readonly Passage[],
+): [Passage | undefined, Passage | undefined] {
+  const changes = (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
+  if (changes.length === 0) return [undefined, undefined]
   const known = new Set(visible.flatMap(({ terms }) => [...terms.words.keys()]))
-  const kept = numbersIn(dispute.approved ?? null).filter(number => numbersIn(dispute.step.output).includes(number))
+  const kept = numbersIn(approved ?? null).filter(number => numbersIn(step.output).includes(number))
   const given = visible.filter(({ kind }) => kind === 'input' || kind === 'output')
   const numbers = kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
-  const find = (side: 'before' | 'after', otherSide: 'before' | 'after') => {
-    const values = changes.map(change => plain(String(change[side])))
-    const others = changes.map(change => plain(String(change[otherSide])))
-    return sentences.find(({ sentence }) => {
-      const tokens = plain(sentence).split(/[^\p{L}\p{N}_]+/u)
+  const lost = changes.map(({ before }) => plain(String(before)))
+  const gained = changes.map(({ after }) => plain(String(after)))
+  const find = (values: readonly string[], others: readonly string[]) =>
+    sentences.find(({ text }) => {
+      const tokens = plain(text).split(/[^\p{L}\p{N}_]+/u)
       if (!values.some(value => tokens.includes(value)) || others.some(value => tokens.includes(value))) return false
-      const range = rangeIn(sentence)
-      if (range) return numbers.some(number => number >= range.from && number <= range.to)
-      const stems = [...termsOf(sentence).words.keys()]
+      const bounds = boundsIn(text)
+      if (bounds) return numbers.some(number => number >= bounds.from && number <= bounds.to)
+      const stems = [...termsOf(text).words.keys()]
       return stems.some(stem => known.has(stem) && !values.some(value => value.startsWith(stem)))
     })
-  }
-  return [find('before', 'after'), find('after', 'before')]
+  return [find(lost, gained), find(gained, lost)]
 }
 
 const isShort = (value: Json | undefined): boolean =>
   value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
 
-/** The numbers that a sentence speaks of, where it sets bounds. */
-function rangeIn(sentence: string): { from: number; to: number } | undefined {
-  const numberOf = (text: string | undefined) => (text === undefined ? Number.NaN : (numbersOf(text)[0] ?? Number.NaN))
-  const [, from, to] = FROM_TO.exec(sentence) ?? []
-  if (from && to) return { from: numberOf(from), to: numberOf(to) }
-  const above = ABOVE.exec(sentence)
-  if (above) return { from: numberOf(above[1] ?? above[2]), to: Number.POSITIVE_INFINITY }
-  const below = BELOW.exec(sentence)
-  return below ? { from: Number.NEGATIVE_INFINITY, to: numberOf(below[1]) } : undefined
+/** A word behind a negation, which the output has and the correction has not. */
+function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passage[]): Generator<Finding> {
+  if (approved === undefined) return
+  const [written, right] = [new Set(tokensOf(step.output)), new Set(tokensOf(approved))]
+  const named = forbidding.flatMap(sentence => {
+    const forbidden = UP_TO_NEGATION.test(sentence.text) ? tokensOf(sentence.text.replace(UP_TO_NEGATION, '')) : []
+    const word = forbidden.find(token => written.has(token) && !right.has(token))
+    return word === undefined ? [] : [{ sentence, word }]
+  })
+  const [used] = named
+  if (!used) return
+  yield {
+    kind: 'forbidden_word_used',
+    ...placeOf(used.sentence),
+    note: `says ${quote(used.sentence.text)}, and the output has "${used.word}"`,
+    strength: Math.min(1, 0.5 + named.length / 4),
+  }
 }
 
 /** Words and numbers of a value as they are written, common ones included. */
 const tokensOf = (value: Json | undefined): string[] =>
-  textsOf(value).flatMap(text => plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? [])
+  wordingOf(value).flatMap(text => plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? [])
 
-const NO_TERMS: Terms = { facts: [], words: new Map() }
-
-interface Guideline {
-  text: string
-  spanId: string | null
-  path: string
+/** The first word of degree, by how many there are. */
+function* vagueWords(sentences: readonly Passage[]): Generator<Finding> {
+  const vague = sentences.flatMap(sentence => [...sentence.text.matchAll(VAGUE)].map(([word]) => ({ word, sentence })))
+  const [first] = vague
+  if (!first) return
+  yield {
+    kind: 'guideline_vague',
+    ...placeOf(first.sentence),
+    note: `says "${first.word}" and draws no line: ${quote(first.sentence.text)}`,
+    strength: Math.min(1, 0.5 + vague.length / 6),
+  }
 }
-
-/** The prompt, and rules that the run was given in state or settings. */
-function guidelinesOf({ prompts, visible }: Scene): Guideline[] {
-  const given = visible.filter(({ path, kind }) => kind === 'state' && NAMES_RULES.test(path))
-  return [...prompts, ...given].map(({ value, step, path }) => ({
-    text: textsOf(value).join('\n'),
-    spanId: step?.spanId ?? null,
-    path,
-  }))
-}
-
-const textsOf = (value: Json | undefined): string[] =>
-  value === undefined || isNothing(value)
-    ? []
-    : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
-
-const sentencesOf = (text: string): string[] =>
-  text.split(/(?<=[.!?。！？])\s+|\n+|(?<=[。！？])/u).filter(sentence => /\p{L}/u.test(sentence))
-
-/** Upper limits of length that a text sets. */
-function limitsIn(text: string): { text: string; most: number; count: (text: string) => number }[] {
-  return sentencesOf(text).flatMap(sentence =>
-    AT_LEAST.test(sentence)
-      ? []
-      : [...sentence.matchAll(LENGTH)].flatMap(([whole, first = '', last, word = '']) => {
-          const unit = UNITS.find(candidate => UNITS_OF_LENGTH[candidate].test(word))
-          const most = last ? Number(last) : /^\d+$/.test(first) ? numbersOf(first)[0] : NUMBER_WORDS.get(plain(first))
-          return unit && most ? [{ text: whole, most, count: COUNTS[unit] }] : []
-        }),
-  )
-}
-
-/** Stems of the names of the fields that were changed. */
-const changedFields = ({ dispute }: Scene): string[] =>
-  (dispute?.difference?.changes ?? []).flatMap(({ path }) => [
-    ...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys(),
-  ])
