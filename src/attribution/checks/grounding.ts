@@ -1,9 +1,21 @@
 import { type Difference, without } from '../difference.ts'
+import type { Dispute } from '../dispute.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { findFact, findWord, leavesOf, quote, type Source, type Support, supportOf } from '../sources.ts'
+import {
+  findFact,
+  findWord,
+  leavesOf,
+  locationOf,
+  quote,
+  type Source,
+  type Support,
+  sourceOf,
+  supportOf,
+} from '../sources.ts'
 import type { Step } from '../subject.ts'
-import { type Terms, termsOf, termsOfValue } from '../terms.ts'
+import { NO_TERMS, type Terms, termsOf, termsOfValue } from '../terms.ts'
+import type { FindingKind } from '../weights.ts'
 import { choicesOf } from './shape.ts'
 
 /** Less than that was not looked for in earnest: one number weighs 2, a word a half. */
@@ -22,158 +34,181 @@ interface Standing {
 
 /** Where the values that were taken out, and those that were put in, come from. */
 export function* checkGrounding(scene: Scene): Generator<Finding> {
-  const { dispute, origin } = scene
+  const { dispute } = scene
   if (!dispute) return
-  const { step } = dispute
+  const exchange = exchangeOf(scene, dispute)
+  if (exchange.isLost) yield* groundOfLost(exchange)
+  if (exchange.isGained) yield* groundOfGained(exchange)
+  if (exchange.isLost && exchange.isGained) yield* otherValueTaken(exchange)
+  yield* unknownFacts(exchange, scene)
+  if (exchange.isLost && exchange.isGained) yield* replacedByUnknown(exchange)
+  yield* bothComputed(exchange)
+}
+
+/** What was taken out and what was put in, with where each of them stands. */
+interface Exchange {
+  dispute: Dispute
+  lost: Terms
+  gained: Terms
+  before: Standing
+  after: Standing
+  /** Whether there is enough of it to be looked for. */
+  isLost: boolean
+  isGained: boolean
+  /** Where the output has what was taken out. */
+  at: { spanId: string; path: string }
+}
+
+function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
   const { lost, gained } = dispute.difference
-    ? valuesOf(dispute.difference, step)
-    : { lost: EMPTY, gained: saidBy(scene) }
+    ? valuesOf(dispute.difference, dispute.step)
+    : { lost: NO_TERMS, gained: saidBy(dispute) }
   const before = standingOf(lost, gained, scene)
   const after = standingOf(gained, lost, scene)
-  const isLost = before.weight >= ENOUGH || lost.words.size > gained.words.size / 3
-  const isGained = after.weight >= ENOUGH || gained.words.size > lost.words.size / 3
-  const at = { spanId: origin.spanId, path: pathOf(lost, scene) }
-  const place = (support: Support) =>
-    support.at ? `${support.at.source.path}${ownerOf(support.at.source)}` : 'nowhere'
-  const said = (support: Support) => (support.at ? `"${support.at.text}"` : 'it')
-  const approvedAt = (support: Support) => ({
-    spanId: support.at?.source.step?.spanId ?? null,
-    path: support.at?.source.path ?? 'output',
-  })
+  return {
+    dispute,
+    lost,
+    gained,
+    before,
+    after,
+    isLost: before.weight >= ENOUGH || lost.words.size > gained.words.size / 3,
+    isGained: after.weight >= ENOUGH || gained.words.size > lost.words.size / 3,
+    at: { spanId: scene.origin.spanId, path: pathOf(lost, scene.origin) },
+  }
+}
 
-  if (isLost) {
-    const ground = before.visible.found
-    if (before.nowhere > 0.3) {
-      yield {
-        kind: isGained ? 'unfounded_replaced' : 'unfounded_removed',
-        ...at,
-        note: `holds "${before.visible.missing}", which stands in no input, state or knowledge doc`,
-        // A word or two that stand nowhere are hardly a claim.
-        strength: before.nowhere * Math.min(1, before.weight / 1.5),
-      }
-    }
-    if (ground > 0.5 && !isGained) {
-      yield {
-        kind: 'founded_removed',
-        ...at,
-        note: `took ${said(before.visible)} from ${place(before.visible)}, and was not to show it`,
-        strength: ground,
-      }
-    }
-    if (ground > 0.5 && isGained) {
-      const { source } = before.visible.at ?? {}
-      const kind =
-        source?.kind === 'retrieved' || source?.kind === 'doc' ? 'lost_stands_in_docs' : 'lost_stands_in_context'
-      yield { kind, ...at, note: `took ${said(before.visible)} from ${place(before.visible)}`, strength: ground }
-    }
-    if (ground <= 0.5 && before.prompt.found > 0.5) {
-      yield {
-        kind: 'lost_stands_in_prompt',
-        ...at,
-        note: `took ${said(before.prompt)} from the prompt`,
-        strength: before.prompt.found,
-      }
-    }
-  }
-  if (isGained) {
-    if (after.visible.found > 0.5) {
-      const { source } = after.visible.at ?? {}
-      const isDoc = source?.kind === 'retrieved' || source?.kind === 'doc'
-      yield {
-        kind: !dispute.difference
-          ? 'comment_stands_in_context'
-          : isDoc
-            ? 'gained_stands_in_docs'
-            : 'gained_stands_in_context',
-        ...approvedAt(after.visible),
-        note: `has ${said(after.visible)}, which the ${dispute.difference ? 'approved output' : 'comment'} says`,
-        strength: after.visible.found,
-      }
-    }
-    if (after.nowhere > 0.3) {
-      const where = dispute.difference ? 'output' : 'feedback'
-      const kind =
-        dispute.difference === undefined
-          ? 'comment_stands_nowhere'
-          : isLost
-            ? 'gained_stands_nowhere'
-            : 'addition_stands_nowhere'
-      yield {
-        kind,
-        spanId: step.spanId,
-        path: where,
-        note: `${dispute.difference ? 'was corrected to' : 'speaks of'} "${after.visible.missing}", which stands in no input, state or knowledge doc`,
-        strength: after.nowhere,
-      }
-    }
-    if (after.visible.found <= 0.6 && after.prompt.found > 0.5 && after.prompt.found > after.visible.found) {
-      yield {
-        kind: 'gained_stands_in_prompt',
-        spanId: step.spanId,
-        path: 'prompt',
-        note: `says ${said(after.prompt)}, as the approved output does`,
-        strength: after.prompt.found,
-      }
-    }
-    const advantage = after.unfetched.found - after.visible.found
-    if (advantage > 0.15 && after.unfetched.found > 0.4 && after.weight >= 2) {
-      yield {
-        kind: 'gained_stands_unfetched',
-        ...approvedAt(after.unfetched),
-        note: `has ${said(after.unfetched)}, which the approved output says, and was not fetched`,
-        strength: Math.min(1, 0.4 + advantage),
-      }
-    }
-  }
-  if (isLost && isGained && before.visible.found > 0.5 && after.visible.found > 0.5) {
+/** What was found, in quotation marks. */
+const said = ({ at }: Support): string => (at ? `"${at.text}"` : 'it')
+
+/** A support in words: `took "12" from state.rates of quote`. */
+const took = (support: Support): string => {
+  const { source } = support.at ?? {}
+  return `took ${said(support)} from ${source ? `${source.path}${ownerOf(source)}` : 'nowhere'}`
+}
+
+const ownerOf = ({ step }: Source): string => (step && !step.isRoot ? ` of ${step.stepId}` : '')
+
+const isOfDoc = ({ at }: Support): boolean => at?.source.kind === 'retrieved' || at?.source.kind === 'doc'
+
+const locationIn = ({ at }: Support) => (at ? locationOf(at.source) : { spanId: null, path: 'output' })
+
+/** Where what was taken out came from: from nowhere, from what the step had, or from the prompt. */
+function* groundOfLost({ before, isGained, at }: Exchange): Generator<Finding> {
+  const { visible, prompt, nowhere, weight } = before
+  if (nowhere > 0.3) {
     yield {
-      kind: 'other_value_taken',
+      kind: isGained ? 'unfounded_replaced' : 'unfounded_removed',
       ...at,
-      note: `took ${said(before.visible)} where ${said(after.visible)} stands as well`,
-      strength: Math.min(before.visible.found, after.visible.found),
+      note: `holds "${visible.missing}", which stands in no input, state or knowledge doc`,
+      // A word or two that stand nowhere are hardly a claim.
+      strength: nowhere * Math.min(1, weight / 1.5),
     }
   }
-  const added = gained.facts.filter(
-    fact => !findFact(fact, [...scene.visible, ...scene.prompts, ...scene.unfetched]),
-  ).length
-  if (dispute.difference && added >= 2 && added > lost.facts.length) {
+  if (visible.found > 0.5 && !isGained) {
+    const note = `${took(visible)}, and was not to show it`
+    yield { kind: 'founded_removed', ...at, note, strength: visible.found }
+  }
+  if (visible.found > 0.5 && isGained) {
+    const kind = isOfDoc(visible) ? 'lost_stands_in_docs' : 'lost_stands_in_context'
+    yield { kind, ...at, note: took(visible), strength: visible.found }
+  }
+  if (visible.found <= 0.5 && prompt.found > 0.5) {
+    const note = `took ${said(prompt)} from the prompt`
+    yield { kind: 'lost_stands_in_prompt', ...at, note, strength: prompt.found }
+  }
+}
+
+/** Where what was put in stands: in what the step had, nowhere, in the prompt, or in docs that nobody fetched. */
+function* groundOfGained(exchange: Exchange): Generator<Finding> {
+  const { dispute, after } = exchange
+  const { visible, prompt, unfetched } = after
+  const { spanId } = dispute.step
+  if (visible.found > 0.5) {
     yield {
-      kind: 'unknown_facts_added',
-      spanId: step.spanId,
-      path: 'output',
-      note: `was corrected with ${added} facts that stand nowhere, such as "${after.visible.missing}"`,
-      strength: Math.min(1, (added - lost.facts.length) / 3),
+      kind: kindOfKnown(exchange),
+      ...locationIn(visible),
+      note: `has ${said(visible)}, which the ${dispute.difference ? 'approved output' : 'comment'} says`,
+      strength: visible.found,
     }
   }
-  if (
-    isLost &&
-    isGained &&
-    before.visible.found > 0.5 &&
-    after.nowhere > 0.5 &&
-    (dispute.difference?.similarity ?? 0) > 0.3
-  ) {
+  if (after.nowhere > 0.3) {
+    const verb = dispute.difference ? 'was corrected to' : 'speaks of'
     yield {
-      kind: 'value_replaced_by_unknown',
-      ...at,
-      note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`,
-      strength: Math.min(before.visible.found, after.nowhere),
-    }
-  } else if (isLost && isGained && before.visible.found > 0.5 && after.nowhere > 0.5) {
-    yield {
-      kind: 'founded_replaced_by_unknown',
-      ...at,
-      note: `took ${said(before.visible)} from ${place(before.visible)}; nothing says "${after.visible.missing}"`,
-      strength: Math.min(before.visible.found, after.nowhere),
+      kind: kindOfUnknown(exchange),
+      spanId,
+      path: dispute.difference ? 'output' : 'feedback',
+      note: `${verb} "${visible.missing}", which stands in no input, state or knowledge doc`,
+      strength: after.nowhere,
     }
   }
-  const isByFacts = lost.facts.length > 0 && gained.facts.length > 0
-  if (isByFacts && before.nowhere > 0.5 && after.nowhere > 0.5) {
+  if (visible.found <= 0.6 && prompt.found > 0.5 && prompt.found > visible.found) {
+    const note = `says ${said(prompt)}, as the approved output does`
+    yield { kind: 'gained_stands_in_prompt', spanId, path: 'prompt', note, strength: prompt.found }
+  }
+  const advantage = unfetched.found - visible.found
+  if (advantage > 0.15 && unfetched.found > 0.4 && after.weight >= 2) {
     yield {
-      kind: 'both_computed',
-      ...at,
-      note: `was ${quote(lost.facts[0]?.text)} and is approved as "${after.visible.missing}": neither stands in what the step had`,
-      strength: Math.min(before.nowhere, after.nowhere),
+      kind: 'gained_stands_unfetched',
+      ...locationIn(unfetched),
+      note: `has ${said(unfetched)}, which the approved output says, and was not fetched`,
+      strength: Math.min(1, 0.4 + advantage),
     }
+  }
+}
+
+function kindOfKnown({ dispute, after }: Exchange): FindingKind {
+  if (!dispute.difference) return 'comment_stands_in_context'
+  return isOfDoc(after.visible) ? 'gained_stands_in_docs' : 'gained_stands_in_context'
+}
+
+function kindOfUnknown({ dispute, isLost }: Exchange): FindingKind {
+  if (!dispute.difference) return 'comment_stands_nowhere'
+  return isLost ? 'gained_stands_nowhere' : 'addition_stands_nowhere'
+}
+
+/** Both stood before the step, and it took the wrong one. */
+function* otherValueTaken({ before, after, at }: Exchange): Generator<Finding> {
+  const [taken, right] = [before.visible, after.visible]
+  if (taken.found <= 0.5 || right.found <= 0.5) return
+  const note = `took ${said(taken)} where ${said(right)} stands as well`
+  yield { kind: 'other_value_taken', ...at, note, strength: Math.min(taken.found, right.found) }
+}
+
+/** What people know, and no place that the run could look at. */
+function* unknownFacts({ dispute, lost, gained, after }: Exchange, scene: Scene): Generator<Finding> {
+  const places = [...scene.visible, ...scene.prompts, ...scene.unfetched]
+  const added = gained.facts.filter(fact => !findFact(fact, places)).length
+  if (!dispute.difference || added < 2 || added <= lost.facts.length) return
+  yield {
+    kind: 'unknown_facts_added',
+    spanId: dispute.step.spanId,
+    path: 'output',
+    note: `was corrected with ${added} facts that stand nowhere, such as "${after.visible.missing}"`,
+    strength: Math.min(1, (added - lost.facts.length) / 3),
+  }
+}
+
+/** The output kept to what it had, and the correction does not. */
+function* replacedByUnknown({ dispute, before, after, at }: Exchange): Generator<Finding> {
+  if (before.visible.found <= 0.5 || after.nowhere <= 0.5) return
+  const isAlike = (dispute.difference?.similarity ?? 0) > 0.3
+  yield {
+    kind: isAlike ? 'value_replaced_by_unknown' : 'founded_replaced_by_unknown',
+    ...at,
+    note: `${took(before.visible)}; nothing says "${after.visible.missing}"`,
+    strength: Math.min(before.visible.found, after.nowhere),
+  }
+}
+
+/** Neither value stands anywhere: each must have been worked out. */
+function* bothComputed({ lost, gained, before, after, at }: Exchange): Generator<Finding> {
+  const [fact] = lost.facts
+  if (!fact || gained.facts.length === 0 || before.nowhere <= 0.5 || after.nowhere <= 0.5) return
+  yield {
+    kind: 'both_computed',
+    ...at,
+    note: `was ${quote(fact.text)} and is approved as "${after.visible.missing}": neither stands in what the step had`,
+    strength: Math.min(before.nowhere, after.nowhere),
   }
 }
 
@@ -185,13 +220,9 @@ function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Te
   return { lost: without(lost, side('before')), gained: without(gained, side('after')) }
 }
 
-const EMPTY: Terms = { facts: [], words: new Map() }
-
 /** What comments say of the right value, where no correction does. */
-function saidBy({ dispute }: Scene): Terms {
-  const said = termsOf(dispute?.comments.join('\n') ?? '')
-  const output = termsOfValue(dispute?.step.output ?? null)
-  const { facts, words } = without(said, output)
+function saidBy({ comments, step }: Dispute): Terms {
+  const { facts, words } = without(termsOf(comments.join('\n')), termsOfValue(step.output))
   return { facts, words: new Map([...words].filter(([, { isName }]) => isName)) }
 }
 
@@ -220,22 +251,11 @@ function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetc
 
 const NO_SUPPORT: Support = { found: 0, weight: 0, at: undefined, missing: undefined }
 
-const ownerOf = ({ step }: Source): string => (step && !step.isRoot ? ` of ${step.stepId}` : '')
-
 /** Where an output has the first of some terms. */
-function pathOf({ facts, words }: Terms, { dispute, origin }: Scene): string {
-  const step = origin ?? dispute?.step
+function pathOf({ facts, words }: Terms, step: Step): string {
   for (const [path, leaf] of leavesOf(step.output, 'output')) {
-    const terms = termsOfValue(leaf)
-    const source: Source = {
-      kind: 'output',
-      step,
-      path,
-      value: leaf,
-      terms,
-      readings: new Set(terms.facts.flatMap(({ readings }) => readings)),
-    }
-    if (facts.some(fact => findFact(fact, [source])) || [...words.keys()].some(stem => findWord(stem, [source])))
+    const source = [sourceOf('output', step, path, leaf)]
+    if (facts.some(fact => findFact(fact, source)) || [...words.keys()].some(stem => findWord(stem, source)))
       return path
   }
   return 'output'

@@ -1,164 +1,179 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { outputCheck } from '../../domain/output-schema.ts'
-import { type Change, isNothing } from '../difference.ts'
+import { type Change, type Difference, isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import { languageOf } from '../language.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, quote } from '../sources.ts'
+import { leavesOf, quote, textsIn } from '../sources.ts'
 import type { Step } from '../subject.ts'
-import { termsOfValue } from '../terms.ts'
+import { hasTerms, termsOfValue } from '../terms.ts'
 
 /** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */
-export function* checkShape({ dispute, origin, subject }: Scene): Generator<Finding> {
-  const broken = subject.steps.find(step => !isNothing(step.output) && schemaFaults(step).length > 0)
-  if (broken) {
-    const [fault] = schemaFaults(broken)
-    const isDisputed = broken === origin || broken === dispute?.step
-    yield {
-      kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
-      spanId: broken.spanId,
-      path: (fault?.path ?? 'output').replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
-      note: `breaks the step's outputSchema: ${fault?.message.replace(/\.$/u, '')}`,
-      strength: 1,
-    }
-  }
+export function* checkShape(scene: Scene): Generator<Finding> {
+  const { dispute } = scene
+  yield* brokenSchema(scene)
   if (!dispute) return
   const { step, approved, difference } = dispute
-  const at = (path: string) => ({ spanId: step.spanId, path: path === '' ? 'output' : `output.${path}` })
-  if (isNothing(step.output)) yield { kind: 'output_empty', ...at(''), note: 'holds nothing', strength: 1 }
+  if (isNothing(step.output)) yield { kind: 'output_empty', ...at(step, ''), note: 'holds nothing', strength: 1 }
   if (!difference || approved === undefined) {
-    yield { kind: 'no_correction', ...at(''), note: 'was objected to, and nobody said what it should be', strength: 1 }
+    const note = 'was objected to, and nobody said what it should be'
+    yield { kind: 'no_correction', ...at(step, ''), note, strength: 1 }
     return
   }
-  const { changes, formatChanges, lost, gained } = difference
-  const [first] = changes
-  if (difference.isReordered) {
-    yield {
-      kind: 'order_changed',
-      ...at(''),
-      note: 'has the same items as the approved output, in another order',
-      strength: 1,
-    }
-    return
-  }
-  if (changes.length === 0) {
-    const [change] = formatChanges
-    yield {
-      kind: 'format_alone',
-      ...at(change?.path ?? ''),
-      note: `says the same as the approved ${quote(change?.after ?? approved)} in another form`,
-      strength: difference.isNone ? 0.3 : 1,
-    }
-    return
-  }
-  if (isNothing(step.output)) return
-  const added = changes.filter(({ before }) => isNothing(before))
-  const removed = changes.filter(({ after }) => isNothing(after))
-  const isGaining = lost.words.size + lost.facts.length === 0 && gained.words.size + gained.facts.length > 0
-  const isLosing = gained.words.size + gained.facts.length === 0 && lost.words.size + lost.facts.length > 0
-  const extended = changes.filter(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))
-  if (added.length + extended.length === changes.length) {
-    const isFilled = added.length === changes.length && added.every(({ before }) => before === null)
-    yield {
-      kind: isFilled ? 'field_filled' : 'only_added',
-      ...at(first?.path ?? ''),
-      note: `is kept, and the approved output adds ${quote(first?.after)}`,
-      strength: 1,
-    }
-    return
-  }
-  const shortened = changes.filter(({ before, after }) => isExtended(after, before) || (isLosing && isProse(before)))
-  if (removed.length + shortened.length === changes.length) {
-    yield { kind: 'only_removed', ...at(first?.path ?? ''), note: 'is kept but for what was taken out', strength: 1 }
-    return
-  }
-  const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
-  if (spoken && wanted && spoken !== wanted) {
-    yield { kind: 'language_changed', ...at(''), note: 'is in another language than the approved output', strength: 1 }
-    return
-  }
+  const change = { step, approved, difference, kinds: kindsOf(difference.changes) }
+  const whole = sameContent(change) ?? (isNothing(step.output) ? undefined : wholeChange(change))
+  if (whole) yield whole
+  if (whole || isNothing(step.output)) return
+  yield* changedNumber(change)
+  yield* changedLabel(change)
+  yield* changedText(change)
+  yield* changedForm(change)
+  yield* extent(change)
+}
+
+/** An output that became another one. */
+interface Correction {
+  step: Step
+  approved: Json
+  difference: Difference
+  kinds: Kinds
+}
+
+/** Changes of one value to another, by what kind of value it is. */
+interface Kinds {
+  leaves: Change[]
+  numbers: Change[]
+  labels: Change[]
+  texts: Change[]
+}
+
+function kindsOf(changes: readonly Change[]): Kinds {
   const leaves = changes.filter(({ before, after }) => isScalar(before) && isScalar(after))
-  const numbers = leaves.filter(({ before, after }) => isNumeric(before) && isNumeric(after))
-  const labels = leaves.filter(({ before, after }) => isLabel(before) && isLabel(after) && !isNumeric(after))
-  const texts = leaves.filter(({ before, after }) => isProse(before) && isProse(after))
+  return {
+    leaves,
+    numbers: leaves.filter(({ before, after }) => isNumeric(before) && isNumeric(after)),
+    labels: leaves.filter(({ before, after }) => isLabel(before) && isLabel(after) && !isNumeric(after)),
+    texts: leaves.filter(({ before, after }) => isProse(before) && isProse(after)),
+  }
+}
+
+const at = ({ spanId }: Step, path: string) => ({ spanId, path: path === '' ? 'output' : `output.${path}` })
+
+/** The first output that its step's schema does not take. */
+function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
+  const broken = subject.steps.find(step => !isNothing(step.output) && schemaFaults(step).length > 0)
+  if (!broken) return
+  const [fault] = schemaFaults(broken)
+  const isDisputed = broken === origin || broken === dispute?.step
+  yield {
+    kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
+    spanId: broken.spanId,
+    path: (fault?.path ?? 'output').replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
+    note: `breaks the step's outputSchema: ${fault?.message.replace(/\.$/u, '')}`,
+    strength: 1,
+  }
+}
+
+/** A correction that leaves all that the output says. */
+function sameContent({ step, approved, difference }: Correction): Finding | undefined {
+  const { changes, formatChanges, isReordered, isNone } = difference
+  if (isReordered) {
+    const note = 'has the same items as the approved output, in another order'
+    return { kind: 'order_changed', ...at(step, ''), note, strength: 1 }
+  }
+  if (changes.length > 0) return undefined
+  const [change] = formatChanges
+  return {
+    kind: 'format_alone',
+    ...at(step, change?.path ?? ''),
+    note: `says the same as the approved ${quote(change?.after ?? approved)} in another form`,
+    strength: isNone ? 0.3 : 1,
+  }
+}
+
+/** A correction that does one thing throughout, beside which its single values tell nothing. */
+function wholeChange({ step, approved, difference }: Correction): Finding | undefined {
+  const { changes, lost, gained } = difference
+  const [first] = changes
+  const place = at(step, first?.path ?? '')
+  const isGaining = !hasTerms(lost) && hasTerms(gained)
+  const isLosing = !hasTerms(gained) && hasTerms(lost)
+  const added = changes.filter(({ before }) => isNothing(before))
+  const extended = changes.filter(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))
+  const removed = changes.filter(({ after }) => isNothing(after))
+  const shortened = changes.filter(({ before, after }) => isExtended(after, before) || (isLosing && isProse(before)))
+  if (added.length + extended.length === changes.length) {
+    const isFilled = changes.every(({ before }) => before === null)
+    const note = `is kept, and the approved output adds ${quote(first?.after)}`
+    return { kind: isFilled ? 'field_filled' : 'only_added', ...place, note, strength: 1 }
+  }
+  if (removed.length + shortened.length === changes.length)
+    return { kind: 'only_removed', ...place, note: 'is kept but for what was taken out', strength: 1 }
+  const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
+  if (!spoken || !wanted || spoken === wanted) return undefined
+  const note = 'is in another language than the approved output'
+  return { kind: 'language_changed', ...at(step, ''), note, strength: 1 }
+}
+
+const becoming = ({ before, after }: Change): string => `was ${quote(before)} and is approved as ${quote(after)}`
+
+function* changedNumber({ step, difference, kinds }: Correction): Generator<Finding> {
+  const { numbers, texts } = kinds
   const [number] = numbers
-  if (number) {
-    const share = numbers.length / Math.max(1, changes.length - texts.length)
-    yield {
-      kind: 'number_changed',
-      ...at(number.path),
-      note: `was ${quote(number.before)} and is approved as ${quote(number.after)}`,
-      strength: Math.min(1, share),
+  if (!number) return
+  const share = numbers.length / Math.max(1, difference.changes.length - texts.length)
+  yield { kind: 'number_changed', ...at(step, number.path), note: becoming(number), strength: Math.min(1, share) }
+}
+
+function* changedLabel({ step, kinds }: Correction): Generator<Finding> {
+  const [label] = kinds.labels
+  if (!label || kinds.numbers.length > 0) return
+  const isChoice = isBoolean(label.before) || choicesOf(step, label.path) !== undefined
+  const kind = isChoice ? 'choice_changed' : 'label_changed'
+  yield { kind, ...at(step, label.path), note: becoming(label), strength: 1 }
+}
+
+function* changedText({ step, difference, kinds }: Correction): Generator<Finding> {
+  const { changes, lost, gained, similarity } = difference
+  const [text] = kinds.texts
+  if (text && kinds.texts.length === changes.length) {
+    const place = at(step, text.path)
+    const hasSameFacts = lost.facts.length + gained.facts.length === 0
+    if (hasSameFacts && isSwapped(text)) {
+      const note = "has the numbers and names of the approved text, in each other's place"
+      yield { kind: 'values_swapped', ...place, note, strength: 1 }
+    } else if (hasSameFacts) {
+      const note = 'keeps every number, date and name; the wording is another'
+      yield { kind: 'reworded', ...place, note, strength: similarity }
     }
+    if (similarity < 0.35) {
+      const note = 'has next to nothing in common with the approved text'
+      yield { kind: 'rewritten', ...place, note, strength: 1 - similarity / 0.35 }
+    }
+  } else if (similarity < 0.2 && kinds.leaves.length < changes.length) {
+    const note = 'has next to nothing in common with the approved output'
+    yield { kind: 'rewritten', ...at(step, changes[0]?.path ?? ''), note, strength: 1 - similarity / 0.2 }
   }
-  const [label] = labels
-  if (label && numbers.length === 0) {
-    const isChoice = isBoolean(label.before) || choicesOf(step, label.path) !== undefined
-    yield {
-      kind: isChoice ? 'choice_changed' : 'label_changed',
-      ...at(label.path),
-      note: `was ${quote(label.before)} and is approved as ${quote(label.after)}`,
-      strength: 1,
-    }
-  }
-  const [text] = texts
-  if (text && texts.length === changes.length) {
-    const facts = lost.facts.length + gained.facts.length
-    const shared = difference.similarity
-    if (facts === 0 && isSwapped(text)) {
-      yield {
-        kind: 'values_swapped',
-        ...at(text.path),
-        note: "has the numbers and names of the approved text, in each other's place",
-        strength: 1,
-      }
-    } else if (facts === 0)
-      yield {
-        kind: 'reworded',
-        ...at(text.path),
-        note: 'keeps every number, date and name; the wording is another',
-        strength: shared,
-      }
-    if (shared < 0.35)
-      yield {
-        kind: 'rewritten',
-        ...at(text.path),
-        note: 'has next to nothing in common with the approved text',
-        strength: 1 - shared / 0.35,
-      }
-  } else if (difference.similarity < 0.2 && leaves.length < changes.length) {
-    yield {
-      kind: 'rewritten',
-      ...at(first?.path ?? ''),
-      note: 'has next to nothing in common with the approved output',
-      strength: 1 - difference.similarity / 0.2,
-    }
-  }
-  const form = formOf(step.output)
-  if (form !== undefined && formOf(approved) !== undefined && form !== formOf(approved)) {
-    yield {
-      kind: 'form_changed',
-      ...at(''),
-      note: `is ${form}, and the approved output ${formOf(approved)}`,
-      strength: 1,
-    }
-  }
-  if (changes.length >= 2 && leaves.length >= 2) {
-    yield {
-      kind: 'many_changes',
-      ...at(first?.path ?? ''),
-      note: `differs in ${changes.length} places`,
-      strength: Math.min(1, changes.length / 6),
-    }
+}
+
+function* changedForm({ step, approved }: Correction): Generator<Finding> {
+  const [form, wanted] = [formOf(step.output), formOf(approved)]
+  if (form === undefined || wanted === undefined || form === wanted) return
+  yield { kind: 'form_changed', ...at(step, ''), note: `is ${form}, and the approved output ${wanted}`, strength: 1 }
+}
+
+/** How much of the output was changed. */
+function* extent({ step, difference: { changes }, kinds }: Correction): Generator<Finding> {
+  const [first] = changes
+  const [number] = kinds.numbers
+  if (changes.length >= 2 && kinds.leaves.length >= 2) {
+    const note = `differs in ${changes.length} places`
+    yield { kind: 'many_changes', ...at(step, first?.path ?? ''), note, strength: Math.min(1, changes.length / 6) }
   }
   const kept = keptShare(step.output, changes.length)
   if (kept > 0.5 && number && changes.length <= 2) {
-    yield {
-      kind: 'rest_kept',
-      ...at(number.path),
-      note: 'is the only thing changed among fields that were approved',
-      strength: kept,
-    }
+    const note = 'is the only thing changed among fields that were approved'
+    yield { kind: 'rest_kept', ...at(step, number.path), note, strength: kept }
   }
 }
 
@@ -208,9 +223,7 @@ function isExtended(before: Json | undefined, after: Json | undefined): boolean 
 
 /** What kind of text a value is; undefined where it is none. */
 function formOf(value: Json): string | undefined {
-  const texts = [...leavesOf(value, '')].flatMap(([, leaf]) =>
-    typeof leaf === 'string' && isProse(leaf) ? [leaf.trim()] : [],
-  )
+  const texts = textsIn(value).flatMap(text => (isProse(text) ? [text.trim()] : []))
   if (texts.length === 0) return undefined
   if (texts.some(text => /[?？]$/u.test(text))) return 'a question'
   if (texts.length > 1 || texts.some(text => text.split('\n').length > 3)) return 'a list'
