@@ -58,6 +58,7 @@ export const WEIGHTS = {
   input_does_not_add_up: { incorrect_input_data: 3, reviewer_mistake: -0.5, reasoning_error: -0.5 },
   output_computes: { reviewer_mistake: 2.1, incorrect_input_data: 0.7, outdated_reference: 0.3, ambiguous_request: 0.2, hallucinated_content: -1, reasoning_error: -1.9 },
   result_impossible: { incorrect_input_data: 1.9, reasoning_error: 0.5, ambiguous_request: -0.2 },
+  // checks/slips.ts
   input_impossible: { incorrect_input_data: 3.1 },
   input_slip: { incorrect_input_data: 3.5, ambiguous_request: 0.4, incomplete_output: 0.3, reviewer_mistake: -0.2, ambiguous_guideline: -0.2, context_misinterpretation: -0.2 },
   // checks/coverage.ts
