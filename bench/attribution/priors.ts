@@ -88,6 +88,8 @@ export const PRIORS: Readonly<Record<FindingKind, Weights>> = {
   guideline_backs_output: { reviewer_mistake: 1.5, outdated_reference: 1, reasoning_error: -0.5, instruction_noncompliance: -1.5 },
   guideline_backs_correction: { instruction_noncompliance: 1.2, reasoning_error: 0.8, context_misinterpretation: 0.5, ambiguous_guideline: -0.5, reviewer_mistake: -1 },
   guideline_supports_both: { ambiguous_guideline: 1.5 },
+  guideline_contradicts_output: { reasoning_error: 1, instruction_noncompliance: 0.5, reviewer_mistake: -1 },
+  guideline_contradicts_correction: { reviewer_mistake: 2 },
   forbidden_word_used: { instruction_noncompliance: 2.5, acceptable_variation: -1 },
   no_guideline: { task_misunderstanding: 0.5, ambiguous_request: 0.5, reviewer_mistake: -0.3, acceptable_variation: -0.5, unsupported_request: -1.5, ambiguous_guideline: -2, instruction_noncompliance: -2.5 },
   guideline_vague: { ambiguous_guideline: 1.2 },

@@ -110,7 +110,7 @@ export const DECLINES = anywhere({
   scandinavian: /kan .{0,40}inte/,
   portuguese: /não (posso|podemos|consigo|é possível)/,
   czech: /nemohu|nemůž\w*/,
-  turkish: /yapam|edem|olam[ıi]yor|veremi/,
+  turkish: /(yapa|ede|ola|vere)m[ıi]yor|(yapama|edeme|vereme)[myz]/,
   japanese: /できません|できかね|対応し/,
   korean: /없습니다|어렵습니다|불가/,
 })
@@ -156,7 +156,8 @@ export const NAMES_RULES = anywhere({
 
 /** Names of steps and states that fetch from a knowledge base. */
 export const NAMES_RETRIEVAL = anywhere({
-  english: /retriev|search|fetch|find|lookup|chunk|passage|document|context|knowledge|article|pages|hits|kb|rag/,
+  english:
+    /retriev|search|fetch|find|lookup|chunk|passage|document|context|knowledge|article|pages|hits|(?<![a-z])(kb|rag)(?![a-z])/,
   german: /such|seiten/,
   spanish: /buscar/,
   french: /recherch/,
@@ -164,8 +165,8 @@ export const NAMES_RETRIEVAL = anywhere({
   dutch: /zoek/,
   polish: /szukaj/,
   czech: /hled/,
-  scandinavian: /sok/,
-  turkish: /ara/,
+  scandinavian: /(?<![a-z])s[oö]k/,
+  turkish: /(?<![a-z])ara(?![a-z])/,
   finnish: /haku/,
 })
 

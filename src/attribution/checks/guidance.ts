@@ -1,5 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 import { numbersIn } from '../arithmetic.ts'
+import type { Change } from '../difference.ts'
 import type { Dispute } from '../dispute.ts'
 import type { Finding } from '../evidence.ts'
 import { boundsIn, guidelinesOf, limitsIn, type Passage, sentencesOf, wordingOf } from '../guidelines.ts'
@@ -110,24 +111,65 @@ function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]):
     const note = `says ${quote(forCorrection.text)}, as the correction does`
     yield { kind: 'guideline_backs_correction', ...placeOf(forCorrection), note, strength: 1 }
   }
+  const [againstOutput, againstCorrection] = contradictionsOf(scene, dispute, [...sentences, ...inDocs])
+  if (againstCorrection && !againstOutput) {
+    const note = `says ${quote(againstCorrection.text)}, which this case is not`
+    yield { kind: 'guideline_contradicts_correction', ...placeOf(againstCorrection), note, strength: 1 }
+  }
+  if (againstOutput && !againstCorrection) {
+    const note = `says ${quote(againstOutput.text)}, which this case is not`
+    yield { kind: 'guideline_contradicts_output', ...placeOf(againstOutput), note, strength: 1 }
+  }
   if (forOutput && forCorrection && forOutput !== forCorrection) {
     const note = `says ${quote(forOutput.text)} for the output and ${quote(forCorrection.text)} for the correction`
     yield { kind: 'guideline_supports_both', ...placeOf(forOutput), note, strength: 1 }
   }
 }
 
-/** For the value that was lost, and for the one that was gained, a sentence that gives it to a case like this. */
-function backingOf(
-  { visible }: Scene,
-  { difference, approved, step }: Dispute,
+/** For the value that was lost, and for the one that was gained, a sentence that gives it to other cases: within bounds that no number of this one meets. */
+function contradictionsOf(
+  scene: Scene,
+  dispute: Dispute,
   sentences: readonly Passage[],
 ): [Passage | undefined, Passage | undefined] {
-  const changes = (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
-  if (changes.length === 0) return [undefined, undefined]
-  const known = new Set(visible.flatMap(({ terms }) => [...terms.words.keys()]))
+  const changes = shortChanges(dispute)
+  const numbers = numbersOfCase(scene, dispute)
+  if (numbers.length === 0) return [undefined, undefined]
+  const find = (value: Json | undefined) => {
+    const clauses = sentences.flatMap(sentence =>
+      sentence.text.split(/[;.]\s|\n/u).map(text => ({ ...sentence, text })),
+    )
+    const own = clauses.filter(({ text }) => tokensOf(text).includes(plain(String(value))) && boundsIn(text))
+    const isMet = ({ text }: Passage) => {
+      const bounds = boundsIn(text)
+      return bounds !== undefined && numbers.some(number => number >= bounds.from && number <= bounds.to)
+    }
+    return own.some(isMet) ? undefined : own[0]
+  }
+  const [change] = changes
+  return change ? [find(change.before), find(change.after)] : [undefined, undefined]
+}
+
+const shortChanges = ({ difference }: Dispute): Change[] =>
+  (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
+
+/** The numbers that bounds are held against: those which output and correction share, else those that the step was given. */
+function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[] {
   const kept = numbersIn(approved ?? null).filter(number => numbersIn(step.output).includes(number))
   const given = visible.filter(({ kind }) => kind === 'input' || kind === 'output')
-  const numbers = kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
+  return kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
+}
+
+/** For the value that was lost, and for the one that was gained, a sentence that gives it to a case like this. */
+function backingOf(
+  scene: Scene,
+  dispute: Dispute,
+  sentences: readonly Passage[],
+): [Passage | undefined, Passage | undefined] {
+  const changes = shortChanges(dispute)
+  if (changes.length === 0) return [undefined, undefined]
+  const known = new Set(scene.visible.flatMap(({ terms }) => [...terms.words.keys()]))
+  const numbers = numbersOfCase(scene, dispute)
   const lost = changes.map(({ before }) => plain(String(before)))
   const gained = changes.map(({ after }) => plain(String(after)))
   const find = (values: readonly string[], others: readonly string[]) =>

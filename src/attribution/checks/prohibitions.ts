@@ -1,9 +1,11 @@
 import type { Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
+import { guidelinesOf, sentencesOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 import { termsOf } from '../terms.ts'
+import { FORBIDS } from '../vocabulary.ts'
 
 /** Things that a rule may forbid by their kind: how rules call them, and how many a text has. */
 const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: string) => number }[] = [
@@ -78,46 +80,29 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
   },
 ]
 
-const FORBIDDING =
-  /\b(never|do not|don't|must not|may not|no|not|without|avoid|leave out|nie|nicht|keine?\w*|ohne|niemals|jamais|ne|pas|sans|aucune?|nunca|jamás|sin|ningún|mai|non|senza|nessun\w*|nooit|geen|niet|zonder|nigdy|bez|żadn\w*|aldrig|inte|inga|utan|ikke|uden|uten|não|sem|nenhum\w*|nikdy|ne\w*|žádn\w*|asla|olmadan)\b|ない|禁止|しない|않|마세요|금지/iu
-
 /** Whether the output has a kind of thing that a rule forbids and the correction has not; or the other way round. */
-export function* checkProhibitions({ dispute, origin, prompts, visible }: Scene): Generator<Finding> {
+export function* checkProhibitions(scene: Scene): Generator<Finding> {
+  const { dispute, origin } = scene
   if (dispute?.approved === undefined || isNothing(dispute.step.output)) return
-  const rules = visible.filter(
-    ({ kind, path }) => kind === 'state' && /guid|rule|polic|instruct|style|regel/iu.test(path),
-  )
-  const [output, approved] = [textOf(dispute.step.output), textOf(dispute.approved)]
-  for (const { value, step, path } of [...prompts, ...rules]) {
-    for (const sentence of textOf(value).split(/(?<=[.!?。;])\s+|\n+|(?<=。)/u)) {
-      if (!FORBIDDING.test(sentence)) continue
-      const rule = { spanId: step?.spanId ?? null, path }
-      for (const { name, called, count } of FORBIDDEN_KINDS) {
-        if (!called.test(sentence)) continue
-        const [had, has] = [count(output), count(approved)]
-        if (had > 0 && has === 0) {
-          yield {
-            kind: 'forbidden_kind_used',
-            spanId: origin.spanId,
-            path: 'output',
-            note: `has ${name}, against ${quote(sentence)}`,
-            strength: 1,
-          }
-        }
-        if (has > 0 && had === 0) {
-          yield {
-            kind: 'correction_breaks_rule',
-            ...rule,
-            note: `says ${quote(sentence)}, and the correction has ${name}`,
-            strength: 1,
-          }
-        }
+  const [output, approved] = [dispute.step.output, dispute.approved].map(value => scalarsOf(value))
+  const forbidding = sentencesOf(guidelinesOf(scene)).filter(({ text }) => FORBIDS.test(text))
+  for (const { text, spanId, path } of forbidding) {
+    for (const { name, count } of FORBIDDEN_KINDS.filter(kind => kind.called.test(text))) {
+      const [had, has] = [count(output ?? ''), count(approved ?? '')]
+      if (had > 0 && has === 0) {
+        const note = `has ${name}, against ${quote(text)}`
+        yield { kind: 'forbidden_kind_used', spanId: origin.spanId, path: 'output', note, strength: 1 }
+      }
+      if (has > 0 && had === 0) {
+        const note = `says ${quote(text)}, and the correction has ${name}`
+        yield { kind: 'correction_breaks_rule', spanId, path, note, strength: 1 }
       }
     }
   }
 }
 
-const textOf = (value: Json): string =>
+/** The texts and numbers of a value, a line each. */
+const scalarsOf = (value: Json): string =>
   [...leavesOf(value, '')]
     .flatMap(([, leaf]) => (typeof leaf === 'string' || typeof leaf === 'number' ? [String(leaf)] : []))
     .join('\n')

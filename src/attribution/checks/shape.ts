@@ -98,16 +98,16 @@ function wholeChange({ step, approved, difference }: Correction): Finding | unde
   const place = at(step, first?.path ?? '')
   const isGaining = !hasTerms(lost) && hasTerms(gained)
   const isLosing = !hasTerms(gained) && hasTerms(lost)
-  const added = changes.filter(({ before }) => isNothing(before))
-  const extended = changes.filter(({ before, after }) => isExtended(before, after) || (isGaining && isProse(before)))
-  const removed = changes.filter(({ after }) => isNothing(after))
-  const shortened = changes.filter(({ before, after }) => isExtended(after, before) || (isLosing && isProse(before)))
-  if (added.length + extended.length === changes.length) {
+  const isAdded = ({ before, after }: Change) =>
+    isNothing(before) || isExtended(before, after) || (isGaining && isProse(before))
+  const isRemoved = ({ before, after }: Change) =>
+    isNothing(after) || isExtended(after, before) || (isLosing && isProse(before))
+  if (changes.every(isAdded)) {
     const isFilled = changes.every(({ before }) => before === null)
     const note = `is kept, and the approved output adds ${quote(first?.after)}`
     return { kind: isFilled ? 'field_filled' : 'only_added', ...place, note, strength: 1 }
   }
-  if (removed.length + shortened.length === changes.length)
+  if (changes.every(isRemoved))
     return { kind: 'only_removed', ...place, note: 'is kept but for what was taken out', strength: 1 }
   const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
   if (!spoken || !wanted || spoken === wanted) return undefined
