@@ -220,6 +220,15 @@ export const MAX_SUBJECT_DOCS = 1000
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
 /** Characters of steps, and of knowledge docs, that the rules take apart: half a second of work at most. */
 export const MAX_EVIDENCE_LENGTH = 512 * 1024
+/** Scalars of one value that the rules look at, and of all steps together: they compare them with each other. */
+export const MAX_EVIDENCE_VALUE_LEAVES = 1000
+export const MAX_EVIDENCE_LEAVES = 10_000
+/** Items of one list, or fields of one object, that they look at. */
+export const MAX_EVIDENCE_ITEMS = 200
+/** A run of letters and digits past which it is no word: base64 and the like, which patterns try again at each letter. */
+export const MAX_EVIDENCE_RUN_LENGTH = 512
+/** Corrections that they look at, the latest. */
+export const MAX_EVIDENCE_CORRECTIONS = 50
 /** Feedback that an engine is shown, the latest. */
 export const MAX_SUBJECT_FEEDBACK = 1000
 /** Reviews of the project that are looked through for earlier decisions on the same input, and spans that are compared. */

@@ -5,6 +5,10 @@ import { numbersOf, termsOf } from './terms.ts'
 /** Numbers among which relations are looked for: pairs of more would fit by chance. */
 const MAX_NUMBERS = 60
 
+/** Numbers of a column that are added up, and dates and times that are compared: each with each other one. */
+const MAX_COLUMN = 500
+const MAX_MOMENTS = 200
+
 /** The numbers of a value, those in its texts included. */
 export function numbersIn(value: Json): number[] {
   const numbers: number[] = []
@@ -27,18 +31,21 @@ export function columnsIn(value: Json): number[][] {
     const records = value.filter(isJsonObject)
     const fields = new Set(records.flatMap(record => Object.keys(record)))
     const columns = [...fields].map(field => records.flatMap(record => numbersIn(record[field] ?? null).slice(0, 1)))
-    return [numbers, ...columns, ...value.flatMap(columnsIn)].filter(column => column.length > 1)
+    return [numbers, ...columns, ...value.flatMap(columnsIn)].filter(isColumn)
   }
   if (isJsonObject(value)) {
     const own = Object.values(value).filter(item => typeof item === 'number')
-    return [own, ...Object.values(value).flatMap(columnsIn)].filter(column => column.length > 1)
+    return [own, ...Object.values(value).flatMap(columnsIn)].filter(isColumn)
   }
   if (typeof value !== 'string') return []
   // The last number of each line.
-  const lines = value.split(/\n|;/).flatMap(line => line.match(/\d[\d.,'’]*\d|\d/gu)?.at(-1) ?? [])
+  const lines = value.split(/\n|;/, MAX_COLUMN).flatMap(line => line.match(/\d[\d.,'’]*\d|\d/gu)?.at(-1) ?? [])
   const column = lines.flatMap(text => numbersOf(text)[0] ?? [])
-  return column.length > 1 ? [column] : []
+  return isColumn(column) ? [column] : []
 }
+
+/** What is longer is data, and no sum to check. */
+const isColumn = (column: readonly number[]): boolean => column.length > 1 && column.length <= MAX_COLUMN
 
 /** How a number follows from others by one step of arithmetic: `12 × 8.5`; undefined where it does not, or is too small to tell. */
 export function derive(
@@ -178,26 +185,31 @@ const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 
 /** How a number is the days between two dates, or the minutes or hours between two times of day. */
 export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
-  for (const [index, start] of dates.entries()) {
-    for (const end of dates.slice(index + 1)) {
-      if (Math.abs(Date.parse(end) - Date.parse(start)) === number * DAY_MS) return `the days from ${start} to ${end}`
+  const days = dates.slice(0, MAX_MOMENTS).map(date => ({ date, at: Date.parse(date) }))
+  for (const [index, start] of days.entries()) {
+    for (const end of days.slice(index + 1)) {
+      if (Math.abs(end.at - start.at) === number * DAY_MS) return `the days from ${start.date} to ${end.date}`
     }
   }
-  for (const start of times) {
-    for (const end of times) {
-      const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
-      if (minutes > 0 && (minutes === number || minutes === number * 60)) return `the time from ${start} to ${end}`
-    }
-  }
-  return undefined
+  return deriveTimes(times, minutes => minutes > 0 && (minutes === number || minutes === number * 60))
 }
 
 /** How a time of day, or a length of time, is the difference of two others. */
 export function deriveTime(time: string, times: readonly string[]): string | undefined {
-  for (const start of times) {
-    for (const end of times) {
-      const minutes = (minutesOf(end) - minutesOf(start) + DAY_MINUTES) % DAY_MINUTES
-      if (start !== end && Math.abs(minutes - minutesOf(time)) < 1e-6) return `the time from ${start} to ${end}`
+  const wanted = minutesOf(time)
+  return deriveTimes(times, (minutes, start, end) => start !== end && Math.abs(minutes - wanted) < 1e-6)
+}
+
+/** The first two times of day that have what is wanted between them. */
+function deriveTimes(
+  times: readonly string[],
+  isWanted: (minutes: number, start: string, end: string) => boolean,
+): string | undefined {
+  const moments = times.slice(0, MAX_MOMENTS).map(time => ({ time, at: minutesOf(time) }))
+  for (const start of moments) {
+    for (const end of moments) {
+      const minutes = (end.at - start.at + DAY_MINUTES) % DAY_MINUTES
+      if (isWanted(minutes, start.time, end.time)) return `the time from ${start.time} to ${end.time}`
     }
   }
   return undefined
@@ -213,7 +225,7 @@ const minutesOf = (time: string): number => {
 /** How a date follows from others by some number of days; undefined where it does not. */
 export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): string | undefined {
   const at = Date.parse(date)
-  for (const start of dates) {
+  for (const start of dates.slice(0, MAX_MOMENTS)) {
     const days = (at - Date.parse(start)) / DAY_MS
     const number = numbers.find(value => value > 1 && (Math.abs(days) === value || Math.abs(days) === value * 7))
     if (number !== undefined) return `${start} and ${number} days`

@@ -1,5 +1,6 @@
-import { canonicalJson, isJsonObject, type Json } from '../domain/json.ts'
-import { isSameFact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
+import { canonicalJson, findJsonFault, isJsonObject, type Json } from '../domain/json.ts'
+import { boundedValue } from './bounded.ts'
+import { type Fact, isSameFact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
 import { YES_OR_NO } from './vocabulary.ts'
 
 /** One place at which an approved output differs from the output. */
@@ -57,17 +58,36 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
 
 /** Terms that others have not, or not as often. */
 export function without(terms: Terms, others: Terms): Terms {
-  const rest = [...others.facts]
-  const facts = terms.facts.filter(fact => {
-    const index = rest.findIndex(other => isSameFact(fact, other))
-    if (index >= 0) rest.splice(index, 1)
-    return index < 0
-  })
+  const facts = factsWithout(terms.facts, others.facts)
   const words = [...terms.words].flatMap(([stem, word]) => {
     const count = word.count - (others.words.get(stem)?.count ?? 0)
     return count > 0 ? [[stem, { ...word, count }] as const] : []
   })
   return { facts, words: new Map(words) }
+}
+
+/** Each of the others takes away one fact, the first that may mean the same. */
+function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
+  // By each reading, the last of those that have it first.
+  const places = new Map<string, number[]>()
+  for (const [index, { readings }] of [...others.entries()].reverse()) {
+    for (const reading of readings) {
+      const indexes = places.get(reading)
+      if (indexes) indexes.push(index)
+      else places.set(reading, [index])
+    }
+  }
+  const taken = new Set<number>()
+  return facts.filter(({ readings }) => {
+    const free = readings.flatMap(reading => {
+      const indexes = places.get(reading) ?? []
+      while (taken.has(indexes.at(-1) ?? -1)) indexes.pop()
+      return indexes.at(-1) ?? []
+    })
+    if (free.length === 0) return true
+    taken.add(Math.min(...free))
+    return false
+  })
 }
 
 /** Dice's coefficient over stems and facts: 1 for the same ones, 0 for none in common. */
@@ -84,12 +104,7 @@ const keysOf = ({ facts, words }: Terms): Set<string> =>
 /** An output that is the approved value in some wrapping, a string of JSON or an object around it, without that. */
 function unwrapped(output: Json, approved: Json): Json {
   if (typeof output === 'string' && typeof approved !== 'string') {
-    const [text] = /[{[][\s\S]*[}\]]/u.exec(output) ?? []
-    try {
-      return text === undefined ? output : JSON.parse(text)
-    } catch {
-      return output
-    }
+    return jsonIn(output) ?? output
   }
   if (isJsonObject(output)) {
     const values = Object.values(output)
@@ -102,6 +117,20 @@ function unwrapped(output: Json, approved: Json): Json {
   return output
 }
 
+/** The JSON in a text, from its first bracket to its last one; undefined where there is none. */
+function jsonIn(text: string): Json | undefined {
+  const start = text.search(/[{[]/u)
+  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
+  if (start < 0 || end < start) return undefined
+  try {
+    const value: Json = JSON.parse(text.slice(start, end + 1))
+    // A text may nest deeper than a value may, and than what walks through it can.
+    return findJsonFault(value) ? undefined : boundedValue(value)
+  } catch {
+    return undefined
+  }
+}
+
 function* changesAt(path: string, before: Json, after: Json): Generator<Change> {
   if (before === after) return
   if (Array.isArray(before) && Array.isArray(after)) return yield* changesOfItems(path, before, after)
@@ -110,7 +139,7 @@ function* changesAt(path: string, before: Json, after: Json): Generator<Change> 
   const lost = Object.keys(before).filter(field => !Object.hasOwn(after, field))
   const gained = Object.keys(after).filter(field => !Object.hasOwn(before, field))
   for (const [field, value] of Object.entries(before)) {
-    const counterpart = after[field]
+    const counterpart = Object.hasOwn(after, field) ? after[field] : undefined
     if (counterpart !== undefined) yield* changesAt(at(field), value, counterpart)
   }
   for (const field of lost) {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
-import type { Step, Subject } from './subject.ts'
+import type { KnowledgeDoc, Step, Subject } from './subject.ts'
 import { plain } from './terms.ts'
 import { NAMES_RETRIEVAL } from './vocabulary.ts'
 
@@ -17,24 +17,23 @@ export interface Retrieval {
 }
 
 /** Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. */
-export function retrievalsOf(subject: Subject): Retrieval[] {
-  return subject.steps.flatMap(step => [
-    ...Object.entries(step.state).flatMap(
-      ([key, value]) => retrievalAt(step, `state.${key}`, key, value, subject) ?? [],
-    ),
-    ...(step.hasOutput ? (retrievalAt(step, 'output', step.stepId, step.output, subject) ?? []) : []),
+export function retrievalsOf({ steps, knowledgeDocs }: Subject): Retrieval[] {
+  const docs = new LabelledDocs(knowledgeDocs)
+  return steps.flatMap(step => [
+    ...Object.entries(step.state).flatMap(([key, value]) => retrievalAt(step, `state.${key}`, key, value, docs) ?? []),
+    ...(step.hasOutput ? (retrievalAt(step, 'output', step.stepId, step.output, docs) ?? []) : []),
   ])
 }
 
-function retrievalAt(step: Step, path: string, name: string, value: Json, subject: Subject): Retrieval[] | undefined {
+function retrievalAt(step: Step, path: string, name: string, value: Json, docs: LabelledDocs): Retrieval[] | undefined {
   const items = itemsOf(value)
   if (!items) return undefined
   const isNamed = NAMES_RETRIEVAL.test(name)
-  const slugs = [...new Set(items.flatMap(item => docOf(item, subject) ?? []))]
+  const slugs = [...new Set(items.flatMap(item => docOf(item, docs) ?? []))]
   const texts = items.flatMap(item => textIn(item) ?? [])
   const isEmpty = items.length === 0
   const isRetrieval = slugs.length > 0 || (isNamed && (isEmpty || texts.length > 0))
-  if (!isRetrieval || (isEmpty && subject.knowledgeDocs.length === 0 && path === 'output')) return undefined
+  if (!isRetrieval || (isEmpty && docs.isEmpty && path === 'output')) return undefined
   return [{ step, path, value, slugs, hasText: texts.length > 0, isEmpty }]
 }
 
@@ -48,20 +47,14 @@ function itemsOf(value: Json): Json[] | undefined {
 }
 
 /** The knowledge doc that an item is of: by its slug or title, or by its text. */
-function docOf(item: Json, { knowledgeDocs }: Subject): string | undefined {
+function docOf(item: Json, docs: LabelledDocs): string | undefined {
   const labels = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const keys = new Set(labels.map(plain))
-  const named = knowledgeDocs.find(({ slug, title }) => keys.has(plain(slug)) || keys.has(plain(title)))
-  if (named) return named.slug
-  const prefixed = knowledgeDocs.find(({ slug }) =>
-    [...keys].some(key => new RegExp(`^${literal(plain(slug))}[#:/.]`).test(key)),
-  )
-  if (prefixed) return prefixed.slug
+  const named = docs.named(keys)
+  if (named !== undefined) return named
   const text = textIn(item)
-  return text === undefined ? undefined : knowledgeDocs.find(({ content }) => isExcerpt(text, content))?.slug
+  return text === undefined ? undefined : docs.withText(text)
 }
-
-const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&')
 
 const isText = (value: Json): value is string => typeof value === 'string'
 
@@ -72,7 +65,37 @@ function textIn(item: Json): string | undefined {
   return longest.length >= 20 && /\s|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(longest) ? longest : undefined
 }
 
-function isExcerpt(text: string, content: string): boolean {
-  const flat = (value: string) => plain(value).replace(/\s+/gu, ' ')
-  return flat(content).includes(flat(text).slice(0, 60).trim())
+/** Knowledge docs as they are looked up: each is read once, and not for each item of a list. */
+class LabelledDocs {
+  readonly #docs: { slug: string; label: string; title: string; content: string }[]
+  #texts: string[] | undefined
+  readonly #found = new Map<string, string | undefined>()
+
+  constructor(docs: readonly KnowledgeDoc[]) {
+    this.#docs = docs.map(({ slug, title, content }) => ({ slug, label: plain(slug), title: plain(title), content }))
+  }
+
+  get isEmpty(): boolean {
+    return this.#docs.length === 0
+  }
+
+  /** The slug of the doc that one of the keys is the slug or title of, or a part of: `returns#2`. */
+  named(keys: ReadonlySet<string>): string | undefined {
+    const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
+    if (named) return named.slug
+    const isPart = (key: string, label: string) => key.startsWith(label) && '#:/.'.includes(key.charAt(label.length))
+    return this.#docs.find(({ label }) => [...keys].some(key => key.length > label.length && isPart(key, label)))?.slug
+  }
+
+  /** The slug of the doc that has the beginning of a text. */
+  withText(text: string): string | undefined {
+    const beginning = flat(text).slice(0, 60).trim()
+    if (this.#found.has(beginning)) return this.#found.get(beginning)
+    this.#texts ??= this.#docs.map(({ content }) => flat(content))
+    const slug = this.#docs[this.#texts.findIndex(content => content.includes(beginning))]?.slug
+    this.#found.set(beginning, slug)
+    return slug
+  }
 }
+
+const flat = (text: string): string => plain(text).replace(/\s+/gu, ' ')

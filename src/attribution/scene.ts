@@ -1,5 +1,6 @@
 import { canonicalJson } from '../domain/json.ts'
 import { MAX_EVIDENCE_LENGTH } from '../limits.ts'
+import { boundedSubject } from './bounded.ts'
 import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
@@ -25,8 +26,9 @@ export interface Scene extends Disputes {
   prompts: Source[]
 }
 
-/** Lays a trace out for the checks. Throws where a subject has no step at all. */
-export function sceneOf(subject: Subject): Scene {
+/** Lays a trace out for the checks, as far as they get through it in a bounded time. Throws where a subject has no step at all. */
+export function sceneOf(whole: Subject): Scene {
+  const { subject, omitted } = boundedSubject(whole)
   const found = findDisputes(subject)
   const retrievals = retrievalsOf(subject)
   const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
@@ -47,6 +49,7 @@ export function sceneOf(subject: Subject): Scene {
     ...found,
     subject,
     omitted: [
+      ...omitted,
       ...leftOut(subject.steps.length - steps.size, 'steps that are far from the disputed one'),
       ...leftOut(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
     ],
