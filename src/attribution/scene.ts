@@ -42,7 +42,14 @@ export function sceneOf(whole: Subject): Scene {
   const root = rootOf(subject)
   const isFetchedWhole = (source: Source) =>
     source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
-  const visibleTo = (step: Step) => sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
+  const visible = new Map<Step, Source[]>()
+  const visibleTo = (step: Step) => {
+    const known = visible.get(step)
+    if (known) return known
+    const found = sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
+    visible.set(step, found)
+    return found
+  }
   const origin = dispute ? originOf(dispute, visibleTo) : root
   const isConcerned = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
   return {
@@ -124,12 +131,29 @@ function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Sub
 }
 
 /** Whether a step is above another one in the tree. */
-function isAncestor(upper: Step, lower: Step, { steps }: Subject): boolean {
-  let at: Step | undefined = lower
-  for (let depth = 0; at?.parentSpanId && depth < 64; depth++) {
-    const { parentSpanId }: Step = at
-    if (parentSpanId === upper.spanId) return true
-    at = steps.find(({ spanId }) => spanId === parentSpanId)
-  }
-  return false
+function isAncestor(upper: Step, lower: Step, subject: Subject): boolean {
+  const known = ancestors.get(subject) ?? ancestorsIn(subject)
+  ancestors.set(subject, known)
+  return known.get(lower)?.has(upper.spanId) === true
+}
+
+/** By subject: each step is asked of each source, and sources are many. */
+const ancestors = new WeakMap<Subject, ReadonlyMap<Step, ReadonlySet<string>>>()
+
+function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>> {
+  const parents = new Map<string, string | null>()
+  // Of two with the same id, the first one counts.
+  for (const { spanId, parentSpanId } of steps.toReversed()) parents.set(spanId, parentSpanId)
+  return new Map(
+    steps.map(step => {
+      const above = new Set<string>()
+      let at = step.parentSpanId
+      // A loop of parents ends where it began.
+      while (at && above.size < 64 && !above.has(at)) {
+        above.add(at)
+        at = parents.get(at) ?? null
+      }
+      return [step, above] as const
+    }),
+  )
 }
