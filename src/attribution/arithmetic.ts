@@ -5,9 +5,10 @@ import { numbersOf, termsOf } from './terms.ts'
 /** Numbers among which relations are looked for: pairs of more would fit by chance. */
 const MAX_NUMBERS = 60
 
-/** Numbers of a column that are added up, and dates and times that are compared: each with each other one. */
+/** Numbers of a column that are added up, and dates, times and operands that are tried: each with each other one. */
 const MAX_COLUMN = 500
 const MAX_MOMENTS = 200
+const MAX_OPERANDS = 100
 
 /** The numbers of a value, those in its texts included. */
 export function numbersIn(value: Json): number[] {
@@ -161,8 +162,9 @@ interface Implied {
 
 /** The operands of a number's one-step computation, each with what it would have to be for another result. */
 export function impliedOperand(result: number, wanted: number, numbers: readonly number[]): Implied[] {
-  return numbers.flatMap((left, index) =>
-    numbers.flatMap((right, other) => {
+  const first = numbers.slice(0, MAX_OPERANDS)
+  return first.flatMap((left, index) =>
+    first.flatMap((right, other) => {
       if (index === other) return []
       if (isClose(left * right, result)) return [{ operand: left, implied: rounded(wanted / right) }]
       if (isClose(left + right, result)) return [{ operand: left, implied: rounded(wanted - right) }]

@@ -103,9 +103,10 @@ const byTime = ({ step: left }: Source, { step: right }: Source): number =>
 /** The step that gave a number of which the disputed one was computed properly, where another number gives the approved one. */
 function recomputed({ step: disputed, difference }: Dispute, step: Step, earlier: readonly Source[]): Step | undefined {
   if (step !== disputed) return undefined
+  const given = numbersIn(step.input)
   for (const { before, after } of difference?.changes ?? []) {
     if (typeof before !== 'number' || typeof after !== 'number') continue
-    for (const { operand, implied } of impliedOperand(before, after, numbersIn(step.input))) {
+    for (const { operand, implied } of impliedOperand(before, after, given)) {
       const giver = earlier.find(({ readings }) =>
         numberFact('', operand).readings.some(reading => readings.has(reading)),
       )
