@@ -249,6 +249,8 @@ export const MIN_ATTRIBUTION_POLL_MS = 50
 export const MAX_ATTRIBUTION_POLL_MS = 500
 /** What a model is sent: with its answer, it fits the 24,000 tokens that Workers AI's larger models read. */
 export const MAX_PROMPT_TOKENS = 16_000
+/** What error types may take of that, each a like part: a project's own leave room for what they are to be told of. */
+export const MAX_TYPES_TOKENS = 4000
 /** Bytes that count as a token: English has four, and JSON, ids and other scripts about three. */
 export const BYTES_A_TOKEN = 3
 /** What a model may answer, with what it thinks before. */

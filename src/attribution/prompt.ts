@@ -1,6 +1,7 @@
 import type { ErrorType } from '../domain/attribution.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
-import { MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS } from '../limits.ts'
+import { cutText } from '../domain/text.ts'
+import { BYTES_A_TOKEN, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_TYPES_TOKENS } from '../limits.ts'
 import type { Finding } from './evidence.ts'
 import { fitMaterial, type Item, newItem, type Rank, safeJson, tokensOf } from './material.ts'
 import type { Step, Subject } from './subject.ts'
@@ -51,9 +52,11 @@ const leftOver = (findings: number): string[] => (findings > 0 ? [`${findings} w
 function instruct(types: readonly ErrorType[], boundary: string): string {
   const names = types.map(({ errorType }) => errorType)
   const first = DECIDED_FIRST.filter(name => names.includes(name))
-  const table = types.map(({ errorType, name, category, rule }) =>
-    oneLine(`${errorType} (${name}, ${category}): ${rule}`),
-  )
+  const maxBytes = Math.floor((MAX_TYPES_TOKENS * BYTES_A_TOKEN) / types.length)
+  const table = types.map(({ errorType, name, category, rule }) => {
+    const said = cutText(oneLine(`(${name}, ${category}): ${rule}`), maxBytes)
+    return `${errorType} ${said}`
+  })
   return [
     'You find the root cause of a disagreement: an AI pipeline produced an output, and a person corrected it or gave',
     'feedback on it. Say whose fault it was: of who asked (User Error), of who reviewed or wrote the guidelines (Human',

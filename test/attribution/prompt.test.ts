@@ -3,7 +3,7 @@ import type { Finding } from '../../src/attribution/evidence.ts'
 import { tokensOf } from '../../src/attribution/material.ts'
 import { writePrompt } from '../../src/attribution/prompt.ts'
 import type { Subject } from '../../src/attribution/subject.ts'
-import { MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS } from '../../src/limits.ts'
+import { MAX_PROJECT_ERROR_TYPES, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_RULE_LENGTH } from '../../src/limits.ts'
 import { aFinding, aStep, aSubject, theErrorTypes } from '../support/model.ts'
 
 /** A line of the material. */
@@ -170,5 +170,20 @@ describe('the prompt', () => {
     ]
     const { of } = await written(aSubject({ steps }), [{ ...aFinding, spanId: 'a' }])
     expect(of('step')).toHaveLength(3)
+  })
+
+  it("leave room for the disagreement beside a project's own error types", async ({ expect }) => {
+    const own = Array.from({ length: MAX_PROJECT_ERROR_TYPES }, (_, index) => ({
+      errorType: `own_${index}`,
+      id: crypto.randomUUID(),
+      name: 'Own',
+      category: 'AI Error' as const,
+      rule: '返'.repeat(MAX_RULE_LENGTH),
+    }))
+    const types = [...(await theErrorTypes()), ...own]
+    const { instructions, material } = writePrompt(aLongTrace(3, 100, 1), [], types)
+    expect(tokensOf(instructions) + tokensOf(material)).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
+    for (const { errorType } of types) expect(instructions).toContain(`- ${errorType} (`)
+    expect(material).toContain('output 1 begins')
   })
 })
