@@ -71,11 +71,21 @@ export function oddArgument(step: Step, { sources }: Scene): Argument | undefine
 function otherValue(path: string, fact: Fact | undefined, before: readonly Source[]): [string, Json] | undefined {
   const field = /([^.[\]]+)$/u.exec(path)?.[1] ?? ''
   if (!fact || field.length < 2 || knows(before, fact.readings)) return undefined
-  const same = before.flatMap(({ value, path: root }) =>
-    [...leavesOf(value, root)].filter(([place]) => place.endsWith(`.${field}`)),
-  )
+  const same = before.flatMap(source => leavesNamed(field, source))
   return same.length <= 2 && same.every(([, value]) => !hasFact(value, fact)) ? same[0] : undefined
 }
+
+/** The leaves of a source that have this name, with their paths. */
+function leavesNamed(field: string, source: Source): readonly [path: string, leaf: Json][] {
+  const known = leavesByName.get(source) ?? Map.groupBy(leavesOf(source.value, source.path), ([path]) => nameOf(path))
+  leavesByName.set(source, known)
+  return known.get(field) ?? []
+}
+
+/** By source: each argument of each call is looked up in all of them. */
+const leavesByName = new WeakMap<Source, ReadonlyMap<string, readonly [path: string, leaf: Json][]>>()
+
+const nameOf = (path: string): string => /\.([^.[\]]+)$/u.exec(path)?.[1] ?? ''
 
 /** Whether a source of another step came before a step: the root's is there from the start, but for its output. */
 const isBefore = ({ path, step: owner }: Source, step: Step): boolean =>
@@ -117,19 +127,25 @@ function otherScale({ kind, readings }: Fact, answered: ReadonlySet<string>): st
   return scaled === undefined ? undefined : `is ${number}, which was taken for ${scaled}`
 }
 
+/** What has more is no call that somebody wrote. */
+const MAX_ARGUMENTS = 20
+
 /** Two arguments of which each has the value that one record before gives to the other. */
 export function swappedArgument(step: Step, { sources }: Scene): Argument | undefined {
   if (!isJsonObject(step.input)) return undefined
   const records = sources.flatMap(({ kind, value, step: owner }) =>
     owner !== step && (kind === 'input' || kind === 'output' || kind === 'state') && isJsonObject(value) ? [value] : [],
   )
-  const fields = Object.entries(step.input).filter(([, value]) => !isNothing(value))
+  const fields = Object.entries(step.input)
+    .filter(([, value]) => !isNothing(value) && typeof value !== 'object')
+    .slice(0, MAX_ARGUMENTS)
+  if (fields.length < 2) return undefined
   for (const record of records) {
+    const given = new Map(fields.map(([name]) => [name, fieldIn(record, name)]))
     for (const [field, value] of fields) {
-      const other = fields.find(
-        ([name, item]) =>
-          name !== field && item !== value && fieldIn(record, name) === value && fieldIn(record, field) === item,
-      )
+      const held = given.get(field)
+      if (held === undefined || held === value) continue
+      const other = fields.find(([name, item]) => name !== field && item === held && given.get(name) === value)
       if (!other) continue
       const note = `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}`
       return { kind: 'call_took_other_value', path: `input.${field}`, note }
@@ -138,10 +154,15 @@ export function swappedArgument(step: Step, { sources }: Scene): Argument | unde
   return undefined
 }
 
+/** Fields of a record that are looked through. */
+const MAX_FIELDS = 50
+
 /** A record's field under this name, or a longer or shorter form of it. */
 function fieldIn(record: JsonObject, name: string): Json | undefined {
-  const [field] = Object.keys(record).filter(key => key.startsWith(name) || (key.length >= 3 && name.startsWith(key)))
-  return field === undefined ? undefined : record[field]
+  for (const key of Object.keys(record).slice(0, MAX_FIELDS)) {
+    if (key.startsWith(name) || (key.length >= 3 && name.startsWith(key))) return record[key]
+  }
+  return undefined
 }
 
 const knows = (sources: readonly Source[], readings: readonly string[]): boolean =>

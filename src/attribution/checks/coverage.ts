@@ -1,9 +1,12 @@
 import type { Json } from '../../domain/json.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { leavesOf, partsOf, quote, sourceOf, supportOf } from '../sources.ts'
-import { termsOfValue } from '../terms.ts'
+import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
+import { type Terms, termsOfValue } from '../terms.ts'
 import { BETWEEN_ITEMS } from '../vocabulary.ts'
+
+/** A text of more is data, of which a list is an excerpt. */
+const MAX_LINES = 200
 
 /** A list of fewer says nothing about what belongs to it. */
 const LEAST_ITEMS = 2
@@ -28,11 +31,13 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
 
 /** A line of a text, or a part between commas, that looks like those which items were read from, and was not. */
 function leftOut(items: readonly Json[], text: string): string | undefined {
+  const wanted = items.map(termsOfValue)
   const lists = [text.split('\n'), ...text.split(/[.\n:;]\s/u).map(sentence => sentence.split(BETWEEN_ITEMS))]
   for (const parts of lists) {
     const lines = parts.map(part => part.trim()).filter(part => part !== '')
-    if (lines.length <= items.length) continue
-    const taken = items.map(item => lines.findIndex(line => isReadFrom(item, line)))
+    if (lines.length <= items.length || lines.length > MAX_LINES) continue
+    const sources = lines.map(line => sourceOf('input', null, '', line))
+    const taken = wanted.map(terms => sources.findIndex(source => isReadFrom(terms, source)))
     const found = taken.filter(index => index >= 0)
     // Each item has a line of its own, and they follow each other.
     if (found.length < items.length || new Set(found).size < found.length) continue
@@ -45,8 +50,8 @@ function leftOut(items: readonly Json[], text: string): string | undefined {
   return undefined
 }
 
-function isReadFrom(item: Json, line: string): boolean {
-  const { found, weight } = supportOf(termsOfValue(item), [sourceOf('input', null, '', line)])
+function isReadFrom(item: Terms, line: Source): boolean {
+  const { found, weight } = supportOf(item, [line])
   return weight > 0 && found > 0.7
 }
 
