@@ -56,21 +56,28 @@ export function findDisputes(subject: Subject): Disputes {
     } else if (isPositive(feedback)) {
       supports.push({ step: outputStepOf(feedback, subject), userId })
     } else if (feedback.source === 'api') {
-      const step = outputStepOf(feedback, subject)
-      disputes.push({
-        step,
-        approved: undefined,
-        difference: undefined,
-        correction: null,
-        userId,
-        comments,
-        source: 'feedback',
-      })
+      disputes.push(objectionOf(feedback, subject))
     }
+  }
+  if (disputes.length === 0) {
+    // Where nobody else objects, a reviewer's comment is what there is to explain.
+    const remarks = subject.feedback.filter(({ source }) => source === 'review')
+    disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
   }
   const rank = ({ source, approved }: Dispute) => (source === 'review' ? 0 : approved === undefined ? 2 : 1)
   return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
 }
+
+/** An objection that does not say what would be right. */
+const objectionOf = (feedback: SubjectFeedback, subject: Subject): Dispute => ({
+  step: outputStepOf(feedback, subject),
+  approved: undefined,
+  difference: undefined,
+  correction: null,
+  userId: feedback.userId,
+  comments: feedback.comment ? [feedback.comment] : [],
+  source: 'feedback',
+})
 
 function disputeOf(
   step: Step,

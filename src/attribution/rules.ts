@@ -16,8 +16,8 @@ interface Candidate {
 
 /**
  * Weighs findings into an answer: the default engine, which needs nothing outside the Worker. `disabled` are the error types
- * that the project has switched off; it must leave one. The confidence is
- * meant as the share of such answers that are right, and is that only as far as cases are like those it was fitted to.
+ * that the project has switched off; it must leave one. The confidence is meant as the share of such answers that are right,
+ * and is that only as far as cases are like those it was fitted to.
  */
 export function attributeByRules(
   subject: Subject,

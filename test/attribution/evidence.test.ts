@@ -494,6 +494,16 @@ describe('the evidence', () => {
   })
 })
 
+describe('a remark of a reviewer', () => {
+  it('is what there is to explain where nobody else objects', () => {
+    const steps = { say: { output: 'It is 12 months.' } }
+    const feedback = [{ spanId: 'say', source: 'review' as const, comment: 'Is that so?' }]
+    expect(findEvidence(aDisagreement({ steps, feedback }))).toContainEqual(
+      expect.objectContaining({ kind: 'error_origin', spanId: 'say' }),
+    )
+  })
+})
+
 describe('a fault that travelled', () => {
   const originOf = (draft: SubjectDraft) =>
     findEvidence(aDisagreement(draft)).find(({ kind }) => kind === 'error_origin')?.spanId
