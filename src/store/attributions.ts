@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type {
@@ -518,12 +518,15 @@ export async function releaseLease(
   return job?.status
 }
 
-/** Has a job failed that the queue gave up, unless somebody works on it; the reason is that of its last attempt, or `reason`. */
+/**
+ * Has a job failed that the queue gave up, unless somebody works on it, or it was asked for again and not tried since: that
+ * message is of an earlier time. The reason is that of its last attempt, or `reason`.
+ */
 export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
   await store.database
     .update(attributionJobs)
     .set({ ...NO_LEASE, status: 'failed', failure: sql`coalesce(${attributionJobs.failure}, ${reason})`, dueAt: null })
-    .where(isJob(store, traceKey, isPending, isFree(now)))
+    .where(isJob(store, traceKey, isPending, isFree(now), gt(attributionJobs.attempts, 0)))
 }
 
 /** Takes up to `limit` jobs that are due and puts each off, as `takeDuePurges` does. */

@@ -50,6 +50,10 @@ async function newLarge() {
   return disputed
 }
 
+/** As if a consumer had tried a job once, in vain. */
+const setTried = (traceKey: number) =>
+  env.DB.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
+
 describe('a request for an attribution', () => {
   it('is answered with what the consumer found, which can be read again', async ({ expect }) => {
     const { ask, result, trace_id } = await newDisputed()
@@ -320,13 +324,16 @@ describe('a job', () => {
 
   it('that the queue gave up has failed, and begins anew when asked for again', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    const { ask, askAsync, result, job, stored } = await newDisputed()
+    const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
+    await setTried(traceKey)
     expect(await deliver(job, env, { queue: 'of-any-name-dead' })).toMatchObject({ isTaken: true })
     expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
     expect((await askAsync(withMessages().bindings)).status).toBe(202)
+    // One that comes late finds nothing to fail: not what nobody has tried yet, and not what is done.
+    await deliver(job, env, { queue: 'of-any-name-dead' })
+    expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 } })
     expect((await ask()).status).toBe(200)
-    // One that comes late finds nothing to fail.
     await deliver(job, env, { queue: 'of-any-name-dead' })
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
     vi.restoreAllMocks()
@@ -524,9 +531,10 @@ describe('a job', () => {
 
   it('that fails for good while a request waits for it is a 502', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    const { ask, job, stored } = await newDisputed()
+    const { ask, job, stored, traceKey } = await newDisputed()
     const waiting = ask(withMessages().bindings)
     await expect.poll(async () => (await stored()).job).toBeDefined()
+    await setTried(traceKey)
     await deliver(job, env, { queue: 'x-dead' })
     expect(await waiting).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
     vi.restoreAllMocks()
