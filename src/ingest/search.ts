@@ -19,6 +19,7 @@ const Query = v.strictObject({
       v.pipe(
         v.string(),
         v.regex(/^0*[1-9]\d*$/, 'must be a positive whole number'),
+        v.check(value => Number.isSafeInteger(Number(value)), 'is a number out of range'),
         v.transform(value => Math.min(Number(value), SEARCH_MAX_LIMIT)),
       ),
       String(SEARCH_DEFAULT_LIMIT),

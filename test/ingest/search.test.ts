@@ -96,6 +96,7 @@ describe('the search', () => {
     ['a negative limit', 'name=a&limit=-1', 'limit'],
     ['a limit that is no number', 'name=a&limit=10abc', 'limit'],
     ['a limit that is not whole', 'name=a&limit=1.5', 'limit'],
+    ['a limit that no number holds', 'name=a&limit=9007199254740992', 'limit'],
     ['a status that is none', 'status=failed', 'status'],
     ['a repeated parameter', 'a=1&a=2', 'a'],
     ['more than 10 filters', Array.from({ length: 11 }, (_, index) => `f${index}=1`).join('&'), ''],
