@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { comparableFields } from '../domain/metadata.ts'
-import { IsoTime, isoTime, StoredObject, shownAs, wholeNumber } from '../http/atoms.ts'
+import { IsoTime, isoTime, StoredObject, shownAs } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
@@ -19,14 +19,16 @@ const Query = v.strictObject({
       v.pipe(
         v.string(),
         v.regex(/^0*[1-9]\d*$/, 'must be a positive whole number'),
-        v.check(value => Number.isSafeInteger(Number(value)), 'is a number out of range'),
         v.transform(value => Math.min(Number(value), SEARCH_MAX_LIMIT)),
       ),
       String(SEARCH_DEFAULT_LIMIT),
     ),
     v.optional(
       v.pipe(
-        wholeNumber(1),
+        // Of any size: it is no more than a wish.
+        v.number(),
+        v.integer(),
+        v.minValue(1),
         v.metadata({ description: `More than ${SEARCH_MAX_LIMIT} is served as ${SEARCH_MAX_LIMIT}` }),
       ),
       SEARCH_DEFAULT_LIMIT,

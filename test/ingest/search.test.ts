@@ -65,6 +65,7 @@ describe('the search', () => {
     expect(await search(org, 'group_id=session-1')).toEqual({ traces: newestFirst.slice(0, 10), count: 10 })
     expect(await search(org, 'name=support-answer&limit=3')).toEqual({ traces: newestFirst.slice(0, 3), count: 3 })
     expect((await search(org, 'status=running&limit=1000')).count).toBe(12)
+    expect((await search(org, 'status=running&limit=9007199254740992')).count).toBe(12)
   })
 
   it('needs every filter to match', async ({ expect }) => {
@@ -96,7 +97,6 @@ describe('the search', () => {
     ['a negative limit', 'name=a&limit=-1', 'limit'],
     ['a limit that is no number', 'name=a&limit=10abc', 'limit'],
     ['a limit that is not whole', 'name=a&limit=1.5', 'limit'],
-    ['a limit that no number holds', 'name=a&limit=9007199254740992', 'limit'],
     ['a status that is none', 'status=failed', 'status'],
     ['a repeated parameter', 'a=1&a=2', 'a'],
     ['more than 10 filters', Array.from({ length: 11 }, (_, index) => `f${index}=1`).join('&'), ''],
