@@ -59,8 +59,14 @@ export function limitsIn(text: string): Limit[] {
   )
 }
 
+/** Both ends belong to it. */
+export interface Bounds {
+  readonly from: number
+  readonly to: number
+}
+
 /** The numbers that a sentence speaks of, where it sets bounds. */
-export function boundsIn(sentence: string): { from: number; to: number } | undefined {
+export function boundsIn(sentence: string): Bounds | undefined {
   const numberOf = (text: string | undefined) => (text === undefined ? Number.NaN : (numbersOf(text)[0] ?? Number.NaN))
   const [, from, to] = FROM_TO.exec(sentence) ?? []
   if (from && to) return { from: numberOf(from), to: numberOf(to) }

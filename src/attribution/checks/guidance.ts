@@ -3,7 +3,7 @@ import { numbersIn } from '../arithmetic.ts'
 import type { Change } from '../difference.ts'
 import type { Dispute } from '../dispute.ts'
 import type { Finding } from '../evidence.ts'
-import { boundsIn, guidelinesOf, limitsIn, type Passage, sentencesOf, wordingOf } from '../guidelines.ts'
+import { type Bounds, boundsIn, guidelinesOf, limitsIn, type Passage, sentencesOf, wordingOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 import { plain, termsOf } from '../terms.ts'
@@ -126,29 +126,32 @@ function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]):
   }
 }
 
-/** For the value that was lost, and for the one that was gained, a sentence that gives it to other cases: within bounds that no number of this one meets. */
+/**
+ * For the value that was lost, and for the one that was gained, a clause that gives it to other cases: within bounds that
+ * no number of this one meets.
+ */
 function contradictionsOf(
   scene: Scene,
   dispute: Dispute,
   sentences: readonly Passage[],
 ): [Passage | undefined, Passage | undefined] {
-  const changes = shortChanges(dispute)
+  const [change] = shortChanges(dispute)
   const numbers = numbersOfCase(scene, dispute)
-  if (numbers.length === 0) return [undefined, undefined]
+  if (!change || numbers.length === 0) return [undefined, undefined]
+  const clauses = sentences.flatMap(sentence => sentence.text.split(/[;.]\s|\n/u).map(text => ({ ...sentence, text })))
+  const bounded = clauses.flatMap(clause => {
+    const bounds = boundsIn(clause.text)
+    return bounds ? [{ clause, tokens: tokensOf(clause.text), isMet: areMet(bounds, numbers) }] : []
+  })
   const find = (value: Json | undefined) => {
-    const clauses = sentences.flatMap(sentence =>
-      sentence.text.split(/[;.]\s|\n/u).map(text => ({ ...sentence, text })),
-    )
-    const own = clauses.filter(({ text }) => tokensOf(text).includes(plain(String(value))) && boundsIn(text))
-    const isMet = ({ text }: Passage) => {
-      const bounds = boundsIn(text)
-      return bounds !== undefined && numbers.some(number => number >= bounds.from && number <= bounds.to)
-    }
-    return own.some(isMet) ? undefined : own[0]
+    const own = bounded.filter(({ tokens }) => tokens.includes(plain(String(value))))
+    return own.some(({ isMet }) => isMet) ? undefined : own[0]?.clause
   }
-  const [change] = changes
-  return change ? [find(change.before), find(change.after)] : [undefined, undefined]
+  return [find(change.before), find(change.after)]
 }
+
+const areMet = ({ from, to }: Bounds, numbers: readonly number[]): boolean =>
+  numbers.some(number => number >= from && number <= to)
 
 const shortChanges = ({ difference }: Dispute): Change[] =>
   (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
@@ -177,7 +180,7 @@ function backingOf(
       const tokens = plain(text).split(/[^\p{L}\p{N}_]+/u)
       if (!values.some(value => tokens.includes(value)) || others.some(value => tokens.includes(value))) return false
       const bounds = boundsIn(text)
-      if (bounds) return numbers.some(number => number >= bounds.from && number <= bounds.to)
+      if (bounds) return areMet(bounds, numbers)
       const stems = [...termsOf(text).words.keys()]
       return stems.some(stem => known.has(stem) && !values.some(value => value.startsWith(stem)))
     })
