@@ -29,6 +29,8 @@ export default defineConfig({
           globalSetup: ['test/scripts/model-server.ts'],
           // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
           maxWorkers: 2,
+          // The first test that asks a model loads its library: 2.4 s on a machine at rest, over the default of 5 s on a busy one.
+          testTimeout: 30_000,
         },
       },
       {
