@@ -1,0 +1,149 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { TelemetryEvent, TelemetrySpan } from '../telemetry.ts'
+
+/** What a span does. `generic` is none of an AI pipeline's steps: an HTTP call, a database query. */
+export const KINDS = [
+  'llm',
+  'embedding',
+  'retriever',
+  'reranker',
+  'tool',
+  'agent',
+  'chain',
+  'workflow',
+  'task',
+  'prompt',
+  'guardrail',
+  'evaluator',
+  'generic',
+] as const
+export type Kind = (typeof KINDS)[number]
+
+/** Tokens and what they cost, as far as a span says. */
+export interface Usage {
+  input_tokens?: number
+  output_tokens?: number
+  total_tokens?: number
+  cache_read_tokens?: number
+  cache_write_tokens?: number
+  reasoning_tokens?: number
+}
+
+/** Which prompt a span used: the id of one of our versions, or its name and its number or label. */
+export interface PromptReference {
+  id?: string
+  name?: string
+  version?: string | number
+}
+
+/** A person's judgment that came as a part of a span. */
+export interface HumanJudgment {
+  /** What was judged: relevance, correctness. */
+  name: string
+  /** Who judged, in the sender's words. */
+  identifier: string
+  rating?: 'positive' | 'negative' | number
+  comment?: string
+}
+
+/** What a span says of its whole trace. */
+export interface TraceReading {
+  /** The trace's name for good; what only a root may say is `rootName`. */
+  name?: string
+  rootName?: string
+  groupId?: string
+  userId?: string
+  tags?: string[]
+  environment?: string
+  release?: string
+  /** Flat, to be searched by. */
+  metadata?: JsonObject
+  input?: Json
+  output?: Json
+  /** Whether this span ends the trace although it has a parent. */
+  isRoot?: boolean
+}
+
+/** What a convention says of a span; of what is absent it says nothing. */
+export interface Reading {
+  kind?: Kind
+  stepId?: string
+  input?: Json
+  output?: Json
+  /** By state key: `retrieved_chunks`, `reranked_chunks`, `config`, `context`. */
+  state?: Record<string, Json>
+  model?: string
+  provider?: string
+  usage?: Usage
+  cost?: JsonObject
+  finishReasons?: string[]
+  prompt?: PromptReference
+  /** Judgments of models and code; a person's are `feedback`. */
+  evaluations?: JsonObject[]
+  feedback?: HumanJudgment[]
+  trace?: TraceReading
+  /** What the convention says beyond that, for the span's metadata. */
+  metadata?: JsonObject
+  /** What to take where no convention has said it better: a raw request, a wrapper's arguments. */
+  fallback?: { kind?: Kind; stepId?: string; input?: Json; output?: Json }
+  /** Whether the record only tells that a span has begun: it is not to be stored. */
+  isPending?: boolean
+}
+
+/** How spans of one kind of instrumentation are read. */
+export interface Convention {
+  readonly name: string
+  /** Undefined where the span is none of its. */
+  read(span: SpanReader): Reading | undefined
+}
+
+/** A span whose attributes remember whether they were read: what nobody read is kept as it is. */
+export class SpanReader {
+  readonly span: TelemetrySpan
+  readonly #read = new Set<string>()
+
+  constructor(span: TelemetrySpan) {
+    this.span = span
+  }
+
+  has(key: string): boolean {
+    return this.span.attributes.has(key)
+  }
+
+  /** An attribute's value, read; undefined where it is absent or null. */
+  get(key: string): Json | undefined {
+    const value = this.span.attributes.get(key)
+    if (value === undefined) return undefined
+    this.#read.add(key)
+    return value ?? undefined
+  }
+
+  /** The first of these that is there; all are read. */
+  first(...keys: string[]): Json | undefined {
+    return keys.map(key => this.get(key)).find(value => value !== undefined)
+  }
+
+  /** The attributes that begin so, all read, by the rest of their keys. */
+  below(prefix: string): Map<string, Json> {
+    const found = new Map<string, Json>()
+    for (const [key, value] of this.span.attributes) {
+      if (!key.startsWith(prefix)) continue
+      this.#read.add(key)
+      if (value !== null) found.set(key.slice(prefix.length), value)
+    }
+    return found
+  }
+
+  hasBelow(prefix: string): boolean {
+    return this.span.attributes.keys().some(key => key.startsWith(prefix))
+  }
+
+  events(name: string): TelemetryEvent[] {
+    return this.span.events.filter(event => event.name === name)
+  }
+
+  /** The attributes that nobody read. */
+  unread(): Map<string, Json> {
+    return new Map([...this.span.attributes].filter(([key]) => !this.#read.has(key)))
+  }
+}
