@@ -184,6 +184,12 @@ export const RETENTION_STEPS = 10
 export const RETENTION_PASS_MS = 3_600_000
 /** The longest `retentionDays`; null keeps traces for good. */
 export const MAX_RETENTION_DAYS = 3650
+/** How long a trace that is known from telemetry alone waits for its root, after the last span came. */
+export const ROOT_PATIENCE_MS = 10 * 60_000
+/** The same where some span's parent is in another process, which may send its spans elsewhere or none. */
+export const REMOTE_ROOT_PATIENCE_MS = 60_000
+/** Traces that one cron run closes because their root did not come: a row each and one for its field. */
+export const MAX_CLOSED_TRACES = 200
 /** Messages that one call of the queue takes. */
 export const MAX_QUEUE_BATCH = 100
 /** The longest delay before a job that failed is tried again. */

@@ -39,7 +39,7 @@ export async function authenticate(
   patience: Patience,
   now: number,
 ): Promise<Caller> {
-  const secret = request.headers.get('x-api-key') || bearerToken(request)
+  const secret = secretOf(request)
   if (!secret) throw notAuthenticated()
   const { env } = runtime
   const known = remembered.get(secret)
@@ -63,6 +63,27 @@ export async function checkAdmin(request: Request, env: Env): Promise<void> {
 function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
   const configured = Number(RATE_LIMIT_PER_MINUTE)
   return configured >= 1 ? Math.floor(configured) : DEFAULT_RATE_LIMIT_PER_MINUTE
+}
+
+/**
+ * The key, however it is sent: in `x-api-key`, or in `Authorization` as a Bearer token, as the password of Basic, or bare.
+ * Exporters of telemetry have one form each, and no other to choose.
+ */
+function secretOf(request: Request): string | undefined {
+  const apiKey = request.headers.get('x-api-key')
+  if (apiKey) return apiKey
+  const authorization = request.headers.get('authorization') ?? ''
+  const basic = /^Basic +(\S+)$/i.exec(authorization)?.[1]
+  if (basic !== undefined) return passwordOf(basic)
+  return bearerToken(request) ?? (/^\S+$/.exec(authorization)?.[0] || undefined)
+}
+
+function passwordOf(credentials: string): string | undefined {
+  try {
+    return /^[^:]*:(\S+)$/.exec(atob(credentials))?.[1]
+  } catch {
+    return undefined
+  }
 }
 
 const bearerToken = (request: Request): string | undefined =>

@@ -31,6 +31,17 @@ export const traceUuid = (projectId: string, traceId: string) => uuidV5(projectI
 /** The id of a trace's root span. */
 export const rootSpanUuid = (projectId: string, traceId: string) => uuidV5(projectId, `root:${traceId}`)
 
+/** The read interface's id of a span that came as telemetry, with the ids that it has there, in hex. */
+export const exportedSpanUuid = (projectId: string, traceHex: string, spanHex: string) =>
+  uuidV5(projectId, `span:${traceHex}:${spanHex}`)
+
+/** The id of an observation that came as telemetry; `key` tells apart those of one type on one span. */
+export const exportedObservationUuid = (
+  projectId: string,
+  traceId: string,
+  { spanHex, type, key }: { spanHex: string; type: string; key: string },
+) => uuidV5(projectId, `obs:${traceId}:${spanHex}:${type}:${key}`)
+
 /** The read interface's id of the feedback that a client named `feedbackId` in a project. */
 export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(projectId, `feedback:${feedbackId}`)
 

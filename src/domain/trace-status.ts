@@ -1,3 +1,4 @@
+import type { Derivation } from './derived-trace.ts'
 import type { JsonObject } from './json.ts'
 
 export const TRACE_STATUSES = ['running', 'completed'] as const
@@ -10,36 +11,76 @@ export interface TraceCall {
   durationMs: number | null
 }
 
-/** What the calls so far add up to. */
+/** What the calls and exports so far add up to. */
 export interface TraceState extends TraceCall {
+  name: string
+  timestamp: number
+  rootSpanId: string
   /** Metadata fields that completing calls gave; running calls leave them as they are. */
   completedFields: readonly string[]
+  isPosted: boolean
+  derivation: Derivation | null
+  isGeneric: boolean
+  closesAt: number | null
 }
 
 /** The state that a trace's first call merges into. */
-export const NO_STATE: TraceState = { status: 'running', metadata: {}, durationMs: null, completedFields: [] }
+export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpanId'>): TraceState => ({
+  name: draft.name,
+  timestamp: draft.timestamp,
+  rootSpanId: draft.rootSpanId,
+  status: 'running',
+  metadata: {},
+  durationMs: null,
+  completedFields: [],
+  isPosted: true,
+  derivation: null,
+  isGeneric: false,
+  closesAt: null,
+})
 
 /**
  * The state after one more call, in whatever order calls arrive: `completed` wins for good; metadata merges at the top
- * level, a completing call's fields over those of running ones, else the later arrival; the duration is the first completing
- * call's.
+ * level, a completing call's fields over those of running ones, else the later arrival, and all over what telemetry said;
+ * the duration is the first completing call's.
  */
-export function mergeCall({ status, metadata, durationMs, completedFields }: TraceState, call: TraceCall): TraceState {
+export function mergeCall(state: TraceState, call: TraceCall): TraceState {
+  const { status, metadata, durationMs, completedFields, derivation } = state
   if (call.status === 'completed') {
     return {
+      ...state,
       status: 'completed',
       metadata: { ...metadata, ...call.metadata },
       durationMs: status === 'completed' ? durationMs : call.durationMs,
       completedFields: [...new Set([...completedFields, ...Object.keys(call.metadata)])],
+      derivation: derivation && withoutRanks(derivation, call.metadata),
     }
   }
   const settled = new Set(completedFields)
   const fresh = Object.fromEntries(Object.entries(call.metadata).filter(([field]) => !settled.has(field)))
-  return { status, metadata: { ...metadata, ...fresh }, durationMs, completedFields }
+  return { ...state, metadata: { ...metadata, ...fresh }, derivation: derivation && withoutRanks(derivation, fresh) }
+}
+
+/** What a client gave is no longer what telemetry said. */
+function withoutRanks(derivation: Derivation, given: JsonObject): Derivation {
+  const ranks = Object.entries(derivation.ranks).filter(([field]) => !Object.hasOwn(given, field))
+  return { ...derivation, ranks: Object.fromEntries(ranks) }
 }
 
 /** Whether two states are the same in every field, metadata in the same order. */
 export const isSameState = (left: TraceState, right: TraceState): boolean => textOf(left) === textOf(right)
 
-const textOf = ({ status, metadata, durationMs, completedFields }: TraceState): string =>
-  JSON.stringify([status, metadata, durationMs, completedFields])
+const textOf = (state: TraceState): string =>
+  JSON.stringify([
+    state.name,
+    state.timestamp,
+    state.rootSpanId,
+    state.status,
+    state.durationMs,
+    state.metadata,
+    state.completedFields,
+    state.isPosted,
+    state.derivation,
+    state.isGeneric,
+    state.closesAt,
+  ])

@@ -1,8 +1,9 @@
-import { fieldKey, type SearchableField, searchableFields, searchWarnings } from '../domain/metadata.ts'
-import { isSameState, mergeCall, NO_STATE, type TraceCall, type TraceState } from '../domain/trace-status.ts'
+import { posted } from '../domain/derived-trace.ts'
+import { searchableFields, searchWarnings } from '../domain/metadata.ts'
+import { isSameState, mergeCall, newState, type TraceCall, type TraceState } from '../domain/trace-status.ts'
 import type { Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
-import { addTraces, findTraces, type TraceDraft, type TraceRecord, updateTraces } from '../store/traces.ts'
+import { addTraces, findTraces, type TraceDraft, type TraceRecord, traceUpdate, updateTraces } from '../store/traces.ts'
 import { fitsMetadata } from './wire.ts'
 
 /** The calls on one trace, in the order in which they came. */
@@ -39,7 +40,7 @@ export async function recordCalls(
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
     const added = await addTraces(store, project, await Promise.all(pending.map(asNewTrace)))
     for (const { id, isNew } of added.values()) if (isNew) created.add(id)
-    let merges = await mergeInto(added, pending)
+    let merges = mergeInto(added, pending)
     for (;;) {
       const lost = await writeMerges(store, merges)
       for (const merge of merges) {
@@ -55,14 +56,14 @@ export async function recordCalls(
         store,
         groups.map(({ draft }) => draft.id),
       )
-      merges = await mergeInto(new Map(found.map(trace => [trace.id, trace])), groups)
+      merges = mergeInto(new Map(found.map(trace => [trace.id, trace])), groups)
     }
   }
   return recorded
 }
 
 async function asNewTrace({ draft, calls }: CallsOnTrace) {
-  const { state } = mergeCalls(NO_STATE, calls)
+  const { state } = mergeCalls(newState(draft), calls)
   return { draft, state, fields: await searchableFields(state.metadata) }
 }
 
@@ -71,24 +72,23 @@ interface Merge {
   group: CallsOnTrace
   trace: TraceRecord
   state: TraceState
-  fields: readonly SearchableField[]
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
 /** `isNew`: the trace is what these calls made it, to be merged as they were then. */
 type FoundTrace = TraceRecord & { isNew?: boolean }
 
-function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Promise<Merge[]> {
-  const present = groups.flatMap(group => {
+function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Merge[] {
+  return groups.flatMap(group => {
     const trace = traces.get(group.draft.id)
-    return trace ? [{ group, trace }] : []
+    return trace ? [{ group, trace, ...mergeCalls(stateBefore(trace, group.draft), group.calls) }] : []
   })
-  return Promise.all(
-    present.map(async ({ group, trace }) => {
-      const { state, warnings } = mergeCalls(trace.isNew ? NO_STATE : trace, group.calls)
-      return { group, trace, state, warnings, fields: await searchableFields(state.metadata) }
-    }),
-  )
+}
+
+/** What a draft's calls merge into. */
+function stateBefore(trace: FoundTrace, draft: TraceDraft): TraceState {
+  if (trace.isNew) return newState(draft)
+  return trace.isPosted ? trace : posted(trace, draft)
 }
 
 /** Each call merged in turn; one whose metadata would make the whole too large is left out. */
@@ -108,16 +108,7 @@ function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
 async function writeMerges(store: Store, merges: readonly Merge[]): Promise<Merge[]> {
   const changed = merges.filter(({ trace, state }) => !isSameState(trace, state))
   if (changed.length === 0) return []
-  const updates = changed.map(async ({ group, trace, state, fields }) => {
-    const before = await searchableFields(trace.metadata)
-    const difference = { added: without(fields, before), removed: without(before, fields) }
-    return { from: trace, state, ...difference, now: group.draft.receivedAt }
-  })
+  const updates = changed.map(({ group, trace, state }) => traceUpdate(trace, state, group.draft.receivedAt))
   const written = await updateTraces(store, await Promise.all(updates))
   return changed.filter(({ trace }) => !written.has(trace.id))
-}
-
-function without(fields: readonly SearchableField[], others: readonly SearchableField[]): SearchableField[] {
-  const excluded = new Set(others.map(fieldKey))
-  return fields.filter(field => !excluded.has(fieldKey(field)))
 }

@@ -6,13 +6,14 @@ import { sweepOrphans } from '../store/orphans.ts'
 import { Patience } from '../store/patience.ts'
 import { takeDuePurges } from '../store/purge.ts'
 import { openRegistry } from '../store/store.ts'
+import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
 import { forgetOldActs } from './forget-acts.ts'
 import { retain } from './retention.ts'
 
 /**
- * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; deletes what
- * is past its time; and with nothing to purge, looks for objects that no row names.
+ * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; completes
+ * traces whose root is not to be waited for any longer; deletes what is past its time; and with nothing to purge, looks for objects that no row names.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const registry = openRegistry(env, new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS))
@@ -23,6 +24,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
     const due = await takeDueAttributions(registry, now, limit)
     for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution }, env)
   })
+  await attempt({ kind: 'closing' }, () => closeTraces(env, registry, now))
   await attempt({ kind: 'retention' }, () => retain(env, registry, now))
   await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))

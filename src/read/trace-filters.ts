@@ -39,6 +39,9 @@ export const traceFilters = {
       }),
     ),
   ),
+  kind: v.optional(
+    v.pipe(v.literal('all'), v.metadata({ description: 'What telemetry sent that is no step of an AI pipeline, too' })),
+  ),
 }
 
 type TraceFilters = v.InferOutput<v.StrictObjectSchema<typeof traceFilters, undefined>>

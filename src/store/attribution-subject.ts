@@ -108,6 +108,7 @@ const traceFields = {
     durationMs: traces.durationMs,
     receivedAt: traces.receivedAt,
   }),
+  isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
 }
 
@@ -131,7 +132,7 @@ async function readOutline(store: Store, traceKey: number) {
   const rootSpanId = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace})`
   const isOther = and(eq(spans.traceKey, traceKey), isNoRoot)
   const hasFeedback = sql`${spans.id} in (select ${feedback.spanId} from ${feedback} where ${feedback.traceKey} = ${traceKey})`
-  const [[trace], [root], others, [counts], feedbackRows, docs, reviewed] = await readPlain(database, [
+  const [[trace], roots, others, [counts], feedbackRows, docs, reviewed] = await readPlain(database, [
     database.select(traceFields).from(traces).where(ofTrace),
     database
       .select(outlineFields)
@@ -190,17 +191,24 @@ async function readOutline(store: Store, traceKey: number) {
       .orderBy(desc(reviews.createdAt))
       .limit(MAX_PRECEDENT_REVIEWS),
   ])
+  // What telemetry alone tells of a trace may begin in the middle: its earliest span then stands for the root.
+  const [root = others.toSorted(byTime)[0]] = roots
   if (!trace || !root || !counts) return undefined
   return {
     trace,
     root,
-    others,
+    others: others.filter(({ id }) => id !== root.id),
+    /** All spans. */
+    total: counts.spans + roots.length,
     counts,
     feedback: feedbackRows.toReversed().map(row => toFeedbackDetail(row, trace.rootSpanId)),
     docs,
     reviewed: reviewed.filter(row => row.traceKey !== traceKey && row.rootSpanId !== null && row.stepId !== null),
   }
 }
+
+const byTime = (left: { timestamp: number; id: string }, right: { timestamp: number; id: string }): number =>
+  left.timestamp - right.timestamp || (left.id < right.id ? -1 : 1)
 
 /** The version of the text at hand that was active when a trace was received, or its first one where it came later. */
 const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
@@ -241,8 +249,7 @@ function chooseSpans({ root, others, feedback }: Outline): OutlineSpan[] {
   return nearestSpans(near(root), others.map(near), spansWithFeedback, MAX_SUBJECT_SPANS).map(({ row }) => row)
 }
 
-function omittedSpans({ counts }: Outline, chosen: readonly OutlineSpan[]): string[] {
-  const total = counts.spans + 1
+function omittedSpans({ total }: Outline, chosen: readonly OutlineSpan[]): string[] {
   const left = total - chosen.length
   return left === 0 ? [] : [`${count(left)} of ${count(total)} spans, which are far from the feedback`]
 }
@@ -326,6 +333,7 @@ async function readNeighbourhood(
         .select({
           key: sql<number>`${traces.key}`.as('key'),
           rootSpanId: sql<string>`${traces.rootSpanId}`.as('rootSpanId'),
+          isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
         })
         .from(traces)
         .where(isLive(store, sql`${traces.key} in (select item.value ->> 0 from json_each(${past}) as item)`)),

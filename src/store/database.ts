@@ -31,6 +31,21 @@ export async function readPlain<const Queries extends readonly Query<unknown[]>[
   return rows as { [Index in keyof Queries]: Awaited<Queries[Index]> }
 }
 
+/** Runs statements, however many, as one batch, and gives the rows of the last one, of `named` fields. */
+export async function runLast<Row>(
+  database: Database,
+  statements: readonly [...Pick<Query, 'toSQL'>[], Query<Row[]>],
+): Promise<Row[]> {
+  const results = await database.$client.batch(
+    statements.map(statement => {
+      const { sql, params } = statement.toSQL()
+      return database.$client.prepare(sql).bind(...params)
+    }),
+  )
+  // As in `readPlain`.
+  return (results.at(-1)?.results ?? []) as Row[]
+}
+
 /**
  * A query whose text is the same each time, built once: building it anew would be the largest part of what a small request
  * does in the Worker. Its values are `sql.placeholder`s, and its fields `named`, as for `readPlain`.

@@ -7,7 +7,7 @@ import { chunksOf } from './chunks.ts'
 import { isNegativeRating } from './ratings.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
+import { ensureRoots, isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -59,6 +59,13 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
         ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
       ])
       for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
+      const rootless = new Set(rows.filter(({ spanId, isPosted }) => spanId === null && !isPosted).map(({ id }) => id))
+      const ofRootless = items.filter(({ id }) => rootless.has(id))
+      if (ofRootless.length > 0)
+        await ensureRoots(
+          store,
+          ofRootless.map(({ traceUuid }) => traceUuid),
+        )
       for (const { traceKey } of asked) toAttribute.push(traceKey)
     }
   }
@@ -122,7 +129,12 @@ const upsertFeedback = (
         ...(withTime && { timestamp: sql`excluded.timestamp` }),
       },
     })
-    .returning({ id: feedback.id, createdBy: feedback.createdBy })
+    .returning({
+      id: feedback.id,
+      createdBy: feedback.createdBy,
+      spanId: feedback.spanId,
+      isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${feedback.traceKey})`,
+    })
 
 /** Of the refused drafts whose own trace is there, whether another live trace has their id. */
 async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): Promise<Map<string, boolean>> {

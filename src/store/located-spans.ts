@@ -29,14 +29,17 @@ export interface LocatedSpan extends SpanDetail {
   projectKey: number
 }
 
-const locatedFields = named({
-  id: traces.id,
-  key: traces.key,
-  rootSpanId: traces.rootSpanId,
-  traceId: traces.traceId,
-  name: traces.name,
-  projectKey: traces.projectKey,
-})
+const locatedFields = {
+  ...named({
+    id: traces.id,
+    key: traces.key,
+    rootSpanId: traces.rootSpanId,
+    traceId: traces.traceId,
+    name: traces.name,
+    projectKey: traces.projectKey,
+  }),
+  isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
+}
 
 /** The trace that a span belongs to. */
 export type LocatedTrace = SelectResultFields<typeof locatedFields>

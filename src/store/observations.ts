@@ -3,10 +3,9 @@ import type { ObservationType } from '../domain/fold.ts'
 import { chunksOf } from './chunks.ts'
 import { named, Template } from './database.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
-import { needsReview } from './reviewable.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { BOUND_LATER, hasIdIn, isLive } from './traces.ts'
+import { BOUND_LATER, ensureRoots, hasIdIn, isLive, judgeAgain } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -48,8 +47,15 @@ export async function addObservations(
     ])
     const rows = insertion.rowsOf(inserted)
     for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
+    const rootless = rows.filter(({ isPosted, spanId }) => isPosted === 0 && spanId === null)
+    if (rootless.length > 0)
+      await ensureRoots(
+        store,
+        rootless.map(({ traceUuid }) => traceUuid),
+      )
     if (ids.length > 0 && (isNullAmong || rows.some(({ needsReview }) => needsReview === 0))) {
-      await judgeAgain(store, new Set(outputs.map(({ draft }) => draft.traceUuid)))
+      // Rare, so it is a round trip of its own.
+      await judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ draft }) => draft.traceUuid))))
     }
   }
   return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
@@ -82,7 +88,11 @@ const insertion = new Template(database =>
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
     .returning({
-      ...named({ id: observations.id }),
+      ...named({ id: observations.id, spanId: observations.spanId }),
+      isPosted:
+        sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
+          'isPosted',
+        ),
       traceUuid: sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
         'traceUuid',
       ),
@@ -116,10 +126,3 @@ const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
 /** A span with an output is one to review; null is no output. */
 const marking = markingOf('hasOutput', ne(observations.data, 'null'))
 const markingNull = markingOf('hasNullOutput', eq(observations.data, 'null'))
-
-/** Whether traces of which spans were reviewed have something to review, now that outputs came. Rare, so it is a round trip of its own. */
-const judgeAgain = (store: Store, traceUuids: ReadonlySet<string>) =>
-  store.database
-    .update(traces)
-    .set({ needsReview })
-    .where(isLive(store, hasIdIn([...traceUuids]), ne(traces.needsReview, needsReview)))

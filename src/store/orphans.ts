@@ -40,7 +40,11 @@ async function namedObjects({ database }: Registry, traceKeys: readonly number[]
   const named = new Set<string>()
   for (let start = 0; start < distinct.length; start += ORPHAN_TRACES) {
     const keys = sql`(select item.value from json_each(${JSON.stringify(distinct.slice(start, start + ORPHAN_TRACES))}) as item)`
-    const spanRefs = { input: nameIn(spans.traceKey, spans.inputRef), output: nameIn(spans.traceKey, spans.outputRef) }
+    const spanRefs = {
+      input: nameIn(spans.traceKey, spans.inputRef),
+      output: nameIn(spans.traceKey, spans.outputRef),
+      state: nameIn(spans.traceKey, spans.stateRef),
+    }
     const [observed, approved, given, givenToRoots] = await database.batch([
       database
         .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
@@ -66,12 +70,17 @@ async function namedObjects({ database }: Registry, traceKeys: readonly number[]
         ),
     ])
     for (const { name } of [...observed, ...approved]) named.add(name ?? '')
-    for (const { input, output } of [...given, ...givenToRoots]) named.add(input ?? '').add(output ?? '')
+    for (const { input, output, state } of [...given, ...givenToRoots]) {
+      named
+        .add(input ?? '')
+        .add(output ?? '')
+        .add(state ?? '')
+    }
   }
   return named
 }
 
-const hasRef: SQL = sql`(${spans.inputRef} is not null or ${spans.outputRef} is not null)`
+const hasRef: SQL = sql`coalesce(${spans.inputRef}, ${spans.outputRef}, ${spans.stateRef}) is not null`
 
 /** The object that a reference names, within its trace. */
 const nameIn = (traceKey: SQLiteColumn, ref: SQLiteColumn) =>

@@ -85,8 +85,10 @@ export async function nextStretch(
 }
 
 /** The newest part of a stretch that is shuffled at once. Its bounds stay, so that what is reviewed meanwhile moves none across. */
-async function shuffledFrom(store: Store, project: Project, { filter }: QueueQuery, whole: Stretch): Promise<Stretch> {
-  const { time, where, from } = inProject(store, project, filter, undefined, time => isOpenWithin(time, whole))
+async function shuffledFrom(store: Store, project: Project, query: QueueQuery, whole: Stretch): Promise<Stretch> {
+  const { time, where, from } = inProject(store, project, query.filter, undefined, time =>
+    isOpenWithin(query, time, whole),
+  )
   const [last] = await from(store.database.select({ timestamp: traces.timestamp, id: traces.id }))
     .where(where)
     .orderBy(desc(time), desc(traces.id))
@@ -96,8 +98,8 @@ async function shuffledFrom(store: Store, project: Project, { filter }: QueueQue
 }
 
 /** The time of the first or the last trace that is open for review. */
-async function edgeOf(store: Store, project: Project, { filter }: QueueQuery, order: typeof asc) {
-  const { time, where, from } = inProject(store, project, filter, undefined, () => isOpenForReview)
+async function edgeOf(store: Store, project: Project, query: QueueQuery, order: typeof asc) {
+  const { time, where, from } = inProject(store, project, query.filter, undefined, () => isOpen(query))
   const [edge] = await from(store.database.select({ timestamp: traces.timestamp }))
     .where(where)
     .orderBy(order(time))
@@ -105,9 +107,15 @@ async function edgeOf(store: Store, project: Project, { filter }: QueueQuery, or
   return edge?.timestamp
 }
 
+/**
+ * Whether a trace may have something to review. Where other spans than a pipeline's steps are asked for, too, any trace may:
+ * they do not keep one open.
+ */
+export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all' ? sql`true` : isOpenForReview)
+
 /** Whether a trace is of the stretch of a random order, and open for review. */
-const isOpenWithin = (time: Time, { from, until }: Stretch) =>
-  and(isOpenForReview, standsAt(time, '<', from), standsAt(time, '>=', until))
+const isOpenWithin = (query: QueueQuery, time: Time, { from, until }: Stretch) =>
+  and(isOpen(query), standsAt(time, '<', from), standsAt(time, '>=', until))
 
 /** A prime that a product of two smaller numbers leaves exact. */
 const SHUFFLE_PRIME = 1_000_003
@@ -127,22 +135,23 @@ const shuffled = (factor: number): SQL<number> => {
 export function tracesOf(
   store: Store,
   project: Project,
-  { filter, order }: QueueQuery,
+  query: QueueQuery,
   stretch: Stretch,
   after: QueuePlace | undefined,
 ) {
+  const { filter, order } = query
   const { key } = stretch
   const place = after && { timestamp: after.at, id: after.traceUuid }
   if (order === 'random') {
     const by = shuffled(key)
     const found = inProject(store, project, filter, undefined, time =>
-      and(isOpenWithin(time, stretch), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
+      and(isOpenWithin(query, time, stretch), place && sql`(${by}, ${traces.id}) >= (${place.timestamp}, ${place.id})`),
     )
     return { ...found, by, direction: asc }
   }
   const found = inProject(store, project, filter, undefined, time =>
     and(
-      order === 'negative' ? PARTS[key === 0 ? 0 : 1] : isOpenForReview,
+      order === 'negative' ? partOf(query, key) : isOpen(query),
       place && standsAt(time, order === 'oldest' ? '>=' : '<=', place),
     ),
   )
@@ -150,7 +159,5 @@ export function tracesOf(
 }
 
 /** The two parts of the order `negative`. The plus keeps an index out of it: few traces have negative feedback. */
-const PARTS = [
-  sql`${isNegative} and +${isOpenForReview}`,
-  sql`${isOpenForReview} and ${traces.isNegative} = 0`,
-] as const
+const partOf = (query: QueueQuery, key: number): SQL =>
+  key === 0 ? sql`${isNegative} and +${isOpen(query)}` : sql`${isOpen(query)} and ${traces.isNegative} = 0`

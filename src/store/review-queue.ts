@@ -6,6 +6,7 @@ import { findSpans, type LocatedSpan } from './located-spans.ts'
 import type { Project } from './projects.ts'
 import {
   firstStretch,
+  isOpen,
   nextStretch,
   type QueuePlace,
   type QueueQuery,
@@ -13,8 +14,8 @@ import {
   stretchesFrom,
   tracesOf,
 } from './queue-order.ts'
-import { isFree, isToReview, ofTrace } from './reviewable.ts'
-import { isOpenForReview, reviews, spans, traces } from './schema.ts'
+import { isFree, isToReview, isUnreviewed, ofTrace } from './reviewable.ts'
+import { reviews, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { inProject, matches, type TraceFilter } from './trace-filter.ts'
 
@@ -118,9 +119,9 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 })
 
 /** Whether a span is to be reviewed, by the one who asks if by anybody, and of the step and version that are asked for. */
-const isOffered = ({ filter: { stepId, promptVersionId }, holder, now }: QueueQuery): SQL | undefined =>
+const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
   and(
-    isToReview,
+    kind === 'all' ? isUnreviewed : isToReview,
     isFree(holder, now),
     stepId === undefined ? undefined : eq(spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
@@ -161,7 +162,7 @@ function placesIn(
 
 /** Counts the spans of the whole queue, up to one more than is told, and the traces that were looked at for it. */
 function countRemaining(store: Store, project: Project, query: QueueQuery) {
-  const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpenForReview)
+  const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
   const scanned = from(store.database.select({ key: traces.key }))
     .where(where)
     .orderBy(desc(time), desc(traces.id))

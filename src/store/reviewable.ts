@@ -5,6 +5,12 @@ import { isNoRoot, observations, spans, traces } from './schema.ts'
  * Which spans there are to review, as conditions on the rows of `spans` and `traces` that a statement is at.
  */
 
+/** Whether an output, or null as one, came before its span: asked of the observations that the trace at hand has so far. */
+export const hasObservedOutput = (id: SQL, toNull: SQL) => sql`exists (
+  select 1 from ${observations}
+  where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
+    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
+
 /** The text of the output that a span's observations fold to, over what was given to the span itself. */
 const foldedOutput = sql`coalesce((
   select observed.data from ${observations} observed
@@ -16,7 +22,10 @@ const foldedOutput = sql`coalesce((
 const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
 
 /** Whether a span has an output and no review. */
-export const isToReview = sql`(${hasOutput} and ${isNull(spans.reviewState)})`
+export const isUnreviewed = sql`(${hasOutput} and ${isNull(spans.reviewState)})`
+
+/** The same of the steps of an AI pipeline, which are what there is to review. */
+export const isToReview = sql`(${spans.isGeneric} = 0 and ${isUnreviewed})`
 
 /** Whether nobody but this one holds a span. */
 export const isFree = (holder: string, now: number): SQL =>
@@ -33,4 +42,5 @@ export const hasReviewed = (kind: SQL = isNotNull(spans.reviewState)): SQL =>
   sql`exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${kind})`
 
 /** What `traces.needsReview` must be: a trace without any review is not looked into. */
-export const needsReview = sql`(not ${hasReviewed()} or exists (select 1 from ${spans} where ${ofTrace} and ${isToReview}))`
+export const needsReview = sql`(${traces.isGeneric} = 0 and (
+  not ${hasReviewed()} or exists (select 1 from ${spans} where ${ofTrace} and ${isToReview})))`

@@ -1,6 +1,7 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { type Alternative, ATTRIBUTION_STATUSES, ERROR_CATEGORIES, type Evidence } from '../domain/attribution.ts'
+import type { Derivation } from '../domain/derived-trace.ts'
 import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../domain/feedback.ts'
 import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -126,6 +127,14 @@ export const traces = sqliteTable(
     needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
     /** Whether some feedback on it is negative. */
     isNegative: integer('is_negative', { mode: 'boolean' }).notNull().default(false),
+    /** Whether a client posted it: its word counts then. False: it is known from telemetry alone. */
+    isPosted: integer('is_posted', { mode: 'boolean' }).notNull().default(true),
+    /** Where what telemetry says of it came from; null where none ever did. */
+    derivation: text('derivation', { mode: 'json' }).$type<Derivation>(),
+    /** When it counts as completed although its root never came; null where nothing is waited for. */
+    closesAt: integer('closes_at'),
+    /** Whether all that is known of it are spans that are no step of an AI pipeline: lists leave it out. */
+    isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
@@ -142,6 +151,9 @@ export const traces = sqliteTable(
     index('traces_negative')
       .on(table.projectKey, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.isNegative} = 1`),
+    index('traces_to_close')
+      .on(table.closesAt)
+      .where(sql`${table.deletedAt} is null and ${table.closesAt} is not null`),
   ],
 )
 
@@ -165,7 +177,8 @@ export const traceFields = sqliteTable(
 
 /**
  * The root span is found by its id, which the trace's row holds; only the others need the index by trace. What a client
- * has not given yet is null.
+ * has not given yet is null. A trace that is known from telemetry alone has no root before a span without parent came, or
+ * something that belongs to the whole.
  */
 export const spans = sqliteTable(
   'spans',
@@ -199,6 +212,14 @@ export const spans = sqliteTable(
     /** Who holds it for review (a user's id, or a key's that acts for none), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),
+    /** Whether it is no step of an AI pipeline: the queue leaves it out. */
+    isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
+    /** State given to the span itself: a JSON array of `[key, text, ref]`, each value held as an observation's `data` is. */
+    state: text('state'),
+    /** The object that such values lie in, as the reference to one of them: they are put together. */
+    stateRef: text('state_ref'),
+    /** Of a span from telemetry: which of several exports of it counts, the greatest. Null: a client's, whose fields stay. */
+    exportRevision: text('export_revision'),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),

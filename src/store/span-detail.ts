@@ -45,7 +45,7 @@ export interface SpanReview {
   isStale: boolean
 }
 
-const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output)
+const spanBytes = bytesSoFar(spans.metadata, spans.input, spans.output, spans.state)
 const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
 
 /** The fields of a span, its values as far as an answer may hold them. */
@@ -67,6 +67,8 @@ export const spanFields = {
   metadata: bounded(spans.metadata, spanBytes, MAX_BYTES, 'metadata'),
   input: bounded(spans.input, spanBytes, MAX_BYTES, 'input'),
   output: bounded(spans.output, spanBytes, MAX_BYTES, 'output'),
+  state: sql<string | null>`iif(${spanBytes} > ${MAX_BYTES}, null, ${spans.state})`.as('state'),
+  hadState: sql<number>`${spans.state} is not null`.as('hadState'),
   isCut: sql<number>`${spanBytes} > ${MAX_BYTES}`.as('isCut'),
 }
 
@@ -134,7 +136,7 @@ export type DecisionRow = SelectResultFields<typeof decisionFields>
 
 /** The rows that spans are made of. */
 export interface SpanRows {
-  traces: readonly { key: number; rootSpanId: string }[]
+  traces: readonly { key: number; rootSpanId: string; isPosted: number }[]
   spans: readonly SpanRow[]
   observations: readonly ObservationRow[]
   decisions: readonly DecisionRow[]
@@ -143,7 +145,8 @@ export interface SpanRows {
 /** A span's row and the values that it is made of. */
 export interface FoldedSpan {
   row: SpanRow
-  rootSpanId: string
+  /** Null where the span has none. */
+  parentId: string | null
   inputs: FoundValue[]
   output: FoundValue | undefined
   /** The last output's observation, or the name of the one that was given to the span itself. */
@@ -156,23 +159,30 @@ export interface FoldedSpan {
 
 /** Puts spans together from rows: values given to a span come first, its observations fold over them. */
 export function foldSpans({ traces, spans, observations, decisions }: SpanRows): FoldedSpan[] {
-  const rootSpanIds = new Map(traces.map(({ key, rootSpanId }) => [key, rootSpanId]))
-  const rootOf = (traceKey: number) => rootSpanIds.get(traceKey) ?? ''
+  const traceOf = new Map(traces.map(trace => [trace.key, trace]))
+  const rootOf = (traceKey: number) => traceOf.get(traceKey)?.rootSpanId ?? ''
   const observationsOf = Map.groupBy(observations, ({ traceKey, spanId }) =>
     placeOf(traceKey, spanId ?? rootOf(traceKey)),
   )
   const decisionOf = new Map(decisions.map(row => [placeOf(row.traceKey, row.spanId), row]))
   return spans.map(row => {
     const place = placeOf(row.traceKey, row.id)
-    return fold(row, rootOf(row.traceKey), observationsOf.get(place) ?? [], decisionOf.get(place))
+    const parentId = parentOf(row, traceOf.get(row.traceKey))
+    return fold(row, parentId, observationsOf.get(place) ?? [], decisionOf.get(place))
   })
+}
+
+/** Under the root hangs what a client sent without a parent; telemetry's spans without parent stand for themselves. */
+function parentOf({ id, parentId }: SpanRow, trace: SpanRows['traces'][number] | undefined): string | null {
+  if (!trace || id === trace.rootSpanId) return null
+  return parentId || (trace.isPosted === 1 ? trace.rootSpanId : null)
 }
 
 const placeOf = (traceKey: number, spanId: string): string => `${traceKey}/${spanId}`
 
 function fold(
   row: SpanRow,
-  rootSpanId: string,
+  parentId: string | null,
   observationRows: readonly ObservationRow[],
   decision: DecisionRow | undefined,
 ): FoldedSpan {
@@ -180,14 +190,16 @@ function fold(
   const found = (text: string | null, ref: string | null, isCut: number): FoundValue | undefined =>
     text === null ? undefined : { text, ref, traceKey, isCut: isCut === 1 }
   const { inputs, output, state } = foldObservations(observationRows.map(foldable))
+  const given: [key: string, text: string, ref: string | null][] = JSON.parse(row.state ?? '[]')
+  const givenState = given.map(([key, text, ref]) => [key, { text, ref, traceKey }] as const)
   const givenInput = found(row.input, row.inputRef, row.isCut)
   return {
     row,
-    rootSpanId,
+    parentId,
     inputs: givenInput ? [givenInput, ...inputs] : inputs,
     output: output?.value ?? found(row.output, row.outputRef, row.isCut),
     outputRevision: output?.observationId ?? row.outputRevision ?? 'none',
-    state,
+    state: [...new Map<string, FoundValue>([...givenState, ...state])],
     decision,
     approved: decision && found(decision.approved, decision.approvedRef, decision.isCut),
   }
@@ -218,7 +230,7 @@ export async function showSpans(
 }
 
 async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>): Promise<SpanDetail> {
-  const { row, rootSpanId, inputs, output, state, approved } = span
+  const { row, parentId, inputs, output, state, approved } = span
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
   const shownInputs = inputs.map(shownOf)
   const shownOutput = shownOf(output)
@@ -227,7 +239,7 @@ async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownVa
   const isMetadataCut = row.isCut === 1 && row.metadata !== null
   return {
     id: row.id,
-    parentId: row.id === rootSpanId ? null : row.parentId || rootSpanId,
+    parentId,
     stepId: row.stepId,
     status: row.status,
     durationMs: row.durationMs,
@@ -245,6 +257,7 @@ async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownVa
       ...(shownOutput.isWhole ? [] : ['output']),
       ...(shownApproved.isWhole ? [] : ['approvedOutput']),
       ...shownState.filter(([, { isWhole }]) => !isWhole).map(([key]) => `state.${key}`),
+      ...(row.isCut === 1 && row.hadState === 1 ? ['state'] : []),
       ...(isMetadataCut ? ['metadata'] : []),
     ],
   }

@@ -4,8 +4,8 @@ import type { SpanStatus } from '../domain/span.ts'
 import { chunksOf } from './chunks.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import type { Project } from './projects.ts'
-import { needsReview } from './reviewable.ts'
-import { observations, spans, textVersions, traces, versionedTexts } from './schema.ts'
+import { hasObservedOutput, needsReview } from './reviewable.ts'
+import { spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
 
@@ -104,7 +104,8 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           item.value ->> 7,
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null
+          item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
+          0, null, null, null
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
@@ -128,6 +129,9 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         output: sql`coalesce(excluded.output, ${spans.output})`,
         outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
         outputRevision: sql`coalesce(excluded.output_revision, ${spans.outputRevision})`,
+        // From now on exports fill in what a client left out, and no more.
+        exportRevision: null,
+        isGeneric: false,
       },
     })
     .returning({ id: spans.id })
@@ -136,12 +140,6 @@ function upsertSpans(store: Store, project: Project, rows: string) {
 /** What a trace says of its root span stays: its name, its time, and that it has no parent. */
 const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp, value: SQL) =>
   sql`iif(${spans.isRoot} = 1, ${column}, ${value})`
-
-/** Whether an output, or null as one, came before its span: asked of the observations that the trace has so far. */
-const hasObservedOutput = (id: SQL, toNull: SQL) => sql`exists (
-  select 1 from ${observations}
-  where ${observations.traceKey} = ${traces.key} and ${observations.spanId} = ${id}
-    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
 
 /**
  * Whether this is the id of a version of one of the project's prompts, or none, or what the trace's span has already: it

@@ -68,6 +68,7 @@ const traceFields = {
     projectKey: traces.projectKey,
   }),
   needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
+  isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
 }
 
@@ -114,7 +115,7 @@ function readRows(store: Store, id: string) {
   const traceKey = sql`(${liveTraceKey(store, id)})`
   const ofTrace = and(eq(spans.traceKey, traceKey), isNoRoot)
   const spanBytes = sql`(
-    select coalesce(${bytesOf(spans.metadata, spans.input, spans.output)}, 0) from ${spans} where ${ofTrace})`
+    select coalesce(${bytesOf(spans.metadata, spans.input, spans.output, spans.state)}, 0) from ${spans} where ${ofTrace})`
   return readPlain(database, [
     database.select(traceFields).from(traces).where(trace),
     database

@@ -38,6 +38,8 @@ export interface TraceFilter {
   review?: TraceReviewState | undefined
   /** This type is the reviewers', or where they named none, the last answer of an engine. */
   errorType?: string | undefined
+  /** `all`: those, too, of which nothing is known but spans that are no step of an AI pipeline. */
+  kind?: 'all' | undefined
   /** Metadata fields, all of which must match. */
   fields: readonly SearchableField[]
 }
@@ -117,14 +119,14 @@ const likelySelectivity = ({ path, value }: SearchableField): number =>
 
 /** What a trace in the right project and time must be besides; undefined where nothing more is asked. */
 export function matches(project: Project, filter: TraceFilter): SQL | undefined {
-  const { name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, fields } = filter
+  const { name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
   return and(
+    kind === 'all' ? undefined : isOfPipeline,
     name === undefined ? undefined : eq(traces.name, name),
     status && eq(traces.status, status),
-    // A root span's step is its trace's name.
     stepId === undefined
       ? undefined
-      : sql`(${traces.name} = ${stepId} or exists (select 1 from ${spans}
+      : sql`(${isRootStep(stepId)} or exists (select 1 from ${spans}
           where ${spans.traceKey} = ${traces.key} and ${isNoRoot} and ${spans.stepId} = ${stepId}))`,
     promptVersionId === undefined
       ? undefined
@@ -141,6 +143,15 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     fields.length > 1 ? hasFields(project, fields) : undefined,
   )
 }
+
+/** Whether a trace is one that lists show unasked: it has a step of an AI pipeline, or people said something of it. */
+const isOfPipeline = sql`(${traces.isGeneric} = 0 or exists (
+  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
+
+/** Whether a trace's root is of a step: where a client posted the trace, that is its name. */
+const isRootStep = (stepId: string): SQL => sql`iif(${traces.isPosted} = 1, ${traces.name} = ${stepId}, exists (
+  select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}
+    and ${spans.stepId} = ${stepId}))`
 
 /** Whether a trace has feedback, of this kind if one is given. */
 const feedbackOf = (kind?: SQL): SQL =>

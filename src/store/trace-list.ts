@@ -72,7 +72,10 @@ export async function listTraces(
       ...summaryColumns,
       isMatch: sql<number>`${isMatch}`,
       position: scanned.position,
-      spanCount: sql<number>`1 + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
+      spanCount: sql<number>`
+        iif(${traces.isPosted} = 1, 1, (
+          select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
+        + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
       reviewedCount: countReviewed(isNotNull(spans.reviewState)),
       correctedCount: countReviewed(isCorrected),
       needsReview: traces.needsReview,

@@ -1,13 +1,15 @@
-import { and, eq, exists, isNull, notExists, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, eq, exists, isNull, ne, notExists, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { newKeys, newRevision } from '../domain/ids.ts'
-import type { SearchableField } from '../domain/metadata.ts'
+import { fieldKey, type SearchableField, searchableFields } from '../domain/metadata.ts'
 import type { TraceState } from '../domain/trace-status.ts'
 import { RESEND_AFTER_MS } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import { chunksOf } from './chunks.ts'
+import { named, runLast } from './database.ts'
 import type { Project } from './projects.ts'
-import { type feedback, spans, traces } from './schema.ts'
+import { needsReview } from './reviewable.ts'
+import { type feedback, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 
@@ -17,9 +19,6 @@ export interface TraceRecord extends TraceState {
   id: string
   projectKey: number
   traceId: string
-  rootSpanId: string
-  name: string
-  timestamp: number
   updatedAt: number
   revision: string
 }
@@ -115,7 +114,7 @@ export async function addTraces(
       .select(
         sql`select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2,
             item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8,
-            item.value ->> 9, ${revision}, item.value ->> 10, item.value ->> 10, null, null, 1, 0
+            item.value ->> 9, ${revision}, item.value ->> 10, item.value ->> 10, null, null, 1, 0, 1, null, null, 0
           from json_each(${json}) as item where true`,
       )
       .onConflictDoUpdate({
@@ -128,7 +127,8 @@ export async function addTraces(
           revision,
           updatedAt: sql`max(${traces.updatedAt}, excluded.updated_at)`,
         },
-        setWhere: sql`${traces.status} = 'running' and excluded.status = 'completed' and ${traces.metadata} = excluded.metadata`,
+        setWhere: sql`${traces.status} = 'running' and excluded.status = 'completed'
+          and ${traces.metadata} = excluded.metadata and ${traces.derivation} is null`,
       })
       .onConflictDoNothing({ target: traces.key })
     const insertRootSpans = database.insert(spans).select(rootSpansOf(written)).onConflictDoNothing()
@@ -164,7 +164,7 @@ const rowOf = ({ key, draft, state }: NewTrace & { key: number }) => [
 /** The root spans of traces, in the order of the columns: what is not known yet is null. */
 const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
   select ${traces.rootSpanId}, ${traces.key}, 1, null, ${traces.name}, ${traces.timestamp}, null, null, 0,
-    null, null, null, null, null, null, null, 0, 0, null, null, null
+    null, null, null, null, null, null, null, 0, 0, null, null, null, 0, null, null, null
   from ${traces} where ${ofTraces}`
 
 /** A trace's new state, computed from what was read. */
@@ -176,50 +176,122 @@ export interface TraceUpdate {
   now: number
 }
 
+/** What changes between a trace as it was read and its new state. */
+export async function traceUpdate(from: TraceRecord, state: TraceState, now: number): Promise<TraceUpdate> {
+  const [before, after] = await Promise.all([from.metadata, state.metadata].map(searchableFields))
+  // A field's row has its trace's time, so that all are others when it moves.
+  const isMoved = from.timestamp !== state.timestamp
+  const [removed, added] = [before ?? [], after ?? []]
+  if (isMoved) return { from, state, added, removed, now }
+  return { from, state, added: without(added, removed), removed: without(removed, added), now }
+}
+
+function without(fields: readonly SearchableField[], others: readonly SearchableField[]): SearchableField[] {
+  const excluded = new Set(others.map(fieldKey))
+  return fields.filter(field => !excluded.has(fieldKey(field)))
+}
+
 /**
  * Writes traces' new states and the differences of their searchable fields, each if nobody wrote since its `from` was
  * read. Returns the ids of those that were written.
  */
 export async function updateTraces(store: Store, updates: readonly TraceUpdate[]): Promise<Set<string>> {
-  const { database } = store
   const done = new Set<string>()
-  const sizeOfFields = ({ from: { id }, added, removed }: TraceUpdate) =>
-    fieldBytes({ id, fields: added }) + fieldBytes({ id, fields: removed })
-  for (const { items, json } of chunksOf(updates, updateRowOf, sizeOfFields)) {
+  for (const chunk of chunksOf(updates, updateRowOf, updateBytes)) {
     const revision = newRevision()
-    const ids = items.map(({ from }) => from.id)
-    const written = isLive(store, hasIdIn(ids), eq(traces.revision, revision))
-    const [, , , rows] = await database.batch([
-      database
-        .update(traces)
-        .set({
-          status: sql`item.value ->> 2`,
-          durationMs: sql`item.value ->> 3`,
-          metadata: sql`item.value ->> 4`,
-          completedFields: sql`item.value ->> 5`,
-          revision,
-          updatedAt: sql`max(${traces.updatedAt}, item.value ->> 6)`,
-        })
-        .from(sql`json_each(${json}) as item`)
-        .where(isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.revision} = item.value ->> 1`)),
-      deleteTraceFields(
-        store,
-        items.map(({ from, removed }) => ({ id: from.id, fields: removed })),
-        written,
-      ),
-      insertTraceFields(
-        store,
-        items.map(({ from, added }) => ({ id: from.id, fields: added })),
-        written,
-      ),
-      database.select({ id: traces.id }).from(traces).where(written),
+    const written = hasRevision(store, chunk.items, revision)
+    const rows = await runLast(store.database, [
+      ...updateStatements(store, chunk, revision),
+      store.database
+        .select(named({ id: traces.id }))
+        .from(traces)
+        .where(written),
     ])
     for (const { id } of rows) done.add(id)
   }
   return done
 }
 
-const updateRowOf = ({ from, state, now }: TraceUpdate) => [
+/** What an update sends besides its row. */
+export const updateBytes = ({ from: { id }, added, removed }: TraceUpdate): number =>
+  fieldBytes({ id, fields: added }) + fieldBytes({ id, fields: removed })
+
+/** Whether a trace is one of these, and was written under this revision. */
+const hasRevision = (store: Store, updates: readonly TraceUpdate[], revision: string) =>
+  isLive(store, hasIdIn(updates.map(({ from }) => from.id)), eq(traces.revision, revision))
+
+/** The statements, for one batch, that write new states under a new revision. `json`: each update as `updateRowOf` has it. */
+export function updateStatements(
+  store: Store,
+  { items, json }: { items: readonly TraceUpdate[]; json: string },
+  revision: string,
+) {
+  const { database } = store
+  const given = sql`json_each(${json}) as item`
+  const written = hasRevision(store, items, revision)
+  const unwritten = isLive(
+    store,
+    sql`(${traces.key}, ${traces.revision}) in (select item.value ->> 0, item.value ->> 1 from ${given})`,
+  )
+  const isOfItem = sql`${traces.key} = item.value ->> 0`
+  const removed = items.flatMap(({ from, removed }) => (removed.length > 0 ? [{ id: from.id, fields: removed }] : []))
+  const added = items.flatMap(({ from, added }) => (added.length > 0 ? [{ id: from.id, fields: added }] : []))
+  const isMoved = items.some(({ from, state }) => from.name !== state.name || from.timestamp !== state.timestamp)
+  return [
+    // Before the update, for a field's row has its trace's time.
+    ...(removed.length > 0 ? [deleteTraceFields(store, removed, unwritten)] : []),
+    database
+      .update(traces)
+      .set({
+        status: sql`item.value ->> 2`,
+        durationMs: sql`item.value ->> 3`,
+        metadata: sql`item.value ->> 4`,
+        completedFields: sql`item.value ->> 5`,
+        revision,
+        updatedAt: sql`max(${traces.updatedAt}, item.value ->> 6)`,
+        rootSpanId: sql`item.value ->> 7`,
+        isPosted: sql`item.value ->> 8`,
+        derivation: sql`item.value ->> 9`,
+        isGeneric: sql`item.value ->> 10`,
+        closesAt: sql`item.value ->> 11`,
+      })
+      .from(given)
+      .where(isLive(store, and(isOfItem, sql`${traces.revision} = item.value ->> 1`))),
+    // On their own: setting a column rewrites the indexes that it is part of, changed or not.
+    ...(isMoved
+      ? [
+          database
+            .update(traces)
+            .set({ name: sql`item.value ->> 12`, timestamp: sql`item.value ->> 13` })
+            .from(given)
+            .where(
+              and(
+                written,
+                isOfItem,
+                sql`(${traces.name}, ${traces.timestamp}) <> (item.value ->> 12, item.value ->> 13)`,
+              ),
+            ),
+        ]
+      : []),
+    ...(added.length > 0 ? [insertTraceFields(store, added, written)] : []),
+    ...(items.some(({ from, state }) => from.isGeneric !== state.isGeneric) ? [judgeAgain(store, written)] : []),
+    ...moveRoots(
+      store,
+      items.filter(({ from, state }) => from.rootSpanId !== state.rootSpanId),
+      written,
+    ),
+  ]
+}
+
+/** Sets whether traces have something to review, where that is another now. */
+export const judgeAgain = ({ database }: Store, ofTraces: SQL | undefined) =>
+  database
+    .update(traces)
+    .set({ needsReview })
+    .where(and(ofTraces, ne(traces.needsReview, needsReview)))
+
+/** An update's row, for `updateStatements`. */
+export const updateRowOf = ({ from, state, now }: TraceUpdate) => [
   from.key,
   from.revision,
   state.status,
@@ -227,7 +299,79 @@ const updateRowOf = ({ from, state, now }: TraceUpdate) => [
   JSON.stringify(state.metadata),
   JSON.stringify(state.completedFields),
   now,
+  state.rootSpanId,
+  Number(state.isPosted),
+  state.derivation && JSON.stringify(state.derivation),
+  Number(state.isGeneric),
+  state.closesAt,
+  state.name,
+  state.timestamp,
 ]
+
+/** Makes other spans the roots of traces, in the traces that meet the condition; a root that held nothing of its own goes. */
+function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
+  if (updates.length === 0) return []
+  const places = updates.flatMap(({ from, state }) => [
+    [from.rootSpanId, from.key],
+    [state.rootSpanId, from.key],
+  ])
+  const isAmong = sql`(${spans.id}, ${spans.traceKey}) in (
+    select item.value ->> 0, item.value ->> 1 from json_each(${JSON.stringify(places)}) as item)`
+  const trace = (condition: SQL) => sql`exists (
+    select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${and(ofTraces, condition)})`
+  const posted = updates.flatMap(({ from, state }) => (state.isPosted ? [from.id] : []))
+  return [
+    ...(posted.length > 0
+      ? [
+          database
+            .insert(spans)
+            .select(rootSpansOf(and(ofTraces, hasIdIn(posted))))
+            .onConflictDoNothing(),
+        ]
+      : []),
+    database
+      .delete(spans)
+      .where(
+        and(
+          isAmong,
+          sql`${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null and ${spans.state} is null`,
+          sql`${spans.exportRevision} is null and ${spans.reviewNumber} = 0`,
+          trace(sql`${traces.rootSpanId} <> ${spans.id}`),
+        ),
+      ),
+    database
+      .update(spans)
+      .set({ isRoot: trace(sql`${traces.rootSpanId} = ${spans.id}`), ...WHOLE_OUTPUT })
+      .where(and(isAmong, trace(sql`true`))),
+  ]
+}
+
+/** Whether an output other than null, or null, was observed of the whole trace of which a row is the root. */
+const wholeOutput = (toNull: SQL) => sql`exists (
+  select 1 from ${observations} cross join ${traces}
+  where ${traces.key} = ${spans.traceKey} and ${traces.rootSpanId} = ${spans.id}
+    and ${observations.traceKey} = ${traces.key} and ${observations.spanId} is null
+    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
+
+/** What a span's marks are when it becomes a root. */
+const WHOLE_OUTPUT = {
+  hasOutput: sql`max(${spans.hasOutput}, ${wholeOutput(sql`<>`)})`,
+  hasNullOutput: sql`max(${spans.hasNullOutput}, ${wholeOutput(sql`=`)})`,
+}
+
+/**
+ * Gives those of these traces a root that are known from telemetry alone and have none yet: something came that belongs to
+ * the whole.
+ */
+export async function ensureRoots(store: Store, ids: readonly string[]): Promise<void> {
+  const { database } = store
+  const rootless = isLive(store, hasIdIn(ids), eq(traces.isPosted, false))
+  const roots = database.select({ id: traces.rootSpanId, key: traces.key }).from(traces).where(rootless)
+  await database.batch([
+    database.insert(spans).select(rootSpansOf(rootless)).onConflictDoNothing(),
+    database.update(spans).set(WHOLE_OUTPUT).where(sql`(${spans.id}, ${spans.traceKey}) in (${roots})`),
+  ])
+}
 
 const selectTraces = (store: Store, ids: readonly string[]) =>
   store.database

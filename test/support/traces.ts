@@ -42,7 +42,7 @@ export async function manyTraces(
     env.DB.prepare(
       `insert into traces select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
          'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', t.value ->> 'status',
-         t.value ->> 'timestamp', null, '{}', '[]', '', 0, 0, null, null, 1, 0
+         t.value ->> 'timestamp', null, '{}', '[]', '', 0, 0, null, null, 1, 0, 1, null, null, 0
        from json_each(?) as t ${scope}`,
     ).bind(...bound),
     env.DB.prepare(

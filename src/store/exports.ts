@@ -1,0 +1,360 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { mergeExport, type TraceFacts } from '../domain/derived-trace.ts'
+import { newKeys, newRevision } from '../domain/ids.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { searchableFields } from '../domain/metadata.ts'
+import type { SpanStatus } from '../domain/span.ts'
+import { isSameState, type TraceState } from '../domain/trace-status.ts'
+import { chunksOf } from './chunks.ts'
+import { named, runLast } from './database.ts'
+import { placeUnder } from './payloads.ts'
+import type { Project } from './projects.ts'
+import { hasObservedOutput } from './reviewable.ts'
+import { spans, textActivations, textVersions, traces, versionedTexts } from './schema.ts'
+import type { Store } from './store.ts'
+import { insertTraceFields } from './trace-fields.ts'
+import {
+  findTraces,
+  hasIdIn,
+  isLive,
+  isOnOtherTrace,
+  judgeAgain,
+  type TraceRecord,
+  touchTraces,
+  traceUpdate,
+  updateBytes,
+  updateRowOf,
+  updateStatements,
+} from './traces.ts'
+
+/** A span as an export tells it. */
+export interface ExportedSpan {
+  id: string
+  /** '' for a span without parent. */
+  parentId: string
+  stepId: string
+  timestamp: number
+  durationMs: number
+  status: SpanStatus | null
+  metadata: JsonObject
+  isGeneric: boolean
+  /** JSON; null where it has none. */
+  input: string | null
+  output: string | null
+  /** Names the output: the same one has the same name. */
+  outputRevision: string | null
+  /** By state key, JSON. */
+  state: readonly (readonly [key: string, json: string])[]
+  /** Which prompt it used; null where it is no step that uses one. */
+  prompt: { id: string | null; name: string | null; number: number | null } | null
+  /** Which of several exports of the span counts, the greatest. The same one, sent again, has the same. */
+  exportRevision: string
+}
+
+/** A trace as an export tells it. */
+export interface ExportedTrace {
+  /** The read interface's id. */
+  id: string
+  traceId: string
+  /** The root's id until a span without parent came. */
+  rootSpanId: string
+  facts: TraceFacts
+  /** No two with the same id. */
+  spans: readonly ExportedSpan[]
+}
+
+/** What an export came to. */
+export interface SavedExport {
+  /** Ids of spans that another trace of the organization has. */
+  onOtherTrace: ReadonlySet<string>
+  /** Metadata fields that no longer fit, by the trace's id. */
+  leftFields: ReadonlyMap<string, string[]>
+}
+
+const FIRST_PAUSE_MS = 25
+const MAX_PAUSE_MS = 800
+
+/**
+ * Stores what an export says: the traces, made where they are not there, and their spans. One read, the large values put
+ * into R2, and one batch of writes however many spans; more only where somebody else wrote the same traces meanwhile. The
+ * same in whatever order exports come, and however often. No two traces may have the same id.
+ */
+export async function saveExport(
+  store: Store,
+  project: Project,
+  exported: readonly ExportedTrace[],
+  now: number,
+): Promise<SavedExport> {
+  const onOtherTrace = new Set<string>()
+  const leftFields = new Map<string, string[]>()
+  let pauseMs = FIRST_PAUSE_MS
+  let pending = exported
+  for (;;) {
+    const merges = await mergeIntoStored(store, pending, now)
+    const done = await write(store, project, merges, now)
+    for (const { trace, left } of merges) if (left.length > 0) leftFields.set(trace.id, left)
+    for (const id of done.onOtherTrace) onOtherTrace.add(id)
+    pending = pending.filter(({ id }) => !done.traces.has(id))
+    if (pending.length === 0) return { onOtherTrace, leftFields }
+    await store.patience.pause(Math.random() * pauseMs)
+    pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
+  }
+}
+
+/** An exported trace and what it becomes. */
+interface Merge {
+  trace: ExportedTrace
+  key: number
+  before: TraceRecord | undefined
+  state: TraceState
+  left: string[]
+}
+
+async function mergeIntoStored(store: Store, exported: readonly ExportedTrace[], now: number): Promise<Merge[]> {
+  const ids = exported.map(({ id }) => id)
+  const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
+  const drawn = newKeys(now, exported.length)
+  return exported.map((trace, index) => {
+    const before = found.get(trace.id)
+    const { state, left } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })
+    return { trace, key: before?.key ?? drawn[index] ?? 0, before, state, left }
+  })
+}
+
+/** Writes in one batch. Returns the ids of the traces that nobody else wrote meanwhile, and of spans that were refused. */
+async function write(store: Store, project: Project, merges: readonly Merge[], now: number) {
+  const { database } = store
+  const revision = newRevision()
+  const ids = merges.map(({ trace }) => trace.id)
+  const rows = await rowsOf(store, merges)
+  const places = JSON.stringify(rows.map(([key, id, exportRevision]) => [key, id, exportRevision]))
+  const fresh = await Promise.all(merges.filter(({ before }) => !before).map(withFields))
+  const updates = await Promise.all(
+    merges.flatMap(({ before, state }) =>
+      before && !isSameState(before, state) ? traceUpdate(before, state, now) : [],
+    ),
+  )
+  const isKnown = fresh.length < merges.length
+  const found = await runLast(database, [
+    ...[...chunksOf(fresh, traceRowOf)].flatMap(({ items, json }) =>
+      insertTraces(store, project, items, json, revision, now),
+    ),
+    ...[...chunksOf(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
+    ...(isKnown ? [touchTraces(store, isLive(store, hasIdIn(ids), hasNews(places)), now)] : []),
+    ...[...chunksOf(rows, row => row)].map(({ json }) => upsertSpans(store, project, json)),
+    ...(isKnown ? [judgeAgain(store, isLive(store, hasIdIn(ids)))] : []),
+    database
+      .select({
+        ...named({ id: traces.id, key: traces.key, revision: traces.revision }),
+        spanCount: countStored(places),
+      })
+      .from(traces)
+      .where(isLive(store, hasIdIn(ids))),
+  ])
+  const after = new Map(found.map(trace => [trace.id, trace]))
+  const done = merges.filter(({ trace, key, before, state }) => {
+    const stored = after.get(trace.id)
+    const isUnchanged = before !== undefined && isSameState(before, state)
+    return stored?.key === key && (isUnchanged || stored.revision === revision)
+  })
+  const isRefused = done.some(({ trace }) => after.get(trace.id)?.spanCount !== trace.spans.length)
+  return {
+    traces: new Set(done.map(({ trace }) => trace.id)),
+    onOtherTrace: isRefused ? await findRefused(store, done) : [],
+  }
+}
+
+const withFields = async (merge: Merge) => ({ ...merge, fields: await searchableFields(merge.state.metadata) })
+
+/** Makes traces, unless somebody else made them meanwhile, with their searchable fields. */
+function insertTraces(
+  store: Store,
+  project: Project,
+  fresh: readonly Awaited<ReturnType<typeof withFields>>[],
+  rows: string,
+  revision: string,
+  now: number,
+) {
+  const ids = fresh.map(({ trace }) => trace.id)
+  return [
+    store.database
+      .insert(traces)
+      .select(
+        sql`select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2,
+            item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8,
+            '[]', ${revision}, ${now}, ${now}, null, null, 1 - item.value ->> 9, 0, 0, item.value ->> 10, item.value ->> 11,
+            item.value ->> 9
+          from json_each(${rows}) as item where true`,
+      )
+      .onConflictDoNothing(),
+    insertTraceFields(
+      store,
+      fresh.map(({ trace, fields }) => ({ id: trace.id, fields })),
+      isLive(store, hasIdIn(ids), eq(traces.revision, revision)),
+    ),
+  ]
+}
+
+const traceRowOf = ({ key, trace, state }: Merge) => [
+  key,
+  trace.id,
+  trace.traceId,
+  state.rootSpanId,
+  state.name,
+  state.status,
+  state.timestamp,
+  state.durationMs,
+  JSON.stringify(state.metadata),
+  Number(state.isGeneric),
+  state.derivation && JSON.stringify(state.derivation),
+  state.closesAt,
+]
+
+/** The spans' rows, their values in their places. */
+async function rowsOf(store: Store, merges: readonly Merge[]) {
+  const drafts = merges.flatMap(({ trace, key }) =>
+    trace.spans.map(span => {
+      const value = (json: string | null) => (json === null ? null : { traceKey: key, json })
+      const state = span.state.map(([name, json]) => ({ name, value: { traceKey: key, json } }))
+      return { span, key, input: value(span.input), output: value(span.output), state }
+    }),
+  )
+  const values = drafts.flatMap(({ input, output, state }) => [input, output, ...state.map(({ value }) => value)])
+  const placement = await placeUnder(
+    store,
+    values.filter(value => value !== null),
+  )
+  return drafts.map(({ span, key, ...draft }) => {
+    const input = draft.input && placement.get(draft.input)
+    const output = draft.output && placement.get(draft.output)
+    const state = draft.state.map(({ name, value }) => ({ name, place: placement.get(value) }))
+    return [
+      key,
+      span.id,
+      span.exportRevision,
+      span.parentId,
+      span.stepId,
+      span.timestamp,
+      span.durationMs,
+      span.status,
+      JSON.stringify(span.metadata),
+      Number(span.isGeneric),
+      input?.text,
+      input?.ref,
+      output?.text,
+      output?.ref,
+      span.outputRevision,
+      state.length > 0 ? JSON.stringify(state.map(({ name, place }) => [name, place?.text, place?.ref])) : null,
+      state.find(({ place }) => place?.ref)?.place?.ref,
+      Number(span.prompt !== null),
+      span.prompt?.id,
+      span.prompt?.name,
+      span.prompt?.number,
+    ] as const
+  })
+}
+
+/**
+ * Inserts rows in the order of `rowsOf`, each guarded by its trace. Where the span is there, the export that counts
+ * replaces what earlier ones said; of a client's span it fills in what the client left out.
+ */
+function upsertSpans(store: Store, project: Project, rows: string) {
+  const id = sql`item.value ->> 1`
+  const output = sql`item.value ->> 12`
+  const isClients = sql`${spans.exportRevision} is null`
+  const given = (column: SQLiteColumn, excluded: SQL) =>
+    sql`iif(${isClients}, coalesce(${column}, ${excluded}), ${excluded})`
+  const withRef = (value: SQLiteColumn, ref: SQLiteColumn, excluded: SQL) =>
+    sql`iif(${isClients} and ${value} is not null, ${ref}, ${excluded})`
+  return store.database
+    .insert(spans)
+    .select(
+      sql`select ${id}, ${traces.key}, ${traces.rootSpanId} = ${id}, item.value ->> 3, ${stepIdOf(project)},
+          item.value ->> 5, ${promptVersionOf(project)}, item.value ->> 8,
+          case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
+          item.value ->> 7, item.value ->> 6, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
+          item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
+          item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2
+        from json_each(${rows}) as item cross join ${traces}
+        where ${isLive(store, sql`${traces.key} = item.value ->> 0`)}
+          and not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })}`,
+    )
+    .onConflictDoUpdate({
+      target: [spans.id, spans.traceKey],
+      set: {
+        parentId: given(spans.parentId, sql`excluded.parent_id`),
+        stepId: sql`iif(${isClients}, ${spans.stepId}, excluded.step_id)`,
+        timestamp: sql`iif(${isClients}, ${spans.timestamp}, excluded.timestamp)`,
+        promptVersionId: given(spans.promptVersionId, sql`excluded.prompt_version_id`),
+        metadata: given(spans.metadata, sql`excluded.metadata`),
+        hasOutput: sql`max(${spans.hasOutput}, excluded.has_output)`,
+        hasNullOutput: sql`max(${spans.hasNullOutput}, excluded.has_null_output)`,
+        status: given(spans.status, sql`excluded.status`),
+        durationMs: given(spans.durationMs, sql`excluded.duration_ms`),
+        inputRef: withRef(spans.input, spans.inputRef, sql`excluded.input_ref`),
+        input: given(spans.input, sql`excluded.input`),
+        outputRef: withRef(spans.output, spans.outputRef, sql`excluded.output_ref`),
+        outputRevision: withRef(spans.output, spans.outputRevision, sql`excluded.output_revision`),
+        output: given(spans.output, sql`excluded.output`),
+        stateRef: withRef(spans.state, spans.stateRef, sql`excluded.state_ref`),
+        state: given(spans.state, sql`excluded.state`),
+        isGeneric: sql`iif(${isClients}, 0, excluded.is_generic)`,
+        exportRevision: sql`iif(${isClients}, null, excluded.export_revision)`,
+      },
+      setWhere: sql`${isClients} or ${spans.exportRevision} < excluded.export_revision`,
+    })
+}
+
+const usesPrompt = sql`item.value ->> 17 = 1`
+
+/** The project's prompt of a step, as a condition on the rows of `versioned_texts`. */
+const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.projectKey} = ${project.key}
+  and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${name}`
+
+/** The step, which is that of the prompt where one is named that the project has. */
+const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
+    select 1 from ${versionedTexts} where ${isPromptOf(project, sql`item.value ->> 19`)})
+  then item.value ->> 19 else item.value ->> 4 end`
+
+/** The version that a span used: the one it names by id, or by the prompt's name and number, else the one active as it began. */
+function promptVersionOf(project: Project) {
+  const versions = sql`${versionedTexts} cross join ${textVersions}`
+  const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`
+  const number = sql`(select count(*) from ${textVersions} earlier
+    where earlier.text_key = ${textVersions.textKey} and earlier.key <= ${textVersions.key})`
+  return sql`case when ${usesPrompt} then coalesce(
+    (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}
+      where ${textVersions.id} = item.value ->> 18 and ${isOfText}
+        and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'),
+    (select ${textVersions.id} from ${versions}
+      where ${isPromptOf(project, sql`item.value ->> 19`)} and ${isOfText} and ${number} = item.value ->> 20),
+    (select ${textVersions.id} from ${versionedTexts} cross join ${textActivations} cross join ${textVersions}
+      where ${isPromptOf(project, stepIdOf(project))} and ${textActivations.textKey} = ${versionedTexts.key}
+        and ${textActivations.activatedAt} <= item.value ->> 5 and ${textVersions.key} = ${textActivations.versionKey}
+      order by ${textActivations.activatedAt} desc, ${textActivations.versionKey} desc limit 1)) end`
+}
+
+/** Whether a trace gets a span, or what counts more than what is there of one; asked before they are written. */
+const hasNews = (places: string): SQL => sql`exists (
+  select 1 from json_each(${places}) as place
+  left join ${spans} on ${spans.id} = place.value ->> 1 and ${spans.traceKey} = ${traces.key}
+  where place.value ->> 0 = ${traces.key}
+    and (${spans.id} is null or ${spans.exportRevision} < place.value ->> 2))`
+
+/** How many of these spans a trace has. */
+const countStored = (places: string) =>
+  sql<number>`(select count(*) from json_each(${places}) as place cross join ${spans}
+    where place.value ->> 0 = ${traces.key} and ${spans.id} = place.value ->> 1 and ${spans.traceKey} = ${traces.key})`.as(
+    'spanCount',
+  )
+
+/** The spans that are not there after they were written. */
+async function findRefused(store: Store, merges: readonly Merge[]): Promise<string[]> {
+  const places = merges.flatMap(({ trace, key }) => trace.spans.map(({ id }) => [key, id]))
+  const rows = await store.database.all<{ id: string }>(sql`
+    select place.value ->> 1 as id from json_each(${JSON.stringify(places)}) as place
+    where not exists (select 1 from ${spans}
+      where ${spans.id} = place.value ->> 1 and ${spans.traceKey} = place.value ->> 0)`)
+  return rows.map(({ id }) => id)
+}
