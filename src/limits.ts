@@ -273,3 +273,10 @@ export const MAX_QUOTES = 10
 export const MAX_QUOTE_LENGTH = 500
 /** A model's reasoning, meant to be two to four sentences. */
 export const MAX_REASONING_LENGTH = 2000
+
+/** An OTLP export's body, after decompression: the specification's 64 MiB do not fit an isolate's 128 MB. */
+export const MAX_EXPORT_BYTES = 16 * 1024 * 1024
+/** Spans, or log records, of one export: SDKs send 512 at once, a collector thousands. */
+export const MAX_EXPORT_RECORDS = 10_000
+/** Nesting of an attribute's value: half of what a value of ours may have. */
+export const MAX_ATTRIBUTE_DEPTH = 64

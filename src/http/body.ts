@@ -17,12 +17,13 @@ export async function readJson(
   if (bytes.byteLength === 0) return undefined
   const text = decodeUtf8(bytes)
   refuseDeepNesting(text)
-  const value = parse(text)
+  const value = parseJson(text)
   if (!isJsonObject(value)) throw badRequest('The body must be a JSON object')
   return value
 }
 
-function parse(text: string): unknown {
+/** A text as JSON. Errors: 400 with the place where it ends to be. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -90,8 +91,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** One pass over the text, before `JSON.parse` builds what a recursive reader could not walk. */
-function refuseDeepNesting(text: string): void {
+/** One pass over the text, before `JSON.parse` builds what a recursive reader could not walk. Errors: 400. */
+export function refuseDeepNesting(text: string): void {
   let depth = 0
   let inString = false
   for (let index = 0; index < text.length; index++) {

@@ -105,7 +105,8 @@ export const unprocessableFields = (message: string, faults: readonly ErrorDetai
 /** 412: `If-Match` names what is no longer there. */
 export const changedSince = () => new ApiError(412)
 export const tooLarge = (message?: string) => new ApiError(413, message)
-export const unsupportedMediaType = () => new ApiError(415)
+/** 415; `message` says what is supported, where that is not JSON alone. */
+export const unsupportedMediaType = (message?: string) => new ApiError(415, message)
 
 export const methodNotAllowed = (allowed: readonly string[]) =>
   new ApiError(405, undefined, { headers: { allow: allowed.join(', ') } })

@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+
+/*
+ * Writes src/otlp/proto/messages.js and .d.ts from OpenTelemetry's .proto files beside them. `npm run generate:otlp`, after
+ * those files changed.
+ */
+
+const FOLDER = 'src/otlp/proto'
+const FILES = ['trace/v1/trace.proto', 'logs/v1/logs.proto'].map(file => `opentelemetry/proto/${file}`)
+const OPTIONS = [
+  ...['--target', 'static-module', '--wrap', 'esm', '--root', 'otlp', '--path', FOLDER],
+  ...['--dependency', 'protobufjs/minimal.js'],
+  ...['encode', 'create', 'verify', 'convert', 'delimited', 'service', 'typeurl'].map(part => `--no-${part}`),
+]
+
+const run = (program: string, options: readonly string[], input?: string): string =>
+  execFileSync(program, options, { input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] })
+
+// The types are made of the comments, which the module does without.
+const types = run('pbts', ['-'], run('pbjs', [...OPTIONS, ...FILES]))
+writeFileSync(`${FOLDER}/messages.d.ts`, types)
+writeFileSync(`${FOLDER}/messages.js`, run('pbjs', [...OPTIONS, '--no-comments', ...FILES]))

@@ -1,0 +1,301 @@
+import $protobuf from 'protobufjs/minimal.js'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { parseJson, refuseDeepNesting } from '../http/body.ts'
+import { ApiError, badRequest, errorWithin } from '../http/errors.ts'
+import { MAX_ATTRIBUTE_DEPTH } from '../limits.ts'
+import type { UncheckedLog, UncheckedSpan } from './check.ts'
+import { type Attributes, type Source, SPAN_KINDS, type TelemetryEvent, type TelemetryLink } from './telemetry.ts'
+import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './values.ts'
+
+/*
+ * OTLP/JSON, read leniently: real senders differ from the specification in how they write ids, integers, enumerations and
+ * what is empty. Refused is what would lose data in silence: a list that is none, or one that is spelt in another way.
+ */
+
+/** What the lists are called that lead to the records of a signal. */
+const LISTS = {
+  traces: ['resourceSpans', 'scopeSpans', 'spans'],
+  logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
+  metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
+} as const
+type Signal = keyof typeof LISTS
+
+/** The spans of an ExportTraceServiceRequest, one after another. Errors: 400 that names the field. */
+export const spansOfJson = (request: Uint8Array): Generator<UncheckedSpan> => records(request, 'traces', spanOf)
+
+/** The log records of an ExportLogsServiceRequest likewise. */
+export const logsOfJson = (request: Uint8Array): Generator<UncheckedLog> => records(request, 'logs', logOf)
+
+/** How many data points an ExportMetricsServiceRequest has. Errors: 400 that names the field. */
+export function countJsonDataPoints(request: Uint8Array): number {
+  let count = 0
+  for (const points of records(request, 'metrics', countInMetric)) count += points
+  return count
+}
+
+function* records<RecordType>(
+  request: Uint8Array,
+  signal: Signal,
+  recordOf: (record: JsonObject, source: Source) => RecordType,
+): Generator<RecordType> {
+  const [resourcesName, scopesName, recordsName] = LISTS[signal]
+  for (const [inResource, resourcePlace] of messages(exportOf(request, signal), resourcesName)) {
+    const resource = within(resourcePlace, () => attributesOf(message(inResource, 'resource')))
+    for (const [inScope, scopePlace] of within(resourcePlace, () => messages(inResource, scopesName))) {
+      const place = `${resourcePlace}.${scopePlace}`
+      const source = { resource, scope: within(place, () => scopeOf(inScope)) }
+      for (const [record, recordPlace] of within(place, () => messages(inScope, recordsName))) {
+        yield within(`${place}.${recordPlace}`, () => recordOf(record, source))
+      }
+    }
+  }
+}
+
+/** Bytes that are no UTF-8 are replaced, as in protobuf: one broken text must not lose an export. */
+const decoder = new TextDecoder()
+
+function exportOf(request: Uint8Array, signal: Signal): JsonObject {
+  const text = decoder.decode(request)
+  refuseDeepNesting(text)
+  const body = parseJson(text)
+  if (!isJsonObject(body)) throw badRequest('The body must be a JSON object')
+  const [expected] = LISTS[signal]
+  const found = Object.values(LISTS).find(([resources]) => resources in body)
+  if (found && !(expected in body)) {
+    throw badRequest(`does not belong here; this path takes ${signal} only, in \`${expected}\``, found[0])
+  }
+  return body
+}
+
+/** Reads a part of the export, so that an error tells where in the whole it is. */
+function within<Read>(place: string, read: () => Read): Read {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof ApiError ? errorWithin(place, error) : error
+  }
+}
+
+const isAbsent = (value: Json | undefined): value is null | undefined => value === undefined || value === null
+
+function list(of: JsonObject, name: string, items = 'a list'): readonly Json[] {
+  const found = of[name]
+  if (Array.isArray(found)) return found
+  if (!isAbsent(found)) throw badRequest(`must be ${items}`, name)
+  const snakeCase = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  if (snakeCase !== name && Object.hasOwn(of, snakeCase)) {
+    throw badRequest(`must be spelt \`${name}\`: OTLP/JSON has its names in camel case`, snakeCase)
+  }
+  return []
+}
+
+function message(of: JsonObject, name: string): JsonObject {
+  const found = of[name]
+  if (isAbsent(found)) return {}
+  if (!isJsonObject(found)) throw badRequest('must be an object', name)
+  return found
+}
+
+/** The messages of a list, each with its place. */
+const messages = (of: JsonObject, name: string): [JsonObject, string][] =>
+  list(of, name).map((found, index) => {
+    if (!isJsonObject(found)) throw badRequest('must be an object', `${name}.${index}`)
+    return [found, `${name}.${index}`]
+  })
+
+const scopeOf = (inScope: JsonObject): Source['scope'] => {
+  const scope = message(inScope, 'scope')
+  return within('scope', () => ({
+    name: text(scope, 'name'),
+    version: text(scope, 'version'),
+    attributes: attributesOf(scope),
+  }))
+}
+
+function spanOf(span: JsonObject, source: Source): UncheckedSpan {
+  const status = message(span, 'status')
+  return {
+    source,
+    traceId: idOf(span.traceId),
+    spanId: idOf(span.spanId),
+    parentSpanId: idOf(span.parentSpanId),
+    hasRemoteParent: isRemoteParent(countOf(span.flags)),
+    traceState: text(span, 'traceState'),
+    name: text(span, 'name'),
+    spanKind: enumeration(span.kind, SPAN_KINDS, 'SPAN_KIND_'),
+    startNs: time(span, 'startTimeUnixNano'),
+    endNs: time(span, 'endTimeUnixNano'),
+    attributes: attributesOf(span),
+    events: messages(span, 'events').map(([event, place]) => within(place, () => eventOf(event))),
+    links: messages(span, 'links').map(([link, place]) => within(place, () => linkOf(link))),
+    status: enumeration(status.code, STATUSES, 'STATUS_CODE_'),
+    statusMessage: within('status', () => text(status, 'message')),
+    dropped: {
+      attributes: countOf(span.droppedAttributesCount),
+      events: countOf(span.droppedEventsCount),
+      links: countOf(span.droppedLinksCount),
+    },
+  }
+}
+
+const eventOf = (event: JsonObject): TelemetryEvent => ({
+  name: text(event, 'name'),
+  timeNs: time(event, 'timeUnixNano'),
+  attributes: attributesOf(event),
+})
+
+const linkOf = (link: JsonObject): TelemetryLink => ({
+  traceId: idOf(link.traceId),
+  spanId: idOf(link.spanId),
+  traceState: text(link, 'traceState'),
+  attributes: attributesOf(link),
+})
+
+const logOf = (log: JsonObject, source: Source): UncheckedLog => ({
+  source,
+  traceId: idOf(log.traceId),
+  spanId: idOf(log.spanId),
+  timeNs: time(log, 'timeUnixNano') || time(log, 'observedTimeUnixNano'),
+  eventName: text(log, 'eventName'),
+  body: within('body', () => jsonOf(log.body, 1)),
+  attributes: attributesOf(log),
+})
+
+const METRIC_DATA = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']
+
+function countInMetric(metric: JsonObject): number {
+  let count = 0
+  for (const kind of METRIC_DATA) count += list(message(metric, kind), 'dataPoints').length
+  return count
+}
+
+function attributesOf(of: JsonObject): Attributes {
+  const attributes = new Map<string, Json>()
+  for (const [key, value] of keyValues(of, 'attributes', 1)) attributes.set(key, value)
+  return attributes
+}
+
+function* keyValues(of: JsonObject, name: string, depth: number): Generator<[string, Json]> {
+  for (const [index, item] of list(of, name, 'a list of {key, value}').entries()) {
+    const place = () => `${name}.${index}`
+    if (!isJsonObject(item)) throw badRequest('must be {key, value}', place())
+    try {
+      yield [text(item, 'key'), jsonOf(item.value, depth)]
+    } catch (error) {
+      throw error instanceof ApiError ? errorWithin(place(), error) : error
+    }
+  }
+}
+
+/** An AnyValue. `depth` is 1 where it lies in no other one. */
+function jsonOf(value: Json | undefined, depth: number): Json {
+  if (isAbsent(value)) return null
+  if (depth > MAX_ATTRIBUTE_DEPTH) return CUT_VALUE
+  if (!isJsonObject(value)) throw badRequest('must be an object such as {"stringValue": "text"}', 'value')
+  if (!isAbsent(value.stringValue)) return text(value, 'stringValue')
+  if (!isAbsent(value.boolValue)) return value.boolValue === true || value.boolValue === 'true'
+  if (!isAbsent(value.intValue)) return integer(value, 'intValue')
+  if (!isAbsent(value.doubleValue)) return double(value, 'doubleValue')
+  if (!isAbsent(value.bytesValue)) return bytesText(value, 'bytesValue')
+  const { arrayValue, kvlistValue } = value
+  if (isJsonObject(arrayValue)) return list(arrayValue, 'values').map(item => jsonOf(item, depth + 1))
+  if (isJsonObject(kvlistValue)) return objectValue(keyValues(kvlistValue, 'values', depth + 1))
+  return null
+}
+
+/** A text; a number or a boolean in its place is written out. */
+function text(of: JsonObject, name: string): string {
+  const found = of[name]
+  if (isAbsent(found)) return ''
+  if (typeof found === 'object') throw badRequest('must be a text', name)
+  // UTF-8, in which all is stored, has no halves of a surrogate pair.
+  return String(found).toWellFormed()
+}
+
+const INTEGER = /^-?\d{1,20}$/
+
+/** An integer, which the specification has as a decimal text and JavaScript's SDKs send as a number; what is none as it is. */
+function integer(of: JsonObject, name: string): number | string {
+  const found = of[name]
+  if (typeof found === 'number') return Number.isInteger(found) ? integerValue(BigInt(found)) : doubleValue(found)
+  const digits = text(of, name)
+  return INTEGER.test(digits) ? integerValue(BigInt(digits)) : digits
+}
+
+/** A double; as a text where it is not finite, and what is none as it is. */
+function double(of: JsonObject, name: string): number | string {
+  const found = of[name]
+  if (typeof found === 'number') return doubleValue(found)
+  const digits = text(of, name)
+  return digits.trim() !== '' && Number.isFinite(Number(digits)) ? Number(digits) : digits
+}
+
+const MAX_TIME_NS = 2n ** 64n - 1n
+
+/** Nanoseconds, as a decimal text or as a number, which has lost some; 0 where there are none. */
+function time(of: JsonObject, name: string): bigint {
+  const found = of[name]
+  if (isAbsent(found) || found === '') return 0n
+  const isInteger =
+    typeof found === 'number' ? Number.isInteger(found) : typeof found === 'string' && INTEGER.test(found)
+  const nanoseconds = isInteger ? BigInt(found as number | string) : -1n
+  if (nanoseconds < 0n || nanoseconds > MAX_TIME_NS) {
+    throw badRequest('must be nanoseconds since 1970, in decimal digits', name)
+  }
+  return nanoseconds
+}
+
+/** What matters to nobody if it is no number: 0 then. */
+function countOf(value: Json | undefined): number {
+  const count = Number(typeof value === 'object' ? 0 : value)
+  return Number.isSafeInteger(count) && count >= 0 ? count : 0
+}
+
+/** By its number or its name, which the specification forbids and some send; the first one where it is unknown. */
+function enumeration<const Names extends readonly [string, ...string[]]>(
+  value: Json | undefined,
+  names: Names,
+  prefix: string,
+): Names[number] {
+  if (typeof value !== 'string') return names[countOf(value)] ?? names[0]
+  const name = value.replace(prefix, '').toLowerCase()
+  return names.find(known => known === name) ?? names[countOf(value)] ?? names[0]
+}
+
+/** Stands for an id that cannot be read, so that its record is refused and not taken for one that has none. */
+const UNREADABLE_ID = 'unreadable'
+
+/**
+ * An id as lower-case hex. It is hex by the specification, but there are senders of base64, which is shorter for the same
+ * number of bytes, of lists of bytes, and of Node's buffers. What is none of these is given as it is.
+ */
+function idOf(value: Json | undefined): string {
+  if (isAbsent(value)) return ''
+  if (typeof value !== 'string') {
+    const bytes = bytesOf(value)
+    return bytes ? hex(bytes) : UNREADABLE_ID
+  }
+  const isHex = value === '' || /^[0-9a-f]{16}(?:[0-9a-f]{16})?$/i.test(value)
+  return isHex ? value.toLowerCase() : (hexOfBase64(value) ?? UNREADABLE_ID)
+}
+
+/** The base64 of an id, of 16 or 8 bytes, in hex. */
+function hexOfBase64(value: string): string | undefined {
+  if (!/^[\w+/-]{11}=?$|^[\w+/-]{22}(?:==)?$/.test(value)) return undefined
+  const binary = atob(value.replaceAll('-', '+').replaceAll('_', '/'))
+  return hex(Uint8Array.from(binary, character => character.charCodeAt(0)))
+}
+
+/** A list of bytes, or Node's `{type: "Buffer", data: […]}`. */
+function bytesOf(value: Json): Uint8Array | undefined {
+  const list = isJsonObject(value) ? value.data : value
+  if (!Array.isArray(list)) return undefined
+  const bytes = list.filter(byte => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte < 256)
+  return bytes.length === list.length ? Uint8Array.from(bytes.map(Number)) : undefined
+}
+
+/** Bytes as base64, which is what the specification sends; of a list, its base64. */
+function bytesText(of: JsonObject, name: string): string {
+  const bytes = bytesOf(of[name] ?? null)
+  return bytes ? $protobuf.util.base64.encode(bytes, 0, bytes.length) : text(of, name)
+}
