@@ -135,7 +135,8 @@ export class SpanReader {
   }
 
   hasBelow(prefix: string): boolean {
-    return this.span.attributes.keys().some(key => key.startsWith(prefix))
+    for (const key of this.span.attributes.keys()) if (key.startsWith(prefix)) return true
+    return false
   }
 
   events(name: string): TelemetryEvent[] {
