@@ -24,6 +24,8 @@ export const MAX_METADATA_BYTES = 64 * 1024
 export const MAX_JSON_DEPTH = 128
 /** Nesting of a body: far above a value's, which is judged field by field, event by event; it bounds what parsing builds. */
 export const MAX_BODY_DEPTH = 1000
+/** The text of one retrieved chunk in a span's state: it tells what was found, and the span's output has it whole. */
+export const MAX_CHUNK_BYTES = 4096
 /** Faults that one answer names: it must not be longer than the request. */
 export const MAX_ERROR_DETAILS = 20
 /** What is shown of a field's path: a request may be made of one long name. */

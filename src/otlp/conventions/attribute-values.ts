@@ -1,0 +1,67 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { parsed } from './messages.ts'
+
+/*
+ * What attributes hold, in the types that a reading has. Whatever the value is, these give undefined where it says nothing
+ * of the kind: a sender may put anything under any key.
+ */
+
+/** How clients mark what they keep to themselves: Logfire's scrubbing, OpenInference, Claude Code, Codex. */
+const REDACTIONS = ['[Scrubbed due to', '__REDACTED__', '<REDACTED>', '[REDACTED]']
+
+/** Whether the client put a mark in the place of the value. */
+export const isRedacted = (value: Json | undefined): boolean =>
+  typeof value === 'string' && REDACTIONS.some(mark => value.startsWith(mark))
+
+/** A text that is not empty. */
+export const textOf = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** The first of the values that can be an id or a name: a text or a number, not empty, not redacted. */
+export function idOf(...values: (Json | undefined)[]): string | undefined {
+  const found = values.find(value => (textOf(value) !== undefined && !isRedacted(value)) || typeof value === 'number')
+  return found === undefined ? undefined : String(found)
+}
+
+/** A number, also one that came as a text. */
+export function numberOf(value: Json | undefined): number | undefined {
+  const number = typeof value === 'string' && /^\s*[-+]?[\d.]/.test(value) ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+}
+
+/** The sum of the numbers that are there; undefined where none is. */
+export function sumOf(...values: (number | undefined)[]): number | undefined {
+  const numbers = values.filter(value => value !== undefined)
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, number) => sum + number, 0)
+}
+
+/** An object, serialised or not. */
+export function objectOf(value: Json | undefined): JsonObject | undefined {
+  const object = value === undefined ? undefined : parsed(value)
+  return isJsonObject(object) && Object.keys(object).length > 0 ? object : undefined
+}
+
+/** A list of texts: as a list, as JSON, or with commas between them. */
+export function textsOf(value: Json | undefined): string[] | undefined {
+  const list = value === undefined ? undefined : parsed(value)
+  const items = Array.isArray(list) ? list : typeof list === 'string' ? list.split(',') : []
+  const texts = items.flatMap(item => idOf(typeof item === 'string' ? item.trim() : item) ?? [])
+  return texts.length > 0 ? texts : undefined
+}
+
+/** The entries as an object, values that were serialised parsed; undefined where there are none. */
+export function parsedObject(entries: Iterable<readonly [string, Json]>): JsonObject | undefined {
+  // Object.fromEntries, unlike an assignment, makes a field of the name __proto__ a field.
+  const object = Object.fromEntries(Array.from(entries, ([key, value]) => [key, parsed(value)]))
+  return Object.keys(object).length > 0 ? object : undefined
+}
+
+/** The fields that are there; undefined where none is. */
+export function present<Fields extends object>(
+  fields: {
+    [Name in keyof Fields]: Fields[Name] | undefined
+  },
+): Fields | undefined {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Fields)
+}

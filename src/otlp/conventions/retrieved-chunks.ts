@@ -1,0 +1,89 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { cutText, utf8Length } from '../../domain/text.ts'
+import { MAX_CHUNK_BYTES } from '../../limits.ts'
+import { idOf, numberOf, objectOf } from './attribute-values.ts'
+import { parsed } from './messages.ts'
+
+/*
+ * What was fetched from a knowledge base, as the state `retrieved_chunks`: a list of
+ *
+ *   {id, score, content?, metadata?, truncated?}
+ *
+ * in the order in which it came. An id or a score that was not sent is left out; a long content is cut, which `truncated` tells.
+ */
+
+/** What a document says of itself, under whichever names. */
+export interface Chunk {
+  id?: Json | undefined
+  score?: Json | undefined
+  content?: Json | undefined
+  metadata?: Json | undefined
+}
+
+/** A chunk in the one form; undefined where it says nothing. */
+export function chunkOf(document: Chunk): JsonObject | undefined {
+  const metadata = objectOf(document.metadata)
+  // LangChain keeps them in the metadata.
+  const id = idOf(document.id, metadata?.id, metadata?._id, metadata?.doc_id)
+  const score = numberOf(document.score) ?? numberOf(metadata?.score)
+  const content = document.content === undefined ? undefined : textFrom(document.content)
+  const chunk: JsonObject = {
+    ...(id !== undefined && { id }),
+    ...(score !== undefined && { score }),
+    ...(content && { content: cutText(content, MAX_CHUNK_BYTES) }),
+    ...(metadata && { metadata }),
+    ...(content && utf8Length(content) > MAX_CHUNK_BYTES && { truncated: true }),
+  }
+  return Object.keys(chunk).length > 0 ? chunk : undefined
+}
+
+const textFrom = (content: Json): string => (typeof content === 'string' ? content : JSON.stringify(content))
+
+/** Where an object has its list of documents. */
+const LISTS = [
+  'documents',
+  'outputs',
+  'output',
+  'results',
+  'matches',
+  'chunks',
+  'nodes',
+  'hits',
+  'docs',
+  'data',
+  'context',
+]
+
+/** The chunks in a retriever's output, serialised or not; undefined where it has none. */
+export function chunksOf(output: Json | undefined): JsonObject[] | undefined {
+  const value = output === undefined ? undefined : parsed(output)
+  const chunks = documentsIn(value)
+    .map(chunkFrom)
+    .filter(chunk => chunk !== undefined)
+  return chunks.length > 0 ? chunks : undefined
+}
+
+function documentsIn(value: Json | undefined): Json[] {
+  // A search for several texts at once has a list for each.
+  if (Array.isArray(value)) return value.flat()
+  const list = isJsonObject(value) ? LISTS.map(name => value[name]).find(Array.isArray) : undefined
+  return Array.isArray(list) ? list.flat() : []
+}
+
+const CONTENTS = ['content', 'page_content', 'pageContent', 'text', 'document', 'chunk', 'body']
+
+function chunkFrom(item: Json): JsonObject | undefined {
+  if (typeof item === 'string') return chunkOf({ content: item })
+  if (!isJsonObject(item)) return undefined
+  // LangChain serialises a document as the call that makes it; LlamaIndex has it in `node`, beside its score.
+  const document = [item.kwargs, item.node, item.document].find(isJsonObject)
+  const fields: JsonObject = document === undefined ? item : { ...item, ...document }
+  return chunkOf({
+    id: [fields.id, fields._id, fields.id_, fields.doc_id, fields.document_id, fields.chunk_id].find(id => idOf(id)),
+    score: [fields.score, fields._score, fields.similarity, fields.relevance_score].find(
+      score => numberOf(score) !== undefined,
+    ),
+    content: CONTENTS.map(name => fields[name]).find(content => typeof content === 'string'),
+    metadata: isJsonObject(fields.metadata) ? fields.metadata : (fields.payload ?? undefined),
+  })
+}
