@@ -1,0 +1,32 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { present } from './attribute-values.ts'
+import type { Kind } from './convention.ts'
+import { inputMessages, outputMessage, parsed } from './messages.ts'
+
+/** What a span took in and gave back. */
+export interface SpanContent {
+  input?: Json
+  output?: Json
+  finishReasons?: string[]
+  /** What a model's answer came with: its id, its model. */
+  response?: JsonObject
+}
+
+/** The value, parsed where it was serialised. */
+export const valueFrom = (value: Json | undefined): Json | undefined =>
+  value === undefined ? undefined : parsed(value)
+
+/**
+ * A span's content where a client has it in one attribute each for spans of every kind: a model's as a conversation, if it is
+ * one, any other as it is.
+ */
+export function contentOf(kind: Kind | undefined, input: Json | undefined, output: Json | undefined): SpanContent {
+  const answer = kind === 'llm' ? outputMessage(output) : undefined
+  const content = present<SpanContent>({
+    input: (kind === 'llm' ? inputMessages(input) : undefined) ?? valueFrom(input),
+    output: answer?.output ?? valueFrom(output),
+    finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
+    response: answer && Object.keys(answer.rest).length > 0 ? answer.rest : undefined,
+  })
+  return content ?? {}
+}
