@@ -1,19 +1,30 @@
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { SpanStatus } from '../domain/span.ts'
 import type { HumanJudgment, Kind, PromptReference, TraceReading } from './conventions/convention.ts'
 
 /** A span as a step of a pipeline: what all conventions together say of it. */
 export interface SpanStep {
   kind: Kind
+  /** 1 to 256 characters. */
   stepId: string
+  status: SpanStatus
+  /** Whether the record only tells that a span has begun: it is not to be stored. */
+  isPending: boolean
+  /** These and each state are no larger, and nest no deeper, than an observation's data may. */
   input: Json | undefined
   output: Json | undefined
   /** By state key. */
   state: ReadonlyMap<string, Json>
-  /** As `metadata` of the span: its kind, model, usage, error, links, events, ids, and the attributes that no convention knows. */
+  /**
+   * As `metadata` of the span, within its limit: its kind, model, usage, error, links, events, ids, and the attributes that no
+   * convention knows.
+   */
   metadata: JsonObject
   prompt: PromptReference | undefined
   feedback: readonly HumanJudgment[]
   trace: TraceReading
+  /** What had to be cut, as sentences for who sent it. */
+  warnings: readonly string[]
 }
 
 /** What a log record adds to its span. */

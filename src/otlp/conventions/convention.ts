@@ -38,6 +38,8 @@ export interface PromptReference {
 
 /** A person's judgment that came as a part of a span. */
 export interface HumanJudgment {
+  /** Whether the trace was judged, and not the span. */
+  isOfTrace?: boolean
   /** What was judged: relevance, correctness. */
   name: string
   /** Who judged, in the sender's words. */
@@ -97,10 +99,11 @@ export interface Convention {
   read(span: SpanReader): Reading | undefined
 }
 
-/** A span whose attributes remember whether they were read: what nobody read is kept as it is. */
+/** A span whose attributes and events remember whether they were read: what nobody read is kept as it is. */
 export class SpanReader {
   readonly span: TelemetrySpan
   readonly #read = new Set<string>()
+  readonly #readEvents = new Set<TelemetryEvent>()
 
   constructor(span: TelemetrySpan) {
     this.span = span
@@ -116,6 +119,11 @@ export class SpanReader {
     if (value === undefined) return undefined
     this.#read.add(key)
     return value ?? undefined
+  }
+
+  /** An attribute's value, which is still kept as it is: it says more than is taken of it. */
+  peek(key: string): Json | undefined {
+    return this.span.attributes.get(key) ?? undefined
   }
 
   /** The first of these that is there; all are read. */
@@ -139,12 +147,19 @@ export class SpanReader {
     return false
   }
 
+  /** The events of a name, all read. */
   events(name: string): TelemetryEvent[] {
-    return this.span.events.filter(event => event.name === name)
+    const found = this.span.events.filter(event => event.name === name)
+    for (const event of found) this.#readEvents.add(event)
+    return found
   }
 
   /** The attributes that nobody read. */
   unread(): Map<string, Json> {
     return new Map([...this.span.attributes].filter(([key]) => !this.#read.has(key)))
+  }
+
+  unreadEvents(): TelemetryEvent[] {
+    return this.span.events.filter(event => !this.#readEvents.has(event))
   }
 }

@@ -303,17 +303,25 @@ function addPart(pieces: Pieces, part: Json): void {
     pieces.parts.push({ type: 'text', text: part })
     return
   }
-  // OpenInference wraps each part.
+  // OpenInference wraps each part, and an image once more.
   if (isJsonObject(part.message_content)) {
-    addPart(pieces, part.message_content)
+    const { image, ...inner } = part.message_content
+    const picture = isJsonObject(image) && isJsonObject(image.image) ? image.image : image
+    addPart(pieces, picture === undefined ? inner : { ...inner, image: picture })
     return
   }
   const type = typeof part.type === 'string' ? part.type : untypedPart(part)
-  if (CALL_PARTS.has(type)) pieces.calls.push(toolCall(part))
+  if (CALL_PARTS.has(type)) addCall(pieces, part)
   else if (RESULT_PARTS.has(type)) pieces.results.push(toolResult(part))
   else if (REASONING_PARTS.has(type) && addReasoning(pieces, part)) return
   else if (TEXT_PARTS.has(type)) pieces.parts.push(textPart(part))
   else pieces.parts.push(part)
+}
+
+/** OpenInference has a call's place among the parts, and the call itself beside them. */
+function addCall(pieces: Pieces, part: JsonObject): void {
+  const call = toolCall(part)
+  if (!isEmpty(call)) pieces.calls.push(call)
 }
 
 /** Gemini and Genkit tell their parts by the field that is there. */
@@ -415,6 +423,24 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
   return { messages: [...system, ...list.flatMap(item => messagesFrom(item, 'user'))] }
 }
 
+/** What was asked, of values that are known to be messages, whatever they look like. */
+export const conversationOf = (values: Json): JsonObject => ({
+  messages: itemsOf(values).flatMap(item => messagesFrom(item, 'user')),
+})
+
+/** What was answered, of values that are known to be messages. */
+export const answerOf = (values: Json): Answer => answerFrom(itemsOf(values), {})
+
+/** A list that was sent under keys; where one of these is no index, it came as an object. */
+const itemsOf = (values: Json): Json[] => (isJsonObject(values) ? Object.values(values) : listOf(values))
+
+/** A value in which there may be messages: those that a chain, a tool or an agent passes on. Any other stays as it is. */
+export function withMessages(value: Json): Json {
+  if (!isMessage(value)) return inputMessages(value) ?? value
+  const messages = messagesFrom(value, 'user')
+  return messages.length === 1 ? (messages[0] ?? null) : { messages }
+}
+
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
   const messages = fields.list('messages', 'contents').flat()
@@ -437,13 +463,13 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
 export function outputMessage(value: Json | undefined): Answer | undefined {
   if (value === undefined) return undefined
   const answer = parsed(value)
-  if (isMessage(answer)) return answerOf([answer], {})
-  if (Array.isArray(answer)) return answer.some(isMessage) ? answerOf(answer.flat(), {}) : undefined
+  if (isMessage(answer)) return answerFrom([answer], {})
+  if (Array.isArray(answer)) return answer.some(isMessage) ? answerFrom(answer.flat(), {}) : undefined
   if (!isJsonObject(answer)) return undefined
   const fields = new Fields(answer)
   const choices = fields.list('choices', 'generations', 'candidates', 'messages').flat()
   const candidates = choices.map(candidate)
-  return candidates.some(isMessage) ? answerOf(candidates, fields.rest()) : undefined
+  return candidates.some(isMessage) ? answerFrom(candidates, fields.rest()) : undefined
 }
 
 /** Gemini has the message in `content`. */
@@ -453,7 +479,7 @@ function candidate(choice: Json): Json {
   return { ...fields, ...content }
 }
 
-function answerOf(values: Json[], rest: JsonObject): Answer {
+function answerFrom(values: Json[], rest: JsonObject): Answer {
   const finishReasons: string[] = []
   const messages = values.flatMap(value =>
     messagesFrom(value, 'assistant').map(message => {

@@ -1,0 +1,67 @@
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { TelemetryEvent } from '../telemetry.ts'
+import { objectOf, present } from './attribute-values.ts'
+import type { Convention, Reading, SpanReader } from './convention.ts'
+import { answerOf, conversationOf, inputMessages, outputMessage, parsed, unflatten } from './messages.ts'
+import { valueFrom } from './span-content.ts'
+
+/*
+ * OpenTelemetry's conventions for generative AI up to 1.36: each message is an event of the span (newer instrumentations send
+ * these as log records). Before 1.28 there were two events, with all messages in one attribute each.
+ */
+
+const ROLES_OF_EVENTS: ReadonlyMap<string, string> = new Map([
+  ['gen_ai.system.message', 'system'],
+  ['gen_ai.user.message', 'user'],
+  ['gen_ai.assistant.message', 'assistant'],
+  ['gen_ai.tool.message', 'tool'],
+])
+
+export const genAiEvents: Convention = {
+  name: 'gen_ai-events',
+  read(span) {
+    if (span.span.events.length === 0) return undefined
+    // All of these in the order in which they were said.
+    const asked = span.span.events.filter(({ name }) => ROLES_OF_EVENTS.has(name))
+    for (const name of ROLES_OF_EVENTS.keys()) span.events(name)
+    const answered = span.events('gen_ai.choice')
+    const answer =
+      answered.length > 0 ? answerOf(answered.map(messageOf)) : outputMessage(contentOf(span, 'completion'))
+    const prompt = contentOf(span, 'prompt')
+    return present<Reading>({
+      input: asked.length > 0 ? conversationOf(asked.map(messageOf)) : (inputMessages(prompt) ?? valueFrom(prompt)),
+      output: answer?.output ?? valueFrom(contentOf(span, 'completion')),
+      finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
+    })
+  },
+}
+
+/** All messages at once, as 1.27 had them. */
+const contentOf = (span: SpanReader, side: 'prompt' | 'completion'): Json | undefined =>
+  span
+    .events(`gen_ai.content.${side}`)
+    .map(({ attributes }) => attributes.get(`gen_ai.${side}`))
+    .find(value => value !== undefined && value !== null)
+
+/** A message that an event or a log record is, from its attributes or, as Azure's SDKs have it, from the JSON in one of them. */
+export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'attributes'>): Json {
+  const fields = [...attributes].filter(([key]) => !key.startsWith('gen_ai.') && !key.startsWith('event.'))
+  const body = objectOf(attributes.get('gen_ai.event.content') ?? undefined) ?? unflatten(fields)
+  if (!isJsonObject(body)) return { role: ROLES_OF_EVENTS.get(name) ?? 'assistant', content: body ?? null }
+  const { index, id, message, tool_calls, content, ...rest } = body
+  const list = content === undefined ? undefined : parsed(content)
+  const role = ROLES_OF_EVENTS.get(name)
+  return {
+    ...(role !== undefined && { role }),
+    ...present<Record<string, Json>>({
+      [role === 'tool' ? 'tool_call_id' : 'id']: id,
+      content: Array.isArray(list) ? list : content,
+      tool_calls: valueFrom(tool_calls),
+    }),
+    ...(message !== undefined && messageFields(parsed(message))),
+    ...rest,
+  }
+}
+
+/** A choice has its message inside, whole or the content alone. */
+const messageFields = (message: Json) => (isJsonObject(message) ? message : { content: message })

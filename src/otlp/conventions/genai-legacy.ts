@@ -1,0 +1,67 @@
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import { numberOf, present, textOf } from './attribute-values.ts'
+import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
+import { type Answer, answerOf, conversationOf, inputMessages, outputMessage, parsed, unflatten } from './messages.ts'
+import { valueFrom } from './span-content.ts'
+
+/*
+ * The oldest conventions for generative AI, which OpenLLMetry's Python instrumentations still write: messages under
+ * `gen_ai.prompt.0.content` and `gen_ai.completion.0.content`, or all of them as JSON under `gen_ai.prompt` and
+ * `gen_ai.completion`. They come after any other content: instrumentations that write a newer form too have it whole there.
+ */
+
+const KINDS_OF_REQUESTS: ReadonlyMap<string, Kind> = new Map([
+  ['chat', 'llm'],
+  ['completion', 'llm'],
+  ['embedding', 'embedding'],
+  ['rerank', 'reranker'],
+])
+
+export const genAiLegacy: Convention = {
+  name: 'gen_ai-legacy',
+  read(span) {
+    const request = textOf(span.get('llm.request.type'))
+    const answer = answered(span)
+    const total = numberOf(span.get('llm.usage.total_tokens'))
+    return present<Reading>({
+      kind: request === undefined ? undefined : KINDS_OF_REQUESTS.get(request),
+      usage: total === undefined ? undefined : { total_tokens: total },
+      finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
+      fallback: present<NonNullable<Reading['fallback']>>({
+        input: asked(span),
+        output: answer?.output ?? valueFrom(span.get('gen_ai.completion')),
+      }),
+      metadata: answer && Object.keys(answer.rest).length > 0 ? { response: answer.rest } : undefined,
+    })
+  },
+}
+
+function asked(span: SpanReader): Json | undefined {
+  const messages = numbered(span, 'gen_ai.prompt.')
+  if (messages !== undefined) return conversationOf(messages)
+  const whole = span.get('gen_ai.prompt')
+  return inputMessages(whole) ?? valueFrom(whole)
+}
+
+function answered(span: SpanReader): Answer | undefined {
+  const messages = numbered(span, 'gen_ai.completion.')
+  return messages === undefined ? outputMessage(span.get('gen_ai.completion')) : answerOf(messages)
+}
+
+/** The messages under numbers; beside these there are the prompt's name and version. */
+function numbered(span: SpanReader, prefix: string): Json | undefined {
+  if (!span.hasBelow(prefix)) return undefined
+  const entries = [...span.span.attributes.keys()]
+    .filter(key => key.startsWith(prefix) && /^\d+\./.test(key.slice(prefix.length)))
+    .flatMap(key => {
+      const value = span.get(key)
+      return value === undefined ? [] : [[key.slice(prefix.length), partsOf(key, value)] as const]
+    })
+  return unflatten(entries)
+}
+
+/** Content that has more than text in it comes as JSON. */
+function partsOf(key: string, value: Json): Json {
+  const parts = key.endsWith('.content') ? parsed(value) : value
+  return Array.isArray(parts) && parts.every(isJsonObject) ? parts : value
+}

@@ -1,0 +1,18 @@
+import type { Json } from '../../domain/json.ts'
+import { present } from './attribute-values.ts'
+import type { Convention, Reading } from './convention.ts'
+import { chunksOf } from './retrieved-chunks.ts'
+import { valueFrom } from './span-content.ts'
+
+/** OpenTelemetry's retrievals: the query and the documents, where no other content tells what went in and out. */
+export const genAiRetrieval: Convention = {
+  name: 'gen_ai-retrieval',
+  read(span) {
+    const query = span.get('gen_ai.retrieval.query.text')
+    const documents = valueFrom(span.get('gen_ai.retrieval.documents'))
+    return present<Reading>({
+      state: present<Record<string, Json>>({ retrieved_chunks: chunksOf(documents) }),
+      fallback: present<NonNullable<Reading['fallback']>>({ input: valueFrom(query), output: documents }),
+    })
+  },
+}

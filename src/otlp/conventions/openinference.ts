@@ -1,0 +1,255 @@
+import { isUuid } from '../../domain/ids.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { idOf, isRedacted, numberOf, objectOf, parsedObject, present, textOf } from './attribute-values.ts'
+import type {
+  Convention,
+  HumanJudgment,
+  Kind,
+  PromptReference,
+  Reading,
+  SpanReader,
+  TraceReading,
+  Usage,
+} from './convention.ts'
+import { type Answer, answerOf, conversationOf, outputMessage, unflatten, withMessages } from './messages.ts'
+import { modelConfig, toolNames } from './model-config.ts'
+import { chunkOf } from './retrieved-chunks.ts'
+import { valueFrom } from './span-content.ts'
+
+/*
+ * OpenInference (Arize Phoenix): lists are sent item by item, under keys with the index in them. `input.value` and `output.value`
+ * are what the instrumented function took and gave, a provider's raw request among them, so that messages come before them.
+ * Source: openinference, `spec/semantic_conventions.md` of 2026-08-21, and recorded exports.
+ */
+
+const KINDS_OF_SPANS: ReadonlyMap<string, Kind> = new Map([
+  ['LLM', 'llm'],
+  ['EMBEDDING', 'embedding'],
+  ['CHAIN', 'chain'],
+  ['RETRIEVER', 'retriever'],
+  ['RERANKER', 'reranker'],
+  ['TOOL', 'tool'],
+  ['AGENT', 'agent'],
+  ['GUARDRAIL', 'guardrail'],
+  ['EVALUATOR', 'evaluator'],
+  ['PROMPT', 'prompt'],
+])
+
+export const openInference: Convention = {
+  name: 'openinference',
+  read(span) {
+    const type = textOf(span.get('openinference.span.kind'))?.toUpperCase()
+    const kind = type === undefined ? undefined : KINDS_OF_SPANS.get(type)
+    const asked = unflatten(span.below('llm.input_messages.'))
+    const answered = unflatten(span.below('llm.output_messages.'))
+    const answer = answered === undefined ? undefined : answerOf(answered)
+    const raw = rawContent(span, kind)
+    const finishReason = textOf(span.get('llm.finish_reason'))
+    const { feedback, evaluations, annotations } = judgmentsOf(span)
+    const model = idOf(span.get('llm.response.model_name')) ?? idOf(span.get('llm.model_name')) ?? requestedModel(span)
+    const fallback = present<NonNullable<Reading['fallback']>>({
+      kind: model === undefined ? undefined : 'llm',
+      input: raw.input ?? sentTo(span),
+      output: raw.answer?.output ?? documentsBelow(span, 'retrieval.documents.') ?? rerankedBy(span),
+    })
+    return present<Reading>({
+      kind,
+      stepId: idOf(span.peek('graph.node.id'), span.peek('graph.node.name'), nodeOf(span), span.peek('tool.name')),
+      input: asked === undefined ? undefined : conversationOf(asked),
+      output: answer?.output,
+      state: present<Record<string, Json>>({
+        retrieved_chunks: documentsBelow(span, 'retrieval.documents.'),
+        reranked_chunks: rerankedBy(span),
+        config: configOf(span, kind),
+        context: objectOf(span.get('llm.prompt_template.variables')),
+      }),
+      model,
+      provider: idOf(span.get('llm.provider')) ?? idOf(span.get('llm.system')),
+      usage: usageOf(span),
+      cost: costOf(span),
+      finishReasons: finishReason === undefined ? nonEmpty(raw.answer?.finishReasons) : [finishReason],
+      prompt: promptOf(span),
+      evaluations: nonEmpty(evaluations),
+      feedback: nonEmpty(feedback),
+      trace: traceOf(span),
+      metadata: present<JsonObject>({
+        annotations: nonEmpty(annotations),
+        response: raw.answer && Object.keys(raw.answer.rest).length > 0 ? raw.answer.rest : undefined,
+      }),
+      fallback,
+    })
+  },
+}
+
+const nonEmpty = <Item>(list: Item[] | undefined): Item[] | undefined => (list && list.length > 0 ? list : undefined)
+
+const requestedModel = (span: SpanReader): string | undefined =>
+  idOf(span.get('llm.request.model_name')) ??
+  idOf(span.get('embedding.model_name')) ??
+  idOf(span.get('reranker.model_name'))
+
+/** The raw request and response, where no messages tell them better, as conversations if they are. */
+function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | undefined; answer: Answer | undefined } {
+  const input = rawValue(span, 'input')
+  const output = rawValue(span, 'output')
+  const answer = kind === 'llm' && !span.hasBelow('llm.output_messages.') ? outputMessage(output) : undefined
+  const whole = output === undefined ? undefined : { output: withMessages(output), finishReasons: [], rest: {} }
+  return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
+}
+
+/** A value is JSON where its type says so, or where nothing says that it is not. */
+function rawValue(span: SpanReader, side: 'input' | 'output'): Json | undefined {
+  const value = span.get(`${side}.value`)
+  const type = textOf(span.get(`${side}.mime_type`))
+  if (isRedacted(value)) return undefined
+  return type === undefined || type === 'application/json' ? valueFrom(value) : value
+}
+
+/** What went into an embedding or a reranking. */
+function sentTo(span: SpanReader): Json | undefined {
+  const texts = itemsBelow(span, 'embedding.embeddings.', 'embedding').flatMap(({ text }) => text ?? [])
+  if (texts.length > 0) return texts.length === 1 ? texts[0] : texts
+  const query = span.get('reranker.query')
+  const documents = documentsBelow(span, 'reranker.input_documents.')
+  return present<JsonObject>({ query, documents })
+}
+
+const rerankedBy = (span: SpanReader): Json[] | undefined => documentsBelow(span, 'reranker.output_documents.')
+
+/** A list of objects that were sent item by item, each of them under its own name once more. */
+function itemsBelow(span: SpanReader, prefix: string, name: string): JsonObject[] {
+  if (!span.hasBelow(prefix)) return []
+  const list = unflatten(span.below(prefix))
+  return (Array.isArray(list) ? list : [])
+    .filter(isJsonObject)
+    .map(item => item[name])
+    .filter(isJsonObject)
+}
+
+function documentsBelow(span: SpanReader, prefix: string): JsonObject[] | undefined {
+  const documents = itemsBelow(span, prefix, 'document')
+  return nonEmpty(documents.map(chunkOf).filter(chunk => chunk !== undefined))
+}
+
+/** LangGraph tells its node in the metadata. */
+const nodeOf = (span: SpanReader): Json | undefined =>
+  objectOf(span.peek('metadata'))?.langgraph_node ?? span.peek('metadata.langgraph_node')
+
+function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefined {
+  const { tools, messages, ...parameters } = objectOf(span.peek('llm.invocation_parameters')) ?? {}
+  // The definitions themselves stay among the attributes, in one place at least.
+  const definitions = [...span.span.attributes].filter(([key]) => key.startsWith('llm.tools.'))
+  if (messages === undefined && (tools === undefined || definitions.length > 0)) span.get('llm.invocation_parameters')
+  const names = definitions.length > 0 ? toolNames(definitions.map(([, value]) => value)) : toolNames(tools)
+  return kind === 'llm' || definitions.length > 0 || Object.keys(parameters).length > 0
+    ? modelConfig(Object.entries(parameters), idOf(span.get('llm.request.model_name')), names)
+    : undefined
+}
+
+function usageOf(span: SpanReader): Usage | undefined {
+  const count = (...names: string[]): number | undefined =>
+    numberOf(span.first(...names.map(name => `llm.token_count.${name}`)))
+  return present<Usage>({
+    input_tokens: count('prompt'),
+    output_tokens: count('completion'),
+    total_tokens: count('total'),
+    cache_read_tokens: count('prompt_details.cache_read'),
+    cache_write_tokens: count('prompt_details.cache_write'),
+    reasoning_tokens: count('completion_details.reasoning'),
+  })
+}
+
+function costOf(span: SpanReader): JsonObject | undefined {
+  const cost = unflatten(span.below('llm.cost.'))
+  return isJsonObject(cost) ? cost : undefined
+}
+
+function promptOf(span: SpanReader): PromptReference | undefined {
+  const id = idOf(span.get('prompt.id'))
+  const isOurs = id !== undefined && isUuid(id)
+  const version = span.get('llm.prompt_template.version')
+  return present<PromptReference>({
+    id: isOurs ? id : undefined,
+    name: isOurs ? undefined : id,
+    version: typeof version === 'number' ? version : idOf(version),
+  })
+}
+
+function traceOf(span: SpanReader): TraceReading | undefined {
+  const metadata = objectOf(span.get('metadata'))
+  // Vercel's spans, processed for OpenInference, have each field under its own key.
+  const fields = parsedObject(span.below('metadata.'))
+  return metadata || fields ? { metadata: { ...metadata, ...fields } } : undefined
+}
+
+interface Judgments {
+  feedback: HumanJudgment[]
+  evaluations: JsonObject[]
+  /** What persons said, in full. */
+  annotations: JsonObject[]
+}
+
+/** Judgments of the span and of its trace. Those of a whole session have no place here, and stay among the attributes. */
+function judgmentsOf(span: SpanReader): Judgments {
+  const judgments: Judgments = { feedback: [], evaluations: [], annotations: [] }
+  for (const scope of ['', 'trace.']) {
+    const made = [
+      ...itemsBelow(span, `${scope}annotations.`, 'annotation'),
+      ...itemsBelow(span, `${scope}evaluations.`, 'evaluation'),
+    ]
+    for (const judgment of made) {
+      const told = scope === '' ? judgment : { ...judgment, scope: 'trace' }
+      if (textOf(judgment.annotator_kind)?.toUpperCase() !== 'HUMAN') {
+        judgments.evaluations.push(told)
+        continue
+      }
+      judgments.annotations.push(told)
+      judgments.feedback.push({ ...(scope !== '' && { isOfTrace: true }), ...humanJudgment(judgment) })
+    }
+  }
+  return judgments
+}
+
+const GOOD = new Set([
+  'pass',
+  'passed',
+  'correct',
+  'relevant',
+  'good',
+  'positive',
+  'yes',
+  'true',
+  'thumbs_up',
+  'factual',
+])
+const BAD = new Set([
+  'fail',
+  'failed',
+  'incorrect',
+  'irrelevant',
+  'unrelated',
+  'bad',
+  'negative',
+  'no',
+  'false',
+  'thumbs_down',
+  'hallucinated',
+])
+
+function humanJudgment(judgment: JsonObject): HumanJudgment {
+  const label = textOf(judgment.label)
+  return {
+    name: idOf(judgment.name) ?? 'annotation',
+    identifier: idOf(judgment.identifier) ?? '',
+    ...present<Pick<HumanJudgment, 'rating' | 'comment'>>({
+      rating: ratingOf(numberOf(judgment.score), label),
+      comment: textOf(judgment.explanation) ?? label,
+    }),
+  }
+}
+
+function ratingOf(score: number | undefined, label: string | undefined): HumanJudgment['rating'] {
+  if (score !== undefined && score >= 0 && score <= 1) return score
+  const word = label?.trim().toLowerCase().replaceAll(/[\s-]/g, '_') ?? ''
+  return GOOD.has(word) ? 'positive' : BAD.has(word) ? 'negative' : undefined
+}

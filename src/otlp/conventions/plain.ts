@@ -1,0 +1,105 @@
+import type { Json } from '../../domain/json.ts'
+import { idOf, present, textOf } from './attribute-values.ts'
+import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
+import { inputMessages, outputMessage, withMessages } from './messages.ts'
+import { valueFrom } from './span-content.ts'
+
+/*
+ * Frameworks that have their own keys for what goes in and comes out and little more (MLflow, Genkit, Google's ADK, LiveKit), and
+ * spans whose makers took the plainest words for it.
+ */
+
+const INPUT_KEYS = [
+  'mlflow.spanInputs',
+  'genkit:input',
+  'gcp.vertex.agent.llm_request',
+  'gcp.vertex.agent.tool_call_args',
+  'gcp.vertex.agent.data',
+  'lk.function_tool.arguments',
+  'lk.chat_ctx',
+  'lk.input_text',
+  'lk.user_input',
+  'input',
+  'inputs',
+  'prompt',
+  'query',
+]
+
+const OUTPUT_KEYS = [
+  'mlflow.spanOutputs',
+  'genkit:output',
+  'gcp.vertex.agent.llm_response',
+  'gcp.vertex.agent.tool_response',
+  'lk.function_tool.output',
+  'lk.response.text',
+  'output',
+  'outputs',
+  'completion',
+  'response',
+]
+
+const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+  // MLflow's `mlflow.spanType`.
+  ['LLM', 'llm'],
+  ['CHAT_MODEL', 'llm'],
+  ['EMBEDDING', 'embedding'],
+  ['RETRIEVER', 'retriever'],
+  ['RERANKER', 'reranker'],
+  ['TOOL', 'tool'],
+  ['AGENT', 'agent'],
+  ['CHAIN', 'chain'],
+  ['PARSER', 'chain'],
+  ['WORKFLOW', 'workflow'],
+  ['TASK', 'task'],
+  ['GUARDRAIL', 'guardrail'],
+  ['EVALUATOR', 'evaluator'],
+  // Genkit's `genkit:metadata:subtype`.
+  ['model', 'llm'],
+  ['embedder', 'embedding'],
+  ['retriever', 'retriever'],
+  ['reranker', 'reranker'],
+  ['tool', 'tool'],
+  ['flow', 'workflow'],
+  ['prompt', 'prompt'],
+  ['evaluator', 'evaluator'],
+])
+
+export const plain: Convention = {
+  name: 'plain',
+  read(span) {
+    const type = textOf(valueFrom(span.get('mlflow.spanType'))) ?? textOf(span.get('genkit:metadata:subtype'))
+    const model = idOf(span.get('model'))
+    const kind = (type === undefined ? undefined : KINDS_OF_TYPES.get(type)) ?? kindOf(span, model)
+    const input = firstOf(span, INPUT_KEYS)
+    const output = firstOf(span, OUTPUT_KEYS)
+    const answer = kind === 'llm' ? outputMessage(output) : undefined
+    return present<Reading>({
+      model,
+      provider: idOf(span.get('provider')),
+      finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
+      metadata: answer && Object.keys(answer.rest).length > 0 ? { response: answer.rest } : undefined,
+      fallback: present<NonNullable<Reading['fallback']>>({
+        kind,
+        stepId: idOf(span.peek('genkit:name'), span.peek('lk.function_tool.name')),
+        input: input === undefined ? undefined : (inputMessages(input) ?? withMessages(input)),
+        output: answer?.output ?? (output === undefined ? undefined : withMessages(output)),
+      }),
+    })
+  },
+}
+
+/** A model alone may be a car's: what is asked of it makes it one that answers. */
+function kindOf(span: SpanReader, model: string | undefined): Kind | undefined {
+  if (span.has('lk.function_tool.name') || span.has('gcp.vertex.agent.tool_call_args')) return 'tool'
+  const isAsked = span.has('gcp.vertex.agent.llm_request') || span.has('prompt') || span.has('completion')
+  return isAsked && (model !== undefined || !span.has('prompt')) ? 'llm' : undefined
+}
+
+/** The value of the first key that is there; what others hold stays among the attributes. */
+function firstOf(span: SpanReader, keys: readonly string[]): Json | undefined {
+  const key = keys.find(name => span.has(name) && span.peek(name) !== undefined && !isPlaceholder(span.peek(name)))
+  return key === undefined ? undefined : valueFrom(span.get(key))
+}
+
+/** ADK sends an empty object where content is not to be told. */
+const isPlaceholder = (value: Json | undefined): boolean => value === '{}'

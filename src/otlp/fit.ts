@@ -1,0 +1,179 @@
+import type { Json, JsonObject } from '../domain/json.ts'
+import { cutText, utf8Length } from '../domain/text.ts'
+import { MAX_CUTS_TOLD, MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH } from '../limits.ts'
+
+/** What was cut of a value, to be told to who sent it. */
+export interface Cut {
+  /** Where in the value, dotted; '' for the whole of it. */
+  path: string
+  /** Its JSON as it came. */
+  bytes: number
+}
+
+export interface Fitted {
+  value: Json
+  /** The first of them; none where the value is as it was. */
+  cuts: Cut[]
+}
+
+/** A part is cut no shorter than this: less says nothing. */
+const MIN_PART_BYTES = 64
+/** A list or an object with less room becomes the beginning of its JSON text. */
+const MIN_CONTAINER_BYTES = 256
+
+/**
+ * The value, cut so that its JSON takes at most `maxBytes` (256 or more) and nests no deeper than values may: the largest parts
+ * lose the most, small ones stay whole. What was cut ends with a marker, as in `Once upon… [cut, 123456 bytes]`, which tells the
+ * part's full size; what nests too deep becomes JSON text.
+ */
+export function fitted(value: Json, maxBytes: number): Fitted {
+  // Nearly every value is far smaller, which is seen without writing its JSON.
+  if (largestJson(value, maxBytes, 0) <= maxBytes) return { value, cuts: [] }
+  const cuts: Cut[] = []
+  const shallow = flattened(value, 0, '', cuts)
+  if (utf8Length(JSON.stringify(shallow)) <= maxBytes) return { value: shallow, cuts }
+  const sizes = new Map<Json, number>()
+  return { value: cutTo(shallow, maxBytes, '', { cuts, sizes }), cuts }
+}
+
+/** No less than the JSON of the value can take, in bytes; infinity where it nests too deep. Ends as soon as it is over `enough`. */
+function largestJson(value: Json, enough: number, depth: number): number {
+  // A character may be an escape of six bytes.
+  if (typeof value === 'string') return 6 * value.length + 2
+  if (typeof value !== 'object' || value === null) return 25
+  if (depth >= MAX_JSON_DEPTH) return Number.POSITIVE_INFINITY
+  let bytes = 2
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      bytes += largestJson(item, enough, depth + 1) + 1
+      if (bytes > enough) return bytes
+    }
+    return bytes
+  }
+  for (const field of Object.keys(value)) {
+    bytes += 6 * field.length + 4 + largestJson(value[field] ?? null, enough, depth + 1)
+    if (bytes > enough) return bytes
+  }
+  return bytes
+}
+
+function flattened(value: Json, depth: number, path: string, cuts: Cut[]): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_JSON_DEPTH) {
+    const text = JSON.stringify(value)
+    tell(cuts, path, utf8Length(text))
+    return text
+  }
+  if (Array.isArray(value)) return value.map((item, index) => flattened(item, depth + 1, within(path, index), cuts))
+  const entries = Object.entries(value).map(([field, item]) => {
+    return [field, flattened(item, depth + 1, within(path, field), cuts)] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** What one call of `fitted` remembers. */
+interface Cutting {
+  cuts: Cut[]
+  /** The bytes of lists and objects, which would else be counted again at each level. */
+  sizes: Map<Json, number>
+}
+
+function cutTo(value: Json, maxBytes: number, path: string, cutting: Cutting): Json {
+  const bytes = sizeOf(value, cutting.sizes)
+  if (bytes <= maxBytes) return value
+  if (typeof value !== 'object' || value === null || maxBytes < MIN_CONTAINER_BYTES) {
+    tell(cutting.cuts, path, bytes)
+    return cutJsonText(typeof value === 'string' ? value : JSON.stringify(value), bytes, maxBytes)
+  }
+  const entries: [string | number, Json][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
+  const overhead = (key: string | number): number => (typeof key === 'number' ? 1 : utf8Length(JSON.stringify(key)) + 2)
+  const share = shareOf(entries, overhead, maxBytes - 2, cutting.sizes)
+  if (share >= MIN_PART_BYTES) {
+    return collected(
+      value,
+      entries.map(([key, item]) => [key, cutTo(item, share, within(path, key), cutting)]),
+    )
+  }
+  return beginningOf(value, entries, overhead, maxBytes, path, cutting)
+}
+
+/** How much each entry may take so that all of them fit: entries smaller than that leave what they do not need to the others. */
+function shareOf(
+  entries: readonly [string | number, Json][],
+  overhead: (key: string | number) => number,
+  maxBytes: number,
+  sizes: Map<Json, number>,
+): number {
+  // So many have no room, whatever they are: nothing to sort.
+  if (entries.length * 2 > maxBytes) return 0
+  let left = maxBytes
+  for (const [key] of entries) left -= overhead(key)
+  const ascending = Float64Array.from(entries, ([, item]) => sizeOf(item, sizes)).sort()
+  for (const [index, size] of ascending.entries()) {
+    const share = left / (ascending.length - index)
+    if (size > share) return Math.floor(share)
+    left -= size
+  }
+  return maxBytes
+}
+
+/** The entries up to where the room ends, and how many there were after them. */
+function beginningOf(
+  value: Json[] | JsonObject,
+  entries: readonly [string | number, Json][],
+  overhead: (key: string | number) => number,
+  maxBytes: number,
+  path: string,
+  cutting: Cutting,
+): Json {
+  const bytes = sizeOf(value, cutting.sizes)
+  tell(cutting.cuts, path, bytes)
+  const kept: [string | number, Json][] = []
+  // The marker's own room: its key and its text.
+  let left = maxBytes - 2 - MIN_PART_BYTES
+  for (const [key, item] of entries) {
+    const part = cutTo(item, MIN_PART_BYTES, within(path, key), { ...cutting, cuts: [] })
+    left -= overhead(key) + sizeOf(part, cutting.sizes)
+    if (left < 0) break
+    kept.push([key, part])
+  }
+  const marker = `[cut, ${entries.length - kept.length} more, ${bytes} bytes]`
+  return collected(value, [...kept, Array.isArray(value) ? [kept.length, `… ${marker}`] : ['…', marker]])
+}
+
+const collected = (like: Json[] | JsonObject, entries: [string | number, Json][]): Json =>
+  Array.isArray(like) ? entries.map(([, item]) => item) : Object.fromEntries(entries)
+
+/** The beginning of a text whose JSON, with the marker, takes at most `maxBytes`. */
+function cutJsonText(text: string, bytes: number, maxBytes: number): string {
+  const marker = `… [cut, ${bytes} bytes]`
+  const room = maxBytes - utf8Length(marker)
+  let beginning = cutText(text, room)
+  // Escapes take more in JSON than in the text. Half of what is over may be too much to take away, never too little for long.
+  for (let over = jsonLength(beginning) - room; over > 0; over = jsonLength(beginning) - room) {
+    beginning = cutText(beginning, utf8Length(beginning) - Math.ceil(over / 6))
+  }
+  return beginning + marker
+}
+
+const jsonLength = (text: string): number => utf8Length(JSON.stringify(text))
+
+function sizeOf(value: Json, sizes: Map<Json, number>): number {
+  if (typeof value === 'string') return jsonLength(value)
+  if (typeof value !== 'object' || value === null) return String(value).length
+  const known = sizes.get(value)
+  if (known !== undefined) return known
+  let bytes = 2
+  if (Array.isArray(value)) for (const item of value) bytes += sizeOf(item, sizes) + 1
+  else for (const [field, item] of Object.entries(value)) bytes += jsonLength(field) + 2 + sizeOf(item, sizes)
+  sizes.set(value, bytes)
+  return bytes
+}
+
+function tell(cuts: Cut[], path: string, bytes: number): void {
+  if (cuts.length < MAX_CUTS_TOLD) cuts.push({ path, bytes })
+}
+
+/** Cut itself, for a path may be as long as the value. */
+const within = (path: string, step: string | number): string =>
+  (path === '' ? String(step) : `${path}.${step}`).slice(0, MAX_ERROR_PATH_LENGTH)

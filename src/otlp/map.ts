@@ -1,0 +1,283 @@
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import {
+  MAX_COMMENT_LENGTH,
+  MAX_METADATA_BYTES,
+  MAX_NAME_LENGTH,
+  MAX_OBSERVATION_BYTES,
+  MAX_TRACE_ID_LENGTH,
+} from '../limits.ts'
+import { idOf, isRedacted, present, textOf, textsOf } from './conventions/attribute-values.ts'
+import {
+  type Convention,
+  type HumanJudgment,
+  type Kind,
+  type PromptReference,
+  type Reading,
+  SpanReader,
+  type TraceReading,
+} from './conventions/convention.ts'
+import { countersign } from './conventions/countersign.ts'
+import { BY_KIND, BY_MODEL, BY_STEP_ID, CONVENTIONS } from './conventions/index.ts'
+import { chunksOf } from './conventions/retrieved-chunks.ts'
+import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-identity.ts'
+import { fitted } from './fit.ts'
+import { recordOf } from './span-record.ts'
+import type { SpanStep } from './span-step.ts'
+import type { TelemetrySpan } from './telemetry.ts'
+
+const TRACE_ID = new RegExp(`^trace_[A-Za-z0-9_-]{1,${MAX_TRACE_ID_LENGTH - 'trace_'.length}}$`)
+
+/** The `trace_id` of a span's trace: the sender's own, on the span or its resource, if it can be one; else OpenTelemetry's. */
+export function traceIdOf({ traceId, attributes, source }: TelemetrySpan): string {
+  const given = [attributes, source.resource].map(values => values.get('countersign.trace_id'))
+  const own = given.find(value => typeof value === 'string' && TRACE_ID.test(value))
+  return typeof own === 'string' ? own : `trace_${traceId}`
+}
+
+/**
+ * A span as a step: every convention reads it, and each field is what the first that says something of it says. What no
+ * convention reads stays in the metadata.
+ */
+export function stepOf(span: TelemetrySpan): SpanStep {
+  const reader = new SpanReader(span)
+  const readings = new Readings(reader)
+  const fit = new Fit()
+  const kind = readings.first(BY_KIND, r => r.kind) ?? readings.first(BY_KIND, r => r.fallback?.kind) ?? 'generic'
+  const input = readings.first(CONVENTIONS, r => r.input) ?? readings.first(CONVENTIONS, r => r.fallback?.input)
+  const output = readings.first(CONVENTIONS, r => r.output) ?? readings.first(CONVENTIONS, r => r.fallback?.output)
+  const model = readings.first(BY_MODEL, r => r.model)
+  const provider = readings.first(CONVENTIONS, r => r.provider)
+  const error = errorOf(reader) ?? readings.first(CONVENTIONS, r => r.metadata?.error)
+  const prompt = readings.first(CONVENTIONS, r => r.prompt)
+  const evaluations = readings.all(r => r.evaluations)
+  const metadata: JsonObject = {
+    ...present<JsonObject>({
+      kind,
+      model,
+      provider,
+      // What wraps the calls of a model repeats their usage.
+      usage: kind === 'llm' || kind === 'embedding' ? readings.merged(r => entriesOf(r.usage)) : undefined,
+      cost: readings.merged(r => entriesOf(r.cost)),
+      finish_reasons: readings.first(CONVENTIONS, r => r.finishReasons),
+      prompt: prompt && Object.fromEntries(Object.entries(prompt)),
+      evaluations: evaluations.length > 0 ? evaluations : undefined,
+      error,
+    }),
+    ...recordOf(reader),
+  }
+  const more = readings.merged(r => entriesOf(r.metadata).filter(([field]) => !Object.hasOwn(metadata, field)))
+  return {
+    kind,
+    stepId: stepIdOf(span, readings),
+    status: error === undefined ? 'ok' : 'error',
+    isPending: readings.first(CONVENTIONS, r => r.isPending || undefined) ?? false,
+    input: input === undefined ? undefined : fit.value('input', input, MAX_OBSERVATION_BYTES),
+    output: output === undefined ? undefined : fit.value('output', output, MAX_OBSERVATION_BYTES),
+    state: new Map(
+      stateOf(readings, { kind, model, provider, output }).map(([key, value]) => [
+        key,
+        fit.value(`state.${key}`, value, MAX_OBSERVATION_BYTES),
+      ]),
+    ),
+    metadata: fit.object('metadata', { ...metadata, ...more }, MAX_METADATA_BYTES),
+    prompt: promptOf(readings, kind, prompt),
+    feedback: readings.all(r => r.feedback).map(judgment => shortJudgment(judgment, fit)),
+    trace: traceOf(span, readings, fit),
+    warnings: fit.warnings,
+  }
+}
+
+/** What each convention said of one span. */
+class Readings {
+  readonly #readings = new Map<Convention, Reading>()
+
+  constructor(span: SpanReader) {
+    for (const convention of CONVENTIONS) {
+      const reading = convention.read(span)
+      if (reading) this.#readings.set(convention, reading)
+    }
+  }
+
+  of(convention: Convention): Reading | undefined {
+    return this.#readings.get(convention)
+  }
+
+  first<Value>(order: readonly Convention[], pick: (reading: Reading) => Value | undefined): Value | undefined {
+    for (const convention of order) {
+      const reading = this.#readings.get(convention)
+      const value = reading && pick(reading)
+      if (value !== undefined) return value
+    }
+    return undefined
+  }
+
+  all<Value>(pick: (reading: Reading) => readonly Value[] | undefined): Value[] {
+    return [...this.#readings.values()].flatMap(reading => pick(reading) ?? [])
+  }
+
+  /** Field by field, the first one that has it. */
+  merged(pick: (reading: Reading) => readonly [string, Json][]): JsonObject | undefined {
+    const fields = new Map<string, Json>()
+    for (const reading of this.#readings.values()) {
+      for (const [field, value] of pick(reading)) if (!fields.has(field)) fields.set(field, value)
+    }
+    return fields.size > 0 ? Object.fromEntries(fields) : undefined
+  }
+}
+
+const entriesOf = (object: object | undefined): [string, Json][] => Object.entries(object ?? {})
+
+/** Brings values within their limits, and remembers what had to be cut. */
+class Fit {
+  readonly warnings: string[] = []
+
+  value(name: string, value: Json, maxBytes: number): Json {
+    const { value: small, cuts } = fitted(value, maxBytes)
+    for (const { path, bytes } of cuts) this.#warn(path === '' ? name : `${name}.${path}`, `${bytes} bytes`)
+    return small
+  }
+
+  object(name: string, value: JsonObject, maxBytes: number): JsonObject {
+    const small = this.value(name, value, maxBytes)
+    return isJsonObject(small) ? small : {}
+  }
+
+  text(name: string, text: string, maxLength = MAX_NAME_LENGTH): string {
+    if (text.length <= maxLength) return text
+    this.#warn(name, `${text.length} characters`)
+    return cutLength(text, maxLength)
+  }
+
+  #warn(name: string, size: string): void {
+    this.warnings.push(`${name} was cut: it had ${size}`)
+  }
+}
+
+/** Not between the two halves of a character. */
+const cutLength = (text: string, maxLength: number): string => text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
+
+function stepIdOf(span: TelemetrySpan, readings: Readings): string {
+  const isName = (name: string | undefined): boolean => name !== undefined && name.trim() !== '' && !isRedacted(name)
+  const given = [
+    readings.first(BY_STEP_ID, r => (isName(r.stepId) ? r.stepId : undefined)),
+    readings.first(BY_STEP_ID, r => (isName(r.fallback?.stepId) ? r.fallback?.stepId : undefined)),
+    span.name,
+  ]
+  return cutLength(given.find(isName) ?? 'span', MAX_NAME_LENGTH)
+}
+
+/** What went wrong: a status says that something did, an exception says so where no status says that all went well. */
+function errorOf(reader: SpanReader): JsonObject | undefined {
+  const { status, statusMessage, events } = reader.span
+  const type = idOf(reader.get('error.type'))
+  const exception = events.findLast(({ name }) => name === 'exception')?.attributes
+  if (status !== 'error' && (status === 'ok' || (type === undefined && !exception))) return undefined
+  return present<JsonObject>({
+    type: type ?? textOf(exception?.get('exception.type')) ?? 'error',
+    message: textOf(statusMessage) ?? textOf(exception?.get('exception.message')),
+  })
+}
+
+/** Of a call of a model, and of the making of a prompt: what is around them has the same on it. Our own attribute always counts. */
+function promptOf(readings: Readings, kind: Kind, prompt: PromptReference | undefined): PromptReference | undefined {
+  const own = readings.of(countersign)?.prompt
+  if (own) return own
+  const parts = [prompt?.id, prompt?.name, prompt?.version]
+  // What is longer names nothing; the metadata has it.
+  if (parts.some(part => typeof part === 'string' && part.length > MAX_NAME_LENGTH)) return undefined
+  return kind === 'llm' || kind === 'prompt' ? prompt : undefined
+}
+
+interface Known {
+  kind: Kind
+  model: string | undefined
+  provider: string | undefined
+  output: Json | undefined
+}
+
+function stateOf(readings: Readings, { kind, model, provider, output }: Known): [string, Json][] {
+  const { config: _, ...state } = readings.merged(r => entriesOf(r.state)) ?? {}
+  const called = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
+  const config = readings.merged(r => (isJsonObject(r.state?.config) ? entriesOf(r.state.config) : []))
+  const fields = { ...(called && present<JsonObject>({ model, provider })), ...config }
+  const retrieved = kind === 'retriever' && state.retrieved_chunks === undefined ? chunksOf(output) : undefined
+  return [
+    ...Object.entries(state),
+    ...(retrieved ? ([['retrieved_chunks', retrieved]] satisfies [string, Json][]) : []),
+    ...(Object.keys(fields).length > 0 ? ([['config', fields]] satisfies [string, Json][]) : []),
+  ]
+}
+
+const shortJudgment = (judgment: HumanJudgment, fit: Fit): HumanJudgment => ({
+  ...judgment,
+  name: fit.text('feedback.name', judgment.name),
+  identifier: fit.text('feedback.identifier', judgment.identifier),
+  ...(judgment.comment !== undefined && {
+    comment: fit.text('feedback.comment', judgment.comment, MAX_COMMENT_LENGTH),
+  }),
+})
+
+/** What libraries add to the metadata of their callers. */
+const isNoise = (field: string): boolean => /^(?:LANGSMITH_|ls_|ai\.)/.test(field)
+
+function traceOf(span: TelemetrySpan, readings: Readings, fit: Fit): TraceReading {
+  const first = <Value>(pick: (trace: TraceReading) => Value | undefined): Value | undefined =>
+    readings.first(CONVENTIONS, ({ trace }) => trace && pick(trace))
+  const text = (name: string, value: string | undefined): string | undefined =>
+    value === undefined || isRedacted(value) ? undefined : fit.text(name, value)
+  const { resource } = span.source
+  const given = readings.merged(({ trace }) => entriesOf(trace?.metadata).filter(([field]) => !isNoise(field))) ?? {}
+  const groupId = first(trace => trace.groupId) ?? idOf(...GROUP_FIELDS.map(field => given[field]))
+  const userId = first(trace => trace.userId) ?? idOf(...USER_FIELDS.map(field => given[field]))
+  const tags = first(trace => trace.tags) ?? TAGS_FIELDS.map(field => textsOf(given[field])).find(Array.isArray)
+  const metadata: JsonObject = {
+    ...withoutPromoted(given, groupId, userId, tags),
+    ...present<JsonObject>({
+      service_name: idOf(resource.get('service.name')),
+      service_version: idOf(resource.get('service.version')),
+    }),
+  }
+  const input = first(trace => trace.input)
+  const output = first(trace => trace.output)
+  const environment = first(trace => trace.environment) ?? environmentOf(resource)
+  const reading = present<TraceReading>({
+    name: text(
+      'trace name',
+      first(trace => trace.name),
+    ),
+    rootName: text(
+      'trace name',
+      first(trace => trace.rootName),
+    ),
+    groupId: text('group_id', groupId),
+    userId: text('user_id', userId),
+    tags: tags && shortTags(tags, fit),
+    environment: text('environment', environment),
+    release: text(
+      'release',
+      first(trace => trace.release),
+    ),
+    metadata: Object.keys(metadata).length > 0 ? fit.object('trace metadata', metadata, MAX_METADATA_BYTES) : undefined,
+    input: input === undefined ? undefined : fit.value('trace input', input, MAX_OBSERVATION_BYTES),
+    output: output === undefined ? undefined : fit.value('trace output', output, MAX_OBSERVATION_BYTES),
+    isRoot: first(trace => trace.isRoot || undefined),
+  })
+  return reading ?? {}
+}
+
+const environmentOf = (resource: TelemetrySpan['source']['resource']): string | undefined =>
+  idOf(resource.get('deployment.environment.name'), resource.get('deployment.environment'))
+
+/** What the trace has as fields of its own need not be in its metadata once more. */
+function withoutPromoted(given: JsonObject, groupId: string | undefined, userId: string | undefined, tags?: string[]) {
+  const isPromoted = (field: string, value: Json): boolean =>
+    (GROUP_FIELDS.includes(field) && idOf(value) === groupId) ||
+    (USER_FIELDS.includes(field) && idOf(value) === userId) ||
+    (TAGS_FIELDS.includes(field) && textsOf(value)?.join() === tags?.join())
+  return Object.fromEntries(Object.entries(given).filter(([field, value]) => !isPromoted(field, value)))
+}
+
+function shortTags(tags: string[], fit: Fit): string[] {
+  const small = fit.value('tags', tags, MAX_METADATA_BYTES / 4)
+  return Array.isArray(small) ? small.filter(tag => typeof tag === 'string') : []
+}

@@ -1,0 +1,78 @@
+import type { Json, JsonObject } from '../domain/json.ts'
+import { present, textOf } from './conventions/attribute-values.ts'
+import type { SpanReader } from './conventions/convention.ts'
+import type { Attributes, TelemetryEvent, TelemetryLink, TelemetrySpan } from './telemetry.ts'
+
+/**
+ * What a span records whatever it is for, as a part of its metadata: names, times, ids, what its SDK left out, and the events and
+ * attributes that no convention has read.
+ */
+export const recordOf = (reader: SpanReader): JsonObject => {
+  const { span } = reader
+  const attributes = [...reader.unread()].filter(([key]) => !isDropped(key))
+  const events = reader.unreadEvents()
+  return objectFrom({
+    span_name: span.name,
+    span_kind: span.spanKind,
+    // Milliseconds, to the microsecond.
+    duration_ms: Number((span.endNs - span.startNs) / 1000n) / 1000,
+    end_time: timestamp(span.endNs),
+    scope: scopeOf(span),
+    otel: objectFrom({
+      trace_id: span.traceId,
+      span_id: span.spanId,
+      parent_span_id: span.parentSpanId ?? undefined,
+      start_time_unix_nano: String(span.startNs),
+      end_time_unix_nano: String(span.endNs),
+      trace_state: span.traceState || undefined,
+    }),
+    links: listFrom(span.links.map(linkOf)),
+    events: listFrom(events.map(eventOf)),
+    dropped: droppedOf(span),
+    attributes: attributes.length > 0 ? Object.fromEntries(attributes) : undefined,
+  })
+}
+
+/** What says nothing of a step, or holds what is not to be kept: headers (keys, cookies), vectors, places in the source code. */
+const isDropped = (key: string): boolean =>
+  /^(?:code\.|thread\.|ai\.request\.headers\.|http\.(?:request|response)\.header\.)/.test(key) ||
+  /^(?:llm\.headers|logfire\.json_schema|ai\.embeddings?)$/.test(key) ||
+  key.endsWith('embedding.vector')
+
+const objectFrom = (fields: Record<string, Json | undefined>): JsonObject => present<JsonObject>(fields) ?? {}
+
+const listFrom = (items: Json[]): Json | undefined => (items.length > 0 ? items : undefined)
+
+/** A date ends in the year 275760; nothing says that a span's time is none of those beyond. */
+function timestamp(ns: bigint): string | undefined {
+  const date = new Date(Number(ns / 1_000_000n))
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
+const attributesOf = (attributes: Attributes): Json | undefined =>
+  attributes.size > 0 ? Object.fromEntries(attributes) : undefined
+
+function scopeOf({ source }: TelemetrySpan): Json | undefined {
+  const { name, version, attributes } = source.scope
+  return present<JsonObject>({
+    name: textOf(name),
+    version: textOf(version),
+    attributes: attributesOf(attributes),
+  })
+}
+
+const linkOf = ({ traceId, spanId, traceState, attributes }: TelemetryLink): Json =>
+  objectFrom({
+    trace_id: traceId,
+    span_id: spanId,
+    trace_state: textOf(traceState),
+    attributes: attributesOf(attributes),
+  })
+
+const eventOf = ({ name, timeNs, attributes }: TelemetryEvent): Json =>
+  objectFrom({ name, time_unix_nano: String(timeNs), attributes: attributesOf(attributes) })
+
+function droppedOf({ dropped }: TelemetrySpan): Json | undefined {
+  const counts = Object.entries(dropped).filter(([, count]) => count > 0)
+  return counts.length > 0 ? Object.fromEntries(counts) : undefined
+}
