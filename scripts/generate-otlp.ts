@@ -17,7 +17,17 @@ const OPTIONS = [
 const run = (program: string, options: readonly string[], input?: string): string =>
   execFileSync(program, options, { input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] })
 
+/**
+ * As a plain property, an AnyValue's `value` names the field that came last, which is the one that counts. The module makes
+ * it an accessor that deletes the seven other fields at each value: a quarter of the time of decoding.
+ */
+function withoutAccessor(module: string): string {
+  const accessor = /\n *let \$oneOfFields;\n\n *\$Object\.defineProperty\(AnyValue\.prototype, "value", \{[^}]*\}\);\n/
+  if (!accessor.test(module)) throw new Error('the accessor of AnyValue.value is not where it was')
+  return module.replace(accessor, '')
+}
+
 // The types are made of the comments, which the module does without.
 const types = run('pbts', ['-'], run('pbjs', [...OPTIONS, ...FILES]))
 writeFileSync(`${FOLDER}/messages.d.ts`, types)
-writeFileSync(`${FOLDER}/messages.js`, run('pbjs', [...OPTIONS, '--no-comments', ...FILES]))
+writeFileSync(`${FOLDER}/messages.js`, withoutAccessor(run('pbjs', [...OPTIONS, '--no-comments', ...FILES])))

@@ -16,7 +16,7 @@ export async function readJson(
   if (!isJson(request.headers.get('content-type'))) throw unsupportedMediaType()
   if (bytes.byteLength === 0) return undefined
   const text = decodeUtf8(bytes)
-  refuseDeepNesting(text)
+  checkStructure(text)
   const value = parseJson(text)
   if (!isJsonObject(value)) throw badRequest('The body must be a JSON object')
   return value
@@ -31,7 +31,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
+/** Reads a request's body, as `readJson` bounds it. Errors: 413, 400 where it breaks off. */
+export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
   if (announced > maxBytes) throw tooLarge(tooLargeMessage)
   if (request.body === null) return new Uint8Array()
@@ -42,17 +43,19 @@ async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: s
   return bytes
 }
 
-async function readChunks(
+/** Reads a stream to its end, never more than `maxBytes` and a chunk. Errors: 413, and what `onBroken` makes of a fault in it. */
+export async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
   tooLargeMessage?: string,
+  onBroken: () => never = brokenOff,
 ): Promise<Uint8Array> {
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch(brokenOff)
+      const { done, value } = await reader.read().catch(onBroken)
       if (done) break
       size += value.byteLength
       if (size > maxBytes) throw tooLarge(tooLargeMessage)
@@ -90,24 +93,39 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COMMA = 0x2c
 
-/** One pass over the text, before `JSON.parse` builds what a recursive reader could not walk. Errors: 400. */
-export function refuseDeepNesting(text: string): void {
+/**
+ * One pass over the text, before `JSON.parse` builds what a recursive reader could not walk, or no memory hold. Objects,
+ * lists and what follows a comma are items. Errors: 400 where it nests too deep, 413 where it has more than `maxItems`.
+ */
+export function checkStructure(text: string, maxItems = Number.POSITIVE_INFINITY): void {
   let depth = 0
-  let inString = false
+  let items = 0
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
-    if (inString) {
-      if (unit === BACKSLASH) index++
-      else if (unit === QUOTE) inString = false
-    } else if (unit === QUOTE) {
-      inString = true
+    if (unit === QUOTE) {
+      index = endOfString(text, index)
+    } else if (unit === COMMA) {
+      items++
     } else if (unit === 0x7b || unit === 0x5b) {
+      items++
       if (++depth > MAX_BODY_DEPTH) throw badRequest(`The body nests deeper than ${MAX_BODY_DEPTH}`)
     } else if (unit === 0x7d || unit === 0x5d) {
       depth--
     }
   }
+  if (items > maxItems) throw tooLarge(`The body has more than ${maxItems} items`)
+}
+
+/** The place of the quote that ends the string which the one at `start` begins; the text's end where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let firstBackslash = end
+    while (text.charCodeAt(firstBackslash - 1) === BACKSLASH) firstBackslash--
+    if ((end - firstBackslash) % 2 === 0) return end
+  }
+  return text.length
 }
 
 /** Where parsing stopped. The engine's own message may quote the body, and only what ends it is the engine's for sure. */

@@ -2,6 +2,9 @@ import { badRequest } from '../http/errors.ts'
 import { MAX_EXPORT_RECORDS } from '../limits.ts'
 import type { Decoded, TelemetryLog, TelemetrySpan } from './telemetry.ts'
 
+/** The records of an export in their order, each read when it is asked for: past the limit they are only counted. */
+export type Unread<RecordType> = Iterable<() => RecordType>
+
 /** A span as an encoding holds it: ids of any length, '' for none; an end that may lie before the start, 0 for none. */
 export type UncheckedSpan = Omit<TelemetrySpan, 'parentSpanId'> & { parentSpanId: string }
 
@@ -26,7 +29,7 @@ const isNone = (id: string): boolean => /^0*$/.test(id)
  * The spans that can be taken, each with an end that is not before its start; the others are counted by why not.
  * Errors: 400 where not one of the spans has an id, as when log records, whose fields have the same numbers, came here.
  */
-export function checkSpans(spans: Iterable<UncheckedSpan>): Decoded<TelemetrySpan> {
+export function checkSpans(spans: Unread<UncheckedSpan>): Decoded<TelemetrySpan> {
   let hasIds: boolean | undefined
   const decoded = check(spans, span => {
     hasIds ||= span.traceId !== '' || span.spanId !== ''
@@ -50,7 +53,7 @@ function checkSpan(span: UncheckedSpan): TelemetrySpan | Rejection {
 }
 
 /** The log records that can be taken; the others are counted by why not. */
-export const checkLogs = (logs: Iterable<UncheckedLog>): Decoded<TelemetryLog> => check(logs, checkLog)
+export const checkLogs = (logs: Unread<UncheckedLog>): Decoded<TelemetryLog> => check(logs, checkLog)
 
 function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
   const isInTrace = !isNone(log.traceId)
@@ -61,13 +64,14 @@ function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
 }
 
 function check<Unchecked, RecordType extends object>(
-  found: Iterable<Unchecked>,
+  found: Unread<Unchecked>,
   checkOne: (record: Unchecked) => RecordType | Rejection,
 ): Decoded<RecordType> {
   const records: RecordType[] = []
   const rejected = new Map<string, number>()
-  for (const unchecked of found) {
-    const checked = records.length < MAX_EXPORT_RECORDS ? checkOne(unchecked) : REJECTIONS.tooMany
+  let seen = 0
+  for (const read of found) {
+    const checked = ++seen > MAX_EXPORT_RECORDS ? REJECTIONS.tooMany : checkOne(read())
     if (typeof checked === 'object') records.push(checked)
     else rejected.set(checked, (rejected.get(checked) ?? 0) + 1)
   }

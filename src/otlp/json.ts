@@ -1,10 +1,17 @@
 import $protobuf from 'protobufjs/minimal.js'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
-import { parseJson, refuseDeepNesting } from '../http/body.ts'
+import { checkStructure, parseJson } from '../http/body.ts'
 import { ApiError, badRequest, errorWithin } from '../http/errors.ts'
-import { MAX_ATTRIBUTE_DEPTH } from '../limits.ts'
-import type { UncheckedLog, UncheckedSpan } from './check.ts'
-import { type Attributes, type Source, SPAN_KINDS, type TelemetryEvent, type TelemetryLink } from './telemetry.ts'
+import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
+import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
+import {
+  type Attributes,
+  type Signal,
+  type Source,
+  SPAN_KINDS,
+  type TelemetryEvent,
+  type TelemetryLink,
+} from './telemetry.ts'
 import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './values.ts'
 
 /*
@@ -13,23 +20,22 @@ import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue,
  */
 
 /** What the lists are called that lead to the records of a signal. */
-const LISTS = {
+const LISTS: Readonly<Record<Signal, readonly [string, string, string]>> = {
   traces: ['resourceSpans', 'scopeSpans', 'spans'],
   logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
   metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
-} as const
-type Signal = keyof typeof LISTS
+}
 
 /** The spans of an ExportTraceServiceRequest, one after another. Errors: 400 that names the field. */
-export const spansOfJson = (request: Uint8Array): Generator<UncheckedSpan> => records(request, 'traces', spanOf)
+export const spansOfJson = (request: Uint8Array): Unread<UncheckedSpan> => records(request, 'traces', spanOf)
 
 /** The log records of an ExportLogsServiceRequest likewise. */
-export const logsOfJson = (request: Uint8Array): Generator<UncheckedLog> => records(request, 'logs', logOf)
+export const logsOfJson = (request: Uint8Array): Unread<UncheckedLog> => records(request, 'logs', logOf)
 
 /** How many data points an ExportMetricsServiceRequest has. Errors: 400 that names the field. */
 export function countJsonDataPoints(request: Uint8Array): number {
   let count = 0
-  for (const points of records(request, 'metrics', countInMetric)) count += points
+  for (const pointsOf of records(request, 'metrics', countInMetric)) count += pointsOf()
   return count
 }
 
@@ -37,7 +43,7 @@ function* records<RecordType>(
   request: Uint8Array,
   signal: Signal,
   recordOf: (record: JsonObject, source: Source) => RecordType,
-): Generator<RecordType> {
+): Generator<() => RecordType> {
   const [resourcesName, scopesName, recordsName] = LISTS[signal]
   for (const [inResource, resourcePlace] of messages(exportOf(request, signal), resourcesName)) {
     const resource = within(resourcePlace, () => attributesOf(message(inResource, 'resource')))
@@ -45,7 +51,7 @@ function* records<RecordType>(
       const place = `${resourcePlace}.${scopePlace}`
       const source = { resource, scope: within(place, () => scopeOf(inScope)) }
       for (const [record, recordPlace] of within(place, () => messages(inScope, recordsName))) {
-        yield within(`${place}.${recordPlace}`, () => recordOf(record, source))
+        yield () => within(`${place}.${recordPlace}`, () => recordOf(record, source))
       }
     }
   }
@@ -56,7 +62,7 @@ const decoder = new TextDecoder()
 
 function exportOf(request: Uint8Array, signal: Signal): JsonObject {
   const text = decoder.decode(request)
-  refuseDeepNesting(text)
+  checkStructure(text, MAX_EXPORT_ITEMS)
   const body = parseJson(text)
   if (!isJsonObject(body)) throw badRequest('The body must be a JSON object')
   const [expected] = LISTS[signal]

@@ -5,6 +5,9 @@ import type { Json } from '../domain/json.ts'
  * JSON. Source: opentelemetry-proto 1.11, trace.proto, logs.proto and common.proto.
  */
 
+/** What an export may be of; each has a path of its own. */
+export type Signal = 'traces' | 'logs' | 'metrics'
+
 /**
  * Attributes by their keys, the last one winning. Bytes are base64, an empty value is null; integers past 2^53 and the numbers
  * that JSON lacks (NaN, Infinity) are texts.

@@ -822,13 +822,6 @@ export const opentelemetry = $root.opentelemetry = (() => {
                     AnyValue.prototype.bytesValue = null;
                     AnyValue.prototype.stringValueStrindex = null;
 
-                    let $oneOfFields;
-
-                    $Object.defineProperty(AnyValue.prototype, "value", {
-                        get: $util.oneOfGetter($oneOfFields = ["stringValue", "boolValue", "intValue", "doubleValue", "arrayValue", "kvlistValue", "bytesValue", "stringValueStrindex"]),
-                        set: $util.oneOfSetter($oneOfFields)
-                    });
-
                     AnyValue.decode = function (reader, length, _end, _depth, _target) {
                         if (!(reader instanceof $Reader))
                             reader = $Reader.create(reader);

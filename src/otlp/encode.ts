@@ -1,0 +1,93 @@
+import type { ErrorStatus } from '../http/errors.ts'
+import { isJsonType, type MediaType } from './media-type.ts'
+import type { Signal } from './telemetry.ts'
+
+/*
+ * What an export is answered with, in the type that it was sent as. Source: the specification of OTLP 1.11, and
+ * collector/{trace,logs,metrics}/v1, google/rpc/status.proto and code.proto.
+ */
+
+/** What a signal's records are called in the answer that some were refused. */
+const REJECTED_RECORDS: Readonly<Record<Signal, string>> = {
+  traces: 'rejectedSpans',
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+}
+
+/** What was not taken of an export: how many records and why; none, and a message, is a warning. */
+export interface Refusal {
+  count: number
+  message: string
+}
+
+/** How many records were refused for which reasons; undefined for none. */
+export function refusalOf(rejected: ReadonlyMap<string, number>): Refusal | undefined {
+  if (rejected.size === 0) return undefined
+  const counts = [...rejected]
+  return {
+    count: counts.reduce((sum, [, count]) => sum + count, 0),
+    message: counts.map(([reason, count]) => `${count} refused: ${reason}`).join('; '),
+  }
+}
+
+/** The body of a 200. A client must not be told of a partial success where all was taken. */
+export function encodeSuccess(type: MediaType, signal: Signal, refusal?: Refusal): Uint8Array {
+  if (isJsonType(type)) {
+    return json(
+      refusal && {
+        partialSuccess: { [REJECTED_RECORDS[signal]]: String(refusal.count), errorMessage: refusal.message },
+      },
+    )
+  }
+  if (!refusal) return new Uint8Array()
+  return Uint8Array.from(bytesField(1, [...integerField(1, refusal.count), ...textField(2, refusal.message)]))
+}
+
+/** The codes of google.rpc.Code. */
+const RPC_CODES: Readonly<Record<ErrorStatus, number>> = {
+  400: 3, // invalid argument
+  401: 16, // unauthenticated
+  403: 7, // permission denied
+  404: 5, // not found
+  405: 12, // unimplemented
+  409: 6, // already exists
+  412: 9, // failed precondition
+  413: 8, // resource exhausted
+  415: 3, // invalid argument
+  422: 9, // failed precondition
+  429: 8, // resource exhausted
+  500: 13, // internal
+  502: 14, // unavailable
+  503: 14, // unavailable
+}
+
+/** The body of an error: a google.rpc.Status. */
+export function encodeStatus(type: MediaType, status: ErrorStatus, message: string): Uint8Array {
+  const code = RPC_CODES[status]
+  if (isJsonType(type)) return json({ code, message })
+  return Uint8Array.from([...integerField(1, code), ...textField(2, message)])
+}
+
+const encoder = new TextEncoder()
+
+const json = (body: object = {}): Uint8Array => encoder.encode(JSON.stringify(body))
+
+const VARINT = 0
+const LENGTH_DELIMITED = 2
+
+/** A field that holds a number; none where it is 0, as a field that is not there is read. */
+const integerField = (field: number, value: number): number[] =>
+  value === 0 ? [] : [(field << 3) | VARINT, ...varint(value)]
+
+const textField = (field: number, text: string): number[] =>
+  text === '' ? [] : bytesField(field, [...encoder.encode(text)])
+
+const bytesField = (field: number, bytes: readonly number[]): number[] => [
+  (field << 3) | LENGTH_DELIMITED,
+  ...varint(bytes.length),
+  ...bytes,
+]
+
+/** Seven bits a byte, the lowest first; the eighth says that there are more. */
+const varint = (value: number): number[] =>
+  value < 128 ? [value] : [(value % 128) | 128, ...varint(Math.floor(value / 128))]

@@ -1,0 +1,133 @@
+import { describe, it } from 'vitest'
+import { MAX_EXPORT_BYTES } from '../../src/limits.ts'
+import { readExport } from '../../src/otlp/body.ts'
+import { recorded, unpacked } from '../support/recorded.ts'
+
+const bytes = new TextEncoder().encode('{"resourceSpans":[]}'.padEnd(100_000))
+
+const stream = (parts: Iterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const left = parts[Symbol.iterator]()
+  return new ReadableStream({
+    pull(controller) {
+      const { done, value } = left.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}
+
+const request = (body: Uint8Array | ReadableStream<Uint8Array> | null, headers: Record<string, string> = {}) =>
+  new Request('https://example.com/v1/traces', { method: 'POST', body, headers })
+
+async function compressed(format: 'gzip' | 'deflate' | 'deflate-raw', body: Uint8Array): Promise<Uint8Array> {
+  const packed = new Blob([body]).stream().pipeThrough(new CompressionStream(format))
+  return new Uint8Array(await new Response(packed).arrayBuffer())
+}
+
+/** So many MiB. */
+function* zeros(count: number) {
+  const piece = new Uint8Array(1024 * 1024)
+  for (let index = 0; index < count; index++) yield piece
+}
+
+const gzip = await compressed('gzip', bytes)
+const deflate = await compressed('deflate', bytes)
+const rawDeflate = await compressed('deflate-raw', bytes)
+
+describe('the body of an export', () => {
+  it.for([
+    ['no encoding', {}, bytes],
+    ['identity', { 'content-encoding': 'identity' }, bytes],
+    ['gzip', { 'content-encoding': 'gzip' }, gzip],
+    ['GZIP', { 'content-encoding': ' GZIP ' }, gzip],
+    ['x-gzip', { 'content-encoding': 'x-gzip' }, gzip],
+    ['deflate', { 'content-encoding': 'deflate' }, deflate],
+  ] as const)('is read with %s', async ([, headers, body], { expect }) => {
+    expect(await readExport(request(body, headers))).toEqual(bytes)
+    expect(await readExport(request(stream([body.subarray(0, 7), body.subarray(7)]), headers))).toEqual(bytes)
+  })
+
+  it.for(['gzip', 'deflate', 'identity'])('may be missing with %s', async (encoding, { expect }) => {
+    expect(await readExport(request(null, { 'content-encoding': encoding }))).toEqual(new Uint8Array())
+  })
+
+  it('is that of each recorded request', async ({ expect }) => {
+    for (const recording of recorded()) {
+      expect(await readExport(request(recording.bytes, recording.headers))).toEqual(await unpacked(recording))
+    }
+  })
+
+  it.for(['br', 'zstd', 'compress', 'gzip, gzip', '__proto__', 'constructor'])(
+    '415s for %s',
+    async (encoding, { expect }) => {
+      await expect(readExport(request(bytes, { 'content-encoding': encoding }))).rejects.toMatchObject({ status: 415 })
+    },
+  )
+
+  it.for([
+    ['plain bytes as gzip', 'gzip', bytes],
+    ['plain bytes as deflate', 'deflate', bytes],
+    ['gzip as deflate', 'deflate', gzip],
+    ['deflate as gzip', 'gzip', deflate],
+    ['raw deflate as deflate', 'deflate', rawDeflate],
+    ['no byte at all as gzip', 'gzip', new Uint8Array()],
+    ['something after the gzip', 'gzip', new Uint8Array([...gzip, 1, 2, 3])],
+    ['a wrong checksum', 'gzip', gzip.with(-5, 0)],
+  ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
+    const given = request(stream([body]), { 'content-encoding': encoding })
+    await expect(readExport(given)).rejects.toMatchObject({ status: 400 })
+  })
+
+  it.for(['gzip', 'deflate'] as const)('400s wherever %s breaks off', async (format, { expect }) => {
+    const body = await compressed(format, bytes)
+    for (let length = 1; length < body.length; length++) {
+      const given = request(body.subarray(0, length), { 'content-encoding': format })
+      await expect(readExport(given), `${length} of ${body.length}`).rejects.toMatchObject({ status: 400 })
+    }
+  })
+
+  it.for(['gzip', 'deflate'] as const)(
+    '413s for what %s makes of 200 MB, without holding it',
+    async (format, { expect }) => {
+      const packed = stream(zeros(200)).pipeThrough(new CompressionStream(format))
+      const bomb = new Uint8Array(await new Response(packed).arrayBuffer())
+      expect(bomb.length).toBeLessThan(MAX_EXPORT_BYTES / 50)
+      const given = request(bomb, { 'content-encoding': format })
+      await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
+    },
+  )
+
+  it('413s without an end in sight', async ({ expect }) => {
+    let sent = 0
+    const endless = stream(
+      (function* () {
+        for (;;) {
+          sent++
+          yield new Uint8Array(1024 * 1024)
+        }
+      })(),
+    )
+    await expect(readExport(request(endless))).rejects.toMatchObject({ status: 413 })
+    expect(sent).toBeLessThan(24)
+  })
+
+  it('413s by its content-length', async ({ expect }) => {
+    const headers = { 'content-length': String(MAX_EXPORT_BYTES + 1) }
+    for (const encoding of ['identity', 'gzip']) {
+      const given = request(bytes, { ...headers, 'content-encoding': encoding })
+      await expect(readExport(given)).rejects.toMatchObject({ status: 413 })
+    }
+  })
+
+  it('may be as large as the limit, and not a byte larger, whatever is announced', async ({ expect }) => {
+    for (const encoding of ['identity', 'gzip'] as const) {
+      for (const excess of [0, 1]) {
+        const whole = new Uint8Array(MAX_EXPORT_BYTES + excess)
+        const body = encoding === 'gzip' ? await compressed('gzip', whole) : whole
+        const read = readExport(request(stream([body]), { 'content-encoding': encoding, 'content-length': '5' }))
+        if (excess) await expect(read).rejects.toMatchObject({ status: 413 })
+        else expect((await read).length).toBe(MAX_EXPORT_BYTES)
+      }
+    }
+  })
+})
