@@ -1,5 +1,7 @@
 /// <reference types="vite/types/importMeta.d.ts" />
 
+import type { JsonObject } from '../../src/domain/json.ts'
+
 /** A request that a real client made: its body as it was on the wire, and what came with it. */
 export interface Recorded {
   /** Which client and which encoding; `quirks` are made by hand, after the specification. */
@@ -12,35 +14,49 @@ export interface Recorded {
 }
 
 /** As data URLs: a test in workerd has no files. */
-const files = import.meta.glob<string>('../otlp/recorded/**', { query: '?url&inline', import: 'default', eager: true })
+const files = import.meta.glob<string>(['../otlp/recorded/**', '../otlp/recorded-decodes.json.gz'], {
+  query: '?url&inline',
+  import: 'default',
+  eager: true,
+})
+const DECODES = '../otlp/recorded-decodes.json.gz'
 
 /** All recorded requests, in the order of their names. */
 export const recorded = (): Recorded[] =>
   Object.keys(files)
-    .filter(file => !file.endsWith('.headers.json'))
+    .filter(file => file !== DECODES && !file.endsWith('.headers.json'))
     .sort()
     .map(read)
 
 /** What was compressed on the wire, decompressed. */
-export async function unpacked({ headers, bytes }: Recorded): Promise<Uint8Array> {
-  if (headers['content-encoding'] !== 'gzip') return bytes
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
-  return new Uint8Array(await new Response(stream).arrayBuffer())
-}
+export const unpacked = async ({ headers, bytes }: Recorded): Promise<Uint8Array> =>
+  headers['content-encoding'] === 'gzip' ? new Uint8Array(await gunzipped(bytes).arrayBuffer()) : bytes
+
+const gunzipped = (bytes: Uint8Array): Response =>
+  new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')))
+
+/**
+ * What the bodies hold, in OTLP/JSON, by directory and file, made when they were recorded by another decoder than ours:
+ * protobufjs by reflection, from the whole of OpenTelemetry's .proto files.
+ */
+export const recordedDecodes = (): Promise<Record<string, JsonObject>> => gunzipped(bytesOf(DECODES)).json()
 
 function read(name: string): Recorded {
   const [directory = '', file = ''] = name.split('/').slice(-2)
-  const about = bytesOf(name.replace(/\.(?:pb|json)(?:\.gz)?$/, '.headers.json'))
-  const { path, headers } = about
-    ? JSON.parse(new TextDecoder().decode(about))
-    : { path: '/v1/traces', headers: { 'content-type': 'application/json' } }
-  return { directory, file, signal: signalOf(file), headers, path, bytes: bytesOf(name) ?? new Uint8Array() }
+  return { directory, file, signal: signalOf(file), ...sentWith(name), bytes: bytesOf(name) }
+}
+
+function sentWith(name: string): Pick<Recorded, 'headers' | 'path'> {
+  const notes = name.replace(/\.(?:pb|json)(?:\.gz)?$/, '.headers.json')
+  if (!(notes in files)) return { path: '/v1/traces', headers: { 'content-type': 'application/json' } }
+  const { path, headers } = JSON.parse(new TextDecoder().decode(bytesOf(notes)))
+  return { path, headers }
 }
 
 const signalOf = (file: string): Recorded['signal'] =>
   file.includes('-logs') ? 'logs' : file.includes('-metrics') ? 'metrics' : 'traces'
 
-function bytesOf(name: string): Uint8Array | undefined {
-  const base64 = files[name]?.split(',')[1]
-  return base64 === undefined ? undefined : Uint8Array.from(atob(base64), character => character.charCodeAt(0))
+function bytesOf(name: string): Uint8Array {
+  const url = files[name] ?? ''
+  return Uint8Array.from(atob(url.slice(url.indexOf(',') + 1)), character => character.charCodeAt(0))
 }
