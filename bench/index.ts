@@ -14,6 +14,7 @@ import { batches } from './batches.ts'
 import { bundle } from './bundle.ts'
 import { counts } from './counts.ts'
 import { detail } from './detail.ts'
+import { exports } from './exports.ts'
 import { memory } from './memory.ts'
 import { type Benchmark, missedBy, type Section, tableOf } from './report.ts'
 import { scale } from './scale.ts'
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   counts,
   throughput,
   batches,
+  exports,
   scale,
   detail,
   memory,

@@ -27,6 +27,10 @@ import { changeProject, createProject, listProjects } from './manage/projects.ts
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
 import { deleteTrace } from './manage/traces.ts'
 import { createUser, listUsers } from './manage/users.ts'
+import { byContent } from './otlp/by-content.ts'
+import { exportLogs } from './otlp/logs.ts'
+import { exportMetrics } from './otlp/metrics.ts'
+import { exportTraces } from './otlp/traces.ts'
 import { getAttributionQuality } from './read/attribution-quality.ts'
 import { listAttributions } from './read/attributions.ts'
 import { listErrorTypes } from './read/error-types.ts'
@@ -71,7 +75,7 @@ const checkReadiness = endpoint({
 
 /** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
 export const endpoints: readonly Endpoint[] = [
-  postTrace,
+  ...exportTraces.map(each => (each.contract.path === postTrace.contract.path ? byContent(postTrace, each) : each)),
   postSpan,
   createObservation,
   createFeedback,
@@ -80,6 +84,8 @@ export const endpoints: readonly Endpoint[] = [
   listObservations,
   attributeTrace,
   getAttribution,
+  ...exportLogs,
+  ...exportMetrics,
   listTraces,
   getTrace,
   getSpan,
@@ -154,7 +160,7 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
 
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag, location'
 const ALLOWED_HEADERS =
-  'authorization, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
+  'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
 
 async function dispatch(request: Request, runtime: Runtime): Promise<Response> {
   // Answered as its GET; `answer` leaves the body out.

@@ -1,4 +1,6 @@
 import type { Example } from './http/openapi.ts'
+import { BASES } from './otlp/endpoint.ts'
+import { SIGNALS, type Signal } from './otlp/telemetry.ts'
 
 /** What the OpenAPI document says first. */
 export const description = `Records the runs of AI pipelines, keeps the prompts and knowledge docs that they used, and lets
@@ -7,7 +9,11 @@ reviewers turn what came out into ground truth.
 Pipelines post to \`/api/v1/\` in snake_case; the rest reads, reviews and manages, in camelCase. Give each write an id of
 yours (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`), and whatever was answered with a
 429 or a 5xx, or not at all, can be sent again and has one effect; a review can be in any case. Values are JSON with IEEE 754
-numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.`
+numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.
+
+What has an exporter of OpenTelemetry needs nothing else: OTLP/HTTP is taken below \`/api/v1/otel\`, below \`/\`, and where
+the SDKs of Langfuse and LangSmith send it; \`/api/v1/traces\` takes exports, too. A trace of OpenTelemetry is here
+\`trace_\` and its id in hex.`
 
 /*
  * One example for each endpoint of what is sent and answered. They tell one story: a support
@@ -260,8 +266,45 @@ const attribution = {
 }
 const pendingAttribution = { status: 'pending', trace_id: TRACE_ID }
 
+/** What OpenTelemetry calls the same run. */
+const exportedIds = { traceId: '0123456789abcdef0123456789abcdef', spanId: '0123456789abcdef' }
+const attributesOf = (attributes: Record<string, string>) =>
+  Object.entries(attributes).map(([key, stringValue]) => ({ key, value: { stringValue } }))
+
+const exportedSpan = {
+  ...exportedIds,
+  name: 'chat gpt-4.1-mini',
+  startTimeUnixNano: '1795253400000000000',
+  endTimeUnixNano: '1795253401040000000',
+  attributes: attributesOf({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'gpt-4.1-mini',
+    'input.value': JSON.stringify(QUESTION),
+    'output.value': JSON.stringify(ANSWER),
+  }),
+}
+const exportedMessage = {
+  ...exportedIds,
+  timeUnixNano: '1795253400000000000',
+  eventName: 'gen_ai.user.message',
+  body: { kvlistValue: { values: attributesOf({ content: QUESTION.question }) } },
+}
+
+/** An export of each signal, and what is answered. */
+const exportExamples: Readonly<Record<Signal, Example>> = {
+  traces: { body: { resourceSpans: [{ scopeSpans: [{ spans: [exportedSpan] }] }] }, response: {} },
+  logs: { body: { resourceLogs: [{ scopeLogs: [{ logRecords: [exportedMessage] }] }] }, response: {} },
+  metrics: {
+    body: { resourceMetrics: [] },
+    response: { partialSuccess: { rejectedDataPoints: '3', errorMessage: '3 refused: metrics are not kept here' } },
+  },
+}
+
 /** By `METHOD path`. */
 export const examples: Readonly<Record<string, Example>> = {
+  ...Object.fromEntries(
+    SIGNALS.flatMap(signal => BASES.map(base => [`POST ${base}/v1/${signal}`, exportExamples[signal]])),
+  ),
   'POST /api/v1/traces': { body: trace, response: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
   'POST /api/v1/spans': { body: spanEvent, response: { status: 'accepted', span_id: SPAN_ID } },
   'POST /api/v1/observations': { body: observation, response: { status: 'created', observation_id: OBSERVATION_ID } },

@@ -42,6 +42,8 @@ export interface Contract {
   readonly hasIfMatch?: boolean
   /** Whether `Prefer: respond-async` asks for a 202 at once, whose `Location` says where the result will be. */
   readonly isAwaitable?: boolean
+  /** Whether it takes OTLP: ingestion in protobuf or JSON, answered in the same, errors as `google.rpc.Status`. */
+  readonly isTelemetry?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
@@ -114,7 +116,9 @@ export function endpoint<const C extends Contract>(contract: C) {
   }
 }
 
-export const isIngestion = (contract: Contract): boolean => contract.path.startsWith('/api/v1/')
+/** Whether an endpoint is of the ingestion interface, which is rate limited. */
+export const isIngestion = ({ path, isTelemetry = false }: Contract): boolean =>
+  isTelemetry || path.startsWith('/api/v1/')
 
 /**
  * The one request order: who is calling, may they, have they tokens left, is the body small enough, is it JSON, is it
@@ -175,17 +179,29 @@ async function admit({ scope }: Contract, request: Request, runtime: Runtime, pa
     const act: Act = { keyId: null, userId: null, requestId, at: now }
     return { openStore: (organization: Organization) => openStore(env, organization, patience), act }
   }
+  return admitCaller(scope, request, runtime, patience, now)
+}
+
+/** Lets a key's request in. 401, 403 for a key without any of the scopes. */
+export async function admitCaller(
+  scope: Scope | readonly Scope[],
+  request: Request,
+  runtime: Runtime,
+  patience: Patience,
+  now: number,
+) {
   const caller = await authenticate(request, runtime, patience, now)
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)
   }
+  const { env, requestId } = runtime
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
   return { caller, store: openStore(env, caller.organization, patience), act }
 }
 
 /** Sends hints, after the response if need be. A queue that refuses, or none, is no fault: cron does what lies too long. */
-async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil }: Runtime): Promise<boolean> {
+export async function enqueue(jobs: readonly Job[], { env, requestId, waitUntil }: Runtime): Promise<boolean> {
   if (!env.JOBS) return false
   const sent = sendAll(env.JOBS, jobs).then(
     () => true,
@@ -210,7 +226,8 @@ async function sendAll(queue: Queue<Job>, jobs: readonly Job[]): Promise<void> {
   }
 }
 
-function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+/** A response with more headers. */
+export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
 }

@@ -52,6 +52,9 @@ export const ErrorBody = v.strictObject({
   requestId: v.string(),
 })
 
+/** The body of every error on a path of OTLP: `google.rpc.Status` (github.com/googleapis/googleapis, google/rpc/status.proto). */
+export const StatusBody = v.object({ code: v.number(), message: v.string() })
+
 /** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
 export class ApiError extends Error {
   readonly status: ErrorStatus
@@ -129,7 +132,7 @@ export const failedForGood = (reason: string) => new ApiError(502, reason)
 const internal = () => new ApiError(500)
 
 /** The `ApiError` that an error is or was caused by: drizzle wraps what its driver throws. */
-function findApiError(error: unknown): ApiError | undefined {
+export function findApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   return error instanceof Error && error.cause !== undefined ? findApiError(error.cause) : undefined
 }

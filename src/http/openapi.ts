@@ -1,7 +1,7 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { type Contract, type Endpoint, isIngestion } from './endpoint.ts'
-import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus } from './errors.ts'
+import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, StatusBody } from './errors.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -40,7 +40,7 @@ export function openApiDocument(
         bearer: { type: 'http', scheme: 'bearer' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN of the deployment' },
       },
-      schemas: { Error: jsonSchema(ErrorBody, 'output') },
+      schemas: { Error: jsonSchema(ErrorBody, 'output'), Status: jsonSchema(StatusBody, 'output') },
     },
     paths,
   }
@@ -69,6 +69,7 @@ function operation(contract: Contract, example: Example | undefined): JsonSchema
 }
 
 function tagOf(contract: Contract): string {
+  if (contract.isTelemetry) return 'OpenTelemetry'
   if (isIngestion(contract)) return 'Ingestion'
   if (contract.scope === 'public') return 'Operation'
   if (contract.scope === 'review') return 'Reviewing'
@@ -187,7 +188,7 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
     413: body !== undefined,
     415: body !== undefined,
     429: isIngestion(contract),
-    500: true,
+    500: !contract.isTelemetry,
     503: !isOpen,
   }
   const statuses = ERROR_STATUSES.filter(status => fromOrder[status] || errors[status] !== undefined)
@@ -195,12 +196,18 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
 }
 
 const failures = (contract: Contract): JsonSchema =>
-  Object.fromEntries(Array.from(errorStatuses(contract), ([status, message]) => [status, failure(status, message)]))
+  Object.fromEntries(
+    Array.from(errorStatuses(contract), ([status, message]) => {
+      const content = contract.isTelemetry ? STATUS : errorContent(status, message)
+      const headers = { headers: { 'Retry-After': RETRY_AFTER } }
+      return [status, { description: message, ...((status === 429 || status === 503) && headers), content }]
+    }),
+  )
 
-const failure = (status: ErrorStatus, message: string): JsonSchema => ({
-  description: message,
-  ...((status === 429 || status === 503) && { headers: { 'Retry-After': RETRY_AFTER } }),
-  content: json(
+const STATUS = json({ $ref: '#/components/schemas/Status' }, { code: 3, message: 'The body cannot be decoded' })
+
+const errorContent = (status: ErrorStatus, message: string): JsonSchema =>
+  json(
     { $ref: '#/components/schemas/Error' },
     {
       error: status === 400 ? 'timestamp: is required' : message,
@@ -208,8 +215,7 @@ const failure = (status: ErrorStatus, message: string): JsonSchema => ({
       ...(status === 400 && { details: [{ path: 'timestamp', message: 'is required' }] }),
       requestId: '9b2f6c1e-3d4a-4e5b-8f6c-7a8b9c0d1e2f',
     },
-  ),
-})
+  )
 
 /** Checks that are code (a real date, well-formed text) have no JSON Schema, but those that atoms.ts documents. */
 function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: 'input' | 'output'): JsonSchema {

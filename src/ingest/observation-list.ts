@@ -48,7 +48,7 @@ export const listObservations = endpoint({
     observation_id: id,
     span_id: spanId,
     type,
-    key: stateKey,
+    key: type === 'state' ? stateKey : null,
     data,
     timestamp: isoTime(timestamp),
   }))

@@ -3,6 +3,9 @@ import { badRequest, notFound, otherProject } from '../http/errors.ts'
 import { findProject, type Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
 
+/** The header that names the project of a key for all projects. */
+export const PROJECT_HEADER = 'x-project-slug'
+
 /** The project that an ingestion call is about: the key's own, or the one that `x-project-slug` names. */
 export async function ingestProject({
   caller,
@@ -13,13 +16,13 @@ export async function ingestProject({
   store: Store
   headers: Headers
 }): Promise<Project> {
-  const slug = headers.get('x-project-slug')
+  const slug = headers.get(PROJECT_HEADER)
   if (caller.project) {
     if (slug !== null && slug !== caller.project.slug) throw otherProject()
     return caller.project
   }
   if (slug === null) {
-    throw badRequest('is required with a key that serves all projects of its organization', 'x-project-slug')
+    throw badRequest('is required with a key that serves all projects of its organization', PROJECT_HEADER)
   }
   const project = await findProject(store, { slug })
   if (!project) throw notFound('Project not found')

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { sha256Hex } from '../domain/hash.ts'
+import { contentName } from '../domain/hash.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { objectOfBytes, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
@@ -79,7 +79,7 @@ export async function spanDraft(project: Project, body: v.InferOutput<typeof Spa
     durationMs: body.duration_ms ?? null,
     input: value(body.input),
     output: value(body.output),
-    outputRevision: body.output === undefined ? null : (await sha256Hex(body.output)).slice(0, 32),
+    outputRevision: body.output === undefined ? null : await contentName(body.output),
     now,
   }
 }

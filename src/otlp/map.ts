@@ -23,12 +23,12 @@ import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-iden
 import { fitted } from './fit.ts'
 import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
-import type { TelemetrySpan } from './telemetry.ts'
+import type { TelemetryLog, TelemetrySpan } from './telemetry.ts'
 
 const TRACE_ID = new RegExp(`^trace_[A-Za-z0-9_-]{1,${MAX_TRACE_ID_LENGTH - 'trace_'.length}}$`)
 
 /** The `trace_id` of a span's trace: the sender's own, on the span or its resource, if it can be one; else OpenTelemetry's. */
-export function traceIdOf({ traceId, attributes, source }: TelemetrySpan): string {
+export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | TelemetryLog): string {
   const given = [attributes, source.resource].map(values => values.get('countersign.trace_id'))
   const own = given.find(value => typeof value === 'string' && TRACE_ID.test(value))
   return typeof own === 'string' ? own : `trace_${traceId}`

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
 import type { HumanJudgment, Kind, PromptReference, TraceReading } from './conventions/convention.ts'
+import type { TelemetrySpan } from './telemetry.ts'
 
 /** A span as a step of a pipeline: what all conventions together say of it. */
 export interface SpanStep {
@@ -26,6 +27,16 @@ export interface SpanStep {
   /** What had to be cut, as sentences for who sent it. */
   warnings: readonly string[]
 }
+
+/** A span and what it is as a step. */
+export interface ReadSpan {
+  span: TelemetrySpan
+  step: SpanStep
+}
+
+/** Whether a span stands for its whole trace. One that has but begun may still turn out to have a parent. */
+export const isRootOf = ({ span, step }: ReadSpan): boolean =>
+  !step.isPending && (span.parentSpanId === null || step.trace.isRoot === true)
 
 /** What a log record adds to its span. */
 export interface SpanMessage {

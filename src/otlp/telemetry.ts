@@ -6,7 +6,8 @@ import type { Json } from '../domain/json.ts'
  */
 
 /** What an export may be of; each has a path of its own. */
-export type Signal = 'traces' | 'logs' | 'metrics'
+export const SIGNALS = ['traces', 'logs', 'metrics'] as const
+export type Signal = (typeof SIGNALS)[number]
 
 /**
  * Attributes by their keys, the last one winning. Bytes are base64, an empty value is null; integers past 2^53 and the numbers
@@ -72,6 +73,9 @@ export interface TelemetryLog {
   body: Json
   attributes: Attributes
 }
+
+/** The milliseconds since 1970 of a time in nanoseconds, past ones cut off. */
+export const millisecondsOf = (ns: bigint): number => Number(ns / 1_000_000n)
 
 /** What was taken out of an export, and why the rest was not. */
 export interface Decoded<RecordType> {

@@ -391,7 +391,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
       ...span,
       row: { ...row, metadata },
       // Of several inputs, all make up the span's.
-      inputs: inputs.every(fits) ? inputs : [],
+      ...(inputs.every(fits) ? { inputs } : { inputs: [], messageCount: 0 }),
       output: output && fits(output) ? output : undefined,
       state: state.filter(([, value]) => fits(value)),
       approved: approved && fits(approved) ? approved : undefined,

@@ -342,10 +342,10 @@ const hasNews = (places: string): SQL => sql`exists (
   where place.value ->> 0 = ${traces.key}
     and (${spans.id} is null or ${spans.exportRevision} < place.value ->> 2))`
 
-/** How many of these spans a trace has. */
+/** How many of these spans a trace has. Written out, for drizzle drops a table's name from a selection of one table. */
 const countStored = (places: string) =>
-  sql<number>`(select count(*) from json_each(${places}) as place cross join ${spans}
-    where place.value ->> 0 = ${traces.key} and ${spans.id} = place.value ->> 1 and ${spans.traceKey} = ${traces.key})`.as(
+  sql<number>`(select count(*) from json_each(${places}) as place cross join spans stored
+    where place.value ->> 0 = traces.key and stored.id = place.value ->> 1 and stored.trace_key = traces.key)`.as(
     'spanCount',
   )
 

@@ -148,6 +148,8 @@ export interface FoldedSpan {
   /** Null where the span has none. */
   parentId: string | null
   inputs: FoundValue[]
+  /** How many of them, the last ones, are messages of one conversation. */
+  messageCount: number
   output: FoundValue | undefined
   /** The last output's observation, or the name of the one that was given to the span itself. */
   outputRevision: string
@@ -189,7 +191,7 @@ function fold(
   const { traceKey } = row
   const found = (text: string | null, ref: string | null, isCut: number): FoundValue | undefined =>
     text === null ? undefined : { text, ref, traceKey, isCut: isCut === 1 }
-  const { inputs, output, state } = foldObservations(observationRows.map(foldable))
+  const { inputs, messageCount, output, state } = foldObservations(observationRows.map(foldable))
   const given: [key: string, text: string, ref: string | null][] = JSON.parse(row.state ?? '[]')
   const givenState = given.map(([key, text, ref]) => [key, { text, ref, traceKey }] as const)
   const givenInput = found(row.input, row.inputRef, row.isCut)
@@ -197,6 +199,7 @@ function fold(
     row,
     parentId,
     inputs: givenInput ? [givenInput, ...inputs] : inputs,
+    messageCount,
     output: output?.value ?? found(row.output, row.outputRef, row.isCut),
     outputRevision: output?.observationId ?? row.outputRevision ?? 'none',
     state: [...new Map<string, FoundValue>([...givenState, ...state])],
@@ -246,7 +249,7 @@ async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownVa
     promptVersionId: row.promptVersionId,
     timestamp: row.timestamp,
     metadata: new JsonText(isMetadataCut ? '{}' : (row.metadata ?? '{}')),
-    input: new JsonText(inputText(shownInputs)),
+    input: new JsonText(inputText(shownInputs, span.messageCount)),
     output: new JsonText(shownOutput.text),
     approvedOutput: new JsonText(shownApproved.text),
     review: await reviewOf(span, shownOutput),
@@ -285,11 +288,16 @@ async function isStale({ output, outputRevision }: FoldedSpan, judged: DecisionR
 }
 
 /** Only several inputs need to be parsed, to become one. Where one is a preview, it stands for all. */
-function inputText(inputs: readonly ShownValue[]): string {
+function inputText(inputs: readonly ShownValue[], messageCount: number): string {
   const [first, ...more] = inputs
   if (!first) return 'null'
-  if (more.length === 0) return first.text
+  if (more.length === 0 && messageCount === 0) return first.text
   const preview = inputs.find(({ text, isWhole }) => !isWhole && text.startsWith('"'))
   if (preview) return preview.text
-  return JSON.stringify(mergeInputs(inputs.map(({ text }) => JSON.parse(text))))
+  return JSON.stringify(
+    mergeInputs(
+      inputs.map(({ text }) => JSON.parse(text)),
+      messageCount,
+    ),
+  )
 }

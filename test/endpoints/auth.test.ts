@@ -3,7 +3,7 @@ import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
 import { SCOPES } from '../../src/auth/keys.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
-import { admin, client, newOrg, type Org } from '../support/org.ts'
+import { admin, client, messageOf, newOrg, type Org } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 
 const contracts = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
@@ -35,7 +35,7 @@ describe.for(withKey)('%s', ([, contract]) => {
   ] as const)('401s with %s', async ([, headers], { expect }) => {
     const answer = await sendSample(contract, headers)
     expect(answer.status).toBe(401)
-    expect(answer.body.error).toBe('Not authenticated')
+    expect(messageOf(answer)).toBe('Not authenticated')
   })
 
   it('401s where x-org-slug is not the organization of the key', async ({ expect }) => {
@@ -47,7 +47,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     const others = SCOPES.filter(scope => !accepted.includes(scope))
     const answer = await sendSample(contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
     expect(answer.status).toBe(403)
-    expect(answer.body.error).toBe('Forbidden')
+    expect(messageOf(answer)).toBe('Forbidden')
   })
 
   it('succeeds with either credential form, with each scope that it accepts', async ({ expect }) => {

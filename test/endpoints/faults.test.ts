@@ -12,6 +12,7 @@ import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { type Answer, client, newOrg, type Org, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 
 /*
  * Every call that a request makes of D1, R2, the queue or the limiter fails in every way there is. Time is simulated: it
@@ -78,8 +79,17 @@ const isSpending = ({ method, path }: Contract) =>
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
+/** A trace of telemetry that is there from the beginning. */
+const KNOWN_TRACE = 'f'.repeat(32)
+
 /** Requests beyond the samples: with ids of the client's, and with values that go to R2. */
 const variants: Record<string, Record<string, (world: World) => object>> = {
+  'POST /v1/traces': {
+    'with large values': () =>
+      anExport([anExportedSpan({ attributes: { 'input.value': largeText, 'output.value': largeText } })]),
+    'of a trace that is there': () =>
+      anExport([anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': crypto.randomUUID() } })]),
+  },
   'POST /api/v1/observations': {
     'with an id': ({ traceId }) => anObservation({ trace_id: traceId, observation_id: crypto.randomUUID() }),
     'with large data': ({ traceId }) =>
@@ -135,6 +145,8 @@ const WITHOUT_ID = [
 const requests = endpoints
   .map(({ contract }) => contract)
   .filter(({ scope, path }) => scope !== 'public' || path === '/readyz')
+  // Exports are the same at each of their paths.
+  .filter(({ path, isTelemetry }) => !isTelemetry || path.startsWith('/v1/'))
   .flatMap(contract => {
     const name = `${contract.method} ${contract.path}`
     const body = sampleOf(contract).body
@@ -153,6 +165,7 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
     // A fault is logged; that is tested elsewhere.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
+    await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
   })
   afterAll(() => {
     vi.useRealTimers()

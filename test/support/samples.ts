@@ -3,6 +3,7 @@ import type { Contract } from '../../src/http/endpoint.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import { type Answer, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
+import { anExportTo } from './telemetry.ts'
 
 /** A tenant with one trace that has an observation and feedback: what samples refer to. */
 export interface World {
@@ -258,7 +259,8 @@ const samples: Readonly<Record<string, Sample>> = {
 }
 
 /** A valid request to an endpoint. Every endpoint must have one: the suites over the endpoint list are made of them. */
-export function sampleOf({ method, path }: Contract): Sample {
+export function sampleOf({ method, path, isTelemetry }: Contract): Sample {
+  if (isTelemetry) return { path: () => path, body: () => anExportTo(path) }
   const sample = samples[`${method} ${path}`]
   if (!sample) throw new Error(`test/support/samples.ts has no sample for ${method} ${path}`)
   return sample

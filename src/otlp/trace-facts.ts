@@ -1,0 +1,86 @@
+import type { Ranked, TraceFacts } from '../domain/derived-trace.ts'
+import type { Json } from '../domain/json.ts'
+import { MAX_NAME_LENGTH } from '../limits.ts'
+import { isRootOf, type ReadSpan } from './span-step.ts'
+import { millisecondsOf, type TelemetryLog, type TelemetrySpan } from './telemetry.ts'
+
+/** What spans say of their trace; of its root, which span it is. */
+export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<TelemetrySpan> | null }
+
+/**
+ * What spans of one trace say of it. A name that is given to the trace counts before its root's, and that before any other
+ * span's; of what else is said, a root's word counts before other spans'; and always the word of the span that began first.
+ */
+export function factsOf(spans: readonly ReadSpan[]): SpanFacts {
+  const names = spans.map(nameOf)
+  const roots = spans.filter(isRootOf).map(({ span }) => ({ rank: rankOf('0', span), value: span }))
+  return {
+    name: first(names) ?? { rank: LAST_CLASS, value: UNNAMED },
+    fields: fieldsOf(spans),
+    startMs: least(spans.map(({ span }) => millisecondsOf(span.startNs))),
+    endMs: -least(spans.map(({ span }) => -millisecondsOf(span.endNs))),
+    root: first(roots) ?? null,
+    hasRemoteParent: spans.some(({ span }) => span.hasRemoteParent),
+    isGeneric: spans.every(({ step }) => step.kind === 'generic'),
+  }
+}
+
+/** What log records say of their trace: when it was, and that it is a pipeline's. Any span says more. */
+export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
+  const times = logs.map(({ timeNs }) => millisecondsOf(timeNs))
+  return {
+    name: { rank: LAST_CLASS, value: UNNAMED },
+    fields: new Map(),
+    startMs: least(times),
+    endMs: -least(times.map(time => -time)),
+    root: null,
+    hasRemoteParent: false,
+    isGeneric: false,
+  }
+}
+
+/** Comes after what any span says. */
+const LAST_CLASS = '9'
+const UNNAMED = 'trace'
+
+/** A rank within a class, a digit: the earliest span first. Longer than any time that 64 bits count. */
+const rankOf = (rankClass: string, { startNs, spanId }: TelemetrySpan): string =>
+  `${rankClass}${String(startNs).padStart(20, '0')}${spanId}`
+
+function nameOf(read: ReadSpan): Ranked<string> {
+  const { span, step } = read
+  if (step.trace.name !== undefined) return { rank: rankOf('0', span), value: step.trace.name }
+  const isRoot = isRootOf(read)
+  const name = (isRoot && step.trace.rootName) || span.name.trim() || step.stepId
+  return { rank: rankOf(isRoot ? '1' : '2', span), value: name.slice(0, MAX_NAME_LENGTH).toWellFormed() }
+}
+
+function fieldsOf(spans: readonly ReadSpan[]): Map<string, Ranked<Json>> {
+  const fields = new Map<string, Ranked<Json>>()
+  for (const read of spans) {
+    const rank = rankOf(isRootOf(read) ? '0' : '1', read.span)
+    for (const [field, value] of saidBy(read)) {
+      const known = fields.get(field)
+      if (value !== undefined && (!known || rank < known.rank)) fields.set(field, { rank, value })
+    }
+  }
+  return fields
+}
+
+const saidBy = ({ step: { trace } }: ReadSpan): [field: string, value: Json | undefined][] => [
+  ...Object.entries(trace.metadata ?? {}),
+  ['group_id', trace.groupId],
+  ['user_id', trace.userId],
+  ['tags', trace.tags],
+  ['environment', trace.environment],
+  ['release', trace.release],
+]
+
+function first<Value>(ranked: readonly Ranked<Value>[]): Ranked<Value> | undefined {
+  let lowest: Ranked<Value> | undefined
+  for (const each of ranked) if (!lowest || each.rank < lowest.rank) lowest = each
+  return lowest
+}
+
+/** Spread over arguments, ten thousand spans would be too many. */
+const least = (numbers: readonly number[]): number => numbers.reduce((low, number) => Math.min(low, number), Infinity)

@@ -1,0 +1,352 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../../src/domain/ids.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { INLINE_BYTES, REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
+import { aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { newOrg } from '../support/org.ts'
+import { aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
+
+/** A tenant, and how a trace of OpenTelemetry's reads there. */
+async function newRun() {
+  const org = await newOrg()
+  const traceId = aHexTraceId()
+  const trace_id = `trace_${traceId}`
+  const id = await traceUuid(org.project.id, trace_id)
+  const span = (fields: object) => anExportedSpan({ traceId, ...fields })
+  const uuidOf = (spanId: string) => exportedSpanUuid(org.project.id, traceId, spanId)
+  const read = async () => (await org.read.get(`/api/traces/${id}`)).body
+  return { org, traceId, trace_id, id, span, uuidOf, read }
+}
+
+const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'support' }
+const HTTP = { 'http.request.method': 'POST' }
+const rootId = '00000000000000aa'
+const childId = '00000000000000bb'
+
+/** What may differ between two reads of one trace. */
+const withoutTimes = ({ updatedAt, ...trace }: Record<string, unknown>) => trace
+
+describe('an export of spans', () => {
+  it('is a trace with its spans, under ids that a client can compute', async ({ expect }) => {
+    const { org, id, trace_id, span, uuidOf, read } = await newRun()
+    const answer = await exportSpans(org, [
+      span({
+        spanId: childId,
+        parentSpanId: rootId,
+        start: 10,
+        end: 60,
+        attributes: {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.request.model': 'm',
+          'output.value': '{"answer":"30 days"}',
+        },
+      }),
+      span({ spanId: rootId, name: 'invoke_agent support', attributes: { ...AGENT, 'session.id': 'conv-42' } }),
+    ])
+    expect(answer.body).toEqual({})
+    expect(await read()).toMatchObject({
+      id,
+      traceId: trace_id,
+      status: 'completed',
+      durationMs: 100,
+      createdAt: TIME,
+      spanCount: 2,
+      metadata: { group_id: 'conv-42' },
+      spans: [
+        { id: await uuidOf(rootId), parentSpanId: null },
+        {
+          id: await uuidOf(childId),
+          parentSpanId: await uuidOf(rootId),
+          durationMs: 50,
+          createdAt: timeAfter(10),
+          approvedOutput: null,
+        },
+      ],
+    })
+    expect((await org.read.get('/api/traces?projectSlug=support&metadata.group_id=conv-42')).body.traces).toMatchObject(
+      [{ id, spanCount: 2 }],
+    )
+    expect((await org.ingest.get('/api/v1/traces/search?group_id=conv-42')).body.traces).toMatchObject([{ trace_id }])
+    expect((await org.read.get(`/api/spans/${await uuidOf(childId)}`)).body.trace.id).toBe(id)
+  })
+
+  it('sent twice is one trace, and writes nothing', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    const spans = [span({ spanId: rootId, attributes: AGENT }), span({ parentSpanId: rootId })]
+    await exportSpans(org, spans)
+    const before = await read()
+    await exportSpans(org, spans)
+    expect(await read()).toEqual(before)
+  })
+
+  it.for([
+    ['children first', [1, 2, 0]],
+    ['the root first', [0, 1, 2]],
+    ['the root in between', [2, 0, 1]],
+  ] as const)('comes to the same span by span: %s', async ([, order], { expect }) => {
+    const { org, span, uuidOf, read } = await newRun()
+    const spans = [
+      span({ spanId: rootId, name: 'root', attributes: { ...AGENT, 'user.id': 'u-1' } }),
+      span({
+        spanId: childId,
+        parentSpanId: rootId,
+        start: 5,
+        end: 20,
+        attributes: { 'gen_ai.operation.name': 'chat', 'session.id': 's-1' },
+      }),
+      span({
+        spanId: '00000000000000cc',
+        parentSpanId: childId,
+        start: 6,
+        end: 150,
+        attributes: { 'gen_ai.operation.name': 'chat', 'session.id': 's-2' },
+      }),
+    ]
+    for (const index of order) await exportSpans(org, [spans[index] ?? {}])
+    const trace = await read()
+    expect(trace).toMatchObject({
+      status: 'completed',
+      durationMs: 150,
+      createdAt: TIME,
+      spanCount: 3,
+      metadata: { group_id: 's-1', user_id: 'u-1' },
+    })
+    expect(
+      trace.spans.map(({ id, parentSpanId }: { id: string; parentSpanId: string | null }) => [id, parentSpanId]),
+    ).toEqual([
+      [await uuidOf(rootId), null],
+      [await uuidOf(childId), await uuidOf(rootId)],
+      [await uuidOf('00000000000000cc'), await uuidOf(childId)],
+    ])
+    for (const [field, value] of Object.entries({ group_id: 's-1', user_id: 'u-1' })) {
+      expect((await org.ingest.get(`/api/v1/traces/search?${field}=${value}`)).body.count).toBe(1)
+    }
+    expect((await org.ingest.get('/api/v1/traces/search?group_id=s-2')).body.count).toBe(0)
+  })
+
+  it('lists a parent that never came as it is, and several spans without one', async ({ expect }) => {
+    const { org, span, uuidOf, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: '00000000000000ee' })])
+    expect((await read()).spans).toMatchObject([{ parentSpanId: await uuidOf('00000000000000ee') }])
+    await exportSpans(org, [span({ spanId: 'aaaaaaaaaaaaaaaa', start: 3 }), span({ spanId: rootId, start: 2 })])
+    expect((await read()).spans).toMatchObject([
+      { id: await uuidOf(rootId), parentSpanId: null },
+      { id: await uuidOf(childId) },
+      { id: await uuidOf('aaaaaaaaaaaaaaaa'), parentSpanId: null },
+    ])
+  })
+
+  it('keeps large values in R2 and gives them back, state too', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    const [input, output, chunks] = ['i', 'o', 'c'].map(letter => letter.repeat(2 * INLINE_BYTES))
+    const attributes = {
+      'gen_ai.operation.name': 'chat',
+      'input.value': input,
+      'output.value': output,
+      'countersign.state.retrieved_chunks': chunks,
+      'countersign.state.config': 'small',
+    }
+    await exportSpans(org, [span({ spanId: rootId, attributes })])
+    const [only] = (await read()).spans
+    expect(only).toMatchObject({ input, output, state: { retrieved_chunks: chunks, config: 'small' }, truncated: [] })
+    const preview = (await org.read.get(`/api/traces/${(await read()).id}?payloads=preview`)).body.spans[0]
+    expect(preview.truncated).toEqual(['input', 'output', 'state.retrieved_chunks'])
+    expect(preview.state.config).toBe('small')
+  })
+
+  it('of two exports of one span takes the one that ended last, in either order, and keeps its review', async ({
+    expect,
+  }) => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const { org, span, uuidOf, read } = await newRun()
+      const exports = ['early', 'late'].map((output, index) =>
+        span({
+          spanId: rootId,
+          end: 100 + index,
+          attributes: { 'gen_ai.operation.name': 'chat', 'output.value': output },
+        }),
+      )
+      await exportSpans(org, [exports[order[0] ?? 0] ?? {}])
+      await org.owner.put(`/api/spans/${await uuidOf(rootId)}/review`, { decision: 'correct', approvedOutput: 'right' })
+      await exportSpans(org, [exports[order[1] ?? 0] ?? {}])
+      expect((await read()).spans).toMatchObject([
+        { output: 'late', approvedOutput: 'right', durationMs: 101, review: { state: 'corrected' } },
+      ])
+    }
+  })
+
+  it('holds many traces, and keeps projects apart', async ({ expect }) => {
+    const { org, traceId, span } = await newRun()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+    await exportSpans(org, [span({ spanId: rootId, name: 'mine' }), anExportedSpan(), anExportedSpan()])
+    expect((await other.post('/v1/traces', anExport([span({ spanId: rootId, name: 'theirs' })]))).status).toBe(200)
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(3)
+    expect((await org.read.get('/api/traces?projectSlug=other')).body.traces).toMatchObject([
+      { traceId: `trace_${traceId}`, name: 'theirs' },
+    ])
+  })
+})
+
+describe('a trace whose root never comes', () => {
+  it.for([
+    ['after ten minutes', undefined, ROOT_PATIENCE_MS],
+    ['after one where a parent is in another process', 0x300, REMOTE_ROOT_PATIENCE_MS],
+  ] as const)('is completed %s, and set right by a root that comes late', async ([, flags, patience], { expect }) => {
+    const { org, span, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, flags })])
+    await sweep(env, Date.now() + patience - 5000)
+    expect(await read()).toMatchObject({ status: 'running', metadata: {} })
+    await sweep(env, Date.now() + patience + 5000)
+    expect(await read()).toMatchObject({ status: 'completed', metadata: { otel_incomplete: true } })
+    expect((await org.ingest.get('/api/v1/traces/search?otel_incomplete=true')).body.count).toBe(1)
+    await exportSpans(org, [span({ spanId: rootId, name: 'late root' })])
+    const trace = await read()
+    expect(trace).toMatchObject({ status: 'completed', spanCount: 2 })
+    expect(trace.metadata).not.toHaveProperty('otel_incomplete')
+    expect((await org.ingest.get('/api/v1/traces/search?otel_incomplete=true')).body.count).toBe(0)
+  })
+
+  it('gets a root of its own where something belongs to the whole, until a span without parent comes', async ({
+    expect,
+  }) => {
+    const { org, trace_id, span, uuidOf, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
+    expect((await read()).spans).toHaveLength(1)
+    await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
+    const derived = await rootSpanUuid(org.project.id, trace_id)
+    expect(await read()).toMatchObject({
+      spanCount: 2,
+      spans: [{ id: derived, parentSpanId: null, output: 'whole' }, { id: await uuidOf(childId) }],
+    })
+    const queue = async () =>
+      (await org.owner.get('/api/review-queue?projectSlug=support')).body.spans.map(({ id }: { id: string }) => id)
+    expect(await queue()).toEqual([derived])
+    await exportSpans(org, [span({ spanId: rootId, name: 'root', attributes: AGENT })])
+    expect((await read()).spans).toMatchObject([
+      { id: await uuidOf(rootId), output: 'whole' },
+      { id: await uuidOf(childId) },
+    ])
+    expect((await read()).spans).toHaveLength(2)
+    expect(await queue()).toEqual([await uuidOf(rootId)])
+  })
+
+  it('takes feedback on the whole, and keeps a root that was reviewed', async ({ expect }) => {
+    const { org, trace_id, span, uuidOf, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
+    await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative', comment: 'Wrong' })
+    await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
+    const derived = await rootSpanUuid(org.project.id, trace_id)
+    expect((await read()).feedback).toMatchObject([{ spanId: derived }])
+    await org.owner.put(`/api/spans/${derived}/review`, { decision: 'accept' })
+    await exportSpans(org, [span({ spanId: rootId })])
+    const trace = await read()
+    expect(trace.feedback).toMatchObject([{ spanId: await uuidOf(rootId) }])
+    expect(trace.spans.map(({ id }: { id: string }) => id).sort()).toEqual(
+      [derived, await uuidOf(rootId), await uuidOf(childId)].sort(),
+    )
+  })
+})
+
+describe('a trace that a client posts, too', () => {
+  it('is as the client says, with telemetry’s spans under its root, in either order', async ({ expect }) => {
+    const reads = []
+    for (const isPostedFirst of [true, false]) {
+      const { org, trace_id, span, uuidOf, read } = await newRun()
+      const post = () =>
+        org.ingest.post(
+          '/api/v1/traces',
+          aTrace({ trace_id, name: 'posted', timestamp: timeAfter(-1000), metadata: { group_id: 'mine' } }),
+        )
+      const spans = [
+        span({ spanId: rootId, attributes: { ...AGENT, 'session.id': 'theirs', 'user.id': 'u-1' } }),
+        span({ spanId: childId, parentSpanId: rootId, start: 1 }),
+      ]
+      if (isPostedFirst) await post()
+      await exportSpans(org, spans)
+      if (!isPostedFirst) await post()
+      const derived = await rootSpanUuid(org.project.id, trace_id)
+      const trace = await read()
+      expect(trace).toMatchObject({
+        name: 'posted',
+        status: 'running',
+        createdAt: timeAfter(-1000),
+        durationMs: null,
+        metadata: { group_id: 'mine', user_id: 'u-1' },
+        spanCount: 3,
+      })
+      expect(trace.spans).toMatchObject([
+        { id: derived, stepId: 'posted', parentSpanId: null },
+        { id: await uuidOf(rootId), parentSpanId: derived },
+        { id: await uuidOf(childId), parentSpanId: await uuidOf(rootId) },
+      ])
+      expect((await org.ingest.get('/api/v1/traces/search?group_id=mine')).body.count).toBe(1)
+      expect((await org.ingest.get('/api/v1/traces/search?group_id=theirs')).body.count).toBe(0)
+      expect((await org.read.get('/api/traces?projectSlug=support&name=posted')).body.traces).toHaveLength(1)
+      await org.ingest.post(
+        '/api/v1/traces',
+        aTrace({
+          trace_id,
+          name: 'posted',
+          timestamp: timeAfter(-1000),
+          metadata: {},
+          status: 'completed',
+          duration_ms: 12,
+        }),
+      )
+      expect(await read()).toMatchObject({ status: 'completed', durationMs: 12 })
+      reads.push(withoutTimes(trace))
+    }
+  })
+
+  it('keeps what a client said of a span, and fills in what it left out', async ({ expect }) => {
+    const { org, trace_id, span, uuidOf, read } = await newRun()
+    await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+    const posted = { trace_id, span_id: await uuidOf(childId), step_id: 'mine', output: 'mine', timestamp: TIME }
+    await org.ingest.post('/api/v1/spans', posted)
+    await exportSpans(org, [
+      span({
+        spanId: childId,
+        parentSpanId: rootId,
+        attributes: { 'gen_ai.operation.name': 'chat', 'input.value': 'theirs', 'output.value': 'theirs' },
+      }),
+    ])
+    expect((await read()).spans[1]).toMatchObject({ stepId: 'mine', input: 'theirs', output: 'mine', durationMs: 100 })
+    await org.ingest.post('/api/v1/spans', { ...posted, input: 'mine' })
+    expect((await read()).spans[1]).toMatchObject({ stepId: 'mine', input: 'mine', output: 'mine' })
+  })
+})
+
+describe('spans that are no step of an AI pipeline', () => {
+  it('are listed in their trace, and a trace of nothing else where it is asked for', async ({ expect }) => {
+    const { org, id, span, uuidOf, read } = await newRun()
+    await exportSpans(org, [
+      span({ spanId: childId, parentSpanId: rootId, attributes: { ...HTTP, 'output.value': 'ok' } }),
+    ])
+    const listed = async (query = '') => (await org.read.get(`/api/traces?projectSlug=support${query}`)).body.traces
+    const queued = async (query = '') => (await org.owner.get(`/api/review-queue?projectSlug=support${query}`)).body
+    expect((await read()).spans).toHaveLength(1)
+    expect(await listed()).toEqual([])
+    expect(await listed('&kind=all')).toMatchObject([{ id }])
+    expect(await queued()).toMatchObject({ spans: [], remaining: 0 })
+    expect(await queued('&kind=all')).toMatchObject({ spans: [{ id: await uuidOf(childId) }], remaining: 1 })
+    await exportSpans(org, [span({ spanId: rootId, attributes: { ...AGENT, 'output.value': 'yes' } })])
+    expect(await listed()).toMatchObject([{ id }])
+    expect(await queued()).toMatchObject({ spans: [{ id: await uuidOf(rootId) }], remaining: 1 })
+    await org.owner.put(`/api/spans/${await uuidOf(rootId)}/review`, { decision: 'accept' })
+    expect((await read()).reviewState).toBe('accepted')
+    expect(await queued()).toMatchObject({ spans: [], remaining: 0 })
+    expect(await queued('&kind=all')).toMatchObject({ remaining: 1 })
+  })
+
+  it('make a trace that people said something of appear in lists', async ({ expect }) => {
+    const { org, trace_id, id, span } = await newRun()
+    await exportSpans(org, [span({ attributes: HTTP })])
+    await org.ingest.post('/api/v1/feedback', { trace_id, comment: 'Slow' })
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id }])
+  })
+})

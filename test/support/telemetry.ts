@@ -1,0 +1,86 @@
+import { TIME } from './builders.ts'
+import type { Org } from './org.ts'
+
+/** 16 random bytes of a trace id, or 8 of a span id, as hex. */
+export const aHexTraceId = (): string => crypto.randomUUID().replaceAll('-', '')
+export const aHexSpanId = (): string => aHexTraceId().slice(16)
+
+/** Nanoseconds of a time some milliseconds after TIME, as OTLP/JSON has them. */
+export const nanosecondsAfter = (milliseconds: number): string =>
+  String(BigInt(Date.parse(TIME) + milliseconds) * 1_000_000n)
+
+/** An attribute value of OTLP/JSON. */
+export function anyValue(value: unknown): object {
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  if (typeof value === 'number') return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } }
+  if (typeof value === 'object' && value !== null) return { kvlistValue: { values: keyValues(value) } }
+  return {}
+}
+
+export const keyValues = (attributes: object) =>
+  Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }))
+
+/** What a test says of a span; the rest is as any span's. */
+export interface SpanFields {
+  traceId?: string
+  spanId?: string
+  parentSpanId?: string
+  name?: string
+  /** Milliseconds after TIME. */
+  start?: number
+  end?: number
+  attributes?: object
+  [field: string]: unknown
+}
+
+/** A span of OTLP/JSON: a model call, if its attributes do not say else. */
+export function anExportedSpan({ start = 0, end = start + 100, attributes, ...fields }: SpanFields = {}) {
+  const llm = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1-mini' }
+  return {
+    traceId: aHexTraceId(),
+    spanId: aHexSpanId(),
+    name: 'chat gpt-4.1-mini',
+    startTimeUnixNano: nanosecondsAfter(start),
+    endTimeUnixNano: nanosecondsAfter(end),
+    attributes: keyValues(attributes ?? llm),
+    ...fields,
+  }
+}
+
+/** An export of spans in OTLP/JSON. */
+export const anExport = (spans: readonly object[], resource: object = { 'service.name': 'demo' }) => ({
+  resourceSpans: [
+    { resource: { attributes: keyValues(resource) }, scopeSpans: [{ scope: { name: 'test', version: '1' }, spans }] },
+  ],
+})
+
+/** Sends spans and expects them to be taken. */
+export async function exportSpans(org: Org, spans: readonly object[], path = '/v1/traces') {
+  const answer = await org.ingest.post(path, anExport(spans))
+  if (answer.status !== 200) throw new Error(`The export was answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+  return answer
+}
+
+/** An export of log records in OTLP/JSON. */
+export const aLogExport = (logRecords: readonly object[]) => ({
+  resourceLogs: [{ resource: { attributes: [] }, scopeLogs: [{ scope: { name: 'test' }, logRecords }] }],
+})
+
+/** A user's message as a log record, of a span or of none. */
+export const aMessage = (fields: object = {}) => ({
+  traceId: aHexTraceId(),
+  spanId: aHexSpanId(),
+  timeUnixNano: nanosecondsAfter(10),
+  eventName: 'gen_ai.user.message',
+  body: anyValue({ content: 'What is the refund policy?' }),
+  ...fields,
+})
+
+/** An export of the signal that a path is for. */
+export function anExportTo(path: string): object {
+  if (path.endsWith('/logs')) return aLogExport([aMessage()])
+  if (path.endsWith('/metrics')) return { resourceMetrics: [] }
+  return anExport([anExportedSpan()])
+}
