@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { SpanReader } from './convention.ts'
 import { parsed } from './messages.ts'
 
 /*
@@ -54,6 +55,17 @@ export function parsedObject(entries: Iterable<readonly [string, Json]>): JsonOb
   // Object.fromEntries, unlike an assignment, makes a field of the name __proto__ a field.
   const object = Object.fromEntries(Array.from(entries, ([key, value]) => [key, parsed(value)]))
   return Object.keys(object).length > 0 ? object : undefined
+}
+
+/** What an attribute says, read as that: a value of another type says nothing here, and stays among the attributes. */
+export function taken<Value>(
+  span: SpanReader,
+  key: string,
+  read: (value: Json | undefined) => Value | undefined,
+): Value | undefined {
+  const value = read(span.peek(key))
+  if (value !== undefined) span.get(key)
+  return value
 }
 
 /** The fields that are there; undefined where none is. */

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { present } from './attribute-values.ts'
 import type { Kind } from './convention.ts'
-import { inputMessages, outputMessage, parsed } from './messages.ts'
+import { inputMessages, outputMessage, parsed, withMessages } from './messages.ts'
 
 /** What a span took in and gave back. */
 export interface SpanContent {
@@ -16,15 +16,20 @@ export interface SpanContent {
 export const valueFrom = (value: Json | undefined): Json | undefined =>
   value === undefined ? undefined : parsed(value)
 
+const contentFrom = (value: Json | undefined): Json | undefined => {
+  const content = valueFrom(value)
+  return content === undefined ? undefined : withMessages(content)
+}
+
 /**
- * A span's content where a client has it in one attribute each for spans of every kind: a model's as a conversation, if it is
- * one, any other as it is.
+ * A span's content where a client has it in one attribute each for spans of every kind: as a conversation where it is one, any
+ * other as it is.
  */
 export function contentOf(kind: Kind | undefined, input: Json | undefined, output: Json | undefined): SpanContent {
   const answer = kind === 'llm' ? outputMessage(output) : undefined
   const content = present<SpanContent>({
-    input: (kind === 'llm' ? inputMessages(input) : undefined) ?? valueFrom(input),
-    output: answer?.output ?? valueFrom(output),
+    input: (kind === 'llm' ? inputMessages(input) : undefined) ?? contentFrom(input),
+    output: answer?.output ?? contentFrom(output),
     finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
     response: answer && Object.keys(answer.rest).length > 0 ? answer.rest : undefined,
   })
