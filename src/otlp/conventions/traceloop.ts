@@ -1,0 +1,159 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { idOf, numberOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
+import type { Convention, Kind, PromptReference, Reading, SpanReader } from './convention.ts'
+import { unflatten } from './messages.ts'
+import { chunkOf } from './retrieved-chunks.ts'
+import { contentOf, valueFrom } from './span-content.ts'
+
+/*
+ * OpenLLMetry and Traceloop's SDKs, of which this reads what they add to OpenTelemetry's conventions: the decorated functions
+ * (entities), the properties of the association, managed prompts, and what vector databases answered. Source:
+ * traceloop/openllmetry-js, `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and
+ * recorded exports.
+ */
+
+const KINDS_OF_ENTITIES: ReadonlyMap<string, Kind> = new Map([
+  ['workflow', 'workflow'],
+  ['session', 'workflow'],
+  ['task', 'task'],
+  ['agent', 'agent'],
+  ['tool', 'tool'],
+])
+
+export const traceloop: Convention = {
+  name: 'traceloop',
+  read(span) {
+    const chunks = [...chunksOfEvents(span), ...chunksOfAttributes(span)]
+    if (!span.hasBelow('traceloop.') && chunks.length === 0) return undefined
+    const properties = parsedObject(span.below('traceloop.association.properties.'))
+    const kind = taken(span, 'traceloop.span.kind', type => KINDS_OF_ENTITIES.get(textOf(type) ?? ''))
+    const called = calledWith(valueFrom(span.get('traceloop.entity.input')))
+    const returned = returnedAs(valueFrom(span.get('traceloop.entity.output')))
+    const { response: _, ...content } = contentOf(kind, called.value, returned.value)
+    return present<Reading>({
+      kind,
+      stepId: idOf(properties?.langgraph_node, span.peek('traceloop.entity.name')),
+      ...content,
+      state: present<Record<string, Json>>({
+        retrieved_chunks: chunks.length > 0 ? chunks : undefined,
+        context: parsedObject(span.below('traceloop.prompt.template_variables.')),
+      }),
+      prompt: promptOf(span),
+      trace: properties && { metadata: properties },
+      metadata: present<JsonObject>({
+        traceloop: present<JsonObject>({
+          workflow: taken(span, 'traceloop.workflow.name', textOf),
+          path: taken(span, 'traceloop.entity.path', textOf),
+          version: span.get('traceloop.entity.version'),
+          ...called.rest,
+          ...returned.rest,
+        }),
+      }),
+      fallback: chunks.length > 0 ? { kind: 'retriever' } : undefined,
+    })
+  },
+}
+
+interface Call {
+  value: Json | undefined
+  /** What LangChain's callbacks were told beside it. */
+  rest: JsonObject
+}
+
+/**
+ * What a function was called with: the SDKs wrap the arguments. One that has none by name is called with its only argument,
+ * or all of them, one that has only named ones with these.
+ */
+function calledWith(input: Json | undefined): Call {
+  if (!isJsonObject(input)) return { value: input, rest: {} }
+  if (hasOnly(input, ['inputs', 'tags', 'metadata', 'kwargs'])) return unwrapped(input, 'inputs')
+  const { args, kwargs } = input
+  if (!Array.isArray(args) || !isJsonObject(kwargs) || !hasOnly(input, ['args', 'kwargs']))
+    return { value: input, rest: {} }
+  const isNamed = Object.keys(kwargs).length > 0
+  if (args.length > 0 && isNamed) return { value: input, rest: {} }
+  return { value: args.length === 0 ? kwargs : args.length === 1 ? args[0] : args, rest: {} }
+}
+
+const returnedAs = (output: Json | undefined): Call =>
+  isJsonObject(output) && hasOnly(output, ['outputs', 'kwargs'])
+    ? unwrapped(output, 'outputs')
+    : { value: output, rest: {} }
+
+/** Whether the object has the first of these fields, and no others than these. */
+const hasOnly = (object: JsonObject, fields: readonly string[]): boolean =>
+  fields[0] !== undefined &&
+  object[fields[0]] !== undefined &&
+  Object.keys(object).every(field => fields.includes(field))
+
+function unwrapped(object: JsonObject, field: string): Call {
+  const { [field]: value, ...others } = object
+  const rest = Object.entries(others).filter(([, other]) => !isEmpty(other))
+  return { value, rest: rest.length > 0 ? { [`${field}_call`]: Object.fromEntries(rest) } : {} }
+}
+
+const isEmpty = (value: Json): boolean =>
+  value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+
+function promptOf(span: SpanReader): PromptReference | undefined {
+  const name = taken(span, 'traceloop.prompt.key', idOf)
+  const version = taken(span, 'traceloop.prompt.version', numberOf)
+  const label = idOf(span.peek('traceloop.prompt.version_name'), span.peek('traceloop.prompt.version_hash'))
+  return name === undefined ? undefined : present<PromptReference>({ name, version: version ?? label })
+}
+
+const RESULT_EVENTS = ['db.query.result', 'db.search.result']
+
+/** What a vector database found, an event for each. Vectors say nothing to a reader and are left out. */
+function chunksOfEvents(span: SpanReader): JsonObject[] {
+  if (span.span.events.length === 0) return []
+  const events = [
+    ...RESULT_EVENTS.flatMap(name => span.events(name).map(({ attributes }) => ({ attributes, prefix: `${name}.` }))),
+    ...pineconeEvents(span),
+  ]
+  return events
+    .map(({ attributes, prefix }) => foundChunk(name => attributes.get(prefix + name) ?? undefined))
+    .filter(chunk => chunk !== undefined)
+}
+
+/** Pinecone's JavaScript package has the index of a match in the event's name and in the names of its attributes. */
+const pineconeEvents = (span: SpanReader) =>
+  span.span.events.flatMap(({ name }) => {
+    const index = /^pinecone\.query\.result\.(\d+)$/.exec(name)?.[1]
+    return index === undefined
+      ? []
+      : span.events(name).map(({ attributes }) => ({ attributes, prefix: `db.vector.query.result.${index}.` }))
+  })
+
+/** Azure AI Search's package has them as attributes: `db.query.result.document.0`. */
+function chunksOfAttributes(span: SpanReader): JsonObject[] {
+  if (!span.hasBelow('db.')) return []
+  const fields: [string, Json][] = []
+  for (const key of span.span.attributes.keys()) {
+    const [, field, index] = /^db\.(?:query|search)\.result\.(\w+)\.(\d+)$/.exec(key) ?? []
+    const value = field === undefined ? undefined : span.get(key)
+    if (value !== undefined) fields.push([`${index}.${field}`, value])
+  }
+  const results = unflatten(fields)
+  return (Array.isArray(results) ? results : [])
+    .map(result => (isJsonObject(result) ? foundChunk(name => result[name]) : undefined))
+    .filter(chunk => chunk !== undefined)
+}
+
+/** A result whose fields came as they are or serialised. */
+function foundChunk(field: (name: string) => Json | undefined): JsonObject | undefined {
+  const metadata = valueFrom(field('metadata'))
+  const entity = valueFrom(field('entity'))
+  const distance = numberOf(valueFrom(field('distance')))
+  return chunkOf({
+    id: valueFrom(field('id')),
+    score: valueFrom(field('score')),
+    content: valueFrom(field('document')) ?? (isJsonObject(entity) ? undefined : entity),
+    metadata: {
+      ...(isJsonObject(metadata) ? metadata : metadata !== undefined && { metadata }),
+      ...(isJsonObject(entity) && entity),
+      // It is no score: the smaller, the better.
+      ...(distance !== undefined && { distance }),
+    },
+  })
+}
