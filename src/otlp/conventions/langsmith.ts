@@ -1,0 +1,95 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
+import { type Convention, KINDS, type Kind, type Reading, type TraceReading, type Usage } from './convention.ts'
+import { chunksOf } from './retrieved-chunks.ts'
+import { contentOf } from './span-content.ts'
+
+/*
+ * LangSmith's SDKs in their OpenTelemetry mode, and the attributes that it documents for other instrumentations. What a span
+ * does is its `langsmith.span.kind` alone: `gen_ai.operation.name` calls a retriever "embeddings" and a prompt "chat". Source:
+ * langsmith-sdk, `js/src/experimental/otel/{constants,translator}.ts`, and a run of the client.
+ */
+
+const OTHER_KINDS: ReadonlyMap<string, Kind> = new Map([
+  ['parser', 'task'],
+  ['rerank', 'reranker'],
+  ['graph', 'workflow'],
+])
+
+export const langsmith: Convention = {
+  name: 'langsmith',
+  read(span) {
+    if (!span.hasBelow('langsmith.')) return undefined
+    const kind = kindOf(taken(span, 'langsmith.span.kind', textOf))
+    const metadata = span.below('langsmith.metadata.')
+    const usage = objectOf(span.peek('langsmith.usage_metadata'))
+    // What a run was called with is in these for every kind of run. Of other senders they hold a prompt, if anything.
+    const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
+    const output = isRun ? span.get('gen_ai.completion') : undefined
+    const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)
+    return present<Reading>({
+      kind,
+      stepId: idOf(metadata.get('langgraph_node')) ?? taken(span, 'langsmith.trace.name', textOf),
+      ...content,
+      state: present<Record<string, Json>>({
+        retrieved_chunks: kind === 'retriever' ? chunksOf(output) : undefined,
+        config: configOf(metadata),
+      }),
+      // The translator knows a provider only by the model's name, and calls all others "langchain".
+      provider: idOf(metadata.get('ls_provider')),
+      usage: usageOf(usage),
+      cost: costOf(usage),
+      trace: traceOf(metadata),
+      metadata: present<JsonObject>({
+        langsmith: parsedObject([...metadata].filter(([key]) => isNoise(key))),
+        response,
+      }),
+    })
+  },
+}
+
+function kindOf(type: string | undefined): Kind | undefined {
+  const name = type?.toLowerCase()
+  if (name === undefined) return undefined
+  return KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'
+}
+
+/** What LangChain and LangGraph add to the metadata that a caller gave. */
+const isNoise = (key: string): boolean =>
+  /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$)/.test(key)
+
+const PARAMETERS = ['ls_temperature', 'ls_max_tokens', 'ls_stop']
+
+function configOf(metadata: ReadonlyMap<string, Json>): JsonObject | undefined {
+  const named = PARAMETERS.flatMap(key => {
+    const value = metadata.get(key)
+    return value === undefined ? [] : [[key.slice('ls_'.length), numberOf(value) ?? value] as const]
+  })
+  const config = { ...parsedObject(named), ...objectOf(metadata.get('invocation_params')) }
+  return Object.keys(config).length > 0 ? config : undefined
+}
+
+function usageOf(usage: JsonObject | undefined): Usage | undefined {
+  if (!usage) return undefined
+  const input = objectOf(usage.input_token_details)
+  return present<Usage>({
+    input_tokens: numberOf(usage.input_tokens),
+    output_tokens: numberOf(usage.output_tokens),
+    total_tokens: numberOf(usage.total_tokens),
+    cache_read_tokens: numberOf(input?.cache_read),
+    cache_write_tokens: numberOf(input?.cache_creation),
+    reasoning_tokens: numberOf(objectOf(usage.output_token_details)?.reasoning),
+  })
+}
+
+const costOf = (usage: JsonObject | undefined): JsonObject | undefined =>
+  usage &&
+  present<JsonObject>({
+    input: numberOf(usage.input_cost),
+    output: numberOf(usage.output_cost),
+    total: numberOf(usage.total_cost),
+  })
+
+/** The name of a session, which is the project's, and ids that OpenTelemetry's say again stay among the attributes. */
+const traceOf = (metadata: ReadonlyMap<string, Json>): TraceReading | undefined =>
+  present<TraceReading>({ metadata: parsedObject([...metadata].filter(([key]) => !isNoise(key))) })
