@@ -1,0 +1,50 @@
+import type { JsonObject } from '../../domain/json.ts'
+import { numberOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
+import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
+import { contentOf } from './span-content.ts'
+
+/*
+ * Laminar's SDKs. Source: lmnr-ts, `packages/lmnr/src/opentelemetry-lib/tracing/attributes.ts`; lmnr,
+ * `app-server/src/traces/span_attributes.rs`; and a run of the client.
+ */
+
+const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
+  ['LLM', 'llm'],
+  ['TOOL', 'tool'],
+  ['EVALUATOR', 'evaluator'],
+  ['HUMAN_EVALUATOR', 'evaluator'],
+  ['EVALUATION', 'workflow'],
+  ['PIPELINE', 'workflow'],
+  ['EXECUTOR', 'task'],
+])
+
+export const laminar: Convention = {
+  name: 'laminar',
+  read(span) {
+    if (!span.hasBelow('lmnr.')) return undefined
+    const type = typeOf(span)
+    const kind = KINDS_OF_TYPES.get(type ?? '')
+    if (kind !== undefined || type === 'DEFAULT') span.get('lmnr.span.type')
+    const { response, ...content } = contentOf(kind, span.get('lmnr.span.input'), span.get('lmnr.span.output'))
+    const properties = parsedObject(span.below('lmnr.association.properties.metadata.'))
+    return present<Reading>({
+      kind,
+      ...content,
+      cost: present<JsonObject>({
+        input: taken(span, 'gen_ai.usage.input_cost', numberOf),
+        output: taken(span, 'gen_ai.usage.output_cost', numberOf),
+        total: taken(span, 'gen_ai.usage.cost', numberOf),
+      }),
+      trace: properties && { metadata: properties },
+      metadata: response && { response },
+      // Every span of the SDK's own that was given no other type, those around a model's call included.
+      fallback: type === 'DEFAULT' ? { kind: 'task' } : undefined,
+    })
+  },
+}
+
+/** A call that was answered from its cache says in another attribute what it was. */
+function typeOf(span: SpanReader): string | undefined {
+  const type = textOf(span.peek('lmnr.span.type'))?.toUpperCase()
+  return type === 'CACHED' ? (textOf(span.peek('lmnr.span.original_type'))?.toUpperCase() ?? 'LLM') : type
+}
