@@ -1,0 +1,60 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { TelemetryEvent } from '../telemetry.ts'
+import { idOf, numberOf, present, taken } from './attribute-values.ts'
+import type { Convention, Reading, SpanReader, Usage } from './convention.ts'
+import { modelConfig } from './model-config.ts'
+
+/*
+ * The Codex CLI, which traces its own functions: of the hundreds of spans of a prompt these are the ones that do something for
+ * it. Texts are in log records alone, which belong to the spans that their events are on. Source: recorded exports of 0.169.
+ */
+
+export const codex: Convention = {
+  name: 'codex',
+  read(span) {
+    const { name, source } = span.span
+    const service = source.resource.get('service.name')
+    const isCodex =
+      source.scope.name.startsWith('codex') || (typeof service === 'string' && service.startsWith('codex'))
+    if (!isCodex) return undefined
+    const result = eventOf(span, 'codex.tool_result')
+    if (result) return present<Reading>({ kind: 'tool', stepId: idOf(result.attributes.get('tool_name') ?? undefined) })
+    if (eventOf(span, 'codex.user_prompt')) return { kind: 'prompt', stepId: 'user_prompt' }
+    if (name === 'session_task.turn') return turn(span)
+    // One of these a chunk of the stream; the last one has the usage.
+    if (name === 'handle_responses' && span.hasBelow('gen_ai.usage.')) return response(span)
+    return undefined
+  },
+}
+
+/** Events are named by the place in the source that wrote them, and have their own name in an attribute. */
+const eventOf = (span: SpanReader, name: string): TelemetryEvent | undefined =>
+  span.span.events.find(({ attributes }) => attributes.get('event.name') === name)
+
+/** A prompt until its answer. What it used is the sum of its calls of the model. */
+function turn(span: SpanReader): Reading {
+  const model = taken(span, 'model', idOf)
+  const config = configOf(span, 'codex.turn.reasoning_effort', model)
+  return { kind: 'agent', ...present<Reading>({ model, state: config && { config } }) }
+}
+
+function response(span: SpanReader): Reading {
+  const config = configOf(span, 'codex.request.reasoning_effort', undefined)
+  return { kind: 'llm', ...present<Reading>({ usage: usageOf(span), state: config && { config } }) }
+}
+
+function configOf(span: SpanReader, key: string, model: string | undefined): JsonObject | undefined {
+  const effort = span.get(key)
+  const parameters: [string, Json][] = effort === undefined ? [] : [['reasoning_effort', effort]]
+  return modelConfig(parameters, model, [])
+}
+
+const usageOf = (span: SpanReader): Usage | undefined =>
+  present<Usage>({
+    input_tokens: taken(span, 'gen_ai.usage.input_tokens', numberOf),
+    output_tokens: taken(span, 'gen_ai.usage.output_tokens', numberOf),
+    total_tokens: taken(span, 'codex.usage.total_tokens', numberOf),
+    cache_read_tokens: taken(span, 'gen_ai.usage.cache_read.input_tokens', numberOf),
+    cache_write_tokens: taken(span, 'gen_ai.usage.cache_write.input_tokens', numberOf),
+    reasoning_tokens: taken(span, 'codex.usage.reasoning_output_tokens', numberOf),
+  })
