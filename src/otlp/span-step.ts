@@ -44,4 +44,6 @@ export interface SpanMessage {
   /** A message of a conversation, of which a span has several, or the whole value. */
   isMessage: boolean
   data: Json
+  /** Which of a model's choices an output message is. */
+  choice?: number
 }
