@@ -1,209 +1,102 @@
-import { sha256Hex } from '../domain/hash.ts'
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
-import { idOf, isRedacted, numberOf, objectOf, textOf } from './conventions/attribute-values.ts'
-import { messageOf } from './conventions/genai-events.ts'
-import { inputMessages, type Message, messagesFrom, outputMessage } from './conventions/messages.ts'
-import { valueFrom } from './conventions/span-content.ts'
+import { MESSAGE_KEY } from '../domain/fold.ts'
+import { exportedObservationUuid, exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
+import { saveExport } from '../store/exports.ts'
+import { addObservations, type ObservationDraft } from '../store/observations.ts'
+import { placeValues } from '../store/payloads.ts'
+import type { Project } from '../store/projects.ts'
+import { decodeLogs } from './decode.ts'
+import { exportEndpoints } from './endpoint.ts'
+import { foldMessages, messagesOf, reasonForNothing, recordKeys } from './log-messages.ts'
+import { traceIdOf } from './map.ts'
+import { Outcome } from './outcome.ts'
+import { byProject } from './project.ts'
 import type { SpanMessage } from './span-step.ts'
-import type { TelemetryLog } from './telemetry.ts'
-
-/*
- * Some clients send what was said as log records alone, beside a span that has the rest: OpenTelemetry's instrumentations of
- * models by the conventions up to 1.36, Claude Code, Codex. Source: semantic-conventions 1.36, gen-ai-events.md; 1.41,
- * gen-ai-events.md; code.claude.com/docs/en/monitoring-usage; openai/codex, `otel/src/events`; and recorded exports.
- */
-
-/** How the records of each name are read. */
-const READERS: ReadonlyMap<string, (log: TelemetryLog, name: string) => SpanMessage[]> = new Map([
-  ['gen_ai.system.message', asked],
-  ['gen_ai.user.message', asked],
-  ['gen_ai.assistant.message', asked],
-  ['gen_ai.tool.message', asked],
-  ['gen_ai.choice', chosen],
-  ['gen_ai.client.inference.operation.details', details],
-  ['gen_ai.content.prompt', log => wholeInput(log.attributes.get('gen_ai.prompt'))],
-  ['gen_ai.content.completion', log => wholeOutput(log.attributes.get('gen_ai.completion'))],
-  ['claude_code.user_prompt', log => said('input', 'user', log.attributes.get('prompt'))],
-  ['claude_code.assistant_response', log => said('output', 'assistant', log.attributes.get('response'))],
-  ['claude_code.tool_result', claudeTool],
-  ['claude_code.api_request_body', log => wholeInput(log.attributes.get('body'))],
-  ['claude_code.api_response_body', log => wholeOutput(log.attributes.get('body'))],
-  ['codex.user_prompt', log => said('input', 'user', log.attributes.get('prompt'))],
-  ['codex.tool_result', codexTool],
-])
-
-const CLAUDE_CODE = 'claude_code.'
+import { millisecondsOf, type TelemetryLog } from './telemetry.ts'
+import { factsOfLogs } from './trace-facts.ts'
 
 /**
- * What a record says of its span's input and output, in order; nothing where it belongs to no span, has no content, or its
- * content was left out by its sender (`reasonForNothing` tells which).
+ * Takes what log records say of their spans' inputs and outputs, which some clients say nowhere else: observations of spans
+ * that are there or yet to come. Records that say nothing of the kind are refused, and told so.
  */
-export function messagesOf(log: TelemetryLog): SpanMessage[] {
-  if (log.traceId === null || log.spanId === null) return []
-  const name = contentName(log)
-  return name === undefined ? [] : (READERS.get(name)?.(log, name) ?? [])
+export const exportLogs = exportEndpoints('logs', async context => {
+  const { body, type, store, now } = context
+  const { records, rejected } = decodeLogs(body, type)
+  const outcome = new Outcome(rejected)
+  for (const [project, logs] of await byProject(context, records)) {
+    const keys = await recordKeys(logs)
+    const read = logs.map((log, index) => ({ log, key: keys[index] ?? '', messages: messagesOf(log) }))
+    for (const { log, messages } of read) if (messages.length === 0) outcome.reject(reasonForNothing(log), 1)
+    const telling = read.filter(({ messages }) => messages.length > 0)
+    const byTrace = Map.groupBy(telling, ({ log }) => traceIdOf(log))
+    const traces = Array.from(byTrace, async ([traceId, ofTrace]) => ({
+      id: await traceUuid(project.id, traceId),
+      traceId,
+      rootSpanId: await rootSpanUuid(project.id, traceId),
+      facts: factsOfLogs(ofTrace.map(({ log }) => log)),
+      spans: [],
+    }))
+    await saveExport(store, project, await Promise.all(traces), now)
+    const drafts = await observationsOf(project, telling, now)
+    await addObservations(
+      store,
+      drafts,
+      await placeValues(
+        store,
+        drafts.map(({ data }) => data),
+      ),
+    )
+  }
+  return outcome
+})
+
+/** A log record and what it says. */
+interface ReadLog {
+  log: TelemetryLog
+  key: string
+  messages: readonly SpanMessage[]
 }
 
-/** Why `messagesOf` found nothing in a record: one of a few texts, by which such records can be counted. */
-export function reasonForNothing(log: TelemetryLog): string {
-  if (contentName(log) === undefined) return 'it holds no content of a span'
-  if (log.traceId === null || log.spanId === null) return 'it belongs to no span'
-  return 'its content was left out by its sender'
-}
-
-/**
- * A text that tells a record from any other of its span, and is the same each time that it is sent: its time, its name and a
- * hash of what it holds. Two records that a client made at one time with the same content have the same key: see `recordKeys`.
- */
-export async function recordKey(log: TelemetryLog): Promise<string> {
-  const attributes = Object.fromEntries(log.attributes)
-  const hash = await sha256Hex(canonicalJson([log.traceId, log.spanId, log.body, attributes]))
-  return `${log.timeNs}:${contentName(log) ?? log.eventName}:${hash}`
-}
-
-/**
- * The keys of one export's records, in order: one that was met before in the same export has its number added. A conversation
- * can hold the same text twice, and a clock that counts milliseconds gives both one time.
- */
-export async function recordKeys(logs: readonly TelemetryLog[]): Promise<string[]> {
-  const counts = new Map<string, number>()
-  const keys = await Promise.all(logs.map(recordKey))
-  return keys.map(key => {
-    const count = (counts.get(key) ?? 0) + 1
-    counts.set(key, count)
-    return count === 1 ? key : `${key}:${count}`
+/** Each message of an input as an observation of its own, for others may come later; the answers of one span as one. */
+async function observationsOf(project: Project, logs: readonly ReadLog[], now: number): Promise<ObservationDraft[]> {
+  const bySpan = Map.groupBy(logs, ({ log }) => `${log.traceId}:${log.spanId}`)
+  const said = [...bySpan.values()].flatMap(ofSpan => {
+    const inOrder = ofSpan.toSorted((left, right) => Number(left.log.timeNs - right.log.timeNs))
+    const inputs = inOrder.flatMap(({ log, key, messages }) =>
+      messages
+        .filter(({ type }) => type === 'input')
+        .map(({ isMessage, data }, index) => ({
+          log,
+          key: `${key}:${index}`,
+          type: 'input' as const,
+          stateKey: isMessage ? MESSAGE_KEY : null,
+          data,
+        })),
+    )
+    const answering = inOrder.filter(({ messages }) => messages.some(({ type }) => type === 'output'))
+    const { output } = foldMessages(answering.flatMap(({ messages }) => messages))
+    const last = answering.at(-1)
+    if (!last || output === undefined) return inputs
+    const key = answering.map(({ key }) => key).join()
+    return [...inputs, { log: last.log, key, type: 'output' as const, stateKey: null, data: output }]
   })
-}
-
-/**
- * What the messages of one span add up to, given in the order in which they were sent: `{messages: [...]}` of what was asked;
- * of what was answered the message, `{choices: [...]}` where a model was asked for several, `{messages: [...]}` where one
- * answer followed another. A whole value, of which the last one counts, stands for all messages.
- */
-export function foldMessages(messages: readonly SpanMessage[]): { input: Json | undefined; output: Json | undefined } {
-  const side = (type: SpanMessage['type']) => messages.filter(message => message.type === type)
-  const inputs = side('input')
-  const outputs = side('output')
-  return {
-    input: wholeOf(inputs) ?? (inputs.length > 0 ? { messages: inputs.map(({ data }) => data) } : undefined),
-    output: wholeOf(outputs) ?? answerOf(outputs),
-  }
-}
-
-const wholeOf = (messages: readonly SpanMessage[]): Json | undefined =>
-  messages.findLast(({ isMessage }) => !isMessage)?.data
-
-function answerOf(outputs: readonly SpanMessage[]): Json | undefined {
-  if (outputs.length <= 1) return outputs[0]?.data
-  const choices = new Set(outputs.map(({ choice }) => choice))
-  if (choices.has(undefined) || choices.size < outputs.length) return { messages: outputs.map(({ data }) => data) }
-  return {
-    choices: outputs.toSorted((left, right) => (left.choice ?? 0) - (right.choice ?? 0)).map(({ data }) => data),
-  }
-}
-
-/**
- * The name under which a record is known here. It is in an attribute (older SDKs, and Codex, whose `eventName` is a place in
- * its source), in the record itself or, as a text, in its body; Claude Code's have its prefix only in the body.
- */
-function contentName(log: TelemetryLog): string | undefined {
-  const names = [log.attributes.get('event.name'), log.eventName, log.body].flatMap(
-    name => textOf(name ?? undefined) ?? [],
-  )
-  return names.find(name => READERS.has(name)) ?? names.map(name => CLAUDE_CODE + name).find(name => READERS.has(name))
-}
-
-const whole = (type: SpanMessage['type'], data: Json): SpanMessage => ({ type, isMessage: false, data })
-
-/** Which of a record's attributes can be a message's. */
-const MESSAGE_ATTRIBUTE =
-  /^(?:role|content|tool_calls|id|name|index|message|finish_reason|gen_ai\.event\.content)(?:\.|$)/
-
-/** The record's message, of what is in its body or, where that holds none, its attributes. */
-function recordMessage(log: TelemetryLog, name: string): Json {
-  const body = objectOf(log.body)
-  if (body) return messageOf({ name, attributes: new Map(Object.entries(body)) })
-  const text = textOf(log.body)
-  if (text !== undefined && text !== name) return messageOf({ name, attributes: new Map([['content', text]]) })
-  return messageOf({ name, attributes: new Map([...log.attributes].filter(([key]) => MESSAGE_ATTRIBUTE.test(key))) })
-}
-
-/** What a message has even where its instrumentation is not to record content. */
-const ENVELOPE = ['role', 'id', 'name', 'tool_call_id', 'finish_reason']
-
-const isSaid = (message: Message): boolean =>
-  Object.entries(message).some(([field, value]) => !ENVELOPE.includes(field) && isContent(value))
-
-function asked(log: TelemetryLog, name: string): SpanMessage[] {
-  const messages = messagesFrom(recordMessage(log, name), 'user').filter(isSaid)
-  return messages.map(data => ({ type: 'input', isMessage: true, data }))
-}
-
-function chosen(log: TelemetryLog, name: string): SpanMessage[] {
-  const body = objectOf(log.body)
-  const index = numberOf(body?.index ?? log.attributes.get('index'))
-  const messages = messagesFrom(recordMessage(log, name), 'assistant').filter(isSaid)
-  return messages.map(({ finish_reason: _, ...data }) => ({
-    type: 'output',
-    isMessage: true,
-    data,
-    ...(index !== undefined && { choice: index }),
-  }))
-}
-
-/** All of a call in one record, in its attributes or, as some exporters have it, its body. */
-function details(log: TelemetryLog): SpanMessage[] {
-  const body = isJsonObject(log.body) ? log.body : {}
-  const field = (key: string): Json | undefined => log.attributes.get(key) ?? body[key] ?? undefined
-  const input = inputMessages(field('gen_ai.input.messages'), field('gen_ai.system_instructions'))
-  return [
-    ...(input ? [whole('input', input)] : wholeInput(field('gen_ai.input.messages'))),
-    ...wholeOutput(field('gen_ai.output.messages')),
-  ]
-}
-
-function wholeInput(value: Json | undefined): SpanMessage[] {
-  const input = inputMessages(value) ?? valueFrom(value)
-  return isContent(input) ? [whole('input', input)] : []
-}
-
-function wholeOutput(value: Json | undefined): SpanMessage[] {
-  const output = outputMessage(value)?.output ?? valueFrom(value)
-  return isContent(output) ? [whole('output', output)] : []
-}
-
-const isContent = (value: Json | undefined): value is Json =>
-  value !== undefined && value !== null && value !== '' && !isRedacted(value)
-
-const said = (type: SpanMessage['type'], role: string, content: Json | undefined): SpanMessage[] =>
-  isContent(content) ? [{ type, isMessage: true, data: { role, content } }] : []
-
-/**
- * A call of a tool, as the message that asked for it, since the record's span may be the tool's or that of the whole
- * conversation. Its result is not told, but for how it failed.
- */
-function claudeTool({ attributes }: TelemetryLog): SpanMessage[] {
-  const given = valueFrom(attributes.get('tool_input') ?? attributes.get('tool_parameters') ?? undefined)
-  const error = attributes.get('error')
-  const id = idOf(attributes.get('tool_use_id'))
-  const name = idOf(attributes.get('tool_name'))
-  const call: JsonObject = { ...(id !== undefined && { id }), ...(name !== undefined && { name }) }
-  const messages: Message[] = []
-  if (isContent(given)) messages.push({ role: 'assistant', content: null, tool_calls: [{ ...call, arguments: given }] })
-  if (isContent(error)) {
-    messages.push({
-      role: 'tool',
-      content: error,
-      ...(id !== undefined && { tool_call_id: id }),
-      ...(name !== undefined && { name }),
-    })
-  }
-  return messages.map(data => ({ type: 'input', isMessage: true, data }))
-}
-
-/** A call of a tool, whose span it is. */
-function codexTool({ attributes }: TelemetryLog): SpanMessage[] {
-  const given = valueFrom(attributes.get('arguments') ?? undefined)
-  const output = valueFrom(attributes.get('output') ?? undefined)
-  return [...(isContent(given) ? [whole('input', given)] : []), ...(isContent(output) ? [whole('output', output)] : [])]
+  const drafts = said.map(async ({ log, key, type, stateKey, data }, index): Promise<ObservationDraft> => {
+    const clientTraceId = traceIdOf(log)
+    const [id, spanUuid, uuid] = await Promise.all([
+      exportedObservationUuid(project.id, clientTraceId, { spanHex: log.spanId ?? '', type, key }),
+      exportedSpanUuid(project.id, log.traceId ?? '', log.spanId ?? ''),
+      traceUuid(project.id, clientTraceId),
+    ])
+    return {
+      id,
+      traceUuid: uuid,
+      spanId: spanUuid,
+      type,
+      stateKey,
+      data: { traceUuid: uuid, json: JSON.stringify(data) },
+      timestamp: millisecondsOf(log.timeNs),
+      // In the order of the export, of which all arrives at once.
+      receivedAt: now + index / (said.length + 1),
+    }
+  })
+  return Promise.all(drafts)
 }

@@ -1,0 +1,115 @@
+import { it } from 'vitest'
+import type { Json } from '../../../src/domain/json.ts'
+import { langsmith } from '../../../src/otlp/conventions/langsmith.ts'
+import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
+
+const run = (attributes: Record<string, Json>) => readAs(langsmith, aSpan({ scope: 'langsmith', attributes }))
+
+it('reads a retriever as one, whatever its operation is called', ({ expect }) => {
+  const attributes = {
+    'langsmith.span.kind': 'retriever',
+    'gen_ai.operation.name': 'embeddings',
+    'langsmith.trace.name': 'retrieve',
+    'langsmith.trace.session_name': 'demo',
+    'gen_ai.system': 'langchain',
+    'langsmith.metadata.session_id': 'conv-42',
+    'langsmith.metadata.tenant': 'acme',
+    'langsmith.metadata.LANGSMITH_TRACING': 'true',
+    'gen_ai.prompt': '{"input":"refunds"}',
+    'gen_ai.completion':
+      '{"outputs":[{"page_content":"Refunds within 30 days","type":"Document","metadata":{"id":"doc_1","score":0.9}}]}',
+  }
+  expect(run(attributes)).toEqual({
+    reading: {
+      kind: 'retriever',
+      stepId: 'retrieve',
+      input: { input: 'refunds' },
+      output: {
+        outputs: [{ page_content: 'Refunds within 30 days', type: 'Document', metadata: { id: 'doc_1', score: 0.9 } }],
+      },
+      state: {
+        retrieved_chunks: [
+          { id: 'doc_1', score: 0.9, content: 'Refunds within 30 days', metadata: { id: 'doc_1', score: 0.9 } },
+        ],
+      },
+      trace: { metadata: { session_id: 'conv-42', tenant: 'acme' } },
+      metadata: { langsmith: { LANGSMITH_TRACING: 'true' } },
+    },
+    unread: ['gen_ai.operation.name', 'langsmith.trace.session_name', 'gen_ai.system'],
+  })
+})
+
+it('reads a call of a model that LangChain made', ({ expect }) => {
+  const message = (name: string, kwargs: Json): Json => ({
+    lc: 1,
+    type: 'constructor',
+    id: ['langchain_core', 'messages', name],
+    kwargs,
+  })
+  const attributes = {
+    'langsmith.span.kind': 'llm',
+    'langsmith.trace.name': 'ChatOpenAI',
+    'langsmith.metadata.ls_provider': 'openai',
+    'langsmith.metadata.ls_temperature': '0.2',
+    'langsmith.metadata.langgraph_node': 'answer',
+    'langsmith.usage_metadata': JSON.stringify({
+      input_tokens: 42,
+      output_tokens: 9,
+      total_tokens: 51,
+      input_token_details: { cache_read: 7, cache_creation: 1 },
+      output_token_details: { reasoning: 3 },
+      total_cost: 0.001,
+    }),
+    'gen_ai.prompt': JSON.stringify({ messages: [[message('HumanMessage', { content: 'hi' })]] }),
+    'gen_ai.completion': JSON.stringify({
+      generations: [[{ text: '30 days', message: message('AIMessage', { content: '30 days' }) }]],
+      llmOutput: { model: 'gpt' },
+    }),
+  }
+  expect(run(attributes).reading).toEqual({
+    kind: 'llm',
+    stepId: 'answer',
+    input: { messages: [{ role: 'user', content: 'hi' }] },
+    output: { role: 'assistant', content: '30 days', text: '30 days' },
+    state: { config: { temperature: 0.2 } },
+    provider: 'openai',
+    usage: {
+      input_tokens: 42,
+      output_tokens: 9,
+      total_tokens: 51,
+      cache_read_tokens: 7,
+      cache_write_tokens: 1,
+      reasoning_tokens: 3,
+    },
+    cost: { total: 0.001 },
+    metadata: {
+      langsmith: { ls_provider: 'openai', ls_temperature: '0.2', langgraph_node: 'answer' },
+      response: { llmOutput: { model: 'gpt' } },
+    },
+  })
+})
+
+it.for([
+  ['llm', 'llm'],
+  ['chain', 'chain'],
+  ['tool', 'tool'],
+  ['embedding', 'embedding'],
+  ['prompt', 'prompt'],
+  ['parser', 'task'],
+  ['graph', 'workflow'],
+  ['something new', 'chain'],
+] as const)('a run of type %s is of kind %s', ([type, kind], { expect }) => {
+  expect(run({ 'langsmith.span.kind': type }).reading).toEqual({ kind })
+})
+
+it('leaves the prompt of another instrumentation to its own convention', ({ expect }) => {
+  const attributes = { 'langsmith.span.kind': 'llm', 'gen_ai.prompt': '[]', 'langsmith.usage_metadata': 'no object' }
+  expect(readAs(langsmith, aSpan({ scope: 'my.app', attributes }))).toEqual({
+    reading: { kind: 'llm' },
+    unread: ['gen_ai.prompt', 'langsmith.usage_metadata'],
+  })
+})
+
+it('reads no other span', ({ expect }) => {
+  expect(readAs(langsmith, aSpan({ attributes: { 'gen_ai.prompt': 'hi' } })).reading).toBeUndefined()
+})

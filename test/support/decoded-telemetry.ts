@@ -1,0 +1,104 @@
+import type { Json } from '../../src/domain/json.ts'
+import { type Convention, type Reading, SpanReader } from '../../src/otlp/conventions/convention.ts'
+import { decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
+import { mediaTypeOf } from '../../src/otlp/media-type.ts'
+import type { TelemetryLog, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import { recorded, unpacked } from './recorded.ts'
+
+const START_NS = 1_795_260_983_000_000_000n
+
+/** What of a span or a log record is given as plain objects. */
+interface Given {
+  scope?: string
+  resource?: Record<string, Json>
+  attributes?: Record<string, Json>
+}
+
+const sourceOf = ({ scope = 'app', resource = {} }: Given) => ({
+  resource: new Map(Object.entries(resource)),
+  scope: { name: scope, version: '1.0.0', attributes: new Map<string, Json>() },
+})
+
+export interface GivenEvent {
+  name: string
+  attributes: Record<string, Json>
+}
+
+interface GivenSpan extends Given {
+  name?: string
+  parentSpanId?: string | null
+  status?: TelemetrySpan['status']
+  events?: readonly GivenEvent[]
+}
+
+/** A span of a second, a root unless it is given a parent. */
+export const aSpan = (given: GivenSpan = {}): TelemetrySpan => ({
+  source: sourceOf(given),
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: 'b7ad6b7169203331',
+  parentSpanId: given.parentSpanId ?? null,
+  hasRemoteParent: false,
+  traceState: '',
+  name: given.name ?? 'step',
+  spanKind: 'internal',
+  startNs: START_NS,
+  endNs: START_NS + 1_000_000_000n,
+  attributes: new Map(Object.entries(given.attributes ?? {})),
+  events: (given.events ?? []).map(({ name, attributes }) => ({
+    name,
+    timeNs: START_NS,
+    attributes: new Map(Object.entries(attributes)),
+  })),
+  links: [],
+  status: given.status ?? 'unset',
+  statusMessage: '',
+  dropped: { attributes: 0, events: 0, links: 0 },
+})
+
+interface GivenLog extends Given, Partial<Pick<TelemetryLog, 'traceId' | 'spanId' | 'timeNs' | 'eventName' | 'body'>> {}
+
+/** A record of the span that `aSpan` makes. */
+export const aLog = (given: GivenLog = {}): TelemetryLog => ({
+  source: sourceOf(given),
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: 'b7ad6b7169203331',
+  timeNs: START_NS,
+  eventName: '',
+  body: null,
+  ...Object.fromEntries(Object.entries(given).filter(([field]) => LOG_FIELDS.has(field))),
+  attributes: new Map(Object.entries(given.attributes ?? {})),
+})
+
+const LOG_FIELDS = new Set(['traceId', 'spanId', 'timeNs', 'eventName', 'body'])
+
+/** What a convention says of a span, and which attributes it left unread. */
+export function readAs(
+  convention: Convention,
+  span: TelemetrySpan,
+): { reading: Reading | undefined; unread: string[] } {
+  const reader = new SpanReader(span)
+  const reading = convention.read(reader)
+  return { reading, unread: [...reader.unread().keys()] }
+}
+
+/** The spans that a client exported when it was recorded, in the order in which they came. */
+export async function recordedSpans(directory: string): Promise<TelemetrySpan[]> {
+  const requests = recorded().filter(request => request.directory === directory && request.signal === 'traces')
+  const decoded = await Promise.all(
+    requests.map(async request =>
+      decodeTraces(await unpacked(request), mediaTypeOf(request.headers['content-type'] ?? null)),
+    ),
+  )
+  return decoded.flatMap(({ records }) => records)
+}
+
+/** The log records of that client. */
+export async function recordedLogs(directory: string): Promise<TelemetryLog[]> {
+  const requests = recorded().filter(request => request.directory === directory && request.signal === 'logs')
+  const decoded = await Promise.all(
+    requests.map(async request =>
+      decodeLogs(await unpacked(request), mediaTypeOf(request.headers['content-type'] ?? null)),
+    ),
+  )
+  return decoded.flatMap(({ records }) => records)
+}
