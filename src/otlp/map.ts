@@ -199,12 +199,17 @@ function stateOf(readings: Readings, { kind, model, provider, output }: Known): 
   const { config: _, ...state } = readings.merged(r => entriesOf(r.state)) ?? {}
   const called = kind === 'llm' || kind === 'embedding' || kind === 'reranker'
   const config = readings.merged(r => (isJsonObject(r.state?.config) ? entriesOf(r.state.config) : []))
+  const own = readings.of(countersign)?.state?.config
   const fields = { ...(called && present<JsonObject>({ model, provider })), ...config }
   const retrieved = kind === 'retriever' && state.retrieved_chunks === undefined ? chunksOf(output) : undefined
   return [
     ...Object.entries(state),
     ...(retrieved ? ([['retrieved_chunks', retrieved]] satisfies [string, Json][]) : []),
-    ...(Object.keys(fields).length > 0 ? ([['config', fields]] satisfies [string, Json][]) : []),
+    // What is no object can't be added to.
+    ...(own !== undefined && !isJsonObject(own) ? ([['config', own]] satisfies [string, Json][]) : []),
+    ...(Object.keys(fields).length > 0 && (own === undefined || isJsonObject(own))
+      ? ([['config', fields]] satisfies [string, Json][])
+      : []),
   ]
 }
 

@@ -38,7 +38,8 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   if (!hasBody) return
   const type = headers.get('content-type')
   // An export is answered in the very type that it was sent as.
-  if (type !== 'application/json; charset=utf-8' && type !== 'application/json') yield 'its content-type is not that of JSON'
+  if (type !== 'application/json; charset=utf-8' && type !== 'application/json')
+    yield 'its content-type is not that of JSON'
   const mismatch = document.fault(schemaOf(message) ?? ERROR, body)
   if (mismatch) yield `its body is not what the document says: ${mismatch}`
   const isOtherRequest = 'requestId' in body && body.requestId !== headers.get('x-request-id')

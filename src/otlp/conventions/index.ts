@@ -1,12 +1,19 @@
+import { claudeCode } from './claude-code.ts'
+import { codex } from './codex.ts'
 import type { Convention } from './convention.ts'
 import { countersign } from './countersign.ts'
 import { genAi } from './genai.ts'
 import { genAiEvents } from './genai-events.ts'
 import { genAiLegacy } from './genai-legacy.ts'
 import { genAiRetrieval } from './genai-retrieval.ts'
+import { laminar } from './laminar.ts'
+import { langfuse } from './langfuse.ts'
+import { langsmith } from './langsmith.ts'
+import { logfire } from './logfire.ts'
 import { openInference } from './openinference.ts'
 import { plain } from './plain.ts'
 import { traceIdentity } from './trace-identity.ts'
+import { traceloop } from './traceloop.ts'
 import { vercelAiSdk } from './vercel-ai-sdk.ts'
 
 /**
@@ -16,10 +23,17 @@ import { vercelAiSdk } from './vercel-ai-sdk.ts'
 export const CONVENTIONS: readonly Convention[] = [
   traceIdentity,
   countersign,
+  langfuse,
+  laminar,
+  claudeCode,
+  codex,
+  langsmith,
   genAi,
+  logfire,
   vercelAiSdk,
   openInference,
   genAiEvents,
+  traceloop,
   genAiLegacy,
   genAiRetrieval,
   plain,
@@ -32,10 +46,20 @@ const before = (...conventions: Convention[]): readonly Convention[] => [
 ]
 
 /** For the kind: an operation's name may be a child's, or a part's; who has a word for the whole span is asked first. */
-export const BY_KIND = before(openInference, genAi, genAiLegacy, vercelAiSdk)
+export const BY_KIND = before(
+  langfuse,
+  openInference,
+  langsmith,
+  laminar,
+  claudeCode,
+  genAi,
+  genAiLegacy,
+  traceloop,
+  vercelAiSdk,
+)
 
 /** For the step's id: whoever knows the caller's own names is asked first. */
-export const BY_STEP_ID = before(countersign, openInference, genAi, vercelAiSdk)
+export const BY_STEP_ID = before(countersign, openInference, langsmith, genAi, vercelAiSdk, traceloop)
 
 /** For the model: the one that answered. */
 export const BY_MODEL = before(genAi)
