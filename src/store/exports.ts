@@ -147,9 +147,10 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     database
       .select({
         ...named({ id: traces.id, key: traces.key, revision: traces.revision }),
-        spanCount: countStored(places),
+        spanCount: sql<number | null>`stored.span_count`.as('spanCount'),
       })
       .from(traces)
+      .leftJoin(countStored(places), sql`stored.trace_key = ${traces.key}`)
       .where(isLive(store, hasIdIn(ids))),
   ])
   const after = new Map(found.map(trace => [trace.id, trace]))
@@ -158,7 +159,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     const isUnchanged = before !== undefined && isSameState(before, state)
     return stored?.key === key && (isUnchanged || stored.revision === revision)
   })
-  const isRefused = done.some(({ trace }) => after.get(trace.id)?.spanCount !== trace.spans.length)
+  const isRefused = done.some(({ trace }) => (after.get(trace.id)?.spanCount ?? 0) !== trace.spans.length)
   return {
     traces: new Set(done.map(({ trace }) => trace.id)),
     onOtherTrace: isRefused ? await findRefused(store, done) : [],
@@ -336,18 +337,17 @@ function promptVersionOf(project: Project) {
 }
 
 /** Whether a trace gets a span, or what counts more than what is there of one; asked before they are written. */
-const hasNews = (places: string): SQL => sql`exists (
-  select 1 from json_each(${places}) as place
-  left join ${spans} on ${spans.id} = place.value ->> 1 and ${spans.traceKey} = ${traces.key}
-  where place.value ->> 0 = ${traces.key}
-    and (${spans.id} is null or ${spans.exportRevision} < place.value ->> 2))`
+const hasNews = (places: string): SQL => sql`${traces.key} in (
+  select place.value ->> 0 from json_each(${places}) as place
+  left join ${spans} on ${spans.id} = place.value ->> 1 and ${spans.traceKey} = place.value ->> 0
+  where ${spans.id} is null or ${spans.exportRevision} < place.value ->> 2)`
 
-/** How many of these spans a trace has. Written out, for drizzle drops a table's name from a selection of one table. */
-const countStored = (places: string) =>
-  sql<number>`(select count(*) from json_each(${places}) as place cross join spans stored
-    where place.value ->> 0 = traces.key and stored.id = place.value ->> 1 and stored.trace_key = traces.key)`.as(
-    'spanCount',
-  )
+/** How many of these spans are there, by `trace_key`. */
+const countStored = (places: string): SQL => sql`(
+  select ${spans.traceKey} as trace_key, count(*) as span_count
+  from json_each(${places}) as place cross join ${spans}
+  where ${spans.id} = place.value ->> 1 and ${spans.traceKey} = place.value ->> 0
+  group by ${spans.traceKey}) as stored`
 
 /** The spans that are not there after they were written. */
 async function findRefused(store: Store, merges: readonly Merge[]): Promise<string[]> {
