@@ -1,0 +1,271 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, it, vi } from 'vitest'
+import { answer } from '../../src/app.ts'
+import { traceUuid } from '../../src/domain/ids.ts'
+import { MAX_EXPORT_BYTES, MAX_EXPORT_RECORDS } from '../../src/limits.ts'
+import { failing, wrapBindings } from '../support/bindings.ts'
+import { aTrace } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { recorded } from '../support/recorded.ts'
+import { aHexTraceId, aLogExport, aMessage, anExport, anExportedSpan } from '../support/telemetry.ts'
+
+const PROTOBUF = 'application/x-protobuf'
+const JSON_TYPE = 'application/json'
+
+/** Sends bytes as an exporter does, and gives back the bytes of the answer. */
+async function post(path: string, headers: Record<string, string>, body: BodyInit, bindings = env) {
+  const context = createExecutionContext()
+  const request = new Request(`https://countersign.test${path}`, { method: 'POST', headers, body })
+  const response = await answer(request, bindings, context)
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  await waitOnExecutionContext(context)
+  return { status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) }
+}
+
+const bearer = ({ projectKey }: Org) => ({ authorization: `Bearer ${projectKey}` })
+const jsonOf = (value: object) => JSON.stringify(value)
+
+/** An export of a model's call in protobuf, as OpenTelemetry's exporter for JavaScript sent it. */
+function aRecordedExport(): Uint8Array {
+  const found = recorded().find(({ directory, signal }) => directory === 'otel-js2-proto' && signal === 'traces')
+  if (!found) throw new Error('it was recorded')
+  return found.bytes
+}
+
+async function compressed(bytes: Uint8Array, format: 'gzip' | 'deflate'): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream(format))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+const namesOf = async (org: Org): Promise<string[]> =>
+  (await org.read.get('/api/traces?projectSlug=support')).body.traces.map(({ name }: { name: string }) => name)
+
+describe('an export', () => {
+  it.for([
+    ['/v1/traces'],
+    ['/api/v1/otel/v1/traces'],
+    ['/api/v1/traces'],
+    ['/api/public/otel/v1/traces'],
+    ['/otel/v1/traces'],
+  ] as const)('is taken at %s, in either encoding', async ([path], { expect }) => {
+    const org = await newOrg()
+    const asProtobuf = await post(path, { ...bearer(org), 'content-type': PROTOBUF }, aRecordedExport())
+    expect(asProtobuf).toMatchObject({ status: 200, text: '' })
+    expect(asProtobuf.headers.get('content-type')).toBe(PROTOBUF)
+    const span = anExportedSpan({ name: 'from-json', attributes: { 'gen_ai.operation.name': 'chat' } })
+    const asJson = await post(
+      path,
+      { ...bearer(org), 'content-type': 'application/json; charset=utf-8' },
+      jsonOf(anExport([span])),
+    )
+    expect(asJson).toMatchObject({ status: 200, text: '{}' })
+    expect(asJson.headers.get('content-type')).toBe(JSON_TYPE)
+    expect(await namesOf(org)).toHaveLength(2)
+  })
+
+  it.for(['gzip', 'deflate'] as const)(
+    'is taken compressed by %s, and sent piece by piece',
+    async (format, { expect }) => {
+      const org = await newOrg()
+      const body = new Blob([await compressed(aRecordedExport(), format)]).stream()
+      const headers = { ...bearer(org), 'content-type': PROTOBUF, 'content-encoding': format }
+      expect((await post('/v1/traces', headers, body)).status).toBe(200)
+      expect(
+        (await post('/api/v1/traces', headers, new Blob([await compressed(aRecordedExport(), format)]).stream()))
+          .status,
+      ).toBe(200)
+      expect(await namesOf(org)).toEqual(['support'])
+    },
+  )
+
+  it.for([
+    ['a Bearer token', (key: string) => ({ authorization: `Bearer ${key}` })],
+    ['a bare key', (key: string) => ({ authorization: key })],
+    ['x-api-key', (key: string) => ({ 'x-api-key': key })],
+    ['the password of Basic', (key: string) => ({ authorization: `Basic ${btoa(`pk-lf-any:${key}`)}` })],
+  ] as const)('may carry its key as %s', async ([, credentials], { expect }) => {
+    const org = await newOrg()
+    const body = jsonOf(anExport([anExportedSpan()]))
+    const headers = { ...credentials(org.projectKey), 'content-type': JSON_TYPE }
+    expect((await post('/v1/traces', headers, body)).status).toBe(200)
+    const others = { ...credentials(`${org.projectKey}x`), 'content-type': JSON_TYPE }
+    expect((await post('/v1/traces', others, body)).status).toBe(401)
+  })
+
+  it.for([
+    [PROTOBUF, new Uint8Array(), ''],
+    [JSON_TYPE, '{}', '{}'],
+  ] as const)('that is empty is taken: %s', async ([type, body, text], { expect }) => {
+    const org = await newOrg()
+    for (const signal of ['traces', 'logs', 'metrics']) {
+      expect(await post(`/v1/${signal}`, { ...bearer(org), 'content-type': type }, body)).toMatchObject({
+        status: 200,
+        text,
+      })
+    }
+  })
+
+  it('tells how many of its records were refused, and why, and takes the others', async ({ expect }) => {
+    const org = await newOrg()
+    const spans = [anExportedSpan(), anExportedSpan({ spanId: '0000000000000000' }), anExportedSpan({ traceId: 'ab' })]
+    const partly = await org.ingest.post('/v1/traces', anExport(spans))
+    expect(partly.body.partialSuccess.rejectedSpans).toBe('2')
+    expect(partly.body.partialSuccess.errorMessage).toMatch(
+      /1 refused: .*trace id.*; 1 refused: .*span id|1 refused: .*span id.*; 1 refused: .*trace id/,
+    )
+    expect(await namesOf(org)).toHaveLength(1)
+    const logs = await org.ingest.post('/v1/logs', aLogExport([aMessage(), aMessage({ eventName: 'any.other' })]))
+    expect(logs.body.partialSuccess).toMatchObject({ rejectedLogRecords: '1' })
+    const metrics = {
+      resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'x', sum: { dataPoints: [{}, {}] } }] }] }],
+    }
+    expect((await org.ingest.post('/v1/metrics', metrics)).body.partialSuccess).toMatchObject({
+      rejectedDataPoints: '2',
+    })
+  })
+
+  it('takes so many records at most', async ({ expect }) => {
+    const org = await newOrg()
+    const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
+    const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>
+      anExportedSpan({ traceId, parentSpanId, attributes: { a: 1 } }),
+    )
+    const { body } = await org.ingest.post('/v1/traces', anExport(spans))
+    expect(body.partialSuccess.rejectedSpans).toBe('5')
+  })
+
+  it('cuts a value that is too large, says so, and loses no other', async ({ expect }) => {
+    const org = await newOrg()
+    const large = anExportedSpan({
+      attributes: { 'gen_ai.operation.name': 'chat', 'output.value': 'x'.repeat(6 * 1024 * 1024) },
+    })
+    const { body } = await org.ingest.post('/v1/traces', anExport([large, anExportedSpan()]))
+    expect(body.partialSuccess.rejectedSpans).toBe('0')
+    expect(body.partialSuccess.errorMessage).toContain('output was cut')
+    expect(await namesOf(org)).toHaveLength(2)
+  })
+})
+
+describe('what is no export', () => {
+  it.for([
+    ['401', {}, JSON_TYPE, '{}', 401, 16],
+    ['415 for another type', undefined, 'text/plain', '{}', 415, 3],
+    ['415 for another compression', undefined, JSON_TYPE, '{}', 415, 3],
+    ['400 for what cannot be decoded', undefined, JSON_TYPE, '{', 400, 3],
+    [
+      '400 for log records',
+      undefined,
+      JSON_TYPE,
+      jsonOf({ resourceSpans: [{ scopeSpans: [{ spans: [{ body: {} }] }] }] }),
+      400,
+      3,
+    ],
+    ['400 for names in snake_case', undefined, JSON_TYPE, jsonOf({ resource_spans: [] }), 400, 3],
+  ] as const)('is answered %s, as a Status', async ([name, credentials, type, body, status, code], { expect }) => {
+    const org = await newOrg()
+    const headers = {
+      ...(credentials ?? bearer(org)),
+      'content-type': type,
+      ...(name.includes('compression') && { 'content-encoding': 'br' }),
+    }
+    const refused = await post('/v1/traces', headers, body)
+    expect(refused.status).toBe(status)
+    expect(JSON.parse(refused.text)).toEqual({ code, message: expect.stringMatching(/./) })
+  })
+
+  it('is answered in protobuf where it was meant as that', async ({ expect }) => {
+    const org = await newOrg()
+    const refused = await post('/v1/traces', { ...bearer(org), 'content-type': PROTOBUF }, new Uint8Array([0xff, 0xff]))
+    expect(refused.status).toBe(400)
+    expect(refused.headers.get('content-type')).toBe(PROTOBUF)
+    // code = 3, then message.
+    expect([...refused.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
+  })
+
+  it('is refused past 16 MiB, however small it came', async ({ expect }) => {
+    const org = await newOrg()
+    const body = await compressed(new Uint8Array(MAX_EXPORT_BYTES + 1), 'gzip')
+    expect(body.byteLength).toBeLessThan(100_000)
+    const refused = await post(
+      '/v1/traces',
+      { ...bearer(org), 'content-type': PROTOBUF, 'content-encoding': 'gzip' },
+      body,
+    )
+    expect(refused.status).toBe(413)
+  })
+
+  it('is forbidden to a key that may not ingest, and counted against its limit', async ({ expect }) => {
+    const org = await newOrg()
+    const reader = org.clientOf(await org.keyFor({ scopes: ['read'] }))
+    expect((await reader.post('/v1/traces', {})).body).toMatchObject({ code: 7 })
+    const limited = org.clientOf(await org.keyFor({ rateLimitPerMinute: 1 }))
+    expect((await limited.post('/v1/traces', {})).status).toBe(200)
+    const denied = await limited.post('/v1/traces', {})
+    expect(denied).toMatchObject({ status: 429, body: { code: 8 } })
+    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  })
+
+  it('by a fault of ours is told as one that passes, whatever it is', async ({ expect }) => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const org = await newOrg()
+    for (const message of ['D1_ERROR: D1 DB is overloaded.', 'something that nobody has seen']) {
+      const bindings = wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY))
+      const denied = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan()]))
+      expect(denied).toMatchObject({ status: 503, body: { code: 14 } })
+      expect(Number(denied.headers.get('retry-after'))).toBeLessThanOrEqual(5)
+    }
+    expect(JSON.stringify(logged.mock.calls)).not.toContain('gpt-4.1-mini')
+    logged.mockRestore()
+  })
+})
+
+describe('the project of an export', () => {
+  const span = () => anExportedSpan()
+
+  it("is the key's, the header's, or the one that its resource names", async ({ expect }) => {
+    const org = await newOrg()
+    const slugs = { 'openinference.project.name': 'support' }
+    expect((await org.owner.post('/v1/traces', anExport([span()]))).body).toMatchObject({
+      code: 3,
+      message: expect.stringContaining('x-project-slug'),
+    })
+    expect((await org.owner.post('/v1/traces', anExport([span()], slugs))).status).toBe(200)
+    expect((await org.owner.post('/v1/traces', anExport([span()]), { 'x-project-slug': 'support' })).status).toBe(200)
+    expect(
+      (await org.ingest.post('/v1/traces', anExport([span()], { 'openinference.project.name': 'other' }))).status,
+    ).toBe(200)
+    expect(await namesOf(org)).toHaveLength(3)
+    expect(
+      (await org.owner.post('/v1/traces', anExport([span()], { 'openinference.project.name': 'nope' }))).body,
+    ).toMatchObject({ code: 5 })
+    expect((await org.ingest.post('/v1/traces', anExport([span()]), { 'x-project-slug': 'nope' })).status).toBe(403)
+  })
+
+  it('keeps organizations apart that export the same trace', async ({ expect }) => {
+    const exported = span()
+    const trace_id = `trace_${exported.traceId}`
+    for (const org of [await newOrg(), await newOrg()]) {
+      expect((await org.ingest.post('/v1/traces', anExport([exported]))).body).toEqual({})
+      const id = await traceUuid(org.project.id, trace_id)
+      expect((await org.read.get(`/api/traces/${id}`)).body.spans).toHaveLength(1)
+    }
+  })
+})
+
+describe('the path that both take', () => {
+  it.for([
+    ['a trace of the native interface', jsonOf(aTrace()), 202],
+    ['a trace whose metadata speaks of spans', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
+    ['an export', jsonOf(anExport([anExportedSpan()])), 200],
+    ['an export with white space before it', ` \n{ "resourceSpans" : [] }`, 200],
+    ['nothing', '', 400],
+    ['what is broken', '{"resource', 400],
+  ] as const)('tells %s', async ([, body, status], { expect }) => {
+    const org = await newOrg()
+    for (const sent of [body, new Blob([body]).stream()]) {
+      const headers = { ...bearer(org), 'content-type': JSON_TYPE }
+      expect((await post('/api/v1/traces', headers, sent)).status).toBe(status)
+    }
+  })
+})
