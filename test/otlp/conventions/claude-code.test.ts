@@ -1,0 +1,126 @@
+import { describe, it } from 'vitest'
+import type { Json } from '../../../src/domain/json.ts'
+import { claudeCode } from '../../../src/otlp/conventions/claude-code.ts'
+import { aSpan, type GivenEvent, readAs } from '../../support/decoded-telemetry.ts'
+
+const of = (type: string, attributes: Record<string, Json>, events: GivenEvent[] = []) =>
+  readAs(
+    claudeCode,
+    aSpan({
+      scope: 'com.anthropic.claude_code.tracing',
+      name: `claude_code.${type}`,
+      attributes: { 'span.type': type, ...attributes },
+      events,
+    }),
+  )
+
+describe('an interaction', () => {
+  it('is an agent’s turn, asked by the prompt', ({ expect }) => {
+    const attributes = {
+      user_prompt: 'What is the refund policy?',
+      user_prompt_length: 26,
+      new_context: '[USER PROMPT]\nWhat is the refund policy?',
+      'session.id': 's1',
+    }
+    expect(of('interaction', attributes)).toEqual({
+      reading: { kind: 'agent', input: { messages: [{ role: 'user', content: 'What is the refund policy?' }] } },
+      unread: ['user_prompt_length', 'session.id'],
+    })
+  })
+
+  it('keeps the mark of a prompt that is not told', ({ expect }) => {
+    expect(of('interaction', { user_prompt: '<REDACTED>' })).toEqual({
+      reading: { kind: 'agent' },
+      unread: ['user_prompt'],
+    })
+  })
+})
+
+describe('a request of a model', () => {
+  it('counts what the cache held among its input', ({ expect }) => {
+    const attributes = {
+      model: 'claude-sonnet',
+      'gen_ai.system': 'anthropic',
+      'gen_ai.request.model': 'claude-sonnet',
+      speed: 'normal',
+      input_tokens: 247,
+      output_tokens: '57',
+      cache_read_tokens: 23_936,
+      cache_creation_tokens: 10,
+      stop_reason: 'end_turn',
+    }
+    expect(of('llm_request', attributes)).toEqual({
+      reading: {
+        kind: 'llm',
+        provider: 'anthropic',
+        state: { config: { model: 'claude-sonnet', speed: 'normal' } },
+        model: 'claude-sonnet',
+        usage: { input_tokens: 24_193, output_tokens: 57, cache_read_tokens: 23_936, cache_write_tokens: 10 },
+        finishReasons: ['end_turn'],
+      },
+      unread: ['gen_ai.system', 'gen_ai.request.model'],
+    })
+  })
+
+  it('has its messages by their labels', ({ expect }) => {
+    const attributes = {
+      model: 'claude-sonnet',
+      user_system_prompt: 'Be brief',
+      new_context: '[USER]\nsee [this]\n\n---\n\nand that\n\n---\n\n[TOOL RESULT: toolu_1]\n{"stdout":"hi"}',
+      'response.model_output': 'Done',
+    }
+    expect(of('llm_request', attributes).reading).toEqual({
+      kind: 'llm',
+      provider: 'anthropic',
+      input: {
+        messages: [
+          { role: 'system', content: 'Be brief' },
+          { role: 'user', content: 'see [this]\n\n---\n\nand that' },
+          { role: 'tool', content: { stdout: 'hi' }, tool_call_id: 'toolu_1' },
+        ],
+      },
+      output: { role: 'assistant', content: 'Done' },
+      state: { config: { model: 'claude-sonnet' } },
+      model: 'claude-sonnet',
+    })
+  })
+})
+
+describe('a tool', () => {
+  it.for<[string, Record<string, Json>, GivenEvent[], Record<string, Json>]>([
+    [
+      'its input and its result with labels',
+      { tool_input: '[TOOL INPUT: Bash]\n{"command":"ls"}', new_context: '[TOOL RESULT: Bash]\n{"stdout":"a"}' },
+      [],
+      { input: { command: 'ls' }, output: { stdout: 'a' } },
+    ],
+    [
+      'its details, and its output in an event',
+      { full_command: 'ls -l' },
+      [{ name: 'tool.output', attributes: { bash_command: 'ls -l', output: 'a.txt' } }],
+      { input: { bash_command: 'ls -l', full_command: 'ls -l' }, output: 'a.txt' },
+    ],
+    [
+      'what became of a file',
+      { file_path: '/a.txt' },
+      [{ name: 'tool.output', attributes: { content: 'new', diff: '+new' } }],
+      { input: { file_path: '/a.txt' }, output: { content: 'new', diff: '+new' } },
+    ],
+    ['nothing but its name', {}, [], {}],
+  ])('tells %s', ([, attributes, events, content], { expect }) => {
+    expect(of('tool', { tool_name: 'Bash', ...attributes }, events).reading).toEqual({
+      kind: 'tool',
+      stepId: 'Bash',
+      ...content,
+    })
+  })
+})
+
+it.for(['tool.execution', 'tool.blocked_on_user', 'hook'])('reads %s as a task', (type, { expect }) => {
+  expect(of(type, {}).reading).toEqual({ kind: 'task' })
+})
+
+it('reads no other span, and no type that it does not know', ({ expect }) => {
+  expect(readAs(claudeCode, aSpan({ attributes: { 'span.type': 'tool', model: 'T' } })).reading).toBeUndefined()
+  expect(of('walk', {}).reading).toBeUndefined()
+})

@@ -1,0 +1,293 @@
+import { describe, it } from 'vitest'
+import type { Json } from '../../src/domain/json.ts'
+import { foldMessages, messagesOf, reasonForNothing, recordKey, recordKeys } from '../../src/otlp/log-messages.ts'
+import type { SpanMessage } from '../../src/otlp/span-step.ts'
+import type { TelemetryLog } from '../../src/otlp/telemetry.ts'
+import { aLog, recordedLogs } from '../support/decoded-telemetry.ts'
+
+const input = (data: Json): SpanMessage => ({ type: 'input', isMessage: true, data })
+const output = (data: Json, choice?: number): SpanMessage => ({
+  type: 'output',
+  isMessage: true,
+  data,
+  ...(choice !== undefined && { choice }),
+})
+const whole = (type: SpanMessage['type'], data: Json): SpanMessage => ({ type, isMessage: false, data })
+
+describe('recorded logs', () => {
+  it('of OpenTelemetry’s instrumentation of OpenAI make a conversation', async ({ expect }) => {
+    const logs = await recordedLogs('otel-contrib-openai')
+    const messages = logs.map(messagesOf)
+    expect(messages).toEqual([
+      [input({ role: 'system', content: 'You are a support agent' })],
+      [input({ role: 'user', content: 'What is the refund policy?' })],
+      [output({ role: 'assistant', content: 'Refunds are accepted within 30 days.' }, 0)],
+    ])
+    expect(foldMessages(messages.flat())).toEqual({
+      input: {
+        messages: [
+          { role: 'system', content: 'You are a support agent' },
+          { role: 'user', content: 'What is the refund policy?' },
+        ],
+      },
+      output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
+    })
+    // The first two came in one millisecond.
+    const keys = await recordKeys(logs)
+    expect(new Set(keys).size).toBe(3)
+    expect(await recordKeys(await recordedLogs('otel-contrib-openai'))).toEqual(keys)
+  })
+
+  it('of Codex have the prompt', async ({ expect }) => {
+    const logs = await recordedLogs('codex-cli')
+    const told = logs.filter(log => messagesOf(log).length > 0)
+    expect(told.map(log => [log.spanId, messagesOf(log)])).toEqual([
+      ['6225035e0b51c5e9', [input({ role: 'user', content: 'What is the refund policy?' })]],
+    ])
+    const reasons = logs.filter(log => !told.includes(log)).map(reasonForNothing)
+    expect(reasons).toEqual(Array(15).fill('it holds no content of a span'))
+  })
+
+  it('of Deno belong to no span', async ({ expect }) => {
+    const [log, ...others] = await recordedLogs('deno-protobuf')
+    expect(others).toEqual([])
+    expect(log?.body).toBe('hello log from deno\n')
+    expect(messagesOf(log ?? aLog())).toEqual([])
+    expect(reasonForNothing(log ?? aLog())).toBe('it holds no content of a span')
+  })
+})
+
+const TOOL_CALL = { id: 'c1', type: 'function', function: { name: 'search', arguments: '{"q":"refund"}' } }
+const TOLD_CALL = { id: 'c1', name: 'search', arguments: { q: 'refund' } }
+
+describe('a record', () => {
+  it.for<[string, Partial<Omit<TelemetryLog, 'attributes'>>, Record<string, Json>, SpanMessage[]]>([
+    [
+      'a message with its name in the record',
+      { eventName: 'gen_ai.user.message', body: { role: 'user', content: 'hi' } },
+      {},
+      [input({ role: 'user', content: 'hi' })],
+    ],
+    [
+      'a message whose name in the record is a place in the source',
+      { eventName: 'event src/main.rs:1', body: { content: 'hi' } },
+      { 'event.name': 'gen_ai.user.message' },
+      [input({ role: 'user', content: 'hi' })],
+    ],
+    [
+      'a message that is a text',
+      { eventName: 'gen_ai.system.message', body: 'Be brief' },
+      {},
+      [input({ role: 'system', content: 'Be brief' })],
+    ],
+    [
+      'a message in attributes, among others',
+      { eventName: 'gen_ai.user.message', body: null },
+      { content: 'hi', 'server.address': 'localhost', 'gen_ai.system': 'openai' },
+      [input({ role: 'user', content: 'hi' })],
+    ],
+    [
+      'a message as JSON in an attribute',
+      { eventName: 'gen_ai.assistant.message' },
+      { 'gen_ai.event.content': JSON.stringify({ content: '', tool_calls: [TOOL_CALL] }) },
+      [input({ role: 'assistant', content: '', tool_calls: [TOLD_CALL] })],
+    ],
+    [
+      'a tool’s result',
+      { eventName: 'gen_ai.tool.message', body: { id: 'c1', content: '30 days' } },
+      {},
+      [input({ role: 'tool', content: '30 days', tool_call_id: 'c1' })],
+    ],
+    [
+      'a choice',
+      {
+        eventName: 'gen_ai.choice',
+        body: { index: 1, finish_reason: 'tool_calls', message: { role: 'assistant', tool_calls: [TOOL_CALL] } },
+      },
+      {},
+      [output({ role: 'assistant', content: null, tool_calls: [TOLD_CALL] }, 1)],
+    ],
+    [
+      'all of a call',
+      { eventName: 'gen_ai.client.inference.operation.details' },
+      {
+        'gen_ai.system_instructions': '[{"type":"text","content":"Be brief"}]',
+        'gen_ai.input.messages': [{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }],
+        'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"30 days"}]}]',
+      },
+      [
+        whole('input', {
+          messages: [
+            { role: 'system', content: 'Be brief' },
+            { role: 'user', content: 'hi' },
+          ],
+        }),
+        whole('output', { role: 'assistant', content: '30 days' }),
+      ],
+    ],
+    [
+      'all of a call, in the body',
+      {
+        eventName: 'gen_ai.client.inference.operation.details',
+        body: { 'gen_ai.input.messages': [{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }] },
+      },
+      {},
+      [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
+    ],
+    [
+      'a prompt and an answer of the oldest form',
+      { eventName: 'gen_ai.content.prompt' },
+      { 'gen_ai.prompt': '[{"role":"user","content":"hi"}]' },
+      [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
+    ],
+    [
+      'a prompt of Claude Code, whose name has no prefix',
+      { body: 'claude_code.user_prompt' },
+      { 'event.name': 'user_prompt', prompt: 'hi', prompt_length: 2 },
+      [input({ role: 'user', content: 'hi' })],
+    ],
+    [
+      'a prompt of Claude Code without a body',
+      {},
+      { 'event.name': 'user_prompt', prompt: 'hi' },
+      [input({ role: 'user', content: 'hi' })],
+    ],
+    [
+      'an answer of Claude Code',
+      { body: 'claude_code.assistant_response' },
+      { response: '30 days', response_length: 7 },
+      [output({ role: 'assistant', content: '30 days' })],
+    ],
+    [
+      'a call of a tool by Claude Code',
+      { eventName: 'claude_code.tool_result' },
+      {
+        tool_name: 'Bash',
+        tool_use_id: 'toolu_1',
+        tool_input: '{"command":"ls"}',
+        success: 'false',
+        error: 'no such file',
+      },
+      [
+        input({
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'toolu_1', name: 'Bash', arguments: { command: 'ls' } }],
+        }),
+        input({ role: 'tool', content: 'no such file', tool_call_id: 'toolu_1', name: 'Bash' }),
+      ],
+    ],
+    [
+      'a request of Claude Code’s as it was sent',
+      { eventName: 'claude_code.api_request_body' },
+      { body: '{"model":"claude","system":"Be brief","messages":[{"role":"user","content":"hi"}]}' },
+      [
+        whole('input', {
+          messages: [
+            { role: 'system', content: 'Be brief' },
+            { role: 'user', content: 'hi' },
+          ],
+          model: 'claude',
+        }),
+      ],
+    ],
+    [
+      'a request that was cut',
+      { eventName: 'claude_code.api_request_body' },
+      { body: '{"model":"claude","messages":[{"ro', body_truncated: 'true' },
+      [whole('input', '{"model":"claude","messages":[{"ro')],
+    ],
+    [
+      'a call of a tool by Codex',
+      { eventName: 'event otel/src/events/session_telemetry.rs:1' },
+      { 'event.name': 'codex.tool_result', tool_name: 'shell', arguments: '{"command":["ls"]}', output: 'a.txt' },
+      [whole('input', { command: ['ls'] }), whole('output', 'a.txt')],
+    ],
+  ])('tells %s', ([, fields, attributes, messages], { expect }) => {
+    expect(messagesOf(aLog({ ...fields, attributes }))).toEqual(messages)
+  })
+
+  it.for<[string, Partial<Omit<TelemetryLog, 'attributes'>>, Record<string, Json>, string]>([
+    [
+      'it has no span',
+      { spanId: null, eventName: 'gen_ai.choice', body: { message: { content: 'hi' } } },
+      {},
+      'it belongs to no span',
+    ],
+    ['it is a line of a log', { body: 'started' }, {}, 'it holds no content of a span'],
+    [
+      'content is not recorded',
+      { eventName: 'gen_ai.choice', body: { index: 0, finish_reason: 'stop', message: { role: 'assistant' } } },
+      {},
+      'its content was left out by its sender',
+    ],
+    [
+      'the prompt is redacted',
+      {},
+      { 'event.name': 'codex.user_prompt', prompt: '[REDACTED]' },
+      'its content was left out by its sender',
+    ],
+    [
+      'a request went to a file',
+      { eventName: 'claude_code.api_request_body' },
+      { body_ref: '/tmp/1.request.json' },
+      'its content was left out by its sender',
+    ],
+  ])('tells nothing where %s', ([, fields, attributes, reason], { expect }) => {
+    const log = aLog({ ...fields, attributes })
+    expect([messagesOf(log), reasonForNothing(log)]).toEqual([[], reason])
+  })
+})
+
+describe('the key of a record', () => {
+  const log = (content: string, more: Partial<Omit<TelemetryLog, 'attributes'>> = {}) =>
+    aLog({ eventName: 'gen_ai.user.message', body: { content }, ...more })
+
+  it('is the same each time that it is sent, and another one’s is not', async ({ expect }) => {
+    const key = await recordKey(log('hi'))
+    expect(key).toMatch(/^1795260983000000000:gen_ai\.user\.message:[0-9a-f]{64}$/)
+    expect(await recordKey(log('hi'))).toBe(key)
+    const others = [
+      log('ho'),
+      log('hi', { timeNs: 1_795_260_983_000_000_001n }),
+      log('hi', { spanId: '00f067aa0ba902b7' }),
+      log('hi', { eventName: 'gen_ai.choice' }),
+      aLog({ eventName: 'gen_ai.user.message', body: { content: 'hi' }, attributes: { index: 1 } }),
+    ]
+    const keys = await Promise.all([log('hi'), ...others].map(recordKey))
+    expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  it('tells apart what was said twice at one time', async ({ expect }) => {
+    const key = await recordKey(log('hi'))
+    expect(await recordKeys([log('hi'), log('hi'), log('hi')])).toEqual([key, `${key}:2`, `${key}:3`])
+  })
+})
+
+describe('the messages of a span', () => {
+  it.for<[string, SpanMessage[], { input?: Json; output?: Json }]>([
+    ['nothing', [], {}],
+    [
+      'several choices, in the order of their numbers',
+      [output({ content: 'b' }, 1), output({ content: 'a' }, 0)],
+      { output: { choices: [{ content: 'a' }, { content: 'b' }] } },
+    ],
+    [
+      'answers that followed each other',
+      [output({ content: 'a' }), output({ content: 'b' })],
+      { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
+    ],
+    [
+      'the first choice of two calls',
+      [output({ content: 'a' }, 0), output({ content: 'b' }, 0)],
+      { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
+    ],
+    [
+      'a whole value, and then another',
+      [input({ content: 'part' }), whole('input', 'first'), whole('input', 'last'), whole('output', 'answer')],
+      { input: 'last', output: 'answer' },
+    ],
+  ])('add up to %s', ([, messages, content], { expect }) => {
+    expect(foldMessages(messages)).toEqual({ input: undefined, output: undefined, ...content })
+  })
+})
