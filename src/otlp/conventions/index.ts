@@ -27,9 +27,11 @@ export const CONVENTIONS: readonly Convention[] = [
   laminar,
   claudeCode,
   codex,
+  // Before OpenTelemetry's: a run of pydantic-ai has its instructions there, and its messages here.
+  logfire,
+  // It has its runs' content under the oldest names of OpenTelemetry.
   langsmith,
   genAi,
-  logfire,
   vercelAiSdk,
   openInference,
   genAiEvents,
@@ -52,6 +54,7 @@ export const BY_KIND = before(
   langsmith,
   laminar,
   claudeCode,
+  codex,
   genAi,
   genAiLegacy,
   traceloop,
