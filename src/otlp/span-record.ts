@@ -9,7 +9,8 @@ import type { Attributes, TelemetryEvent, TelemetryLink, TelemetrySpan } from '.
  */
 export const recordOf = (reader: SpanReader): JsonObject => {
   const { span } = reader
-  const attributes = [...reader.unread()].filter(([key]) => !isDropped(key))
+  const attributes = reader.unread()
+  for (const key of attributes.keys()) if (isDropped(key)) attributes.delete(key)
   const events = reader.unreadEvents()
   return objectFrom({
     span_name: span.name,
@@ -29,7 +30,7 @@ export const recordOf = (reader: SpanReader): JsonObject => {
     links: listFrom(span.links.map(linkOf)),
     events: listFrom(events.map(eventOf)),
     dropped: droppedOf(span),
-    attributes: attributes.length > 0 ? Object.fromEntries(attributes) : undefined,
+    attributes: attributesOf(attributes),
   })
 }
 
@@ -72,7 +73,9 @@ const linkOf = ({ traceId, spanId, traceState, attributes }: TelemetryLink): Jso
 const eventOf = ({ name, timeNs, attributes }: TelemetryEvent): Json =>
   objectFrom({ name, time_unix_nano: String(timeNs), attributes: attributesOf(attributes) })
 
-function droppedOf({ dropped }: TelemetrySpan): Json | undefined {
-  const counts = Object.entries(dropped).filter(([, count]) => count > 0)
-  return counts.length > 0 ? Object.fromEntries(counts) : undefined
-}
+const droppedOf = ({ dropped: { attributes, events, links } }: TelemetrySpan): Json | undefined =>
+  present<JsonObject>({
+    attributes: attributes || undefined,
+    events: events || undefined,
+    links: links || undefined,
+  })

@@ -102,11 +102,26 @@ export interface Convention {
 /** A span whose attributes and events remember whether they were read: what nobody read is kept as it is. */
 export class SpanReader {
   readonly span: TelemetrySpan
-  readonly #read = new Set<string>()
+  readonly #unread: Map<string, Json>
   readonly #readEvents = new Set<TelemetryEvent>()
+  /** The first words of all keys: most spans have two or three, of which most prefixes that are asked for have none. */
+  readonly #words = new Set<string>()
 
   constructor(span: TelemetrySpan) {
     this.span = span
+    this.#unread = new Map(span.attributes)
+    // Keys of one beginning mostly come together, and a word that is cut out of its key is garbage at once.
+    let last: string | undefined
+    for (const key of span.attributes.keys()) {
+      if (last !== undefined && key.startsWith(last) && key.charAt(last.length) === '.') continue
+      last = firstWord(key)
+      this.#words.add(last)
+    }
+  }
+
+  /** Whether any key begins with one of these words: `llm` for `llm.model_name`. */
+  speaksOf(...words: string[]): boolean {
+    return words.some(word => this.#words.has(word))
   }
 
   has(key: string): boolean {
@@ -117,7 +132,7 @@ export class SpanReader {
   get(key: string): Json | undefined {
     const value = this.span.attributes.get(key)
     if (value === undefined) return undefined
-    this.#read.add(key)
+    this.#unread.delete(key)
     return value ?? undefined
   }
 
@@ -126,29 +141,35 @@ export class SpanReader {
     return this.span.attributes.get(key) ?? undefined
   }
 
-  /** The first of these that is there; all are read. */
+  /** The first of these that is there. */
   first(...keys: string[]): Json | undefined {
-    return keys.map(key => this.get(key)).find(value => value !== undefined)
+    let first: Json | undefined
+    for (const key of keys) first ??= this.get(key)
+    return first
   }
 
-  /** The attributes that begin so, all read, by the rest of their keys. */
+  /** The attributes that begin so, all read, by the rest of their keys. The prefix ends with a dot. */
   below(prefix: string): Map<string, Json> {
     const found = new Map<string, Json>()
+    if (!this.#words.has(firstWord(prefix))) return found
     for (const [key, value] of this.span.attributes) {
       if (!key.startsWith(prefix)) continue
-      this.#read.add(key)
+      this.#unread.delete(key)
       if (value !== null) found.set(key.slice(prefix.length), value)
     }
     return found
   }
 
+  /** Whether any attribute begins so. The prefix ends with a dot. */
   hasBelow(prefix: string): boolean {
+    if (!this.#words.has(firstWord(prefix))) return false
     for (const key of this.span.attributes.keys()) if (key.startsWith(prefix)) return true
     return false
   }
 
   /** The events of a name, all read. */
   events(name: string): TelemetryEvent[] {
+    if (this.span.events.length === 0) return []
     const found = this.span.events.filter(event => event.name === name)
     for (const event of found) this.#readEvents.add(event)
     return found
@@ -156,10 +177,16 @@ export class SpanReader {
 
   /** The attributes that nobody read. */
   unread(): Map<string, Json> {
-    return new Map([...this.span.attributes].filter(([key]) => !this.#read.has(key)))
+    return new Map(this.#unread)
   }
 
   unreadEvents(): TelemetryEvent[] {
     return this.span.events.filter(event => !this.#readEvents.has(event))
   }
+}
+
+/** What a key begins with, up to its first dot. */
+export function firstWord(key: string): string {
+  const end = key.indexOf('.')
+  return end < 0 ? key : key.slice(0, end)
 }

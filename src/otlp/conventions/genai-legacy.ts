@@ -20,6 +20,7 @@ const KINDS_OF_REQUESTS: ReadonlyMap<string, Kind> = new Map([
 export const genAiLegacy: Convention = {
   name: 'gen_ai-legacy',
   read(span) {
+    if (!span.speaksOf('gen_ai', 'llm')) return undefined
     const request = textOf(span.get('llm.request.type'))
     const answer = answered(span)
     const total = numberOf(span.get('llm.usage.total_tokens'))

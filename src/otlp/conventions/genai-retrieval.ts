@@ -8,6 +8,7 @@ import { valueFrom } from './span-content.ts'
 export const genAiRetrieval: Convention = {
   name: 'gen_ai-retrieval',
   read(span) {
+    if (!span.hasBelow('gen_ai.retrieval.')) return undefined
     const query = span.get('gen_ai.retrieval.query.text')
     const documents = valueFrom(span.get('gen_ai.retrieval.documents'))
     return present<Reading>({

@@ -44,13 +44,14 @@ export const genAi: Convention = {
     const tool = idOf(span.peek('gen_ai.tool.name'))
     const requested = idOf(span.get('gen_ai.request.model'))
     const model = idOf(span.get('gen_ai.response.model')) ?? requested
-    const { response, finishReasons, ...content } = contentOf(span)
+    const { input, output, response, finishReasons } = contentOf(span)
     const evaluations = span.events('gen_ai.evaluation.result').map(evaluationOf)
     const tools = toolNames(span.peek('gen_ai.tool.definitions'))
     return present<Reading>({
       kind: operation === undefined ? undefined : KINDS_OF_OPERATIONS.get(operation),
       stepId: tool,
-      ...content,
+      input,
+      output,
       state: present<Record<string, Json>>({
         config: modelConfig(span.below('gen_ai.request.'), requested, tools),
       }),
@@ -111,15 +112,21 @@ function outputOf({ output }: Answer, isStructured: boolean): Json {
 }
 
 function usageOf(span: SpanReader): Usage | undefined {
-  const count = (...names: string[]): number | undefined =>
-    numberOf(span.first(...names.map(name => `gen_ai.usage.${name}`)))
   return present<Usage>({
-    input_tokens: count('input_tokens', 'prompt_tokens'),
-    output_tokens: count('output_tokens', 'completion_tokens'),
-    total_tokens: count('total_tokens'),
-    cache_read_tokens: count('cache_read.input_tokens', 'cache_read_input_tokens'),
-    cache_write_tokens: count('cache_write.input_tokens', 'cache_creation.input_tokens', 'cache_creation_input_tokens'),
-    reasoning_tokens: count('reasoning.output_tokens', 'reasoning_tokens'),
+    input_tokens: numberOf(span.first('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens')),
+    output_tokens: numberOf(span.first('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens')),
+    total_tokens: numberOf(span.get('gen_ai.usage.total_tokens')),
+    cache_read_tokens: numberOf(
+      span.first('gen_ai.usage.cache_read.input_tokens', 'gen_ai.usage.cache_read_input_tokens'),
+    ),
+    cache_write_tokens: numberOf(
+      span.first(
+        'gen_ai.usage.cache_write.input_tokens',
+        'gen_ai.usage.cache_creation.input_tokens',
+        'gen_ai.usage.cache_creation_input_tokens',
+      ),
+    ),
+    reasoning_tokens: numberOf(span.first('gen_ai.usage.reasoning.output_tokens', 'gen_ai.usage.reasoning_tokens')),
   })
 }
 

@@ -11,12 +11,11 @@ export function modelConfig(
   model: string | undefined,
   tools: readonly string[],
 ): JsonObject | undefined {
-  const config: JsonObject = {
-    ...(model !== undefined && { model }),
-    ...Object.fromEntries(parameters),
-    ...(tools.length > 0 && { tools: [...tools] }),
-  }
-  return Object.keys(config).length > 0 ? config : undefined
+  const config = new Map<string, Json>()
+  if (model !== undefined) config.set('model', model)
+  for (const [name, value] of parameters) config.set(name, value)
+  if (tools.length > 0) config.set('tools', [...tools])
+  return config.size > 0 ? Object.fromEntries(config) : undefined
 }
 
 /** The names in a list of tool definitions of any form, serialised or not, as a whole or one by one. */

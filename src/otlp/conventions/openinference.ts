@@ -35,22 +35,43 @@ const KINDS_OF_SPANS: ReadonlyMap<string, Kind> = new Map([
   ['PROMPT', 'prompt'],
 ])
 
+/** What its keys begin with. */
+const WORDS = [
+  'openinference',
+  'input',
+  'output',
+  'llm',
+  'embedding',
+  'retrieval',
+  'reranker',
+  'tool',
+  'prompt',
+  'graph',
+  'metadata',
+  'annotations',
+  'evaluations',
+  'trace',
+]
+
 export const openInference: Convention = {
   name: 'openinference',
   read(span) {
+    if (!span.speaksOf(...WORDS)) return undefined
     const type = textOf(span.get('openinference.span.kind'))?.toUpperCase()
     const kind = type === undefined ? undefined : KINDS_OF_SPANS.get(type)
     const asked = unflatten(span.below('llm.input_messages.'))
     const answered = unflatten(span.below('llm.output_messages.'))
     const answer = answered === undefined ? undefined : answerOf(answered)
     const raw = rawContent(span, kind)
+    const retrieved = documentsBelow(span, 'retrieval.documents.')
+    const reranked = documentsBelow(span, 'reranker.output_documents.')
     const finishReason = textOf(span.get('llm.finish_reason'))
     const { feedback, evaluations, annotations } = judgmentsOf(span)
     const model = idOf(span.get('llm.response.model_name')) ?? idOf(span.get('llm.model_name')) ?? requestedModel(span)
     const fallback = present<NonNullable<Reading['fallback']>>({
       kind: model === undefined ? undefined : 'llm',
       input: raw.input ?? sentTo(span),
-      output: raw.answer?.output ?? documentsBelow(span, 'retrieval.documents.') ?? rerankedBy(span),
+      output: raw.answer?.output ?? retrieved ?? reranked,
     })
     return present<Reading>({
       kind,
@@ -58,8 +79,8 @@ export const openInference: Convention = {
       input: asked === undefined ? undefined : conversationOf(asked),
       output: answer?.output,
       state: present<Record<string, Json>>({
-        retrieved_chunks: documentsBelow(span, 'retrieval.documents.'),
-        reranked_chunks: rerankedBy(span),
+        retrieved_chunks: retrieved,
+        reranked_chunks: reranked,
         config: configOf(span, kind),
         context: objectOf(span.get('llm.prompt_template.variables')),
       }),
@@ -90,18 +111,18 @@ const requestedModel = (span: SpanReader): string | undefined =>
 
 /** The raw request and response, where no messages tell them better, as conversations if they are. */
 function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | undefined; answer: Answer | undefined } {
-  const input = rawValue(span, 'input')
-  const output = rawValue(span, 'output')
-  const answer = kind === 'llm' && !span.hasBelow('llm.output_messages.') ? outputMessage(output) : undefined
+  const input = rawValue(span, 'input', 'llm.input_messages.')
+  const output = rawValue(span, 'output', 'llm.output_messages.')
+  const answer = kind === 'llm' ? outputMessage(output) : undefined
   const whole = output === undefined ? undefined : { output: withMessages(output), finishReasons: [], rest: {} }
   return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
 }
 
 /** A value is JSON where its type says so, or where nothing says that it is not. */
-function rawValue(span: SpanReader, side: 'input' | 'output'): Json | undefined {
+function rawValue(span: SpanReader, side: 'input' | 'output', messages: string): Json | undefined {
   const value = span.get(`${side}.value`)
   const type = textOf(span.get(`${side}.mime_type`))
-  if (isRedacted(value)) return undefined
+  if (isRedacted(value) || span.hasBelow(messages)) return undefined
   return type === undefined || type === 'application/json' ? valueFrom(value) : value
 }
 
@@ -113,8 +134,6 @@ function sentTo(span: SpanReader): Json | undefined {
   const documents = documentsBelow(span, 'reranker.input_documents.')
   return present<JsonObject>({ query, documents })
 }
-
-const rerankedBy = (span: SpanReader): Json[] | undefined => documentsBelow(span, 'reranker.output_documents.')
 
 /** A list of objects that were sent item by item, each of them under its own name once more. */
 function itemsBelow(span: SpanReader, prefix: string, name: string): JsonObject[] {
@@ -136,31 +155,34 @@ const nodeOf = (span: SpanReader): Json | undefined =>
   objectOf(span.peek('metadata'))?.langgraph_node ?? span.peek('metadata.langgraph_node')
 
 function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefined {
-  const { tools, messages, ...parameters } = objectOf(span.peek('llm.invocation_parameters')) ?? {}
+  const given = objectOf(span.peek('llm.invocation_parameters')) ?? {}
+  const { tools, messages } = given
+  const parameters = Object.entries(given).filter(([name]) => name !== 'tools' && name !== 'messages')
   // The definitions themselves stay among the attributes, in one place at least.
-  const definitions = [...span.span.attributes].filter(([key]) => key.startsWith('llm.tools.'))
+  const definitions = span.hasBelow('llm.tools.')
+    ? [...span.span.attributes].filter(([key]) => key.startsWith('llm.tools.'))
+    : []
   if (messages === undefined && (tools === undefined || definitions.length > 0)) span.get('llm.invocation_parameters')
   const names = definitions.length > 0 ? toolNames(definitions.map(([, value]) => value)) : toolNames(tools)
-  return kind === 'llm' || definitions.length > 0 || Object.keys(parameters).length > 0
-    ? modelConfig(Object.entries(parameters), idOf(span.get('llm.request.model_name')), names)
+  return kind === 'llm' || definitions.length > 0 || parameters.length > 0
+    ? modelConfig(parameters, idOf(span.get('llm.request.model_name')), names)
     : undefined
 }
 
 function usageOf(span: SpanReader): Usage | undefined {
-  const count = (...names: string[]): number | undefined =>
-    numberOf(span.first(...names.map(name => `llm.token_count.${name}`)))
+  if (!span.hasBelow('llm.token_count.')) return undefined
   return present<Usage>({
-    input_tokens: count('prompt'),
-    output_tokens: count('completion'),
-    total_tokens: count('total'),
-    cache_read_tokens: count('prompt_details.cache_read'),
-    cache_write_tokens: count('prompt_details.cache_write'),
-    reasoning_tokens: count('completion_details.reasoning'),
+    input_tokens: numberOf(span.get('llm.token_count.prompt')),
+    output_tokens: numberOf(span.get('llm.token_count.completion')),
+    total_tokens: numberOf(span.get('llm.token_count.total')),
+    cache_read_tokens: numberOf(span.get('llm.token_count.prompt_details.cache_read')),
+    cache_write_tokens: numberOf(span.get('llm.token_count.prompt_details.cache_write')),
+    reasoning_tokens: numberOf(span.get('llm.token_count.completion_details.reasoning')),
   })
 }
 
 function costOf(span: SpanReader): JsonObject | undefined {
-  const cost = unflatten(span.below('llm.cost.'))
+  const cost = span.hasBelow('llm.cost.') ? unflatten(span.below('llm.cost.')) : undefined
   return isJsonObject(cost) ? cost : undefined
 }
 
@@ -179,7 +201,8 @@ function traceOf(span: SpanReader): TraceReading | undefined {
   const metadata = objectOf(span.get('metadata'))
   // Vercel's spans, processed for OpenInference, have each field under its own key.
   const fields = parsedObject(span.below('metadata.'))
-  return metadata || fields ? { metadata: { ...metadata, ...fields } } : undefined
+  if (!metadata || !fields) return present<TraceReading>({ metadata: metadata ?? fields })
+  return { metadata: { ...metadata, ...fields } }
 }
 
 interface Judgments {

@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 import { idOf, present, textOf } from './attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
+import { type Convention, firstWord, type Kind, type Reading, type SpanReader } from './convention.ts'
 import { inputMessages, outputMessage, withMessages } from './messages.ts'
 import { valueFrom } from './span-content.ts'
 
@@ -64,9 +64,17 @@ const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
   ['evaluator', 'evaluator'],
 ])
 
+/** What its keys begin with, up to a dot. */
+const WORDS = [
+  ...new Set(
+    [...INPUT_KEYS, ...OUTPUT_KEYS, 'model', 'provider', 'genkit:metadata:subtype', 'genkit:name'].map(firstWord),
+  ),
+]
+
 export const plain: Convention = {
   name: 'plain',
   read(span) {
+    if (!span.speaksOf(...WORDS)) return undefined
     const type = textOf(valueFrom(span.get('mlflow.spanType'))) ?? textOf(span.get('genkit:metadata:subtype'))
     const model = idOf(span.get('model'))
     const kind = (type === undefined ? undefined : KINDS_OF_TYPES.get(type)) ?? kindOf(span, model)

@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/json.ts'
-import { idOf, textsOf } from './attribute-values.ts'
+import { idOf, present, textsOf } from './attribute-values.ts'
 import type { Convention, SpanReader, TraceReading } from './convention.ts'
 
 /*
@@ -56,21 +56,35 @@ export const GROUP_FIELDS = ['session_id', 'sessionId', 'thread_id', 'threadId',
 export const USER_FIELDS = ['user_id', 'userId']
 export const TAGS_FIELDS = ['tags']
 
+/** What each key tells, and how many keys tell it better. */
+const PLACES = new Map(
+  [GROUP_KEYS, USER_KEYS, TAGS_KEYS].flatMap((keys, list) => keys.map((key, rank) => [key, { list, rank }] as const)),
+)
+
 export const traceIdentity: Convention = {
   name: 'trace-identity',
   read(span) {
-    const groupId = idOf(...GROUP_KEYS.map(key => span.get(key)))
-    const userId = idOf(...USER_KEYS.map(key => span.get(key)))
-    const tags = TAGS_KEYS.map(key => textsOf(span.get(key))).find(found => found !== undefined)
-    const rootName = idOf(...rootNames(span))
-    const trace: TraceReading = {
-      ...(groupId !== undefined && { groupId }),
-      ...(userId !== undefined && { userId }),
-      ...(tags && { tags }),
-      ...(rootName !== undefined && { rootName }),
-    }
-    return Object.keys(trace).length > 0 ? { trace } : undefined
+    const [groups, users, tags] = valuesInOrder(span)
+    const trace = present<TraceReading>({
+      groupId: idOf(...(groups ?? [])),
+      userId: idOf(...(users ?? [])),
+      tags: tags?.map(textsOf).find(found => found !== undefined),
+      rootName: idOf(...rootNames(span)),
+    })
+    return trace && { trace }
   },
+}
+
+/** The values of each list of keys, in its order. Goes through the few attributes of a span, not through all these keys. */
+function valuesInOrder(span: SpanReader): (Json | undefined)[][] {
+  const lists: (Json | undefined)[][] = [[], [], []]
+  for (const key of span.span.attributes.keys()) {
+    const place = PLACES.get(key)
+    if (!place) continue
+    const values = lists[place.list]
+    if (values) values[place.rank] = span.get(key)
+  }
+  return lists.map(values => values.filter(value => value !== undefined))
 }
 
 /** They stay among the attributes: they name the span, too. */

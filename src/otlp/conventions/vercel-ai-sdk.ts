@@ -111,15 +111,13 @@ function configOf(span: SpanReader, model: string | undefined): JsonObject | und
 }
 
 function usageOf(span: SpanReader): Usage | undefined {
-  const count = (...names: string[]): number | undefined =>
-    numberOf(span.first(...names.map(name => `ai.usage.${name}`)))
   return present<Usage>({
-    input_tokens: count('inputTokens', 'promptTokens', 'tokens'),
-    output_tokens: count('outputTokens', 'completionTokens'),
-    total_tokens: count('totalTokens'),
-    cache_read_tokens: count('inputTokenDetails.cacheReadTokens', 'cachedInputTokens'),
-    cache_write_tokens: count('inputTokenDetails.cacheWriteTokens'),
-    reasoning_tokens: count('outputTokenDetails.reasoningTokens', 'reasoningTokens'),
+    input_tokens: numberOf(span.first('ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens')),
+    output_tokens: numberOf(span.first('ai.usage.outputTokens', 'ai.usage.completionTokens')),
+    total_tokens: numberOf(span.get('ai.usage.totalTokens')),
+    cache_read_tokens: numberOf(span.first('ai.usage.inputTokenDetails.cacheReadTokens', 'ai.usage.cachedInputTokens')),
+    cache_write_tokens: numberOf(span.get('ai.usage.inputTokenDetails.cacheWriteTokens')),
+    reasoning_tokens: numberOf(span.first('ai.usage.outputTokenDetails.reasoningTokens', 'ai.usage.reasoningTokens')),
   })
 }
 
