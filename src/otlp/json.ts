@@ -45,13 +45,21 @@ function* records<RecordType>(
   recordOf: (record: JsonObject, source: Source) => RecordType,
 ): Generator<() => RecordType> {
   const [resourcesName, scopesName, recordsName] = LISTS[signal]
-  for (const [inResource, resourcePlace] of messages(exportOf(request, signal), resourcesName)) {
-    const resource = within(resourcePlace, () => attributesOf(message(inResource, 'resource')))
-    for (const [inScope, scopePlace] of within(resourcePlace, () => messages(inResource, scopesName))) {
-      const place = `${resourcePlace}.${scopePlace}`
-      const source = { resource, scope: within(place, () => scopeOf(inScope)) }
-      for (const [record, recordPlace] of within(place, () => messages(inScope, recordsName))) {
-        yield () => within(`${place}.${recordPlace}`, () => recordOf(record, source))
+  for (const [resourceIndex, resourceItem] of list(exportOf(request, signal), resourcesName).entries()) {
+    const resourcePlace = `${resourcesName}.${resourceIndex}`
+    const { resource, scopes } = within(resourcePlace, () => {
+      const ofResource = object(resourceItem)
+      return { resource: part(ofResource, 'resource', attributesOf), scopes: list(ofResource, scopesName) }
+    })
+    for (const [scopeIndex, scopeItem] of scopes.entries()) {
+      const scopePlace = `${resourcePlace}.${scopesName}.${scopeIndex}`
+      const { scope, items } = within(scopePlace, () => {
+        const ofScope = object(scopeItem)
+        return { scope: part(ofScope, 'scope', scopeOf), items: list(ofScope, recordsName) }
+      })
+      const source = { resource, scope }
+      for (const [index, item] of items.entries()) {
+        yield () => within(`${scopePlace}.${recordsName}.${index}`, () => recordOf(object(item), source))
       }
     }
   }
@@ -61,26 +69,34 @@ function* records<RecordType>(
 const decoder = new TextDecoder()
 
 function exportOf(request: Uint8Array, signal: Signal): JsonObject {
-  const text = decoder.decode(request)
-  checkStructure(text, MAX_EXPORT_ITEMS)
-  const body = parseJson(text)
+  const content = decoder.decode(request)
+  checkStructure(content, MAX_EXPORT_ITEMS)
+  const body = parseJson(content)
   if (!isJsonObject(body)) throw badRequest('The body must be a JSON object')
   const [expected] = LISTS[signal]
-  const found = Object.values(LISTS).find(([resources]) => resources in body)
-  if (found && !(expected in body)) {
-    throw badRequest(`does not belong here; this path takes ${signal} only, in \`${expected}\``, found[0])
+  const other = Object.values(LISTS)
+    .filter(([name]) => name !== expected)
+    .flatMap(([name]) => [name, snakeCase(name)])
+    .find(name => Object.hasOwn(body, name))
+  if (other && !Object.hasOwn(body, expected)) {
+    throw badRequest(`does not belong here; this path takes ${signal} only, in \`${expected}\``, other)
   }
   return body
 }
 
-/** Reads a part of the export, so that an error tells where in the whole it is. */
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
+/** Reads what is at a place, which an error then tells. */
 function within<Read>(place: string, read: () => Read): Read {
   try {
     return read()
   } catch (error) {
-    throw error instanceof ApiError ? errorWithin(place, error) : error
+    throw placed(place, error)
   }
 }
+
+const placed = (place: string, error: unknown): unknown =>
+  error instanceof ApiError ? errorWithin(place, error) : error
 
 const isAbsent = (value: Json | undefined): value is null | undefined => value === undefined || value === null
 
@@ -88,61 +104,60 @@ function list(of: JsonObject, name: string, items = 'a list'): readonly Json[] {
   const found = of[name]
   if (Array.isArray(found)) return found
   if (!isAbsent(found)) throw badRequest(`must be ${items}`, name)
-  const snakeCase = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
-  if (snakeCase !== name && Object.hasOwn(of, snakeCase)) {
-    throw badRequest(`must be spelt \`${name}\`: OTLP/JSON has its names in camel case`, snakeCase)
+  const misspelt = snakeCase(name)
+  if (misspelt !== name && Object.hasOwn(of, misspelt)) {
+    throw badRequest(`must be spelt \`${name}\`: OTLP/JSON has its names in camel case`, misspelt)
   }
   return []
 }
 
-function message(of: JsonObject, name: string): JsonObject {
-  const found = of[name]
-  if (isAbsent(found)) return {}
-  if (!isJsonObject(found)) throw badRequest('must be an object', name)
-  return found
+/** A message, an empty one where there is none. */
+function object(value: Json | undefined): JsonObject {
+  if (isAbsent(value)) return {}
+  if (!isJsonObject(value)) throw badRequest('must be an object')
+  return value
 }
 
-/** The messages of a list, each with its place. */
-const messages = (of: JsonObject, name: string): [JsonObject, string][] =>
-  list(of, name).map((found, index) => {
-    if (!isJsonObject(found)) throw badRequest('must be an object', `${name}.${index}`)
-    return [found, `${name}.${index}`]
-  })
+/** A message in another one. */
+const part = <Read>(of: JsonObject, name: string, read: (message: JsonObject) => Read): Read =>
+  within(name, () => read(object(of[name])))
 
-const scopeOf = (inScope: JsonObject): Source['scope'] => {
-  const scope = message(inScope, 'scope')
-  return within('scope', () => ({
-    name: text(scope, 'name'),
-    version: text(scope, 'version'),
-    attributes: attributesOf(scope),
-  }))
-}
+/** The messages of a list in another one. */
+const parts = <Read>(of: JsonObject, name: string, read: (message: JsonObject) => Read): Read[] =>
+  list(of, name).map((item, index) => within(`${name}.${index}`, () => read(object(item))))
 
-function spanOf(span: JsonObject, source: Source): UncheckedSpan {
-  const status = message(span, 'status')
-  return {
-    source,
-    traceId: idOf(span.traceId),
-    spanId: idOf(span.spanId),
-    parentSpanId: idOf(span.parentSpanId),
-    hasRemoteParent: isRemoteParent(countOf(span.flags)),
-    traceState: text(span, 'traceState'),
-    name: text(span, 'name'),
-    spanKind: enumeration(span.kind, SPAN_KINDS, 'SPAN_KIND_'),
-    startNs: time(span, 'startTimeUnixNano'),
-    endNs: time(span, 'endTimeUnixNano'),
-    attributes: attributesOf(span),
-    events: messages(span, 'events').map(([event, place]) => within(place, () => eventOf(event))),
-    links: messages(span, 'links').map(([link, place]) => within(place, () => linkOf(link))),
-    status: enumeration(status.code, STATUSES, 'STATUS_CODE_'),
-    statusMessage: within('status', () => text(status, 'message')),
-    dropped: {
-      attributes: countOf(span.droppedAttributesCount),
-      events: countOf(span.droppedEventsCount),
-      links: countOf(span.droppedLinksCount),
-    },
-  }
-}
+const scopeOf = (scope: JsonObject): Source['scope'] => ({
+  name: text(scope, 'name'),
+  version: text(scope, 'version'),
+  attributes: attributesOf(scope),
+})
+
+const spanOf = (span: JsonObject, source: Source): UncheckedSpan => ({
+  source,
+  traceId: idOf(span.traceId),
+  spanId: idOf(span.spanId),
+  parentSpanId: idOf(span.parentSpanId),
+  hasRemoteParent: isRemoteParent(countOf(span.flags)),
+  traceState: text(span, 'traceState'),
+  name: text(span, 'name'),
+  spanKind: enumeration(span.kind, SPAN_KINDS, 'SPAN_KIND_'),
+  startNs: time(span, 'startTimeUnixNano'),
+  endNs: time(span, 'endTimeUnixNano'),
+  attributes: attributesOf(span),
+  events: parts(span, 'events', eventOf),
+  links: parts(span, 'links', linkOf),
+  ...part(span, 'status', statusOf),
+  dropped: {
+    attributes: countOf(span.droppedAttributesCount),
+    events: countOf(span.droppedEventsCount),
+    links: countOf(span.droppedLinksCount),
+  },
+})
+
+const statusOf = (status: JsonObject): Pick<UncheckedSpan, 'status' | 'statusMessage'> => ({
+  status: enumeration(status.code, STATUSES, 'STATUS_CODE_'),
+  statusMessage: text(status, 'message'),
+})
 
 const eventOf = (event: JsonObject): TelemetryEvent => ({
   name: text(event, 'name'),
@@ -169,26 +184,20 @@ const logOf = (log: JsonObject, source: Source): UncheckedLog => ({
 
 const METRIC_DATA = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']
 
-function countInMetric(metric: JsonObject): number {
-  let count = 0
-  for (const kind of METRIC_DATA) count += list(message(metric, kind), 'dataPoints').length
-  return count
-}
+const countInMetric = (metric: JsonObject): number =>
+  METRIC_DATA.map(kind => part(metric, kind, data => list(data, 'dataPoints').length)).reduce(
+    (sum, count) => sum + count,
+  )
 
-function attributesOf(of: JsonObject): Attributes {
-  const attributes = new Map<string, Json>()
-  for (const [key, value] of keyValues(of, 'attributes', 1)) attributes.set(key, value)
-  return attributes
-}
+const attributesOf = (of: JsonObject): Attributes => new Map(keyValues(of, 'attributes', 1))
 
 function* keyValues(of: JsonObject, name: string, depth: number): Generator<[string, Json]> {
   for (const [index, item] of list(of, name, 'a list of {key, value}').entries()) {
-    const place = () => `${name}.${index}`
-    if (!isJsonObject(item)) throw badRequest('must be {key, value}', place())
     try {
-      yield [text(item, 'key'), jsonOf(item.value, depth)]
+      const keyValue = object(item)
+      yield [text(keyValue, 'key'), within('value', () => jsonOf(keyValue.value, depth))]
     } catch (error) {
-      throw error instanceof ApiError ? errorWithin(place(), error) : error
+      throw placed(`${name}.${index}`, error)
     }
   }
 }
@@ -197,17 +206,21 @@ function* keyValues(of: JsonObject, name: string, depth: number): Generator<[str
 function jsonOf(value: Json | undefined, depth: number): Json {
   if (isAbsent(value)) return null
   if (depth > MAX_ATTRIBUTE_DEPTH) return CUT_VALUE
-  if (!isJsonObject(value)) throw badRequest('must be an object such as {"stringValue": "text"}', 'value')
+  if (!isJsonObject(value)) throw badRequest('must be an object such as {"stringValue": "text"}')
   if (!isAbsent(value.stringValue)) return text(value, 'stringValue')
-  if (!isAbsent(value.boolValue)) return value.boolValue === true || value.boolValue === 'true'
+  if (!isAbsent(value.boolValue)) return boolean(value, 'boolValue')
   if (!isAbsent(value.intValue)) return integer(value, 'intValue')
   if (!isAbsent(value.doubleValue)) return double(value, 'doubleValue')
   if (!isAbsent(value.bytesValue)) return bytesText(value, 'bytesValue')
-  const { arrayValue, kvlistValue } = value
-  if (isJsonObject(arrayValue)) return list(arrayValue, 'values').map(item => jsonOf(item, depth + 1))
-  if (isJsonObject(kvlistValue)) return objectValue(keyValues(kvlistValue, 'values', depth + 1))
+  if (!isAbsent(value.arrayValue)) return part(value, 'arrayValue', array => valuesOf(array, depth + 1))
+  if (!isAbsent(value.kvlistValue)) {
+    return part(value, 'kvlistValue', fields => objectValue(keyValues(fields, 'values', depth + 1)))
+  }
   return null
 }
+
+const valuesOf = (array: JsonObject, depth: number): Json[] =>
+  list(array, 'values').map((value, index) => within(`values.${index}`, () => jsonOf(value, depth)))
 
 /** A text; a number or a boolean in its place is written out. */
 function text(of: JsonObject, name: string): string {
@@ -218,22 +231,26 @@ function text(of: JsonObject, name: string): string {
   return String(found).toWellFormed()
 }
 
-const INTEGER = /^-?\d{1,20}$/
+/** A boolean; what is none as it is. */
+function boolean(of: JsonObject, name: string): boolean | string {
+  const found = of[name]
+  if (typeof found === 'boolean') return found
+  const word = text(of, name)
+  return word === 'true' || (word === 'false' ? false : word)
+}
 
 /** An integer, which the specification has as a decimal text and JavaScript's SDKs send as a number; what is none as it is. */
 function integer(of: JsonObject, name: string): number | string {
-  const found = of[name]
-  if (typeof found === 'number') return Number.isInteger(found) ? integerValue(BigInt(found)) : doubleValue(found)
-  const digits = text(of, name)
-  return INTEGER.test(digits) ? integerValue(BigInt(digits)) : digits
+  const exact = bigintOf(of[name])
+  return exact === undefined ? double(of, name) : integerValue(exact)
 }
 
-/** A double; as a text where it is not finite, and what is none as it is. */
+/** A double, a text where it is not finite; what is none as it is. */
 function double(of: JsonObject, name: string): number | string {
   const found = of[name]
   if (typeof found === 'number') return doubleValue(found)
   const digits = text(of, name)
-  return digits.trim() !== '' && Number.isFinite(Number(digits)) ? Number(digits) : digits
+  return /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(digits) ? doubleValue(Number(digits)) : digits
 }
 
 const MAX_TIME_NS = 2n ** 64n - 1n
@@ -242,13 +259,17 @@ const MAX_TIME_NS = 2n ** 64n - 1n
 function time(of: JsonObject, name: string): bigint {
   const found = of[name]
   if (isAbsent(found) || found === '') return 0n
-  const isInteger =
-    typeof found === 'number' ? Number.isInteger(found) : typeof found === 'string' && INTEGER.test(found)
-  const nanoseconds = isInteger ? BigInt(found as number | string) : -1n
-  if (nanoseconds < 0n || nanoseconds > MAX_TIME_NS) {
+  const nanoseconds = bigintOf(found)
+  if (nanoseconds === undefined || nanoseconds < 0n || nanoseconds > MAX_TIME_NS) {
     throw badRequest('must be nanoseconds since 1970, in decimal digits', name)
   }
   return nanoseconds
+}
+
+/** A 64-bit integer in either form. */
+function bigintOf(value: Json | undefined): bigint | undefined {
+  if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : undefined
+  return typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? BigInt(value) : undefined
 }
 
 /** What matters to nobody if it is no number: 0 then. */
@@ -268,20 +289,22 @@ function enumeration<const Names extends readonly [string, ...string[]]>(
   return names.find(known => known === name) ?? names[countOf(value)] ?? names[0]
 }
 
+const MAX_ID_BYTES = 16
+
 /** Stands for an id that cannot be read, so that its record is refused and not taken for one that has none. */
 const UNREADABLE_ID = 'unreadable'
 
 /**
  * An id as lower-case hex. It is hex by the specification, but there are senders of base64, which is shorter for the same
- * number of bytes, of lists of bytes, and of Node's buffers. What is none of these is given as it is.
+ * number of bytes, of lists of bytes, and of Node's buffers.
  */
 function idOf(value: Json | undefined): string {
   if (isAbsent(value)) return ''
   if (typeof value !== 'string') {
     const bytes = bytesOf(value)
-    return bytes ? hex(bytes) : UNREADABLE_ID
+    return bytes && bytes.length <= MAX_ID_BYTES ? hex(bytes) : UNREADABLE_ID
   }
-  const isHex = value === '' || /^[0-9a-f]{16}(?:[0-9a-f]{16})?$/i.test(value)
+  const isHex = /^(?:0*|[0-9a-f]{16}|[0-9a-f]{32})$/i.test(value)
   return isHex ? value.toLowerCase() : (hexOfBase64(value) ?? UNREADABLE_ID)
 }
 

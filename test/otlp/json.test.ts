@@ -1,0 +1,412 @@
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/domain/json.ts'
+import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, MAX_EXPORT_RECORDS } from '../../src/limits.ts'
+import { countDataPoints, decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
+import { jsonBytes, jsonExport, jsonSpan, SPAN_ID, TRACE_ID } from '../support/otlp.ts'
+
+const encode = (text: string) => new TextEncoder().encode(text)
+const traces = (body: Uint8Array) => decodeTraces(body, 'application/json')
+
+/** The only span of an export of it. */
+const span = (fields?: Readonly<Record<string, Json>>) => traces(jsonExport(jsonSpan(fields))).records[0]
+
+/** An attribute's value as it is read, of its AnyValue. */
+const value = (anyValue: Json) => span({ attributes: [{ key: 'a', value: anyValue }] })?.attributes.get('a')
+
+const refusal = (path: string, message = '') =>
+  expect.objectContaining({ status: 400, details: [{ path, message: expect.stringContaining(message) }] })
+
+describe('a value', () => {
+  it.for<[string, Json, Json]>([
+    ['an empty text', { stringValue: '' }, ''],
+    ['a number in place of a text', { stringValue: 5 }, '5'],
+    ['half a surrogate pair', { stringValue: 'a\ud800b' }, 'a\ufffdb'],
+    ['true', { boolValue: true }, true],
+    ['false', { boolValue: false }, false],
+    ['a boolean as a text', { boolValue: 'false' }, false],
+    ['an integer as a text', { intValue: '-7' }, -7],
+    ['an integer as a number', { intValue: -7 }, -7],
+    ['2^53 - 1', { intValue: '9007199254740991' }, Number.MAX_SAFE_INTEGER],
+    ['2^53 + 1', { intValue: '9007199254740993' }, '9007199254740993'],
+    ['2^53 as a number', { intValue: 2 ** 53 }, '9007199254740992'],
+    ['the largest integer', { intValue: '9223372036854775807' }, '9223372036854775807'],
+    ['the smallest integer', { intValue: '-9223372036854775808' }, '-9223372036854775808'],
+    ['an integer that is none', { intValue: 1.5 }, 1.5],
+    ['an integer that is no number', { intValue: 'many' }, 'many'],
+    ['a double', { doubleValue: 42 }, 42],
+    ['a double as a text', { doubleValue: '-1.5e3' }, -1500],
+    ['NaN', { doubleValue: 'NaN' }, 'NaN'],
+    ['infinity', { doubleValue: '-Infinity' }, '-Infinity'],
+    ['a double out of range, as a text', { doubleValue: '1e400' }, 'Infinity'],
+    ['bytes', { bytesValue: 'AQL/' }, 'AQL/'],
+    ['bytes as a list', { bytesValue: [1, 2, 255] }, 'AQL/'],
+    ['bytes as a buffer of Node', { bytesValue: { type: 'Buffer', data: [1, 2, 255] } }, 'AQL/'],
+    ['an empty list', { arrayValue: {} }, []],
+    ['a list', { arrayValue: { values: [{ stringValue: 'a' }, {}, { arrayValue: { values: [] } }] } }, ['a', null, []]],
+    ['an empty object', { kvlistValue: {} }, {}],
+    [
+      'an object with a key twice',
+      { kvlistValue: { values: [{ key: 'k', value: { intValue: 1 } }, { key: 'k' }] } },
+      { k: null },
+    ],
+    ['nothing', {}, null],
+    ['null', null, null],
+    ['a kind that is null, beside one that is not', { stringValue: null, intValue: 3 }, 3],
+    ['a kind of value to come', { futureValue: 1 }, null],
+    ['an index into a table of profiles', { stringValueStrindex: 1 }, null],
+  ])('is read: %s', ([, anyValue, expected]) => {
+    expect(value(anyValue)).toEqual(expected)
+  })
+
+  it('out of range is a text, as there is no such number in JSON', () => {
+    const text = JSON.stringify(jsonSpan({ attributes: [{ key: 'a', value: { doubleValue: 12345 } }] }))
+    const body = encode(`{"resourceSpans":[{"scopeSpans":[{"spans":[${text.replace('12345', '1e400')}]}]}]}`)
+    expect(traces(body).records[0]?.attributes.get('a')).toBe('Infinity')
+  })
+
+  it('may have a field of any name', () => {
+    const read = value({ kvlistValue: { values: [{ key: '__proto__', value: { boolValue: true } }] } })
+    expect(JSON.stringify(read)).toBe('{"__proto__":true}')
+  })
+
+  it.for([
+    ['lists', (inner: Json) => ({ arrayValue: { values: [inner] } }), (inner: Json) => [inner]],
+    [
+      'objects',
+      (inner: Json) => ({ kvlistValue: { values: [{ key: 'k', value: inner }] } }),
+      (inner: Json) => ({ k: inner }),
+    ],
+  ] as const)('is cut where its %s nest too deep', ([, wrap, wrapJson]) => {
+    const nested = (levels: number, innermost: Json, wrapOnce: (inner: Json) => Json): Json =>
+      levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
+    const deepest = MAX_ATTRIBUTE_DEPTH - 1
+    expect(value(nested(deepest, { stringValue: 'kept' }, wrap))).toEqual(nested(deepest, 'kept', wrapJson))
+    for (const levels of [MAX_ATTRIBUTE_DEPTH, 200]) {
+      const cut = nested(MAX_ATTRIBUTE_DEPTH, '[nested deeper than 64]', wrapJson)
+      expect(value(nested(levels, { stringValue: 'cut' }, wrap))).toEqual(cut)
+    }
+  })
+})
+
+describe('an id', () => {
+  const bytes = (hex: string) => (hex.match(/../g) ?? []).map(pair => Number.parseInt(pair, 16))
+  const base64 = (hex: string) => btoa(String.fromCharCode(...bytes(hex)))
+
+  it.for<[string, (hex: string) => Json]>([
+    ['hex', hex => hex],
+    ['hex in capitals', hex => hex.toUpperCase()],
+    ['base64', base64],
+    ['base64 without its padding', hex => base64(hex).replaceAll('=', '')],
+    ['base64 of URLs', hex => base64(hex).replaceAll('+', '-').replaceAll('/', '_')],
+    ['a list of bytes', bytes],
+    ['a buffer of Node', hex => ({ type: 'Buffer', data: bytes(hex) })],
+  ])('is read as %s', ([, write]) => {
+    const ids = { traceId: write(TRACE_ID), spanId: write(SPAN_ID), parentSpanId: write('fbefbefffffffffa') }
+    const links = [{ traceId: write(TRACE_ID), spanId: write(SPAN_ID) }]
+    expect(span({ ...ids, links })).toMatchObject({
+      ...{ traceId: TRACE_ID, spanId: SPAN_ID, parentSpanId: 'fbefbefffffffffa' },
+      links: [{ traceId: TRACE_ID, spanId: SPAN_ID }],
+    })
+  })
+
+  it.for<Json>([
+    'x',
+    `${TRACE_ID}00`,
+    SPAN_ID,
+    5,
+    true,
+    {},
+    [],
+    [256],
+    ['a'],
+    Array(17).fill(1),
+    'é'.repeat(16),
+    { type: 'Buffer' },
+    '\u{1f600}',
+  ])('as %j is none of a trace', traceId => {
+    const { records, rejected } = traces(jsonExport(jsonSpan(), jsonSpan({ traceId })))
+    expect(records).toHaveLength(1)
+    expect([...rejected]).toEqual([[expect.stringMatching(/^its trace id/), 1]])
+  })
+
+  it.for<Json>(['', '0', '0000000000000000', null, [], Array(8).fill(0)])(
+    'of the parent as %j says that there is none',
+    parentSpanId => {
+      expect(span({ parentSpanId })?.parentSpanId).toBeNull()
+    },
+  )
+})
+
+describe('a span', () => {
+  it.for<[string, Json, string]>([
+    ['a number', 3, 'client'],
+    ['a name', 'SPAN_KIND_CLIENT', 'client'],
+    ['a number in a text', '3', 'client'],
+    ['a number to come', 99, 'unspecified'],
+    ['a name to come', 'SPAN_KIND_FUTURE', 'unspecified'],
+    ['an object', {}, 'unspecified'],
+    ['a negative number', -1, 'unspecified'],
+  ])('has a kind that is %s', ([, kind, expected]) => {
+    expect(span({ kind })?.spanKind).toBe(expected)
+  })
+
+  it.for<[Json, bigint]>([
+    ['1544712660000000001', 1544712660000000001n],
+    [1544712660000000000, 1544712660000000000n],
+    ['18446744073709551615', 2n ** 64n - 1n],
+    ['', 0n],
+    [null, 0n],
+  ])('starts at %j', ([startTimeUnixNano, expected]) => {
+    expect(span({ startTimeUnixNano })).toMatchObject({ startNs: expected, endNs: expected })
+  })
+
+  it.for<Json>([
+    'yesterday',
+    '2026-11-21T00:00:00Z',
+    -1,
+    '-1',
+    1.5,
+    '18446744073709551616',
+    '1'.repeat(100_000),
+    true,
+    {},
+  ])('that starts at %j is refused with all others', startTimeUnixNano => {
+    const path = 'resourceSpans.0.scopeSpans.0.spans.0.startTimeUnixNano'
+    expect(() => span({ startTimeUnixNano })).toThrow(refusal(path, 'nanoseconds'))
+  })
+
+  it('keeps what is told of it', () => {
+    const told = {
+      flags: 0x301,
+      traceState: 'a=b',
+      droppedAttributesCount: 1,
+      droppedEventsCount: '2',
+      droppedLinksCount: 3,
+    }
+    const status = { code: 'STATUS_CODE_ERROR', message: 'failed' }
+    const events = [{ name: 'e', timeUnixNano: '5', attributes: [{ key: 'k', value: { intValue: '1' } }] }]
+    expect(span({ ...told, status, events })).toMatchObject({
+      ...{ hasRemoteParent: true, traceState: 'a=b', dropped: { attributes: 1, events: 2, links: 3 } },
+      ...{ status: 'error', statusMessage: 'failed' },
+      events: [{ name: 'e', timeNs: 5n, attributes: new Map([['k', 1]]) }],
+    })
+  })
+
+  it('is read where its counts and flags make no sense', () => {
+    expect(
+      span({ flags: 'x', droppedAttributesCount: {}, droppedEventsCount: -1, droppedLinksCount: 1e300 }),
+    ).toMatchObject({
+      hasRemoteParent: false,
+      dropped: { attributes: 0, events: 0, links: 0 },
+    })
+  })
+
+  it('with null in place of all that it may lack is read', () => {
+    const nothing = Object.fromEntries(
+      [
+        'parentSpanId',
+        'traceState',
+        'flags',
+        'name',
+        'kind',
+        'startTimeUnixNano',
+        'endTimeUnixNano',
+        'attributes',
+        'events',
+        'links',
+        'status',
+      ].map(name => [name, null]),
+    )
+    expect(span(nothing)).toEqual(span())
+  })
+})
+
+describe('an export', () => {
+  it.for<[string, Json, string, string]>([
+    ['a list', [], '', 'must be a JSON object'],
+    ['a text', 'x', '', 'must be a JSON object'],
+    ['null', null, '', 'must be a JSON object'],
+    ['names with underscores', { resource_spans: [] }, 'resource_spans', '`resourceSpans`'],
+    ['underscores further in', { resourceSpans: [{ scope_spans: [] }] }, 'resourceSpans.0.scope_spans', '`scopeSpans`'],
+    ['logs', { resourceLogs: [] }, 'resourceLogs', 'takes traces only'],
+    ['logs, with underscores', { resource_logs: [] }, 'resource_logs', 'takes traces only'],
+    ['metrics', { resourceMetrics: [] }, 'resourceMetrics', 'takes traces only'],
+    ['an object for a list', { resourceSpans: {} }, 'resourceSpans', 'a list'],
+    ['a text for a resource', { resourceSpans: ['x'] }, 'resourceSpans.0', 'an object'],
+    ['a list for a resource', { resourceSpans: [{ resource: [] }] }, 'resourceSpans.0.resource', 'an object'],
+    [
+      'an object for the resource’s attributes',
+      { resourceSpans: [{ resource: { attributes: {} } }] },
+      'resourceSpans.0.resource.attributes',
+      'a list of {key, value}',
+    ],
+    [
+      'a text for a scope',
+      { resourceSpans: [{ scopeSpans: [{ scope: 'x' }] }] },
+      'resourceSpans.0.scopeSpans.0.scope',
+      'an object',
+    ],
+    [
+      'a number for a span',
+      { resourceSpans: [{ scopeSpans: [{ spans: [5] }] }] },
+      'resourceSpans.0.scopeSpans.0.spans.0',
+      'an object',
+    ],
+  ])('of %s is refused, with its place', ([, body, path, message]) => {
+    expect(() => traces(jsonBytes(body))).toThrow(refusal(path, message))
+  })
+
+  it.for<[string, Record<string, Json>, string, string]>([
+    ['an object for attributes', { attributes: { a: 1 } }, 'attributes', 'a list of {key, value}'],
+    ['a text for an attribute', { attributes: [{ key: 'a' }, 'x'] }, 'attributes.1', 'an object'],
+    ['a text for a value', { attributes: [{ key: 'a', value: 'x' }] }, 'attributes.0.value', 'stringValue'],
+    ['an object for a key', { attributes: [{ key: {} }] }, 'attributes.0.key', 'a text'],
+    ['a list for a text', { attributes: [{ value: { stringValue: [] } }] }, 'attributes.0.value.stringValue', 'a text'],
+    [
+      'a list for a list of values',
+      { attributes: [{ value: { arrayValue: [] } }] },
+      'attributes.0.value.arrayValue',
+      'an object',
+    ],
+    [
+      'an object for values',
+      { attributes: [{ value: { kvlistValue: { values: {} } } }] },
+      'attributes.0.value.kvlistValue.values',
+      'a list',
+    ],
+    [
+      'a text in a list',
+      { attributes: [{ value: { arrayValue: { values: [{}, 'x'] } } }] },
+      'attributes.0.value.arrayValue.values.1',
+      'stringValue',
+    ],
+    ['an object for a name', { name: {} }, 'name', 'a text'],
+    ['a text for the status', { status: 'ok' }, 'status', 'an object'],
+    ['an object for the status’s message', { status: { message: {} } }, 'status.message', 'a text'],
+    ['an object for events', { events: {} }, 'events', 'a list'],
+    ['a broken event', { events: [{}, { name: [] }] }, 'events.1.name', 'a text'],
+    ['a broken link', { links: [{ attributes: 'x' }] }, 'links.0.attributes', 'a list'],
+  ])('with %s in a span is refused, with its place', ([, fields, path, message]) => {
+    expect(() => span(fields)).toThrow(refusal(`resourceSpans.0.scopeSpans.0.spans.0.${path}`, message))
+  })
+
+  it.for([
+    ['no JSON', encode('resourceSpans')],
+    ['empty', new Uint8Array()],
+    ['protobuf', Uint8Array.of(0x0a, 0x00)],
+    ['too deep', encode(`{"resourceSpans":${'['.repeat(5000)}${']'.repeat(5000)}}`)],
+    ['too deep in what is ignored', encode(`{"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}`)],
+  ] as const)('that is %s is refused', ([, body]) => {
+    expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
+  })
+
+  it.for<[string, string]>([
+    ['objects', '{},'],
+    ['lists', '[],'],
+    ['numbers', '0,'],
+  ])('of too many %s is too large, wherever they are', ([, item]) => {
+    const items = item.repeat(MAX_EXPORT_ITEMS + 1)
+    expect(() => traces(encode(`{"x":[${items}0]}`))).toThrow(expect.objectContaining({ status: 413 }))
+  })
+
+  it('may have commas and brackets in its texts, as many as there are', () => {
+    const name = '{[,"\\'.repeat(MAX_EXPORT_ITEMS / 2)
+    expect(span({ name })?.name).toBe(name)
+  })
+
+  it('replaces what is no UTF-8', () => {
+    const body = jsonExport(jsonSpan({ name: 'x' }))
+    expect(traces(body.map(byte => (byte === 0x78 ? 0xff : byte))).records[0]?.name).toBe('\ufffd')
+  })
+
+  it('may begin with a byte order mark', () => {
+    expect(traces(Uint8Array.of(0xef, 0xbb, 0xbf, ...jsonExport(jsonSpan()))).records).toHaveLength(1)
+  })
+
+  it('takes the last of what is there twice, and nothing from prototypes', () => {
+    const body = encode(
+      `{"__proto__":{"resourceSpans":[5]},"resourceSpans":5,"resourceSpans":[{"__proto__":{"scopeSpans":5}}]}`,
+    )
+    expect(traces(body).records).toEqual([])
+  })
+
+  it('of spans of which none has an id is refused', () => {
+    expect(() => traces(jsonExport({}, { name: 'x' }, null))).toThrow(
+      expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
+    )
+  })
+
+  it(`has ${MAX_EXPORT_RECORDS} spans at most; more are counted, and not read`, () => {
+    const spans = Array(MAX_EXPORT_RECORDS).fill(jsonSpan())
+    const { records, rejected } = traces(jsonExport(...spans, 'x', jsonSpan()))
+    expect(records).toHaveLength(MAX_EXPORT_RECORDS)
+    expect([...rejected]).toEqual([[expect.stringContaining(String(MAX_EXPORT_RECORDS)), 2]])
+  })
+})
+
+describe('a log record', () => {
+  const logs = (...logRecords: Json[]) =>
+    decodeLogs(jsonBytes({ resourceLogs: [{ scopeLogs: [{ scope: { name: 's' }, logRecords }] }] }), 'application/json')
+
+  it('has all that it was exported with', () => {
+    const body = { kvlistValue: { values: [{ key: 'content', value: { stringValue: 'hello' } }] } }
+    const attributes = [{ key: 'k', value: { stringValue: 'v' } }]
+    const log = {
+      timeUnixNano: '5',
+      observedTimeUnixNano: '6',
+      traceId: TRACE_ID,
+      spanId: SPAN_ID,
+      eventName: 'e',
+      severityNumber: 9,
+    }
+    expect(logs({ ...log, body, attributes })).toEqual({
+      records: [
+        {
+          source: { resource: new Map(), scope: { name: 's', version: '', attributes: new Map() } },
+          ...{ traceId: TRACE_ID, spanId: SPAN_ID, timeNs: 5n, eventName: 'e' },
+          ...{ body: { content: 'hello' }, attributes: new Map([['k', 'v']]) },
+        },
+      ],
+      rejected: new Map(),
+    })
+  })
+
+  it('without a time has the one at which it was seen, and may belong to no span', () => {
+    const expected = { timeNs: 6n, traceId: null, spanId: null, body: null, eventName: '' }
+    expect(logs({ observedTimeUnixNano: '6', traceId: '', spanId: '0000000000000000' }).records).toMatchObject([
+      expected,
+    ])
+  })
+
+  it('with a broken id or body is refused', () => {
+    expect([...logs({ traceId: 'x' }, { spanId: 'x' }).rejected.values()]).toEqual([1, 1])
+    expect(() => logs({}, { body: 'x' })).toThrow(
+      refusal('resourceLogs.0.scopeLogs.0.logRecords.1.body', 'stringValue'),
+    )
+  })
+
+  it('is none of traces', () => {
+    expect(() => decodeLogs(jsonExport(jsonSpan()), 'application/json')).toThrow(
+      refusal('resourceSpans', 'takes logs only'),
+    )
+  })
+})
+
+describe('metrics', () => {
+  const count = (metrics: Json) =>
+    countDataPoints(jsonBytes({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }), 'application/json')
+
+  it('are counted by their data points, whatever their kind', () => {
+    const kinds = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']
+    expect(count(kinds.map((kind, index) => ({ name: 'n', [kind]: { dataPoints: Array(index + 1).fill({}) } })))).toBe(
+      15,
+    )
+    expect(count([{ name: 'none' }, null, { gauge: {} }])).toBe(0)
+    expect(countDataPoints(encode('{}'), 'application/json')).toBe(0)
+  })
+
+  it('that cannot be read are refused', () => {
+    const path = 'resourceMetrics.0.scopeMetrics.0.metrics.1.gauge.dataPoints'
+    expect(() => count([{}, { gauge: { dataPoints: 5 } }])).toThrow(refusal(path, 'a list'))
+  })
+})
