@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 
 /*
- * Writes src/otlp/proto/messages.js and .d.ts from OpenTelemetry's .proto files beside them. `npm run generate:otlp`, after
- * those files changed.
+ * Writes src/otlp/proto/messages.js and .d.ts from the .proto files beside them, which are those of
+ * github.com/open-telemetry/opentelemetry-proto at ac2c4b5, after 1.11.0. To run after they changed: `npm run generate:otlp`.
  */
 
 const FOLDER = 'src/otlp/proto'

@@ -282,7 +282,7 @@ export const MAX_REASONING_LENGTH = 2000
 export const MAX_EXPORT_BYTES = 16 * 1024 * 1024
 /** Spans, or log records, of one export: SDKs send 512 at once, a collector thousands. */
 export const MAX_EXPORT_RECORDS = 10_000
-/** Messages and texts of one export, or objects, lists and items of its JSON: each takes some 50 bytes once it is decoded. */
-export const MAX_EXPORT_ITEMS = 1_000_000
+/** Messages and texts of one export, or items of its JSON: 16 MiB of spans have fewer, and an isolate holds so many. */
+export const MAX_EXPORT_ITEMS = 1_500_000
 /** Nesting of an attribute's value: half of what a value of ours may have. */
 export const MAX_ATTRIBUTE_DEPTH = 64

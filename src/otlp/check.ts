@@ -13,9 +13,9 @@ export type UncheckedLog = Omit<TelemetryLog, 'traceId' | 'spanId'> & { traceId:
 
 /** Why a record is refused. */
 export const REJECTIONS = {
-  traceId: 'its trace id is not 16 bytes, or all zero',
-  spanId: 'its span id is not 8 bytes, or all zero',
-  parentSpanId: 'its parent span id is not 8 bytes',
+  traceId: 'the trace id is not 16 bytes, or all zero',
+  spanId: 'the span id is not 8 bytes, or all zero',
+  parentSpanId: 'the parent span id is not 8 bytes',
   tooMany: `a request may hold ${MAX_EXPORT_RECORDS} records`,
 } as const
 type Rejection = (typeof REJECTIONS)[keyof typeof REJECTIONS]

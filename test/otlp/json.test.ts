@@ -126,7 +126,7 @@ describe('an id', () => {
   ])('as %j is none of a trace', traceId => {
     const { records, rejected } = traces(jsonExport(jsonSpan(), jsonSpan({ traceId })))
     expect(records).toHaveLength(1)
-    expect([...rejected]).toEqual([[expect.stringMatching(/^its trace id/), 1]])
+    expect([...rejected]).toEqual([[expect.stringMatching(/^the trace id/), 1]])
   })
 
   it.for<Json>(['', '0', '0000000000000000', null, [], Array(8).fill(0)])(

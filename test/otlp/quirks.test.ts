@@ -58,8 +58,8 @@ const EXPECTATIONS: Readonly<Record<string, (decoded: () => Decoded<TelemetrySpa
     expect(records).toMatchObject([PLAIN])
     expect(rejected).toEqual(
       new Map([
-        [expect.stringMatching(/^its span id/), 2],
-        [expect.stringMatching(/^its trace id/), 1],
+        [expect.stringMatching(/^the span id/), 2],
+        [expect.stringMatching(/^the trace id/), 1],
       ]),
     )
   },
