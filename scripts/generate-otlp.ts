@@ -14,8 +14,13 @@ const OPTIONS = [
   ...['encode', 'create', 'verify', 'convert', 'delimited', 'service', 'typeurl'].map(part => `--no-${part}`),
 ]
 
-const run = (program: string, options: readonly string[], input?: string): string =>
-  execFileSync(program, options, { input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] })
+/** Of a package that is needed here alone, and larger than all that the service needs. */
+const run = (program: 'pbjs' | 'pbts', options: readonly string[], input?: string): string =>
+  execFileSync('npx', ['--yes', '--package', 'protobufjs-cli@2.7.1', program, ...options], {
+    input,
+    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
 
 /**
  * As a plain property, an AnyValue's `value` names the field that came last, which is the one that counts. The module makes

@@ -20,16 +20,6 @@ export interface Refusal {
   message: string
 }
 
-/** How many records were refused for which reasons; undefined for none. */
-export function refusalOf(rejected: ReadonlyMap<string, number>): Refusal | undefined {
-  if (rejected.size === 0) return undefined
-  const counts = [...rejected]
-  return {
-    count: counts.reduce((sum, [, count]) => sum + count, 0),
-    message: counts.map(([reason, count]) => `${count} refused: ${reason}`).join('; '),
-  }
-}
-
 /** The body of a 200. A client must not be told of a partial success where all was taken. */
 export function encodeSuccess(type: MediaType, signal: Signal, refusal?: Refusal): Uint8Array {
   if (isJsonType(type)) {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ERROR_STATUSES, type ErrorStatus } from '../../src/http/errors.ts'
-import { encodeStatus, encodeSuccess, type Refusal, refusalOf } from '../../src/otlp/encode.ts'
+import { encodeStatus, encodeSuccess, type Refusal } from '../../src/otlp/encode.ts'
 import { type MediaType, mediaTypeOf } from '../../src/otlp/media-type.ts'
+import { Outcome } from '../../src/otlp/outcome.ts'
 import type { Signal } from '../../src/otlp/telemetry.ts'
 
 const PROTOBUF = 'application/x-protobuf'
@@ -77,19 +78,16 @@ describe('the answer to an export', () => {
   })
 })
 
-describe('what was refused', () => {
-  it('is counted, with each reason', () => {
-    expect(refusalOf(new Map())).toBeUndefined()
-    expect(
-      refusalOf(
-        new Map([
-          ['its span id is missing', 2],
-          ['it is late', 1],
-        ]),
-      ),
-    ).toEqual({
-      count: 3,
-      message: '2 refused: its span id is missing; 1 refused: it is late',
+describe('what became of an export', () => {
+  it('is told where something was refused or changed, and not else', () => {
+    expect(new Outcome(new Map()).refusal).toBeUndefined()
+    const outcome = new Outcome(new Map([['its span id is missing', 2]]))
+    outcome.reject('its span id is missing', 1)
+    outcome.reject('it is late', 1)
+    outcome.warn('output was cut', 'output was cut')
+    expect(outcome.refusal).toEqual({
+      count: 4,
+      message: '3 refused: its span id is missing; 1 refused: it is late; output was cut',
     })
   })
 })
