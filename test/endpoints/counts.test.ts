@@ -7,6 +7,7 @@ import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
+import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
 
@@ -26,6 +27,40 @@ async function costOf(
 const large = 'x'.repeat(20_000)
 
 describe('the cost of', () => {
+  it.for([
+    ['of one trace', 100],
+    ['of ten traces', 10],
+  ] as const)(
+    'an export of 100 spans %s is one read and one batch of writes, two rows a span',
+    async ([, spansATrace], { expect }) => {
+      const org = await newOrg()
+      await exportSpans(org, [anExportedSpan()])
+      const traces = Array.from({ length: 100 / spansATrace }, () => {
+        const [traceId, rootId] = [aHexTraceId(), aHexSpanId()]
+        const children = Array.from({ length: spansATrace - 1 }, () =>
+          anExportedSpan({ traceId, parentSpanId: rootId }),
+        )
+        return [anExportedSpan({ traceId, spanId: rootId }), ...children]
+      })
+      const exported = anExport(traces.flat(), {})
+      // A root is one row less, and a trace without metadata is five.
+      const rowsWritten = 200 + traces.length * (5 - 1)
+      const cost = { ...NOTHING, d1RoundTrips: 2 }
+      expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten })
+      expect(await costOf(org, 'post', '/v1/traces', exported)).toEqual({ ...cost, rowsWritten: 0 })
+    },
+  )
+
+  it('an export with large values is one object a trace', async ({ expect }) => {
+    const org = await newOrg()
+    await exportSpans(org, [anExportedSpan()])
+    const traceId = aHexTraceId()
+    const attributes = { 'gen_ai.operation.name': 'chat', 'input.value': large, 'output.value': large }
+    const spans = Array.from({ length: 10 }, () => anExportedSpan({ traceId, attributes }))
+    const { d1RoundTrips, r2Calls } = await costOf(org, 'post', '/v1/traces', anExport(spans))
+    expect({ d1RoundTrips, r2Calls }).toEqual({ d1RoundTrips: 2, r2Calls: 1 })
+  })
+
   it('a trace is 7 rows and one per searchable field, in one round trip', async ({ expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace())

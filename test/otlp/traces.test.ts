@@ -1,23 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
-import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../../src/domain/ids.ts'
+import { rootSpanUuid } from '../../src/domain/ids.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { INLINE_BYTES, REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
+import { INLINE_BYTES, REMOTE_ROOT_PATIENCE_MS, RESEND_AFTER_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
-import { newOrg } from '../support/org.ts'
-import { aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
-
-/** A tenant, and how a trace of OpenTelemetry's reads there. */
-async function newRun() {
-  const org = await newOrg()
-  const traceId = aHexTraceId()
-  const trace_id = `trace_${traceId}`
-  const id = await traceUuid(org.project.id, trace_id)
-  const span = (fields: object) => anExportedSpan({ traceId, ...fields })
-  const uuidOf = (spanId: string) => exportedSpanUuid(org.project.id, traceId, spanId)
-  const read = async () => (await org.read.get(`/api/traces/${id}`)).body
-  return { org, traceId, trace_id, id, span, uuidOf, read }
-}
+import { anExport, anExportedSpan, exportSpans, newRun } from '../support/telemetry.ts'
 
 const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'support' }
 const HTTP = { 'http.request.method': 'POST' }
@@ -348,5 +335,128 @@ describe('spans that are no step of an AI pipeline', () => {
     await exportSpans(org, [span({ attributes: HTTP })])
     await org.ingest.post('/api/v1/feedback', { trace_id, comment: 'Slow' })
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id }])
+  })
+})
+
+describe('the prompt version of a model call', () => {
+  const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1-mini' }
+
+  it.for([
+    ['its id', ({ first }: Versions) => ({ 'countersign.prompt_version_id': first }), 'first', 'chat'],
+    [
+      "the prompt's name and number",
+      () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 1 }),
+      'first',
+      'answer',
+    ],
+    ["the prompt's name", () => ({ 'gen_ai.prompt.name': 'answer' }), 'second', 'answer'],
+    ['its step', () => ({ 'countersign.step_id': 'answer' }), 'second', 'answer'],
+    [
+      'a number that there is none of',
+      () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 9 }),
+      'second',
+      'answer',
+    ],
+    ['a name that is no prompt', () => ({ 'gen_ai.prompt.name': 'other' }), null, 'chat'],
+    ['an id of no version', () => ({ 'countersign.prompt_version_id': crypto.randomUUID() }), null, 'chat'],
+  ] as const)('is known by %s', async ([, attributes, expected, stepId], { expect }) => {
+    const { org, span, read } = await newRun()
+    const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))
+      .body
+    const path = `/api/prompts/${prompt.id}`
+    await org.owner.post(`${path}/versions`, { content: 'Two' })
+    const [first, second] = (await org.read.get(path)).body.versions.map(({ id }: { id: string }) => id)
+    const versions = { first, second }
+    // After both were made: as it began, the second was active.
+    const start = Date.now() + 1000 - Date.parse(TIME)
+    await exportSpans(org, [span({ start, spanId: rootId, attributes: { ...chat, ...attributes(versions) } })])
+    expect((await read()).spans).toMatchObject([{ stepId, promptVersionId: expected && versions[expected] }])
+  })
+
+  it('is none where no version was active as it began, and for other steps', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' })
+    const attributes = { 'countersign.step_id': 'answer' }
+    await exportSpans(org, [span({ spanId: rootId, attributes: { ...chat, ...attributes } })])
+    const start = Date.now() + 1000 - Date.parse(TIME)
+    await exportSpans(org, [span({ start, attributes: { 'gen_ai.operation.name': 'execute_tool', ...attributes } })])
+    expect((await read()).spans).toMatchObject([{ promptVersionId: null }, { promptVersionId: null }])
+  })
+})
+
+interface Versions {
+  first: string
+  second: string
+}
+
+describe('a person’s judgment on a span', () => {
+  it('is feedback, once however often it is sent', async ({ expect }) => {
+    const { org, span, uuidOf, read } = await newRun()
+    const annotation = (field: string) => `annotations.0.annotation.${field}`
+    const attributes = {
+      'openinference.span.kind': 'LLM',
+      [annotation('name')]: 'correctness',
+      [annotation('annotator_kind')]: 'HUMAN',
+      [annotation('label')]: 'incorrect',
+      [annotation('explanation')]: 'Not 30 days',
+      [annotation('identifier')]: 'ada',
+    }
+    for (const _ of [1, 2]) await exportSpans(org, [span({ spanId: rootId, attributes })])
+    expect((await read()).feedback).toMatchObject([
+      { spanId: await uuidOf(rootId), rating: 'negative', content: 'Not 30 days', labeller: { name: 'ada' } },
+    ])
+  })
+})
+
+describe('exports at the same time', () => {
+  it('of one trace lose nothing of it', async ({ expect }) => {
+    const { org, span, uuidOf, read } = await newRun()
+    const spans = Array.from({ length: 20 }, (_, index) =>
+      span({
+        spanId: (0xaa + index).toString(16).padStart(16, '0'),
+        ...(index > 0 && { parentSpanId: rootId }),
+        start: index,
+        end: 200 + index,
+        attributes: { ...AGENT, [`langfuse.trace.metadata.field-${index}`]: `value-${index}` },
+      }),
+    )
+    await Promise.all(spans.map(each => exportSpans(org, [each])))
+    const trace = await read()
+    expect(trace).toMatchObject({ status: 'completed', createdAt: TIME, durationMs: 219, spanCount: 20 })
+    expect(trace.spans[0].id).toBe(await uuidOf(rootId))
+    for (let index = 0; index < 20; index++) expect(trace.metadata[`field-${index}`]).toBe(`value-${index}`)
+    expect((await org.ingest.get('/api/v1/traces/search?field-19=value-19')).body.count).toBe(1)
+  })
+})
+
+describe('a trace of telemetry that is deleted', () => {
+  it('is gone with all that it had', async ({ expect }) => {
+    const { org, id, span, read } = await newRun()
+    const large = 'x'.repeat(2 * INLINE_BYTES)
+    await exportSpans(org, [
+      span({ spanId: rootId, attributes: { ...AGENT, 'output.value': large } }),
+      span({ parentSpanId: rootId }),
+    ])
+    const row = await env.DB.prepare('select key from traces where id = ?').bind(id).first<{ key: number }>()
+    await org.owner.delete(`/api/traces/${id}`)
+    await sweep({ ...env, JOBS: undefined as never }, Date.now() + RESEND_AFTER_MS + 1)
+    expect(await env.DB.prepare('select count(*) as n from spans where trace_key = ?').bind(row?.key).first('n')).toBe(
+      0,
+    )
+    expect((await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects).toEqual([])
+    await exportSpans(org, [span({ spanId: rootId })])
+    expect((await read()).spanCount).toBe(1)
+  })
+})
+
+describe('attribution', () => {
+  it('takes a trace whose root never came', async ({ expect }) => {
+    const { org, trace_id, span, uuidOf } = await newRun()
+    const attributes = { 'gen_ai.operation.name': 'chat', 'input.value': 'How long?', 'output.value': '{"days":30}' }
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes })])
+    const span_id = await uuidOf(childId)
+    await org.ingest.post('/api/v1/feedback', { trace_id, span_id, rating: 'negative', correction: { days: 60 } })
+    const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
+    expect(answer).toMatchObject({ status: 200, body: { trace_id, engine: 'rules' } })
   })
 })

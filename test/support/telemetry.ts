@@ -1,5 +1,6 @@
+import { exportedSpanUuid, traceUuid } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
-import type { Org } from './org.ts'
+import { newOrg, type Org } from './org.ts'
 
 /** 16 random bytes of a trace id, or 8 of a span id, as hex. */
 export const aHexTraceId = (): string => crypto.randomUUID().replaceAll('-', '')
@@ -83,4 +84,16 @@ export function anExportTo(path: string): object {
   if (path.endsWith('/logs')) return aLogExport([aMessage()])
   if (path.endsWith('/metrics')) return { resourceMetrics: [] }
   return anExport([anExportedSpan()])
+}
+
+/** A tenant, and how one trace of OpenTelemetry's is sent and read there. */
+export async function newRun() {
+  const org = await newOrg()
+  const traceId = aHexTraceId()
+  const trace_id = `trace_${traceId}`
+  const id = await traceUuid(org.project.id, trace_id)
+  const span = (fields: SpanFields) => anExportedSpan({ traceId, ...fields })
+  const uuidOf = (spanId: string) => exportedSpanUuid(org.project.id, traceId, spanId)
+  const read = async () => (await org.read.get(`/api/traces/${id}`)).body
+  return { org, traceId, trace_id, id, span, uuidOf, read }
 }

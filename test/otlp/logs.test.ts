@@ -1,0 +1,83 @@
+import { describe, it } from 'vitest'
+import { aLogExport, aMessage, anyValue, exportSpans, nanosecondsAfter, newRun } from '../support/telemetry.ts'
+
+const spanId = '00000000000000aa'
+
+/** A tenant, and how log records of one span are sent there. */
+async function newLoggedRun() {
+  const run = await newRun()
+  const message = (eventName: string, body: object, at: number) =>
+    aMessage({ traceId: run.traceId, spanId, eventName, body: anyValue(body), timeUnixNano: nanosecondsAfter(at) })
+  const send = (...records: object[]) => run.org.ingest.post('/v1/logs', aLogExport(records))
+  const root = async () => (await run.read()).spans[0]
+  return { ...run, message, send, root }
+}
+
+const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1-mini' }
+const asked = {
+  messages: [
+    { role: 'system', content: 'Be short' },
+    { role: 'user', content: 'How long?' },
+  ],
+}
+const answered = { role: 'assistant', content: '30 days' }
+
+describe('content that comes in log records alone', () => {
+  it.for([
+    ['before their span', true],
+    ['after their span', false],
+  ] as const)('is the span’s, %s, record by record and more than once', async ([, isBefore], { expect }) => {
+    const { org, message, send, span, root } = await newLoggedRun()
+    const records = [
+      message('gen_ai.user.message', { content: 'How long?' }, 2),
+      message('gen_ai.choice', { index: 0, message: { content: '30 days' }, finish_reason: 'stop' }, 50),
+      message('gen_ai.system.message', { content: 'Be short' }, 1),
+    ]
+    const post = () => exportSpans(org, [span({ spanId, attributes: chat })])
+    if (!isBefore) await post()
+    for (const record of [...records, ...records]) expect((await send(record)).body).toEqual({})
+    if (isBefore) await post()
+    expect(await root()).toMatchObject({ input: asked, output: answered })
+    const queue = await org.owner.get('/api/review-queue?projectSlug=support')
+    expect(queue.body).toMatchObject({ remaining: 1, spans: [{ output: answered }] })
+  })
+
+  it('is kept message by message', async ({ expect }) => {
+    const { org, trace_id, message, send, span } = await newLoggedRun()
+    await exportSpans(org, [span({ spanId, attributes: chat })])
+    await send(
+      message('gen_ai.system.message', { content: 'Be short' }, 1),
+      message('gen_ai.user.message', { content: 'How long?' }, 1),
+    )
+    const { observations } = (await org.ingest.get(`/api/v1/traces/${trace_id}/observations`)).body
+    expect(observations).toMatchObject(asked.messages.map(data => ({ type: 'input', key: null, data })))
+  })
+
+  it('joins several choices', async ({ expect }) => {
+    const { org, message, send, span, root } = await newLoggedRun()
+    await exportSpans(org, [span({ spanId, attributes: chat })])
+    const choice = (index: number) =>
+      message('gen_ai.choice', { index, message: { content: `answer ${index}` } }, 10 + index)
+    await send(choice(1), choice(0))
+    expect((await root()).output).toMatchObject({ choices: [{ content: 'answer 0' }, { content: 'answer 1' }] })
+  })
+
+  it('waits for a span whose trace is not known, and is then a trace in flight', async ({ expect }) => {
+    const { org, id, message, send } = await newLoggedRun()
+    await send(message('gen_ai.user.message', { content: 'How long?' }, 1))
+    expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([
+      { id, status: 'running', spanCount: 0 },
+    ])
+  })
+
+  it('is refused where it is no content of a span, with the reason', async ({ expect }) => {
+    const { message, send } = await newLoggedRun()
+    const other = message('app.started', {}, 1)
+    const orphan = { ...message('gen_ai.user.message', { content: 'How long?' }, 1), spanId: '' }
+    const { partialSuccess } = (await send(other, other, orphan)).body
+    expect(partialSuccess.rejectedLogRecords).toBe('3')
+    expect(partialSuccess.errorMessage).toBe(
+      '2 refused: it holds no content of a span; 1 refused: it belongs to no span',
+    )
+  })
+})
