@@ -24,6 +24,10 @@ export function idOf(...values: (Json | undefined)[]): string | undefined {
   return found === undefined ? undefined : String(found)
 }
 
+/** Which of a thing's versions: a number or a text. */
+export const versionOf = (value: Json | undefined): number | string | undefined =>
+  typeof value === 'number' ? value : idOf(value)
+
 /** A number, also one that came as a text. */
 export function numberOf(value: Json | undefined): number | undefined {
   const number = typeof value === 'string' && /^\s*[-+]?[\d.]/.test(value) ? Number(value) : value

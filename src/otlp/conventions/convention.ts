@@ -141,7 +141,7 @@ export class SpanReader {
     return this.span.attributes.get(key) ?? undefined
   }
 
-  /** The first of these that is there. */
+  /** The first of these that is there; the others are not read. */
   first(...keys: string[]): Json | undefined {
     let first: Json | undefined
     for (const key of keys) first ??= this.get(key)

@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import { MAX_STATE_KEY_LENGTH } from '../../limits.ts'
-import { idOf } from './attribute-values.ts'
-import type { Convention } from './convention.ts'
+import { idOf, present, taken } from './attribute-values.ts'
+import type { Convention, Reading } from './convention.ts'
 import { parsed } from './messages.ts'
 
 const STATE = 'countersign.state.'
@@ -11,8 +11,8 @@ export const countersign: Convention = {
   name: 'countersign',
   read(span) {
     if (!span.hasBelow('countersign.')) return undefined
-    const stepId = idOf(span.get('countersign.step_id'))
-    const id = idOf(span.get('countersign.prompt_version_id'))
+    const stepId = taken(span, 'countersign.step_id', idOf)
+    const id = taken(span, 'countersign.prompt_version_id', idOf)
     const state: [string, Json][] = []
     for (const key of span.span.attributes.keys()) {
       const name = key.startsWith(STATE) ? key.slice(STATE.length) : ''
@@ -21,10 +21,10 @@ export const countersign: Convention = {
       const value = span.get(key)
       if (value !== undefined) state.push([name, parsed(value)])
     }
-    return {
-      ...(stepId !== undefined && { stepId }),
-      ...(id !== undefined && { prompt: { id } }),
-      ...(state.length > 0 && { state: Object.fromEntries(state) }),
-    }
+    return present<Reading>({
+      stepId,
+      prompt: id === undefined ? undefined : { id },
+      state: state.length > 0 ? Object.fromEntries(state) : undefined,
+    })
   },
 }

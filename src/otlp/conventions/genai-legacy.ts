@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import { numberOf, present, textOf } from './attribute-values.ts'
+import { numberOf, present, taken, textOf } from './attribute-values.ts'
 import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
 import { type Answer, answerOf, conversationOf, inputMessages, outputMessage, parsed, unflatten } from './messages.ts'
 import { valueFrom } from './span-content.ts'
@@ -21,11 +21,10 @@ export const genAiLegacy: Convention = {
   name: 'gen_ai-legacy',
   read(span) {
     if (!span.speaksOf('gen_ai', 'llm')) return undefined
-    const request = textOf(span.get('llm.request.type'))
     const answer = answered(span)
-    const total = numberOf(span.get('llm.usage.total_tokens'))
+    const total = taken(span, 'llm.usage.total_tokens', numberOf)
     return present<Reading>({
-      kind: request === undefined ? undefined : KINDS_OF_REQUESTS.get(request),
+      kind: taken(span, 'llm.request.type', type => KINDS_OF_REQUESTS.get(textOf(type) ?? '')),
       usage: total === undefined ? undefined : { total_tokens: total },
       finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
       fallback: present<NonNullable<Reading['fallback']>>({

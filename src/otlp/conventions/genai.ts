@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { TelemetryEvent } from '../telemetry.ts'
-import { idOf, numberOf, present, textOf, textsOf } from './attribute-values.ts'
+import { idOf, numberOf, present, taken, textOf, textsOf, versionOf } from './attribute-values.ts'
 import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
 import { type Answer, inputMessages, outputMessage } from './messages.ts'
 import { modelConfig, toolNames } from './model-config.ts'
@@ -42,8 +42,8 @@ export const genAi: Convention = {
     // Names stay among the attributes: the step's id may be another one.
     const operation = textOf(span.peek('gen_ai.operation.name'))
     const tool = idOf(span.peek('gen_ai.tool.name'))
-    const requested = idOf(span.get('gen_ai.request.model'))
-    const model = idOf(span.get('gen_ai.response.model')) ?? requested
+    const requested = taken(span, 'gen_ai.request.model', idOf)
+    const model = taken(span, 'gen_ai.response.model', idOf) ?? requested
     const { input, output, response, finishReasons } = contentOf(span)
     const evaluations = span.events('gen_ai.evaluation.result').map(evaluationOf)
     const tools = toolNames(span.peek('gen_ai.tool.definitions'))
@@ -56,9 +56,9 @@ export const genAi: Convention = {
         config: modelConfig(span.below('gen_ai.request.'), requested, tools),
       }),
       model,
-      provider: idOf(span.get('gen_ai.provider.name')) ?? idOf(span.get('gen_ai.system')),
+      provider: taken(span, 'gen_ai.provider.name', idOf) ?? taken(span, 'gen_ai.system', idOf),
       usage: usageOf(span),
-      finishReasons: textsOf(span.get('gen_ai.response.finish_reasons')) ?? finishReasons,
+      finishReasons: taken(span, 'gen_ai.response.finish_reasons', textsOf) ?? finishReasons,
       prompt: promptOf(span),
       evaluations: evaluations.length > 0 ? evaluations : undefined,
       metadata: response && { response },
@@ -87,17 +87,19 @@ function contentOf(span: SpanReader): SpanContent {
   })
   if (tool) return tool
   const details = span.events('gen_ai.client.inference.operation.details')
-  const find = (key: string): Json | undefined =>
-    span.get(key) ??
-    details.map(({ attributes }) => attributes.get(key)).find(value => value !== undefined) ??
-    undefined
-  const asked = find('gen_ai.input.messages')
-  const answered = find('gen_ai.output.messages')
+  const detail = (key: string): Json | undefined =>
+    details.map(({ attributes }) => attributes.get(key)).find(value => value !== undefined) ?? undefined
+  const asked = span.get('gen_ai.input.messages') ?? detail('gen_ai.input.messages')
+  const input = inputMessages(asked, span.peek('gen_ai.system_instructions') ?? detail('gen_ai.system_instructions'))
+  if (input) span.get('gen_ai.system_instructions')
+  const answered = span.get('gen_ai.output.messages') ?? detail('gen_ai.output.messages')
   const answer = outputMessage(answered)
   const content = present<SpanContent>({
     // What is no list of messages is told as it is.
-    input: inputMessages(asked, find('gen_ai.system_instructions')) ?? valueFrom(asked),
-    output: answer ? outputOf(answer, find('gen_ai.output.type') === 'json') : valueFrom(answered),
+    input: input ?? valueFrom(asked),
+    output: answer
+      ? outputOf(answer, (span.peek('gen_ai.output.type') ?? detail('gen_ai.output.type')) === 'json')
+      : valueFrom(answered),
     finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
     response: answer && Object.keys(answer.rest).length > 0 ? answer.rest : undefined,
   })
@@ -112,31 +114,26 @@ function outputOf({ output }: Answer, isStructured: boolean): Json {
 }
 
 function usageOf(span: SpanReader): Usage | undefined {
+  if (!span.hasBelow('gen_ai.usage.')) return undefined
+  const count = (key: string): number | undefined => taken(span, key, numberOf)
   return present<Usage>({
-    input_tokens: numberOf(span.first('gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens')),
-    output_tokens: numberOf(span.first('gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens')),
-    total_tokens: numberOf(span.get('gen_ai.usage.total_tokens')),
-    cache_read_tokens: numberOf(
-      span.first('gen_ai.usage.cache_read.input_tokens', 'gen_ai.usage.cache_read_input_tokens'),
-    ),
-    cache_write_tokens: numberOf(
-      span.first(
-        'gen_ai.usage.cache_write.input_tokens',
-        'gen_ai.usage.cache_creation.input_tokens',
-        'gen_ai.usage.cache_creation_input_tokens',
-      ),
-    ),
-    reasoning_tokens: numberOf(span.first('gen_ai.usage.reasoning.output_tokens', 'gen_ai.usage.reasoning_tokens')),
+    input_tokens: count('gen_ai.usage.input_tokens') ?? count('gen_ai.usage.prompt_tokens'),
+    output_tokens: count('gen_ai.usage.output_tokens') ?? count('gen_ai.usage.completion_tokens'),
+    total_tokens: count('gen_ai.usage.total_tokens'),
+    cache_read_tokens: count('gen_ai.usage.cache_read.input_tokens') ?? count('gen_ai.usage.cache_read_input_tokens'),
+    cache_write_tokens:
+      count('gen_ai.usage.cache_write.input_tokens') ??
+      count('gen_ai.usage.cache_creation.input_tokens') ??
+      count('gen_ai.usage.cache_creation_input_tokens'),
+    reasoning_tokens: count('gen_ai.usage.reasoning.output_tokens') ?? count('gen_ai.usage.reasoning_tokens'),
   })
 }
 
-function promptOf(span: SpanReader): PromptReference | undefined {
-  const version = span.get('gen_ai.prompt.version')
-  return present<PromptReference>({
-    name: idOf(span.get('gen_ai.prompt.name')),
-    version: typeof version === 'number' ? version : textOf(version),
+const promptOf = (span: SpanReader): PromptReference | undefined =>
+  present<PromptReference>({
+    name: taken(span, 'gen_ai.prompt.name', idOf),
+    version: taken(span, 'gen_ai.prompt.version', versionOf),
   })
-}
 
 /** A judgment as `{name, score, label, explanation}`, and what else the event says. Who judged is not in it: no person. */
 function evaluationOf({ attributes }: TelemetryEvent): JsonObject {

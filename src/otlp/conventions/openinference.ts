@@ -1,6 +1,16 @@
 import { isUuid } from '../../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { idOf, isRedacted, numberOf, objectOf, parsedObject, present, textOf } from './attribute-values.ts'
+import {
+  idOf,
+  isRedacted,
+  numberOf,
+  objectOf,
+  parsedObject,
+  present,
+  taken,
+  textOf,
+  versionOf,
+} from './attribute-values.ts'
 import type {
   Convention,
   HumanJudgment,
@@ -57,17 +67,17 @@ export const openInference: Convention = {
   name: 'openinference',
   read(span) {
     if (!span.speaksOf(...WORDS)) return undefined
-    const type = textOf(span.get('openinference.span.kind'))?.toUpperCase()
-    const kind = type === undefined ? undefined : KINDS_OF_SPANS.get(type)
+    const kind = taken(span, 'openinference.span.kind', type => KINDS_OF_SPANS.get(textOf(type)?.toUpperCase() ?? ''))
     const asked = unflatten(span.below('llm.input_messages.'))
     const answered = unflatten(span.below('llm.output_messages.'))
     const answer = answered === undefined ? undefined : answerOf(answered)
     const raw = rawContent(span, kind)
     const retrieved = documentsBelow(span, 'retrieval.documents.')
     const reranked = documentsBelow(span, 'reranker.output_documents.')
-    const finishReason = textOf(span.get('llm.finish_reason'))
+    const finishReason = taken(span, 'llm.finish_reason', textOf)
     const { feedback, evaluations, annotations } = judgmentsOf(span)
-    const model = idOf(span.get('llm.response.model_name')) ?? idOf(span.get('llm.model_name')) ?? requestedModel(span)
+    const model =
+      taken(span, 'llm.response.model_name', idOf) ?? taken(span, 'llm.model_name', idOf) ?? requestedModel(span)
     const fallback = present<NonNullable<Reading['fallback']>>({
       kind: model === undefined ? undefined : 'llm',
       input: raw.input ?? sentTo(span),
@@ -82,10 +92,10 @@ export const openInference: Convention = {
         retrieved_chunks: retrieved,
         reranked_chunks: reranked,
         config: configOf(span, kind),
-        context: objectOf(span.get('llm.prompt_template.variables')),
+        context: taken(span, 'llm.prompt_template.variables', objectOf),
       }),
       model,
-      provider: idOf(span.get('llm.provider')) ?? idOf(span.get('llm.system')),
+      provider: taken(span, 'llm.provider', idOf) ?? taken(span, 'llm.system', idOf),
       usage: usageOf(span),
       cost: costOf(span),
       finishReasons: finishReason === undefined ? nonEmpty(raw.answer?.finishReasons) : [finishReason],
@@ -105,9 +115,9 @@ export const openInference: Convention = {
 const nonEmpty = <Item>(list: Item[] | undefined): Item[] | undefined => (list && list.length > 0 ? list : undefined)
 
 const requestedModel = (span: SpanReader): string | undefined =>
-  idOf(span.get('llm.request.model_name')) ??
-  idOf(span.get('embedding.model_name')) ??
-  idOf(span.get('reranker.model_name'))
+  taken(span, 'llm.request.model_name', idOf) ??
+  taken(span, 'embedding.model_name', idOf) ??
+  taken(span, 'reranker.model_name', idOf)
 
 /** The raw request and response, where no messages tell them better, as conversations if they are. */
 function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | undefined; answer: Answer | undefined } {
@@ -120,35 +130,46 @@ function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | u
 
 /** A value is JSON where its type says so, or where nothing says that it is not. */
 function rawValue(span: SpanReader, side: 'input' | 'output', messages: string): Json | undefined {
+  if (isRedacted(span.peek(`${side}.value`))) return undefined
   const value = span.get(`${side}.value`)
   const type = textOf(span.get(`${side}.mime_type`))
-  if (isRedacted(value) || span.hasBelow(messages)) return undefined
+  if (span.hasBelow(messages)) return undefined
   return type === undefined || type === 'application/json' ? valueFrom(value) : value
 }
 
 /** What went into an embedding or a reranking. */
 function sentTo(span: SpanReader): Json | undefined {
-  const texts = itemsBelow(span, 'embedding.embeddings.', 'embedding').flatMap(({ text }) => text ?? [])
+  const texts = itemsBelow(span, 'embedding.embeddings.', 'embedding', /^text$/).flatMap(({ text }) => text ?? [])
   if (texts.length > 0) return texts.length === 1 ? texts[0] : texts
   const query = span.get('reranker.query')
   const documents = documentsBelow(span, 'reranker.input_documents.')
   return present<JsonObject>({ query, documents })
 }
 
-/** A list of objects that were sent item by item, each of them under its own name once more. */
-function itemsBelow(span: SpanReader, prefix: string, name: string): JsonObject[] {
+/** A list of objects that were sent item by item, each under its own name once more: the fields that are asked for. */
+function itemsBelow(span: SpanReader, prefix: string, name: string, fields: RegExp): JsonObject[] {
   if (!span.hasBelow(prefix)) return []
-  const list = unflatten(span.below(prefix))
-  return (Array.isArray(list) ? list : [])
-    .filter(isJsonObject)
-    .map(item => item[name])
-    .filter(isJsonObject)
+  const entries: [string, Json][] = []
+  for (const key of span.span.attributes.keys()) {
+    const [, index, field] = key.startsWith(prefix) ? (ITEM.exec(key.slice(prefix.length)) ?? []) : []
+    if (index === undefined || field === undefined || !field.startsWith(`${name}.`)) continue
+    const rest = field.slice(name.length + 1)
+    const value = fields.test(rest) ? span.get(key) : undefined
+    if (value !== undefined) entries.push([`${index}.${rest}`, value])
+  }
+  const list = unflatten(entries)
+  return Array.isArray(list) ? list.filter(isJsonObject) : []
 }
 
-function documentsBelow(span: SpanReader, prefix: string): JsonObject[] | undefined {
-  const documents = itemsBelow(span, prefix, 'document')
-  return nonEmpty(documents.map(chunkOf).filter(chunk => chunk !== undefined))
-}
+const ANY_FIELD = /^/
+const ITEM = /^(\d+)\.(.+)$/s
+
+const documentsBelow = (span: SpanReader, prefix: string): JsonObject[] | undefined =>
+  nonEmpty(
+    itemsBelow(span, prefix, 'document', /^(?:id|content|score|metadata)(?:\.|$)/)
+      .map(chunkOf)
+      .filter(chunk => chunk !== undefined),
+  )
 
 /** LangGraph tells its node in the metadata. */
 const nodeOf = (span: SpanReader): Json | undefined =>
@@ -165,40 +186,39 @@ function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefi
   if (messages === undefined && (tools === undefined || definitions.length > 0)) span.get('llm.invocation_parameters')
   const names = definitions.length > 0 ? toolNames(definitions.map(([, value]) => value)) : toolNames(tools)
   return kind === 'llm' || definitions.length > 0 || parameters.length > 0
-    ? modelConfig(parameters, idOf(span.get('llm.request.model_name')), names)
+    ? modelConfig(parameters, taken(span, 'llm.request.model_name', idOf), names)
     : undefined
 }
 
 function usageOf(span: SpanReader): Usage | undefined {
   if (!span.hasBelow('llm.token_count.')) return undefined
+  const count = (key: string): number | undefined => taken(span, key, numberOf)
   return present<Usage>({
-    input_tokens: numberOf(span.get('llm.token_count.prompt')),
-    output_tokens: numberOf(span.get('llm.token_count.completion')),
-    total_tokens: numberOf(span.get('llm.token_count.total')),
-    cache_read_tokens: numberOf(span.get('llm.token_count.prompt_details.cache_read')),
-    cache_write_tokens: numberOf(span.get('llm.token_count.prompt_details.cache_write')),
-    reasoning_tokens: numberOf(span.get('llm.token_count.completion_details.reasoning')),
+    input_tokens: count('llm.token_count.prompt'),
+    output_tokens: count('llm.token_count.completion'),
+    total_tokens: count('llm.token_count.total'),
+    cache_read_tokens: count('llm.token_count.prompt_details.cache_read'),
+    cache_write_tokens: count('llm.token_count.prompt_details.cache_write'),
+    reasoning_tokens: count('llm.token_count.completion_details.reasoning'),
   })
 }
 
-function costOf(span: SpanReader): JsonObject | undefined {
-  const cost = span.hasBelow('llm.cost.') ? unflatten(span.below('llm.cost.')) : undefined
-  return isJsonObject(cost) ? cost : undefined
-}
+/** In dollars: `prompt`, `completion`, `total`, and `prompt_details.cache_read` and the like. */
+const costOf = (span: SpanReader): JsonObject | undefined =>
+  span.hasBelow('llm.cost.') ? Object.fromEntries(span.below('llm.cost.')) : undefined
 
 function promptOf(span: SpanReader): PromptReference | undefined {
-  const id = idOf(span.get('prompt.id'))
+  const id = taken(span, 'prompt.id', idOf)
   const isOurs = id !== undefined && isUuid(id)
-  const version = span.get('llm.prompt_template.version')
   return present<PromptReference>({
     id: isOurs ? id : undefined,
     name: isOurs ? undefined : id,
-    version: typeof version === 'number' ? version : idOf(version),
+    version: taken(span, 'llm.prompt_template.version', versionOf),
   })
 }
 
 function traceOf(span: SpanReader): TraceReading | undefined {
-  const metadata = objectOf(span.get('metadata'))
+  const metadata = taken(span, 'metadata', objectOf)
   // Vercel's spans, processed for OpenInference, have each field under its own key.
   const fields = parsedObject(span.below('metadata.'))
   if (!metadata || !fields) return present<TraceReading>({ metadata: metadata ?? fields })
@@ -217,8 +237,8 @@ function judgmentsOf(span: SpanReader): Judgments {
   const judgments: Judgments = { feedback: [], evaluations: [], annotations: [] }
   for (const scope of ['', 'trace.']) {
     const made = [
-      ...itemsBelow(span, `${scope}annotations.`, 'annotation'),
-      ...itemsBelow(span, `${scope}evaluations.`, 'evaluation'),
+      ...itemsBelow(span, `${scope}annotations.`, 'annotation', ANY_FIELD),
+      ...itemsBelow(span, `${scope}evaluations.`, 'evaluation', ANY_FIELD),
     ]
     for (const judgment of made) {
       const told = scope === '' ? judgment : { ...judgment, scope: 'trace' }
@@ -263,7 +283,7 @@ function humanJudgment(judgment: JsonObject): HumanJudgment {
   const label = textOf(judgment.label)
   return {
     name: idOf(judgment.name) ?? 'annotation',
-    identifier: idOf(judgment.identifier) ?? '',
+    identifier: idOf(judgment.identifier) ?? 'human',
     ...present<Pick<HumanJudgment, 'rating' | 'comment'>>({
       rating: ratingOf(numberOf(judgment.score), label),
       comment: textOf(judgment.explanation) ?? label,

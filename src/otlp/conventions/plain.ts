@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json.ts'
-import { idOf, present, textOf } from './attribute-values.ts'
+import { idOf, present, taken, textOf } from './attribute-values.ts'
 import { type Convention, firstWord, type Kind, type Reading, type SpanReader } from './convention.ts'
-import { inputMessages, outputMessage, withMessages } from './messages.ts'
+import { outputMessage, withMessages } from './messages.ts'
 import { valueFrom } from './span-content.ts'
 
 /*
@@ -75,21 +75,22 @@ export const plain: Convention = {
   name: 'plain',
   read(span) {
     if (!span.speaksOf(...WORDS)) return undefined
-    const type = textOf(valueFrom(span.get('mlflow.spanType'))) ?? textOf(span.get('genkit:metadata:subtype'))
-    const model = idOf(span.get('model'))
-    const kind = (type === undefined ? undefined : KINDS_OF_TYPES.get(type)) ?? kindOf(span, model)
+    const kindFrom = (type: Json | undefined): Kind | undefined => KINDS_OF_TYPES.get(textOf(valueFrom(type)) ?? '')
+    const typed = taken(span, 'mlflow.spanType', kindFrom) ?? taken(span, 'genkit:metadata:subtype', kindFrom)
+    const model = taken(span, 'model', idOf)
+    const kind = typed ?? kindOf(span, model)
     const input = firstOf(span, INPUT_KEYS)
     const output = firstOf(span, OUTPUT_KEYS)
     const answer = kind === 'llm' ? outputMessage(output) : undefined
     return present<Reading>({
       model,
-      provider: idOf(span.get('provider')),
+      provider: taken(span, 'provider', idOf),
       finishReasons: answer && answer.finishReasons.length > 0 ? answer.finishReasons : undefined,
       metadata: answer && Object.keys(answer.rest).length > 0 ? { response: answer.rest } : undefined,
       fallback: present<NonNullable<Reading['fallback']>>({
         kind,
         stepId: idOf(span.peek('genkit:name'), span.peek('lk.function_tool.name')),
-        input: input === undefined ? undefined : (inputMessages(input) ?? withMessages(input)),
+        input: input === undefined ? undefined : withMessages(input),
         output: answer?.output ?? (output === undefined ? undefined : withMessages(output)),
       }),
     })

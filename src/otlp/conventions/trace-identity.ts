@@ -64,27 +64,43 @@ const PLACES = new Map(
 export const traceIdentity: Convention = {
   name: 'trace-identity',
   read(span) {
-    const [groups, users, tags] = valuesInOrder(span)
+    const [groups, users, tags] = keysInOrder(span)
     const trace = present<TraceReading>({
-      groupId: idOf(...(groups ?? [])),
-      userId: idOf(...(users ?? [])),
-      tags: tags?.map(textsOf).find(found => found !== undefined),
+      groupId: firstOf(span, groups, idOf, (value, groupId) => value === groupId),
+      userId: firstOf(span, users, idOf, (value, userId) => value === userId),
+      tags: firstOf(span, tags, textsOf, (value, list) => value.join() === list.join()),
       rootName: idOf(...rootNames(span)),
     })
     return trace && { trace }
   },
 }
 
-/** The values of each list of keys, in its order. Goes through the few attributes of a span, not through all these keys. */
-function valuesInOrder(span: SpanReader): (Json | undefined)[][] {
-  const lists: (Json | undefined)[][] = [[], [], []]
+/** Those of each list that are there, in its order. Goes through the few attributes of a span, not through all these keys. */
+function keysInOrder(span: SpanReader): string[][] {
+  const lists: string[][] = [[], [], []]
   for (const key of span.span.attributes.keys()) {
     const place = PLACES.get(key)
-    if (!place) continue
-    const values = lists[place.list]
-    if (values) values[place.rank] = span.get(key)
+    const keys = place && lists[place.list]
+    if (keys) keys[place.rank] = key
   }
-  return lists.map(values => values.filter(value => value !== undefined))
+  return lists.map(keys => keys.filter(Boolean))
+}
+
+/** The first value; others that say the same are read with it, those that say another stay among the attributes. */
+function firstOf<Value>(
+  span: SpanReader,
+  keys: readonly string[] | undefined,
+  read: (value: Json | undefined) => Value | undefined,
+  isSame: (value: Value, first: Value) => boolean,
+): Value | undefined {
+  let first: Value | undefined
+  for (const key of keys ?? []) {
+    const value = read(span.peek(key))
+    if (value === undefined || (first !== undefined && !isSame(value, first))) continue
+    first ??= value
+    span.get(key)
+  }
+  return first
 }
 
 /** They stay among the attributes: they name the span, too. */

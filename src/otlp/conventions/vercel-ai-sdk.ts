@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { idOf, numberOf, parsedObject, present, textOf } from './attribute-values.ts'
+import { idOf, numberOf, parsedObject, present, taken, textOf, versionOf } from './attribute-values.ts'
 import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
 import { assistantMessage, inputMessages, parsed } from './messages.ts'
 import { modelConfig, toolNames } from './model-config.ts'
@@ -31,19 +31,18 @@ export const vercelAiSdk: Convention = {
   name: 'vercel-ai-sdk',
   read(span) {
     if (!span.hasBelow('ai.')) return undefined
-    const operation = textOf(span.get('ai.operationId'))
-    const kind = operation === undefined ? undefined : KINDS_OF_OPERATIONS.get(operation.split('.').at(-1) ?? '')
-    const requested = idOf(span.get('ai.model.id'))
-    const finishReason = textOf(span.get('ai.response.finishReason'))
+    const operation = textOf(span.peek('ai.operationId'))
+    const requested = taken(span, 'ai.model.id', idOf)
+    const finishReason = taken(span, 'ai.response.finishReason', textOf)
     const context = parsedObject([...span.below('ai.telemetry.metadata.'), ...span.below('ai.settings.context.')])
     return present<Reading>({
-      kind,
+      kind: taken(span, 'ai.operationId', kindOf),
       stepId: stepIdOf(span, operation),
       input: inputOf(span),
       output: outputOf(span),
       state: present<Record<string, Json>>({ config: configOf(span, requested) }),
-      model: idOf(span.get('ai.response.model')) ?? requested,
-      provider: idOf(span.get('ai.model.provider')),
+      model: taken(span, 'ai.response.model', idOf) ?? requested,
+      provider: taken(span, 'ai.model.provider', idOf),
       usage: usageOf(span),
       finishReasons: finishReason === undefined ? undefined : [finishReason],
       prompt: promptOf(context),
@@ -52,10 +51,16 @@ export const vercelAiSdk: Convention = {
   },
 }
 
+const kindOf = (operation: Json | undefined): Kind | undefined =>
+  KINDS_OF_OPERATIONS.get(textOf(operation)?.split('.').at(-1) ?? '')
+
 /** The caller's name for what it does, as it is or with the operation inside of it. */
 function stepIdOf(span: SpanReader, operation: string | undefined): string | undefined {
-  // Both are put together of what is read here.
-  if (operation !== undefined) span.first('operation.name', 'resource.name')
+  if (operation !== undefined) {
+    // Both are put together of what is read here.
+    span.get('operation.name')
+    span.get('resource.name')
+  }
   const tool = idOf(span.peek('ai.toolCall.name'))
   const functionId = idOf(span.peek('ai.telemetry.functionId'))
   if (tool !== undefined || functionId === undefined) return tool
@@ -64,17 +69,14 @@ function stepIdOf(span: SpanReader, operation: string | undefined): string | und
 }
 
 function inputOf(span: SpanReader): Json | undefined {
+  const given = span.get('ai.toolCall.args') ?? span.get('ai.toolCall.input')
+  if (given !== undefined) return parsed(given)
   const messages = span.get('ai.prompt.messages')
+  if (messages !== undefined) return inputMessages(messages) ?? parsed(messages)
   const prompt = span.get('ai.prompt')
-  const asked =
-    inputMessages(messages) ?? valueFrom(messages) ?? (prompt === undefined ? undefined : promptInput(prompt))
-  const values = span.get('ai.values')
-  return (
-    valueFrom(span.first('ai.toolCall.args', 'ai.toolCall.input')) ??
-    asked ??
-    valueFrom(span.get('ai.value')) ??
-    (Array.isArray(values) ? values.map(parsed) : valueFrom(values))
-  )
+  if (prompt !== undefined) return promptInput(prompt)
+  const values = span.get('ai.value') ?? span.get('ai.values')
+  return Array.isArray(values) ? values.map(parsed) : valueFrom(values)
 }
 
 /** What the caller gave: messages, or a prompt of one text, with instructions or without. */
@@ -86,7 +88,7 @@ function promptInput(prompt: Json): Json {
 }
 
 function outputOf(span: SpanReader): Json | undefined {
-  const result = span.first('ai.toolCall.result', 'ai.toolCall.output')
+  const result = span.get('ai.toolCall.result') ?? span.get('ai.toolCall.output')
   if (result !== undefined) return parsed(result)
   const object = valueFrom(span.get('ai.response.object'))
   const text = span.get('ai.response.text')
@@ -111,20 +113,19 @@ function configOf(span: SpanReader, model: string | undefined): JsonObject | und
 }
 
 function usageOf(span: SpanReader): Usage | undefined {
+  if (!span.hasBelow('ai.usage.')) return undefined
+  const count = (key: string): number | undefined => taken(span, key, numberOf)
+  // Newer versions send some counts under two keys, the same ones.
+  const first = (...keys: string[]): number | undefined => keys.map(count).find(number => number !== undefined)
   return present<Usage>({
-    input_tokens: numberOf(span.first('ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens')),
-    output_tokens: numberOf(span.first('ai.usage.outputTokens', 'ai.usage.completionTokens')),
-    total_tokens: numberOf(span.get('ai.usage.totalTokens')),
-    cache_read_tokens: numberOf(span.first('ai.usage.inputTokenDetails.cacheReadTokens', 'ai.usage.cachedInputTokens')),
-    cache_write_tokens: numberOf(span.get('ai.usage.inputTokenDetails.cacheWriteTokens')),
-    reasoning_tokens: numberOf(span.first('ai.usage.outputTokenDetails.reasoningTokens', 'ai.usage.reasoningTokens')),
+    input_tokens: first('ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens'),
+    output_tokens: first('ai.usage.outputTokens', 'ai.usage.completionTokens'),
+    total_tokens: count('ai.usage.totalTokens'),
+    cache_read_tokens: first('ai.usage.inputTokenDetails.cacheReadTokens', 'ai.usage.cachedInputTokens'),
+    cache_write_tokens: count('ai.usage.inputTokenDetails.cacheWriteTokens'),
+    reasoning_tokens: first('ai.usage.outputTokenDetails.reasoningTokens', 'ai.usage.reasoningTokens'),
   })
 }
 
-function promptOf(context: JsonObject | undefined): PromptReference | undefined {
-  const version = context?.promptVersion
-  return present<PromptReference>({
-    name: idOf(context?.promptName),
-    version: typeof version === 'number' ? version : idOf(version),
-  })
-}
+const promptOf = (context: JsonObject | undefined): PromptReference | undefined =>
+  present<PromptReference>({ name: idOf(context?.promptName), version: versionOf(context?.promptVersion) })
