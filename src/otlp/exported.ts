@@ -4,7 +4,7 @@ import type { ExportedSpan, ExportedTrace } from '../store/exports.ts'
 import type { Project } from '../store/projects.ts'
 import { stepOf, traceIdOf } from './map.ts'
 import { isRootOf, type ReadSpan, type SpanStep } from './span-step.ts'
-import { millisecondsOf, type TelemetrySpan } from './telemetry.ts'
+import { orderedTimeOf, type TelemetrySpan } from './telemetry.ts'
 import { factsOf } from './trace-facts.ts'
 
 /** The spans of a trace, by the trace's client-side id. */
@@ -72,7 +72,7 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     id,
     parentId,
     stepId: step.stepId.toWellFormed(),
-    timestamp: millisecondsOf(startNs),
+    timestamp: orderedTimeOf(startNs),
     durationMs: Math.round(Number(endNs - startNs) / 1e6),
     status: step.status,
     metadata: step.metadata,

@@ -77,6 +77,9 @@ export interface TelemetryLog {
 /** The milliseconds since 1970 of a time in nanoseconds, past ones cut off. */
 export const millisecondsOf = (ns: bigint): number => Number(ns / 1_000_000n)
 
+/** The same with a fraction of microseconds: steps that begin in one millisecond keep their order. */
+export const orderedTimeOf = (ns: bigint): number => millisecondsOf(ns) + Number((ns % 1_000_000n) / 1000n) / 1000
+
 /** What was taken out of an export, and why the rest was not. */
 export interface Decoded<RecordType> {
   records: readonly RecordType[]

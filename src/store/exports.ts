@@ -34,6 +34,7 @@ export interface ExportedSpan {
   /** '' for a span without parent. */
   parentId: string
   stepId: string
+  /** With a fraction, by which steps that began in one millisecond are in order. */
   timestamp: number
   durationMs: number
   status: SpanStatus | null

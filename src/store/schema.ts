@@ -189,6 +189,7 @@ export const spans = sqliteTable(
     /** Null or '': a span without parent, which hangs under the root. */
     parentId: text('parent_id'),
     stepId: text('step_id').notNull(),
+    /** Of telemetry, with a fraction of microseconds. */
     timestamp: integer('timestamp').notNull(),
     promptVersionId: text('prompt_version_id'),
     metadata: text('metadata', { mode: 'json' }).$type<JsonObject>(),

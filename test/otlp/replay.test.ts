@@ -38,15 +38,18 @@ interface Step {
   output: unknown
   state: object
   promptVersionId: string | null
-  durationMs: number
+  createdAt: string
   metadata: Record<string, unknown>
 }
 
 /** All that a trace reads as, its spans as a tree, without ids and times, which are random. */
 function shown(trace: { name: string; status: string; metadata: object; feedback: object[]; spans: Step[] }) {
   const ids = new Set(trace.spans.map(({ id }) => id))
+  // Steps that began at the very same time are in the order of their ids, which is another in each project.
+  const placeOf = ({ createdAt, stepId, input }: Step) => JSON.stringify([createdAt, stepId, input])
+  const spans = trace.spans.toSorted((left, right) => (placeOf(left) < placeOf(right) ? -1 : 1))
   const below = (parent: string | null): object[] =>
-    trace.spans
+    spans
       .filter(({ parentSpanId }) => (parentSpanId !== null && ids.has(parentSpanId) ? parentSpanId : null) === parent)
       .map(({ id, stepId, status, input, output, state, metadata }) => {
         const { otel, events, links, duration_ms, end_time, ...more } = metadata

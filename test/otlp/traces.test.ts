@@ -4,7 +4,7 @@ import { rootSpanUuid } from '../../src/domain/ids.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { INLINE_BYTES, REMOTE_ROOT_PATIENCE_MS, RESEND_AFTER_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
-import { anExport, anExportedSpan, exportSpans, newRun } from '../support/telemetry.ts'
+import { anExport, anExportedSpan, exportSpans, nanosecondsAfter, newRun } from '../support/telemetry.ts'
 
 const AGENT = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'support' }
 const HTTP = { 'http.request.method': 'POST' }
@@ -122,6 +122,21 @@ describe('an export of spans', () => {
       { id: await uuidOf(childId) },
       { id: await uuidOf('aaaaaaaaaaaaaaaa'), parentSpanId: null },
     ])
+  })
+
+  it('keeps the order of spans that began in one millisecond', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    const spans = Array.from({ length: 12 }, (_, index) =>
+      span({
+        parentSpanId: rootId,
+        name: `step ${index}`,
+        startTimeUnixNano: nanosecondsAfter(7).replace(/0{6}$/, String(index * 90_900).padStart(6, '0')),
+      }),
+    )
+    await exportSpans(org, spans.toReversed())
+    const trace = await read()
+    expect(trace.spans.map(({ stepId }: { stepId: string }) => stepId)).toEqual(spans.map(({ name }) => name))
+    for (const { createdAt } of trace.spans) expect(createdAt).toBe(timeAfter(7))
   })
 
   it('keeps large values in R2 and gives them back, state too', async ({ expect }) => {
