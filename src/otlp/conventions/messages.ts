@@ -120,6 +120,10 @@ class Fields {
     this.#left.set(name, value)
   }
 
+  has(name: string, value: Json): boolean {
+    return this.#left.get(name) === value
+  }
+
   drop(...names: string[]): void {
     for (const name of names) this.#left.delete(name)
   }
@@ -153,8 +157,16 @@ function present(fields: Record<string, Json | undefined>): JsonObject {
   return found
 }
 
-/** Two objects in one. Most messages and calls have nothing more, and spreading two of them takes ten times as long. */
-const combined = (object: JsonObject, more: JsonObject): JsonObject => (isEmpty(more) ? object : { ...object, ...more })
+/** An object of the one form, and what else its source held: under `other`, where that has a name of the form. */
+function combined(known: JsonObject, rest: JsonObject): JsonObject {
+  // Most have nothing more, and spreading two objects takes ten times as long.
+  if (isEmpty(rest)) return known
+  const [clashing = [], free = []] = [true, false].map(clashes =>
+    Object.entries(rest).filter(([field]) => Object.hasOwn(known, field) === clashes),
+  )
+  const other = clashing.length > 0 ? { other: Object.fromEntries(clashing) } : {}
+  return { ...known, ...Object.fromEntries(free), ...other }
+}
 
 /** What LangChain, Gemini and others call the roles. */
 const ROLES: ReadonlyMap<string, string> = new Map([
@@ -192,8 +204,10 @@ function unwrapped(value: JsonObject): JsonObject {
     return isJsonObject(data) ? { ...fields, ...data, role: type } : { ...fields, role: type }
   }
   if (isJsonObject(message) && value.role === undefined) {
-    const { message: _, index: __, ...fields } = value
-    return { ...fields, ...unwrapped(message) }
+    const { message: _, index: __, text, ...fields } = value
+    const inner = unwrapped(message)
+    // LangChain has the text of an answer beside it, too.
+    return { ...fields, ...(text !== undefined && text !== inner.content && { text }), ...inner }
   }
   return value
 }
@@ -222,6 +236,8 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
   if (!isJsonObject(value)) return [{ role: defaultRole, content: value }]
   const fields = new Fields(unwrapped(value))
   const role = roleOf(fields.text('role') ?? defaultRole)
+  // Which says nothing that its role does not.
+  if (fields.has('type', 'message')) fields.drop('type')
   const { whole, ...pieces } = piecesOf(fields)
   const { reasoning, reasoningDetails, calls, results } = pieces
   const content = pieces.parts.length === 0 ? whole : contentOf(pieces.parts)
@@ -237,7 +253,7 @@ export function messagesFrom(value: Json, defaultRole: string): Message[] {
     name: fields.text('name'),
   })
   const rest = fields.rest()
-  const message = combined(known, Object.keys(rest).some(field => Object.hasOwn(known, field)) ? { other: rest } : rest)
+  const message = combined(known, rest)
   if (role === 'assistant' || results.length === 0) return [message]
   const hasMore = content !== undefined || calls.length > 0 || reasoning.length > 0 || !isEmpty(rest)
   return [...results.map(resultMessage), ...(hasMore ? [message] : [])]
@@ -352,13 +368,19 @@ function textPart(part: JsonObject): JsonObject {
 /** Whether the part told its reasoning: some only hold it encrypted. */
 function addReasoning(pieces: Pieces, part: JsonObject): boolean {
   const fields = new Fields(part)
-  const text = fields.text('content', 'text', 'thinking', 'reasoning')
+  const text = fields.text('content', 'text', 'thinking', 'reasoning') ?? textOf(fields.list('summary'))
   if (text === undefined) return false
   pieces.reasoning.push(text)
   fields.drop('type', 'thought')
   const details = fields.rest()
   if (!isEmpty(details)) pieces.reasoningDetails.push(details)
   return true
+}
+
+/** OpenAI tells its reasoning in parts. */
+function textOf(parts: Json[]): string | undefined {
+  const texts = parts.map(part => (isJsonObject(part) ? part.text : part)).filter(text => typeof text === 'string')
+  return texts.length > 0 ? texts.join('\n') : undefined
 }
 
 /** A tool call of any form as `{id, name, arguments}`. */
@@ -479,9 +501,25 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
   if (Array.isArray(answer)) return answer.some(isMessage) ? answerFrom(answer.flat(), {}) : undefined
   if (!isJsonObject(answer)) return undefined
   const fields = new Fields(answer)
+  if (Array.isArray(answer.output) && answer.output.some(isItem)) {
+    fields.drop('output')
+    return answerFrom([messageOfItems(answer.output)], fields.rest())
+  }
   const choices = fields.list('choices', 'generations', 'candidates', 'messages').flat()
   const candidates = choices.map(candidate)
   return candidates.some(isMessage) ? answerFrom(candidates, fields.rest()) : undefined
+}
+
+const isItem = (item: Json): boolean =>
+  isMessage(item) || (isJsonObject(item) && (item.type === 'function_call' || item.type === 'reasoning'))
+
+/** OpenAI's Responses API tells an answer in items, of which the message is one. */
+function messageOfItems(items: Json[]): JsonObject {
+  const content = items.flatMap(item =>
+    isJsonObject(item) && item.type === 'message' && Array.isArray(item.content) ? item.content : [item],
+  )
+  const message = items.find(item => isJsonObject(item) && item.type === 'message')
+  return { role: 'assistant', ...(isJsonObject(message) && message), content }
 }
 
 /** Gemini has the message in `content`. */

@@ -1,0 +1,607 @@
+import { describe, it } from 'vitest'
+import type { Json } from '../../../src/domain/json.ts'
+import {
+  assistantMessage,
+  inputMessages,
+  messagesFrom,
+  outputMessage,
+  parsed,
+  unflatten,
+  withMessages,
+} from '../../../src/otlp/conventions/messages.ts'
+
+const CALL = { id: 'call_1', name: 'search', arguments: { q: 'refund' } }
+
+describe('a message', () => {
+  it.for<[string, Json, Json[]]>([
+    ['a text that is no message', 'hi', [{ role: 'user', content: 'hi' }]],
+    ['OpenAI’s, with a text', { role: 'user', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
+    ['one without content', { role: 'assistant', content: null }, [{ role: 'assistant', content: null }]],
+    ['an empty text', { role: 'user', content: '' }, [{ role: 'user', content: '' }]],
+    [
+      'OpenAI’s, with an image',
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'look' },
+          { type: 'image_url', image_url: { url: 'https://a/b.png' } },
+        ],
+      },
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'look' },
+            { type: 'image_url', image_url: { url: 'https://a/b.png' } },
+          ],
+        },
+      ],
+    ],
+    [
+      'OpenAI’s, with tool calls',
+      {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        tool_calls: [
+          { id: 'call_1', type: 'function', function: { name: 'search', arguments: '{"q":"refund"}' } },
+          { id: 'call_2', type: 'function', function: { name: 'now', arguments: '' } },
+        ],
+      },
+      [{ role: 'assistant', content: null, tool_calls: [CALL, { id: 'call_2', name: 'now', arguments: '' }] }],
+    ],
+    [
+      'OpenAI’s first form of a call',
+      { role: 'assistant', content: null, function_call: { name: 'search', arguments: '{"q":"refund"}' } },
+      [{ role: 'assistant', content: null, tool_calls: [{ name: 'search', arguments: { q: 'refund' } }] }],
+    ],
+    [
+      'OpenAI’s, of a tool',
+      { role: 'tool', tool_call_id: 'call_1', name: 'search', content: '[{"id":1}]' },
+      [{ role: 'tool', content: [{ id: 1 }], tool_call_id: 'call_1', name: 'search' }],
+    ],
+    [
+      'parts of OpenTelemetry',
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', content: 'They want' },
+          { type: 'reasoning', content: 'a refund' },
+          { type: 'text', content: 'Let me' },
+          { type: 'text', content: 'see' },
+          { type: 'tool_call', id: 'call_1', name: 'search', arguments: '{"q":"refund"}' },
+        ],
+        finish_reason: 'tool_call',
+      },
+      [
+        {
+          role: 'assistant',
+          content: 'Let me\nsee',
+          reasoning: 'They want\na refund',
+          tool_calls: [CALL],
+          finish_reason: 'tool_call',
+        },
+      ],
+    ],
+    [
+      'parts of OpenTelemetry that are no text',
+      {
+        role: 'user',
+        name: 'Ann',
+        parts: [
+          { type: 'text', content: 'see' },
+          { type: 'uri', modality: 'image', uri: 'https://a' },
+          { type: 'blob', mime_type: 'image/png', content: 'AQID' },
+          'and this',
+          7,
+        ],
+      },
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'see' },
+            { type: 'uri', modality: 'image', uri: 'https://a' },
+            { type: 'blob', mime_type: 'image/png', content: 'AQID' },
+            { type: 'text', text: 'and this' },
+            { type: 'text', text: 7 },
+          ],
+          name: 'Ann',
+        },
+      ],
+    ],
+    [
+      'a result of a tool, of OpenTelemetry, old and new',
+      {
+        role: 'tool',
+        parts: [
+          { type: 'tool_call_response', id: 'call_1', response: '{"ok":true}' },
+          { type: 'tool_call_response', id: 'call_2', result: 'done' },
+        ],
+      },
+      [
+        { role: 'tool', content: { ok: true }, tool_call_id: 'call_1' },
+        { role: 'tool', content: 'done', tool_call_id: 'call_2' },
+      ],
+    ],
+    [
+      'an agent’s text, calls and results together',
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'text', content: 'Within 30 days.' },
+          { type: 'tool_call', id: 'call_1', name: 'search', arguments: { q: 'refund' } },
+          { type: 'tool_call_response', id: 'call_1', response: [{ id: 'doc_1' }] },
+        ],
+      },
+      [
+        {
+          role: 'assistant',
+          content: 'Within 30 days.',
+          tool_calls: [CALL],
+          tool_results: [{ id: 'call_1', result: [{ id: 'doc_1' }] }],
+        },
+      ],
+    ],
+    [
+      'the AI SDK’s, with reasoning and a call',
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'hm' },
+          { type: 'text', text: 'ok' },
+          { type: 'tool-call', toolCallId: 'call_1', toolName: 'search', input: { q: 'refund' } },
+        ],
+      },
+      [{ role: 'assistant', content: 'ok', reasoning: 'hm', tool_calls: [CALL] }],
+    ],
+    [
+      'the AI SDK’s results, which it wraps',
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: 'call_1',
+            toolName: 'search',
+            output: { type: 'json', value: [{ id: 'doc_1' }] },
+          },
+          { type: 'tool-result', toolCallId: 'call_2', toolName: 'now', output: { type: 'error-text', value: 'no' } },
+          { type: 'tool-result', toolCallId: 'call_3', toolName: 'v4', args: { a: 1 }, result: 'ok' },
+        ],
+      },
+      [
+        { role: 'tool', content: [{ id: 'doc_1' }], tool_call_id: 'call_1', name: 'search' },
+        { role: 'tool', content: { type: 'error-text', value: 'no' }, tool_call_id: 'call_2', name: 'now' },
+        { role: 'tool', content: 'ok', tool_call_id: 'call_3', name: 'v4', args: { a: 1 } },
+      ],
+    ],
+    [
+      'Anthropic’s result of a tool, before what the user says',
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'call_1', content: [{ type: 'text', text: 'found' }], is_error: true },
+          { type: 'text', text: 'go on', cache_control: { type: 'ephemeral' } },
+        ],
+      },
+      [
+        { role: 'tool', content: 'found', tool_call_id: 'call_1', is_error: true },
+        { role: 'user', content: [{ type: 'text', text: 'go on', cache_control: { type: 'ephemeral' } }] },
+      ],
+    ],
+    [
+      'Anthropic’s thinking, with its signature, and the provider’s own tool',
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 'sig' },
+          { type: 'redacted_thinking', data: 'enc' },
+          { type: 'tool_use', id: 'call_1', name: 'search', input: { q: 'refund' } },
+          { type: 'server_tool_use', id: 'call_2', name: 'web', input: {} },
+        ],
+      },
+      [
+        {
+          role: 'assistant',
+          content: [{ type: 'redacted_thinking', data: 'enc' }],
+          reasoning: 'hm',
+          reasoning_details: [{ signature: 'sig' }],
+          tool_calls: [CALL, { id: 'call_2', name: 'web', arguments: {}, type: 'server_tool_use' }],
+        },
+      ],
+    ],
+    [
+      'LangChain’s, serialised as a call',
+      {
+        lc: 1,
+        type: 'constructor',
+        id: ['langchain_core', 'messages', 'AIMessage'],
+        kwargs: {
+          content: '',
+          tool_calls: [{ name: 'search', args: { q: 'refund' }, id: 'call_1', type: 'tool_call' }],
+          invalid_tool_calls: [],
+          additional_kwargs: {
+            tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'search', arguments: '{}' } }],
+          },
+          response_metadata: { model: 'm' },
+        },
+      },
+      [{ role: 'assistant', content: '', tool_calls: [CALL], response_metadata: { model: 'm' } }],
+    ],
+    ['LangChain’s, by its type', { type: 'human', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
+    [
+      'LangChain’s, as its dictionary',
+      { type: 'tool', data: { content: '{"a":1}', tool_call_id: 'call_1' } },
+      [{ role: 'tool', content: { a: 1 }, tool_call_id: 'call_1' }],
+    ],
+    [
+      'Gemini’s',
+      {
+        role: 'model',
+        parts: [
+          { text: 'hm', thought: true },
+          { text: 'ok' },
+          { functionCall: { name: 'search', args: { q: 'refund' } } },
+        ],
+      },
+      [
+        {
+          role: 'assistant',
+          content: 'ok',
+          reasoning: 'hm',
+          tool_calls: [{ name: 'search', arguments: { q: 'refund' } }],
+        },
+      ],
+    ],
+    [
+      'Genkit’s result of a tool',
+      { role: 'tool', content: [{ toolResponse: { name: 'search', ref: '1', output: { a: 1 } } }] },
+      [{ role: 'tool', content: { a: 1 }, tool_call_id: '1', name: 'search' }],
+    ],
+    [
+      'OpenInference’s, in its wrappers',
+      {
+        message: {
+          role: 'user',
+          contents: [
+            { message_content: { type: 'text', text: 'look' } },
+            { message_content: { type: 'image', image: { image: { url: 'https://a' } } } },
+            { message_content: { type: 'tool-call' } },
+          ],
+          tool_calls: [
+            { tool_call: { id: 'call_1', function: { name: 'search', arguments: '"{\\"q\\":\\"refund\\"}"' } } },
+          ],
+        },
+      },
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'look' },
+            { type: 'image', image: { url: 'https://a' } },
+          ],
+          tool_calls: [CALL],
+        },
+      ],
+    ],
+    [
+      'fields that nobody knows, one of them under a name of ours',
+      { role: 'assistant', content: 'a', reasoning: 'r', thinking: { deep: true }, tool_calls: 'none', x: 1, y: {} },
+      [{ role: 'assistant', content: 'a', reasoning: 'r', thinking: { deep: true }, tool_calls: 'none', x: 1 }],
+    ],
+    [
+      'a field of ours that holds something else, beside what it should hold',
+      { role: 'assistant', content: 'a', toolCalls: [CALL], tool_calls: 'none' },
+      [{ role: 'assistant', content: 'a', tool_calls: [CALL], other: { tool_calls: 'none' } }],
+    ],
+  ])('is read: %s', ([, message, expected], { expect }) => {
+    expect(messagesFrom(message, 'user')).toEqual(expected)
+  })
+
+  it('keeps a field of any name', ({ expect }) => {
+    const [message = {}] = messagesFrom(
+      JSON.parse('{"role":"user","content":"a","__proto__":{"role":"system"}}'),
+      'user',
+    )
+    expect(JSON.stringify(message)).toBe('{"role":"user","content":"a","__proto__":{"role":"system"}}')
+    expect(Object.getPrototypeOf(message)).toBe(Object.prototype)
+  })
+})
+
+describe('what a model was asked', () => {
+  const asked = { messages: [{ role: 'user', content: 'q' }] }
+
+  it.for<[string, Json, Json | undefined, Json | undefined]>([
+    ['a list of messages', [{ role: 'user', content: 'q' }], undefined, asked],
+    ['such a list, serialised twice', JSON.stringify('[{"role":"user","content":"q"}]'), undefined, asked],
+    ['one conversation of several', [[{ role: 'user', content: 'q' }]], undefined, asked],
+    ['one message', { role: 'user', content: 'q' }, undefined, asked],
+    [
+      'instructions that came apart',
+      [{ role: 'user', parts: [{ type: 'text', content: 'q' }] }],
+      '[{"type":"text","content":"Be brief."},{"type":"text","content":"Be kind."}]',
+      {
+        messages: [
+          { role: 'system', content: 'Be brief.\nBe kind.' },
+          { role: 'user', content: 'q' },
+        ],
+      },
+    ],
+    [
+      'a request, whose other fields stay',
+      { model: 'm', system: 'Be brief.', messages: [{ role: 'user', content: 'q' }], tools: [{ name: 't' }] },
+      undefined,
+      {
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'q' },
+        ],
+        model: 'm',
+        tools: [{ name: 't' }],
+      },
+    ],
+    [
+      'Gemini’s request',
+      { contents: [{ role: 'user', parts: [{ text: 'q' }] }], system_instruction: { parts: [{ text: 'Be brief.' }] } },
+      undefined,
+      {
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'q' },
+        ],
+      },
+    ],
+    [
+      'LangChain’s value of a prompt',
+      {
+        lc: 1,
+        type: 'constructor',
+        id: ['langchain_core', 'prompt_values', 'ChatPromptValue'],
+        kwargs: {
+          messages: [{ lc: 1, type: 'constructor', id: ['HumanMessage'], kwargs: { content: 'q' } }],
+        },
+      },
+      undefined,
+      asked,
+    ],
+    ['a list of documents', [{ id: 1, content: 'd' }], undefined, undefined],
+    ['a role that is no message’s', { role: 'admin', name: 'Ann' }, undefined, undefined],
+    ['a text', 'hello', undefined, undefined],
+    ['no messages', [], 'Be brief.', undefined],
+  ])('is read: %s', ([, value, instructions, expected], { expect }) => {
+    expect(inputMessages(value, instructions)).toEqual(expected)
+  })
+
+  it('is the instructions where nothing else came', ({ expect }) => {
+    expect(inputMessages(undefined, 'Be brief.')).toEqual({ messages: [{ role: 'system', content: 'Be brief.' }] })
+    expect(inputMessages(undefined)).toBeUndefined()
+  })
+})
+
+describe('what a model answered', () => {
+  it.for<[string, Json, Json | undefined]>([
+    [
+      'OpenTelemetry’s',
+      [{ role: 'assistant', parts: [{ type: 'text', content: 'a' }], finish_reason: 'stop' }],
+      { output: { role: 'assistant', content: 'a' }, finishReasons: ['stop'], rest: {} },
+    ],
+    [
+      'several choices',
+      [
+        { role: 'assistant', parts: [{ type: 'text', content: 'a' }], finish_reason: 'stop' },
+        { role: 'assistant', parts: [{ type: 'text', content: 'b' }], finish_reason: 'length' },
+      ],
+      {
+        output: {
+          choices: [
+            { role: 'assistant', content: 'a' },
+            { role: 'assistant', content: 'b' },
+          ],
+        },
+        finishReasons: ['stop', 'length'],
+        rest: {},
+      },
+    ],
+    [
+      'a conversation',
+      [
+        { role: 'assistant', content: null, tool_calls: [CALL] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'ok' },
+      ],
+      {
+        output: {
+          messages: [
+            { role: 'assistant', content: null, tool_calls: [CALL] },
+            { role: 'tool', content: 'ok', tool_call_id: 'call_1' },
+          ],
+        },
+        finishReasons: [],
+        rest: {},
+      },
+    ],
+    [
+      'OpenAI’s response, serialised',
+      '{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}}],"usage":{"n":1}}',
+      { output: { role: 'assistant', content: 'a' }, finishReasons: ['stop'], rest: { id: 'c', usage: { n: 1 } } },
+    ],
+    [
+      'Anthropic’s response',
+      { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn' },
+      {
+        output: { role: 'assistant', content: 'a', id: 'm' },
+        finishReasons: ['end_turn'],
+        rest: {},
+      },
+    ],
+    [
+      'Gemini’s response',
+      { candidates: [{ content: { role: 'model', parts: [{ text: 'a' }] }, finishReason: 'STOP' }], modelVersion: 'g' },
+      { output: { role: 'assistant', content: 'a' }, finishReasons: ['STOP'], rest: { modelVersion: 'g' } },
+    ],
+    [
+      'LangChain’s response',
+      {
+        generations: [
+          [{ text: 'a', message: { lc: 1, type: 'constructor', id: ['AIMessage'], kwargs: { content: 'a' } } }],
+        ],
+        llmOutput: {},
+      },
+      { output: { role: 'assistant', content: 'a' }, finishReasons: [], rest: {} },
+    ],
+    [
+      'items of OpenAI’s Responses, which are one answer',
+      {
+        id: 'resp_1',
+        output: [
+          { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] },
+          { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'a' }] },
+          { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'search', arguments: '{"q":"refund"}' },
+        ],
+      },
+      {
+        output: {
+          role: 'assistant',
+          content: 'a',
+          reasoning: 'hm',
+          reasoning_details: [{ id: 'rs_1' }],
+          tool_calls: [{ ...CALL, other: { id: 'fc_1' } }],
+          id: 'msg_1',
+        },
+        finishReasons: [],
+        rest: { id: 'resp_1' },
+      },
+    ],
+    ['a list of something else', [{ id: 1 }], undefined],
+    ['a text', 'a', undefined],
+    ['an object', { answer: 42 }, undefined],
+  ])('is read: %s', ([, value, expected], { expect }) => {
+    expect(outputMessage(value)).toEqual(expected)
+  })
+
+  it('is put together of what came apart', ({ expect }) => {
+    const toolCalls = '[{"toolCallId":"call_1","toolName":"search","input":"{\\"q\\":\\"refund\\"}"}]'
+    expect(assistantMessage({ text: 'ok', reasoning: 'hm', toolCalls })).toEqual({
+      role: 'assistant',
+      content: 'ok',
+      reasoning: 'hm',
+      tool_calls: [CALL],
+    })
+    expect(assistantMessage({})).toBeUndefined()
+  })
+})
+
+it('finds messages in what is passed on, and leaves all else as it is', ({ expect }) => {
+  expect(withMessages({ type: 'ai', content: 'a' })).toEqual({ role: 'assistant', content: 'a' })
+  expect(withMessages({ messages: [{ type: 'ai', content: 'a' }], step: 2 })).toEqual({
+    messages: [{ role: 'assistant', content: 'a' }],
+    step: 2,
+  })
+  for (const value of ['text', 7, null, [1, 2], { a: 'b' }, { messages: 'none' }]) {
+    expect(withMessages(value)).toBe(value)
+  }
+})
+
+describe('a serialised value', () => {
+  it.for<[string, Json, Json]>([
+    ['an object', '{"a":1}', { a: 1 }],
+    ['one serialised twice', '"{\\"a\\":1}"', { a: 1 }],
+    ['one serialised three times, of which the last stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
+    ['a text within quotes', '"refund"', 'refund'],
+    ['a number, which might be a text', '42', '42'],
+    ['a word', 'true', 'true'],
+    ['a text that only begins like JSON', '[see above] {', '[see above] {'],
+    ['a number that overflows', '{"a":1e400}', '{"a":1e400}'],
+    ['no text', 7, 7],
+  ])('is parsed: %s', ([, value, expected], { expect }) => {
+    expect(parsed(value)).toEqual(expected)
+  })
+
+  it('stays a text where it nests deeper than values may', ({ expect }) => {
+    const deep = '['.repeat(129) + ']'.repeat(129)
+    expect(parsed(deep)).toBe(deep)
+    expect(parsed('['.repeat(128) + ']'.repeat(128))).toBeInstanceOf(Array)
+    const far = '['.repeat(1_000_000)
+    expect(parsed(far)).toBe(far)
+  })
+})
+
+describe('keys with indices', () => {
+  it.for<[string, [string, Json][], Json | undefined]>([
+    ['nothing', [], undefined],
+    [
+      'a list, by number',
+      [
+        ['10', 'c'],
+        ['2', 'b'],
+        ['1', 'a'],
+      ],
+      ['a', 'b', 'c'],
+    ],
+    [
+      'objects in a list',
+      [
+        ['1.role', 'b'],
+        ['0.role', 'a'],
+        ['0.text', 't'],
+      ],
+      [{ role: 'a', text: 't' }, { role: 'b' }],
+    ],
+    [
+      'far indices',
+      [
+        ['999999999999999999999.a', 2],
+        ['0.a', 1],
+      ],
+      [{ a: 1 }, { a: 2 }],
+    ],
+    [
+      'names among indices',
+      [
+        ['0', 'a'],
+        ['x', 'b'],
+      ],
+      { '0': 'a', x: 'b' },
+    ],
+    [
+      'nulls',
+      [
+        ['0.a', null],
+        ['1.a', 1],
+      ],
+      [{ a: 1 }],
+    ],
+    [
+      'a key that others begin with',
+      [
+        ['a', 1],
+        ['a.b', 2],
+      ],
+      { a: { '': 1, b: 2 } },
+    ],
+    [
+      'the same, the other way round',
+      [
+        ['a.b', 2],
+        ['a', 1],
+      ],
+      { a: { '': 1, b: 2 } },
+    ],
+  ])('make a value of %s', ([, entries, expected], { expect }) => {
+    expect(unflatten(entries)).toEqual(expected)
+  })
+
+  it('never reach a prototype', ({ expect }) => {
+    const value = unflatten([
+      ['__proto__.polluted', 1],
+      ['constructor.prototype.polluted', 2],
+    ])
+    expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":2}}}')
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+
+  it('nest no deeper than values may, however many dots they have', ({ expect }) => {
+    const value = unflatten([['a.'.repeat(100_000), 1]])
+    expect(JSON.stringify(value).match(/\{/g)?.length).toBeLessThan(100)
+  })
+})
