@@ -56,7 +56,7 @@ export const genAi: Convention = {
         config: modelConfig(span.below('gen_ai.request.'), requested, tools),
       }),
       model,
-      provider: taken(span, 'gen_ai.provider.name', idOf) ?? taken(span, 'gen_ai.system', idOf),
+      provider: taken(span, 'gen_ai.provider.name', idOf) ?? systemOf(span),
       usage: usageOf(span),
       finishReasons: taken(span, 'gen_ai.response.finish_reasons', textsOf) ?? finishReasons,
       prompt: promptOf(span),
@@ -69,6 +69,10 @@ export const genAi: Convention = {
     })
   },
 }
+
+/** LangSmith calls whatever it does not know "langchain". */
+const systemOf = (span: SpanReader): string | undefined =>
+  span.peek('gen_ai.system') === 'langchain' ? undefined : idOf(span.get('gen_ai.system'))
 
 /** The agent or the workflow; else the operation, where the span's name adds only the model, which makes no other step. */
 function nameOf(span: SpanReader, operation: string | undefined): string | undefined {

@@ -1,6 +1,14 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
-import { type Convention, KINDS, type Kind, type Reading, type TraceReading, type Usage } from './convention.ts'
+import {
+  type Convention,
+  KINDS,
+  type Kind,
+  type Reading,
+  type SpanReader,
+  type TraceReading,
+  type Usage,
+} from './convention.ts'
 import { chunksOf } from './retrieved-chunks.ts'
 import { contentOf } from './span-content.ts'
 
@@ -25,7 +33,7 @@ export const langsmith: Convention = {
     const usage = objectOf(span.peek('langsmith.usage_metadata'))
     // What a run was called with is in these for every kind of run. Of other senders they hold a prompt, if anything.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
-    const output = isRun ? span.get('gen_ai.completion') : undefined
+    const output = isRun ? withoutUsage(span.get('gen_ai.completion')) : undefined
     const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)
     return present<Reading>({
       kind,
@@ -41,6 +49,7 @@ export const langsmith: Convention = {
       cost: costOf(usage),
       trace: traceOf(metadata),
       metadata: present<JsonObject>({
+        error: errorOf(span),
         langsmith: parsedObject([...metadata].filter(([key]) => isNoise(key))),
         response,
       }),
@@ -56,7 +65,25 @@ function kindOf(type: string | undefined): Kind | undefined {
 
 /** What LangChain and LangGraph add to the metadata that a caller gave. */
 const isNoise = (key: string): boolean =>
-  /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$)/.test(key)
+  /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$|usage_metadata$)/.test(key)
+
+/** `traceable` takes the usage out of what was returned, and leaves it there. */
+function withoutUsage(output: Json | undefined): Json | undefined {
+  const { usage_metadata, ...rest } = objectOf(output) ?? {}
+  return usage_metadata === undefined ? output : rest
+}
+
+/** A run's status is set when it begins, to one that no later status may change: only the exception tells that it failed. */
+function errorOf({ span }: SpanReader): JsonObject | undefined {
+  const exception = span.events.findLast(({ name }) => name === 'exception')?.attributes
+  return (
+    exception &&
+    present<JsonObject>({
+      type: textOf(exception.get('exception.type')) ?? 'error',
+      message: textOf(exception.get('exception.message')),
+    })
+  )
+}
 
 const PARAMETERS = ['ls_temperature', 'ls_max_tokens', 'ls_stop']
 

@@ -477,7 +477,7 @@ export function withMessages(value: Json): Json {
 
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
-  const messages = fields.list('messages', 'contents').flat()
+  const messages = fields.list('messages', 'contents', 'input').flat()
   if (!messages.some(isMessage)) return undefined
   const instructions = fields.take('system', 'system_instruction', 'systemInstruction')
   return {

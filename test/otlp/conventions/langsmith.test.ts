@@ -1,6 +1,7 @@
 import { it } from 'vitest'
 import type { Json } from '../../../src/domain/json.ts'
 import { langsmith } from '../../../src/otlp/conventions/langsmith.ts'
+import { stepOf } from '../../../src/otlp/map.ts'
 import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 
 const run = (attributes: Record<string, Json>) => readAs(langsmith, aSpan({ scope: 'langsmith', attributes }))
@@ -112,4 +113,34 @@ it('leaves the prompt of another instrumentation to its own convention', ({ expe
 
 it('reads no other span', ({ expect }) => {
   expect(readAs(langsmith, aSpan({ attributes: { 'gen_ai.prompt': 'hi' } })).reading).toBeUndefined()
+})
+
+it('reads a model that a function asked: its only argument, and its answer without the usage', ({ expect }) => {
+  const usage = '{"input_tokens":42,"output_tokens":9,"total_tokens":51}'
+  const attributes = {
+    'langsmith.span.kind': 'llm',
+    'langsmith.trace.name': 'answer',
+    'langsmith.usage_metadata': usage,
+    'langsmith.metadata.usage_metadata': usage,
+    'langsmith.metadata.tenant': 'acme',
+    'gen_ai.prompt': '{"input":[{"role":"user","content":"How long is the warranty?"}]}',
+    'gen_ai.completion': `{"role":"assistant","content":"24 months","usage_metadata":${usage}}`,
+  }
+  expect(run(attributes).reading).toEqual({
+    kind: 'llm',
+    stepId: 'answer',
+    input: { messages: [{ role: 'user', content: 'How long is the warranty?' }] },
+    output: { role: 'assistant', content: '24 months' },
+    usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51 },
+    trace: { metadata: { tenant: 'acme' } },
+    metadata: { langsmith: { usage_metadata: JSON.parse(usage) } },
+  })
+})
+
+it('takes a run that has an exception for one that failed, though its status is ok', ({ expect }) => {
+  const events = [{ name: 'exception', attributes: { 'exception.type': 'Error', 'exception.message': 'Not found' } }]
+  const attributes = { 'langsmith.span.kind': 'tool', 'langsmith.trace.name': 'get_order' }
+  const { status, metadata } = stepOf(aSpan({ scope: 'langsmith', status: 'ok', attributes, events }))
+  expect(status).toBe('error')
+  expect(metadata.error).toEqual({ type: 'Error', message: 'Not found' })
 })
