@@ -128,14 +128,21 @@ function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | u
   return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
 }
 
-/** A value is JSON where its type says so, or where nothing says that it is not. */
+/** A value is JSON where its type says so, which is how a number is told from a text; or where nothing says that it is not. */
 function rawValue(span: SpanReader, side: 'input' | 'output', messages: string): Json | undefined {
   if (isRedacted(span.peek(`${side}.value`))) return undefined
   const value = span.get(`${side}.value`)
   const type = textOf(span.get(`${side}.mime_type`))
   if (span.hasBelow(messages)) return undefined
-  return type === undefined || type === 'application/json' ? valueFrom(value) : value
+  if (type === 'application/json') return scalarFrom(value) ?? valueFrom(value)
+  return type === undefined ? valueFrom(value) : value
 }
+
+/** A serialised number or boolean; undefined for any other text. */
+const scalarFrom = (value: Json | undefined): Json | undefined =>
+  typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value)
+    ? JSON.parse(value)
+    : undefined
 
 /** What went into an embedding or a reranking. */
 function sentTo(span: SpanReader): Json | undefined {
