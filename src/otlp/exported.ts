@@ -89,13 +89,16 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
 
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** Steps that ask a model use a prompt, be it one that they do not name; others one that they name by its id. */
-function promptOf({ kind, prompt }: SpanStep): ExportedSpan['prompt'] {
+/**
+ * Steps that ask a model use a prompt, be it one that they do not name; others one that they name by its id. A number without
+ * a name is of the step's own prompt.
+ */
+function promptOf({ kind, stepId, prompt }: SpanStep): ExportedSpan['prompt'] {
   if (kind !== 'llm' && kind !== 'prompt' && prompt?.id === undefined) return null
   const number = Number(prompt?.version)
   return {
     id: prompt?.id ?? null,
-    name: prompt?.name ?? null,
+    name: prompt?.name ?? (Number.isInteger(number) ? stepId : null),
     number: Number.isInteger(number) ? number : null,
   }
 }
