@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PROJECT } from '../server.ts'
+
+/** What a page of docs/sdks tells its reader to do. */
+export interface Page {
+  /** The `export` lines, as they would be pasted into a shell. */
+  exports: string
+  /** The packages of the `npm install` lines, `name@version`. */
+  packages: string[]
+  /** The programs by their file names, which their first line has as a comment. */
+  programs: Map<string, string>
+}
+
+export async function readPage(name: string): Promise<Page> {
+  const text = await readFile(join(PROJECT, `docs/sdks/${name}.md`), 'utf8')
+  const shell = blocksOf(text, 'sh').join('\n').replaceAll('\\\n', ' ').split('\n')
+  const programs = blocksOf(text, 'js').flatMap(block => {
+    const file = /^\/\/ (\S+\.mjs)\n/.exec(block)?.[1]
+    return file ? [[file, block] as const] : []
+  })
+  return {
+    exports: shell.filter(line => line.startsWith('export ')).join('\n'),
+    packages: shell.flatMap(line => /^npm install (.+)/.exec(line)?.[1]?.split(/\s+/) ?? []),
+    programs: new Map(programs),
+  }
+}
+
+const blocksOf = (text: string, language: string): string[] =>
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
