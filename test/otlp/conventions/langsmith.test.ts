@@ -71,7 +71,7 @@ it('reads a call of a model that LangChain made', ({ expect }) => {
     kind: 'llm',
     stepId: 'answer',
     input: { messages: [{ role: 'user', content: 'hi' }] },
-    output: { role: 'assistant', content: '30 days', text: '30 days' },
+    output: { role: 'assistant', content: '30 days' },
     state: { config: { temperature: 0.2 } },
     provider: 'openai',
     usage: {
