@@ -37,11 +37,14 @@ export const laminar: Convention = {
       }),
       trace: properties && { metadata: properties },
       metadata: response && { response },
-      // Every span of the SDK's own that was given no other type, those around a model's call included.
-      fallback: type === 'DEFAULT' ? { kind: 'task' } : undefined,
+      // Every span of the SDK's own that was given no other type, those around a model's call included; the client of
+      // JavaScript leaves the type out then.
+      fallback: type === 'DEFAULT' || (type === undefined && isOwn(span)) ? { kind: 'task' } : undefined,
     })
   },
 }
+
+const isOwn = ({ span }: SpanReader): boolean => span.source.scope.name === 'lmnr.tracer'
 
 /** A call that was answered from its cache says in another attribute what it was. */
 function typeOf(span: SpanReader): string | undefined {

@@ -25,6 +25,13 @@ it('reads a function that is observed', ({ expect }) => {
   })
 })
 
+it('takes a span of the SDK’s own without a type for a task, and no other', ({ expect }) => {
+  const attributes = { 'lmnr.span.path': ['answer_question'] }
+  const kindIn = (scope: string) => readAs(laminar, aSpan({ scope, attributes })).reading?.fallback?.kind
+  expect(kindIn('lmnr.tracer')).toBe('task')
+  expect(kindIn('http')).toBeUndefined()
+})
+
 it('reads a call of a model that was made by hand', ({ expect }) => {
   const attributes = {
     'lmnr.span.type': 'LLM',
