@@ -1,0 +1,93 @@
+/**
+ * Writes the declarations of `countersign/client` into dist/client: those of each module that the entry reaches, with the
+ * wire types written out, which are computed from the Worker's schemas. Whoever installs the package needs neither.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+
+const PROJECT = resolve(import.meta.dirname, '..')
+const SOURCE = join(PROJECT, 'src/client')
+const TARGET = join(PROJECT, 'dist/client')
+const WIRE = 'wire.ts'
+
+mkdirSync(TARGET, { recursive: true })
+const workspace = mkdtempSync(join(PROJECT, 'dist/client-declarations-'))
+try {
+  writeFileSync(join(workspace, WIRE), inferredWireTypes())
+  compile()
+  const wire = writtenOutWireTypes()
+  for (const module of modulesReachedFrom('index.ts')) {
+    const text = module === WIRE ? wire : declarationsOf(module)
+    writeFileSync(join(TARGET, module.replace('.ts', '.d.ts')), text.replaceAll(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"))
+  }
+} finally {
+  rmSync(workspace, { recursive: true })
+}
+
+/**
+ * A module with a constant of each wire type. What is inferred a compiler writes out in its declarations; what is named
+ * it leaves as it is.
+ */
+function inferredWireTypes(): string {
+  const path = relative(workspace, join(SOURCE, WIRE))
+  return [
+    `import type * as wire from '${path}'`,
+    'type WrittenOut<T> = T extends readonly (infer Item)[] ? WrittenOut<Item>[]',
+    '  : T extends object ? { [Field in keyof T]: WrittenOut<T[Field]> } : T',
+    'declare const writtenOut: <T>() => WrittenOut<T>',
+    ...wireTypes().map(({ name }) => `export const ${name} = writtenOut<wire.${name}>()`),
+  ].join('\n')
+}
+
+/** The types that the wire module exports, each with its comment. */
+function wireTypes(): { name: string; comment: string }[] {
+  const source = readFileSync(join(SOURCE, WIRE), 'utf8')
+  return [...source.matchAll(/(\/\*\* [^\n]+ \*\/)\nexport type (\w+)/g)].map(([, comment = '', name = '']) => ({
+    name,
+    comment,
+  }))
+}
+
+function compile(): void {
+  const options = {
+    extends: '../../tsconfig.json',
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      stripInternal: true,
+      rootDir: PROJECT,
+      outDir: join(workspace, 'out'),
+    },
+    include: [],
+    files: [join(workspace, WIRE), join(SOURCE, 'index.ts')],
+  }
+  writeFileSync(join(workspace, 'tsconfig.json'), JSON.stringify(options))
+  const { status } = spawnSync('tsc', ['-p', workspace], { stdio: 'inherit' })
+  if (status !== 0) throw new Error('The declarations of the client could not be made')
+}
+
+function writtenOutWireTypes(): string {
+  const compiled = readFileSync(join(workspace, 'out', relative(PROJECT, workspace), 'wire.d.ts'), 'utf8')
+  return wireTypes().reduce(
+    (text, { name, comment }) => text.replace(`export declare const ${name}:`, `${comment}\nexport type ${name} =`),
+    compiled,
+  )
+}
+
+function declarationsOf(module: string): string {
+  return readFileSync(join(workspace, 'out/src/client', module.replace('.ts', '.d.ts')), 'utf8')
+}
+
+/** A module and those that its declarations import, directly or not. */
+function modulesReachedFrom(entry: string): string[] {
+  const reached = [entry]
+  for (const module of reached) {
+    if (module === WIRE) continue
+    for (const [, imported = ''] of declarationsOf(module).matchAll(/from '\.\/([\w-]+\.ts)'/g)) {
+      if (!reached.includes(imported)) reached.push(imported)
+    }
+  }
+  return reached
+}

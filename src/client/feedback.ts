@@ -1,0 +1,43 @@
+import { newUuid } from './ids.ts'
+import type { Recorder } from './recorder.ts'
+import type { FeedbackBody } from './wire.ts'
+
+/** What somebody says of a trace or of one of its spans. */
+export interface FeedbackFields {
+  /** `positive`, `negative`, or a number from 0.0 to 1.0. */
+  rating?: FeedbackBody['rating']
+  comment?: FeedbackBody['comment']
+  /** What would have been right, in fields of your choice: `answer`, `category`, `explanation`, ... */
+  correction?: object | undefined
+  /** Whose word it is. */
+  labeller?: FeedbackBody['labeller']
+  /** Of feedback that was given before, whose fields it then updates. */
+  feedbackId?: string | undefined
+  /** The span that it is about; without one, the trace as a whole. */
+  spanId?: string | undefined
+  /** When it was given, if not now. */
+  timestamp?: Date | string | undefined
+}
+
+/**
+ * Records feedback. Returns its id.
+ * @internal
+ */
+export function recordFeedback(recorder: Recorder, traceId: string, fields: FeedbackFields): string {
+  const { rating, comment, correction, labeller, feedbackId = newUuid(), spanId, timestamp } = { ...fields }
+  const event = { type: 'feedback', traceId, id: feedbackId } as const
+  recorder.add(
+    event,
+    {
+      trace_id: traceId,
+      feedback_id: feedbackId,
+      span_id: spanId,
+      rating,
+      comment,
+      labeller,
+      timestamp: recorder.time(event, timestamp),
+    },
+    { correction: correction && recorder.encode(event, 'correction', () => correction) },
+  )
+  return feedbackId
+}

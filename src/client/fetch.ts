@@ -1,0 +1,2 @@
+/** What the client asks of `fetch`. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>

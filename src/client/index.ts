@@ -1,0 +1,19 @@
+/** `countersign/client`: records runs of AI pipelines, and reads what came of them. docs/client.md shows how. */
+
+export type { SpanContext } from './context.ts'
+export {
+  type AttributionOptions,
+  Countersign,
+  type CountersignOptions,
+  type SearchQuery,
+  type SearchResult,
+} from './countersign.ts'
+export { CountersignError } from './errors.ts'
+export type { FeedbackFields } from './feedback.ts'
+export type { Fetch } from './fetch.ts'
+export type { EventType, Loss } from './loss.ts'
+export type { ActivePrompt, Prompts } from './prompts.ts'
+export type { Span, SpanOptions } from './span.ts'
+export type { Trace, TraceOptions, TraceResult } from './trace.ts'
+export type { ReadOptions, Spans, TraceListOptions, Traces } from './traces.ts'
+export type { Attribution, Prompt, SpanDetail, TraceDetail, TraceHit, TraceItem } from './wire.ts'

@@ -1,0 +1,56 @@
+import { describe } from './errors.ts'
+import { MAX_DEPTH } from './limits.ts'
+import type { Loss } from './loss.ts'
+
+/** A value as the JSON that is sent, taken when it was given: what the pipeline does to it later is not recorded. */
+export interface Encoded {
+  json: string
+  /** Of UTF-8. */
+  bytes: number
+}
+
+/** Why a value is not sent. */
+export type Unfit = Required<Pick<Loss, 'reason' | 'message'>>
+
+/** A value as JSON, or why the service would not take it. Never throws: reading it may run the pipeline's own code. */
+export function encode(read: () => unknown, maxBytes: number): Encoded | Unfit {
+  let json: string | undefined
+  try {
+    json = JSON.stringify(read())
+  } catch (error) {
+    return { reason: 'not_serializable', message: describe(error).message }
+  }
+  if (json === undefined) return { reason: 'not_serializable', message: 'JSON has no such value' }
+  if (nestsTooDeep(json)) return { reason: 'not_serializable', message: `Nests deeper than ${MAX_DEPTH}` }
+  const bytes = json.length > maxBytes ? json.length : new TextEncoder().encode(json).length
+  return bytes > maxBytes ? { reason: 'too_large', message: `More than ${maxBytes} bytes as JSON` } : { json, bytes }
+}
+
+/** One pass over the text, from bracket to bracket: a walk of the value would run its getters again. */
+function nestsTooDeep(json: string): boolean {
+  if (json.length <= 2 * MAX_DEPTH) return false
+  let depth = 0
+  for (let index = 0; index < json.length; index++) {
+    const unit = json.charCodeAt(index)
+    if (unit === QUOTE) index = endOfText(json, index)
+    else if (unit === BRACE || unit === BRACKET) {
+      if (++depth > MAX_DEPTH) return true
+    } else if (unit === BRACE_END || unit === BRACKET_END) depth--
+  }
+  return false
+}
+
+const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d]
+
+/** The place of the quote that ends a text: the next one with an even number of backslashes before it. */
+function endOfText(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); ; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (json.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+}
+
+/** Fields that came one after another; the later ones count. No `Object.assign`, which loses a field named __proto__. */
+export const merged = (parts: readonly (object | undefined)[]): object =>
+  Object.fromEntries(parts.flatMap(part => Object.entries({ ...part })))

@@ -1,0 +1,20 @@
+/** The project, by either of its names. */
+export interface Selector {
+  projectSlug?: string | undefined
+  projectId?: string | undefined
+}
+
+/** The parameter by which a list names its project: exactly one is taken. */
+export const projectOf = ({ projectSlug, projectId }: Selector): Selector =>
+  projectSlug === undefined ? { projectId } : { projectSlug }
+
+type Parameter = string | number | boolean | Date | undefined
+
+/** A query of the parameters that are given. */
+export function parametersOf(parameters: Readonly<{ [name: string]: Parameter }>): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query.set(name, value instanceof Date ? value.toISOString() : String(value))
+  }
+  return query
+}

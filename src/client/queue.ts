@@ -1,0 +1,213 @@
+import {
+  BATCH_BYTES,
+  FLUSH_AT,
+  FLUSH_INTERVAL_MS,
+  MAX_ATTEMPTS,
+  MAX_BATCH_EVENTS,
+  MAX_QUEUE_BYTES,
+  MAX_RETRY_AFTER_MS,
+  REQUEST_MS,
+  SILENCE_MS,
+} from './limits.ts'
+import type { EventName } from './loss.ts'
+import type { Losses } from './losses.ts'
+import { safely } from './safely.ts'
+import { type Answer, errorOf, fieldOf, isSuccess, isTemporary, retryDelayMs, type Service } from './service.ts'
+import { pause } from './timers.ts'
+
+export interface QueueOptions {
+  flushIntervalMs?: number | undefined
+  flushAt?: number | undefined
+  maxQueueBytes?: number | undefined
+  waitUntil?: ((promise: Promise<unknown>) => void) | undefined
+}
+
+interface Entry {
+  event: EventName
+  json: string
+  bytes: number
+  /** Its place among all that was ever queued; the first has 1. */
+  sequence: number
+  attempts: number
+}
+
+/**
+ * Delivers events in the background, in the order in which they were recorded: one batch at a time, and what is to be tried
+ * again goes first. So no event overtakes its trace, and a late answer to an older one undoes nothing. Entries stay until
+ * they are delivered or lost, so that a run which dies with the request of a Worker that started it leaves all to the next.
+ */
+export class Queue {
+  readonly #service: Service
+  readonly #losses: Losses
+  readonly #flushIntervalMs: number
+  readonly #flushAt: number
+  readonly #maxBytes: number
+  readonly #waitUntil: ((promise: Promise<unknown>) => void) | undefined
+
+  #entries: Entry[] = []
+  #bytes = 0
+  /** Of the newest entry. */
+  #sequence = 0
+  /** Up to which entries are due. */
+  #dueSequence = 0
+  #batchBytes = BATCH_BYTES
+
+  #run: Promise<void> | undefined
+  /** What the run is waiting for: an answer, or the next attempt. */
+  #step: Promise<unknown> | undefined
+  /** Names the run that counts. */
+  #runNumber = 0
+  /** When a run that has not moved since is dead. */
+  #silentUntil = 0
+
+  #timer: Promise<void> | undefined
+  #timerUntil = 0
+
+  constructor(service: Service, losses: Losses, options: QueueOptions) {
+    this.#service = service
+    this.#losses = losses
+    this.#flushIntervalMs = options.flushIntervalMs ?? FLUSH_INTERVAL_MS
+    this.#flushAt = options.flushAt ?? FLUSH_AT
+    this.#maxBytes = options.maxQueueBytes ?? MAX_QUEUE_BYTES
+    this.#waitUntil = options.waitUntil
+  }
+
+  add(event: EventName, json: string, bytes: number): void {
+    if (this.#bytes + bytes > this.#maxBytes) {
+      const message = `More than ${this.#maxBytes} bytes are waiting to be sent`
+      this.#losses.add({ ...event, reason: 'queue_full', message })
+      return
+    }
+    this.#bytes += bytes
+    this.#entries.push({ event, json, bytes, sequence: ++this.#sequence, attempts: 0 })
+    this.#schedule()
+  }
+
+  /** Resolves when all that is queued now was delivered or lost. Never rejects. */
+  async flush(): Promise<void> {
+    const last = this.#sequence
+    while (this.#first <= last) {
+      this.#start(last)
+      // Keeps the process alive while somebody waits, and outlasts a run that died.
+      const silence = pause(Math.max(0, this.#silentUntil - Date.now()), { keepsAlive: true })
+      await Promise.race([this.#step, silence.over])
+      silence.cancel()
+    }
+  }
+
+  get #first(): number {
+    return this.#entries[0]?.sequence ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Sees to it that what is queued goes out: at once where it is much, else soon. */
+  #schedule(): void {
+    const isMuch = this.#entries.length >= this.#flushAt || this.#bytes >= this.#batchBytes
+    const sent = isMuch ? this.#start(this.#sequence) : this.#startLater()
+    if (this.#waitUntil) safely(() => this.#waitUntil?.(sent))
+  }
+
+  #startLater(): Promise<void> {
+    const now = Date.now()
+    if (!this.#timer || now > this.#timerUntil) {
+      this.#timerUntil = now + this.#flushIntervalMs + SILENCE_MS
+      this.#timer = pause(this.#flushIntervalMs, { keepsAlive: false }).over.then(() => {
+        this.#timer = undefined
+        return this.#start(this.#sequence)
+      })
+    }
+    return this.#timer
+  }
+
+  /** Delivers what is queued up to a place. Resolves when the run is over, which ends where nothing more is due. */
+  #start(dueSequence: number): Promise<void> {
+    this.#dueSequence = Math.max(this.#dueSequence, dueSequence)
+    if (!this.#run || Date.now() > this.#silentUntil) {
+      this.#silentUntil = Date.now() + SILENCE_MS
+      this.#run = this.#deliver(++this.#runNumber)
+    }
+    return this.#run
+  }
+
+  async #deliver(runNumber: number): Promise<void> {
+    this.#step = undefined
+    // What is recorded in the same turn of the event loop goes along.
+    await Promise.resolve()
+    while (this.#first <= this.#dueSequence) {
+      const batch = this.#nextBatch()
+      const attempt = this.#attempt(batch)
+      this.#step = attempt
+      const answer = await attempt
+      if (runNumber !== this.#runNumber) return
+      const delayMs = this.#settle(batch, answer)
+      if (delayMs === 0) continue
+      this.#silentUntil = Date.now() + delayMs + SILENCE_MS
+      this.#step = pause(delayMs, { keepsAlive: false }).over
+      await this.#step
+      if (runNumber !== this.#runNumber) return
+    }
+    this.#run = undefined
+  }
+
+  #attempt(batch: readonly Entry[]): Promise<Answer> {
+    this.#silentUntil = Date.now() + REQUEST_MS + SILENCE_MS
+    const body = `{"events":[${batch.map(({ json }) => json).join()}]}`
+    return this.#service.attempt('/api/v1/batch', { method: 'POST', body })
+  }
+
+  /** From the front, as much as one request takes; the first however large it is. */
+  #nextBatch(): Entry[] {
+    let bytes = 0
+    const end = this.#entries.findIndex((entry, index) => {
+      bytes += entry.bytes
+      return index > 0 && (bytes > this.#batchBytes || index >= MAX_BATCH_EVENTS)
+    })
+    return this.#entries.slice(0, end === -1 ? undefined : end)
+  }
+
+  /** Takes out of the queue what was delivered or is lost. Returns how long to wait before the rest is tried again. */
+  #settle(batch: readonly Entry[], answer: Answer): number {
+    if (answer.status === 413 && batch.length > 1) {
+      // Something between here and the service takes less than the service does.
+      this.#batchBytes = batch.reduce((sum, { bytes }) => sum + bytes, 0) / 2
+      return 0
+    }
+    const outcomes = outcomesOf(answer, batch.length)
+    const kept: Entry[] = []
+    const keptIds = new Set<string | undefined>()
+    let delayMs = 0
+    for (const [index, entry] of batch.entries()) {
+      const { type, traceId, id } = entry.event
+      const outcome = outcomes[index] ?? answer
+      entry.attempts++
+      const mayRetry = isTemporary(outcome) && entry.attempts < MAX_ATTEMPTS
+      // Not found because its trace was not stored; and an update must not be overtaken by what it updates.
+      const isHeldUp = (outcome.status === 404 && keptIds.has(traceId)) || (id !== undefined && keptIds.has(id))
+      if (mayRetry || isHeldUp) {
+        kept.push(entry)
+        keptIds.add(type === 'trace' ? traceId : id)
+        delayMs = Math.max(delayMs, Math.min(retryDelayMs(outcome, entry.attempts), MAX_RETRY_AFTER_MS))
+      } else {
+        this.#bytes -= entry.bytes
+        if (!isSuccess(outcome.status) || outcome.error) this.#lose(entry, outcome)
+      }
+    }
+    this.#entries = [...kept, ...this.#entries.slice(batch.length)]
+    return delayMs
+  }
+
+  #lose({ event }: Entry, outcome: Answer): void {
+    const { status, message } = errorOf(outcome)
+    this.#losses.add({ ...event, reason: isTemporary(outcome) ? 'undelivered' : 'refused', status, message })
+  }
+}
+
+/** What each event of a batch came to: its own result, or what the batch as a whole was answered. */
+function outcomesOf(answer: Answer, count: number): readonly Answer[] {
+  if (!isSuccess(answer.status)) return Array<Answer>(count).fill(answer)
+  const results = fieldOf(answer.body, 'results')
+  if (Array.isArray(results) && results.length === count) {
+    return results.map(result => ({ status: Number(fieldOf(result, 'status')), body: fieldOf(result, 'body') }))
+  }
+  // A success that says nothing of the events is another server's.
+  return Array<Answer>(count).fill({ ...answer, error: errorOf(answer) })
+}

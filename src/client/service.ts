@@ -1,0 +1,149 @@
+import { CountersignError, describe } from './errors.ts'
+import type { Fetch } from './fetch.ts'
+import { MAX_ATTEMPTS, MAX_RETRY_AFTER_MS, REQUEST_MS } from './limits.ts'
+import { pause } from './timers.ts'
+
+/** Where the service is, and as whom to call it. */
+export interface ServiceOptions {
+  baseUrl: string
+  apiKey: string
+  projectSlug?: string | undefined
+  fetch?: Fetch | undefined
+}
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST'
+  /** As JSON. */
+  body?: string
+  headers?: Readonly<Record<string, string>>
+  timeoutMs?: number
+}
+
+/** What came of one attempt at a request. */
+export interface Answer {
+  /** 0 where none came. */
+  status: number
+  /** Undefined where it is no JSON. */
+  body?: unknown
+  headers?: Headers
+  /** Why there is none, or none that can be used. */
+  error?: CountersignError
+}
+
+/** The service over HTTP, by the rules of the reference client. */
+export class Service {
+  readonly #baseUrl: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #fetch: Fetch
+
+  constructor({ baseUrl, apiKey, projectSlug, fetch }: ServiceOptions) {
+    if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
+    if (!apiKey) throw new TypeError('apiKey is missing')
+    this.#baseUrl = baseUrl.replace(/\/+$/, '')
+    this.#headers = {
+      authorization: `Bearer ${apiKey}`,
+      ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
+    }
+    // Looked up at each request: instrumentations replace it, and browsers want it called on the global.
+    this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
+  }
+
+  /**
+   * The answer to a request, which has the field `field`, or 304 without a body. 429, 5xx and no answer at all are tried
+   * again, after Retry-After or else 2^attempt seconds. Throws a `CountersignError`.
+   */
+  async read<Body extends object>(
+    path: string,
+    field: keyof Body & string,
+    request: RequestOptions = {},
+    attempts: number = MAX_ATTEMPTS,
+  ): Promise<{ status: number; body: Body; headers: Headers | undefined }> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.attempt(path, request)
+      const { status, body, headers } = answer
+      if (status === 304 || (isSuccess(status) && fieldOf(body, field) !== undefined)) {
+        // The field tells it from what another server answers; the rest is the service's promise.
+        return { status, body: body as Body, headers }
+      }
+      const delayMs = retryDelayMs(answer, attempt)
+      if (!isTemporary(answer) || attempt >= attempts || delayMs > MAX_RETRY_AFTER_MS) throw errorOf(answer)
+      await pause(delayMs, { keepsAlive: true }).over
+    }
+  }
+
+  /** One attempt at a request, whatever comes of it. Never rejects. */
+  async attempt(path: string, request: RequestOptions): Promise<Answer> {
+    const { timeoutMs = REQUEST_MS } = request
+    const controller = new AbortController()
+    // An open connection keeps the process alive by itself.
+    const time = pause(timeoutMs, { keepsAlive: false })
+    // Not left to the signal alone, which a `fetch` of the caller's may not heed.
+    const timedOut = time.over.then((): Answer => {
+      controller.abort()
+      const error = new CountersignError(0, 'timed_out', `No answer within ${timeoutMs / 1000} seconds`)
+      return { status: 0, error }
+    })
+    try {
+      return await Promise.race([this.#exchange(path, request, controller.signal), timedOut])
+    } catch (cause) {
+      return { status: 0, error: new CountersignError(0, 'unreachable', describe(cause).message, { cause }) }
+    } finally {
+      time.cancel()
+    }
+  }
+
+  async #exchange(
+    path: string,
+    { method = 'GET', body, headers }: RequestOptions,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const response = await this.#fetch(this.#baseUrl + path, {
+      method,
+      headers: { ...this.#headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body }),
+      signal,
+    })
+    return { status: response.status, body: parse(await response.text()), headers: response.headers }
+  }
+}
+
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300
+
+/** Whether trying again may help. An attribution that failed for good, a 502, would only be begun anew. */
+export const isTemporary = ({ status, body }: Answer): boolean =>
+  status === 0 || status === 429 || (status >= 500 && fieldOf(body, 'code') !== 'failed')
+
+/** How long to wait after an attempt (the first is 1): what Retry-After says, in seconds or as a date, else 2^attempt seconds. */
+export function retryDelayMs({ headers }: Answer, attempt: number): number {
+  const retryAfter = headers?.get('retry-after') ?? ''
+  const toldMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
+  return Number.isNaN(toldMs) ? 2 ** attempt * 1000 : Math.max(0, toldMs)
+}
+
+/** An answer that cannot be used, as an error. */
+export function errorOf({ status, body, headers, error }: Answer): CountersignError {
+  if (error) return error
+  const about = { requestId: headers?.get('x-request-id') ?? undefined }
+  if (isSuccess(status)) return new CountersignError(status, 'invalid_answer', NO_COUNTERSIGN, about)
+  const [code, message] = [fieldOf(body, 'code'), fieldOf(body, 'error')]
+  return new CountersignError(
+    status,
+    typeof code === 'string' ? code : 'unknown',
+    typeof message === 'string' ? message : `The service answered ${status}`,
+    about,
+  )
+}
+
+const NO_COUNTERSIGN = 'The answer is none of a Countersign service; is the baseUrl right?'
+
+/** A field of a body that may be anything. */
+export const fieldOf = (body: unknown, field: string): unknown =>
+  typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,224 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { PROJECT } from './server.ts'
+
+const run = promisify(execFile)
+
+/** A project with nothing in it but the packed client. */
+let consumer: string
+let installed: string
+
+beforeAll(async () => {
+  consumer = await mkdtemp(join(tmpdir(), 'countersign-consumer-'))
+  installed = join(consumer, 'node_modules/countersign')
+  await run('npm', ['pack', '--pack-destination', consumer, '--loglevel=error'], { cwd: PROJECT })
+  const [tarball = ''] = (await readdir(consumer)).filter(name => name.endsWith('.tgz'))
+  await writeFile(join(consumer, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
+  const flags = ['--offline', '--no-audit', '--no-fund', '--loglevel=error']
+  await run('npm', ['install', ...flags, join(consumer, tarball)], { cwd: consumer })
+})
+
+afterAll(() => rm(consumer, { recursive: true, force: true }))
+
+describe('the package', () => {
+  it('holds the client alone, in under 6 KiB, and brings nothing along', async ({ expect }) => {
+    const { files: _, ...manifest } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
+    expect(manifest).not.toHaveProperty('dependencies')
+    expect(await readdir(join(consumer, 'node_modules'))).toEqual(['.package-lock.json', 'countersign'])
+    expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+    expect(await readdir(join(installed, 'dist'))).toEqual(['client'])
+    const code = await readFile(join(installed, 'dist/client/index.js'))
+    expect(gzipSync(code).byteLength).toBeLessThan(6 * 1024)
+    expect(code.toString()).not.toMatch(/\bimport\b|\brequire\b/)
+  })
+
+  it('declares its types by itself', async ({ expect }) => {
+    const folder = join(installed, 'dist/client')
+    const declarations = (await readdir(folder)).filter(name => name.endsWith('.d.ts'))
+    const imports = await Promise.all(
+      declarations.map(async name => [...(await readFile(join(folder, name), 'utf8')).matchAll(/from ['"](.+?)['"]/g)]),
+    )
+    const modules = [...new Set(imports.flat().map(([, module]) => module))]
+    expect(modules).not.toEqual([])
+    expect(modules.filter(module => !declarations.includes(`${module?.slice(2, -3)}.d.ts`))).toEqual([])
+  })
+})
+
+const CONSUMER = `
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Countersign, CountersignError, type Loss, type Span, type TraceDetail } from 'countersign/client'
+
+interface Ticket { category: string; priority?: number }
+declare const environment: Record<string, string | undefined>
+const losses: Loss[] = []
+const countersign = new Countersign({
+  baseUrl: 'https://countersign.test',
+  apiKey: 'cs_key',
+  projectSlug: environment.PROJECT,
+  onLoss: loss => losses.push(loss),
+  fetch,
+  asyncLocalStorage: new AsyncLocalStorage<Span>(),
+})
+const ticket: Ticket = { category: 'refund' }
+
+export async function handle(question: string): Promise<Ticket> {
+  const prompt = await countersign.prompts.active('classify')
+  using trace = countersign.startTrace('triage', { metadata: { group_id: 'session-1' } })
+  const answer: Ticket = await trace.span('classify', async span => {
+    const count: number = await span.span('retrieve', () => 3)
+    span.state('config', { count })
+    return ticket
+  }, { input: { question }, promptVersionId: prompt.versionId })
+  trace.complete({ output: answer, metadata: ticket })
+  trace.feedback({ rating: 'negative', correction: ticket, labeller: { email: 'ada@example.com' } })
+  // @ts-expect-error: one of two words, or a number
+  trace.feedback({ rating: 'bad' })
+  // @ts-expect-error: state has a call of its own
+  trace.observe('state', {})
+  return answer
+}
+
+export async function read(): Promise<TraceDetail | undefined> {
+  for await (const { id, metadata, reviewState } of countersign.traces.list({ from: new Date(), hasFeedback: true })) {
+    const state: 'unreviewed' | 'accepted' | 'corrected' | 'mixed' = reviewState
+    const tier: unknown = metadata.tier
+    const trace = await countersign.traces.get(id)
+    const ratings: (string | number | null)[] = trace.feedback.map(({ rating }) => rating)
+    if (state && tier && ratings.length > 0) return trace
+  }
+  try {
+    const { error_type, confidence } = await countersign.attribute('trace_a')
+    const { traces: [hit] } = await countersign.search({ group_id: 'a', limit: 3 })
+    console.log(error_type.length + confidence, hit?.metadata.group_id)
+  } catch (error) {
+    if (error instanceof CountersignError && error.status === 422) console.log(error.code, error.requestId)
+  }
+  // @ts-expect-error: it has no such filter
+  countersign.traces.list({ colour: 'red' })
+  await countersign.flush()
+  return undefined
+}
+`
+
+describe('its types', () => {
+  const inNode = { lib: ['es2022'], types: ['node'], typeRoots: [join(PROJECT, 'node_modules/@types')] }
+  const withNodeModules = 'node:async_hooks'
+  it.for([
+    ['Node', 'node16', inNode, CONSUMER],
+    ['Node and a bundler', 'bundler', inNode, CONSUMER],
+    [
+      'a browser and a bundler',
+      'bundler',
+      { lib: ['es2022', 'dom'], types: [] },
+      CONSUMER.replace(`import { AsyncLocalStorage } from '${withNodeModules}'`, '').replace(/ {2}asyncLocal.*\n/, ''),
+    ],
+  ] as const)(
+    'are checked for %s, with the declarations themselves',
+    async ([, resolution, options, code], { expect }) => {
+      await writeFile(join(consumer, 'consumer.ts'), code)
+      const compilerOptions = {
+        ...options,
+        target: 'es2022',
+        module: resolution === 'node16' ? 'node16' : 'esnext',
+        moduleResolution: resolution,
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+        skipLibCheck: false,
+        noEmit: true,
+      }
+      await writeFile(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['consumer.ts'] }))
+      const { stdout } = await run('tsc', ['-p', consumer]).catch(error => error)
+      expect(stdout).toBe('')
+    },
+  )
+})
+
+const PIPELINE = `
+import { Countersign } from 'countersign/client'
+
+const losses = []
+const countersign = new Countersign({
+  baseUrl: process.env.BASE_URL,
+  apiKey: 'cs_key',
+  onLoss: loss => losses.push(loss),
+})
+const trace = countersign.startTrace('support-answer')
+await Promise.all(['left', 'right'].map(side => trace.span(side, async () => {
+  await new Promise(resolve => setTimeout(resolve, 5))
+  await trace.span(side + '-inner', () => side)
+})))
+trace.complete()
+if (process.argv.includes('flush')) await countersign.flush()
+console.log(JSON.stringify({ losses, lost: countersign.lost }))
+`
+
+interface Event {
+  type: string
+  body: { step_id?: string; span_id?: string; parent_span_id?: string; output?: unknown }
+}
+
+/** A service that has no time for the first batch. Returns its URL, and what was in the batches. */
+async function newService() {
+  const batches: Event[][] = []
+  const server = createServer(async (request, response) => {
+    const { events } = await bodyOf(request)
+    batches.push(events)
+    if (batches.length === 1) response.writeHead(503, { 'retry-after': '1' }).end()
+    else response.writeHead(207).end(JSON.stringify({ results: events.map(() => ({ status: 202, body: {} })) }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, batches, close: () => server.close() }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<{ events: Event[] }> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString())
+}
+
+const nodes = [process.execPath, '/usr/bin/node'].filter(existsSync)
+
+describe.for(nodes)('in %s', node => {
+  it('delivers what is flushed, through a failure, with steps nested by context', async ({ expect }) => {
+    await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
+    const service = await newService()
+    try {
+      const { stdout, stderr } = await run(node, [join(consumer, 'pipeline.js'), 'flush'], {
+        env: { ...process.env, BASE_URL: service.url },
+      })
+      expect(stderr).toBe('')
+      expect(JSON.parse(stdout)).toEqual({ losses: [], lost: 0 })
+      const [first, second] = service.batches
+      expect(second).toEqual(first)
+      const spans = new Map(second?.map(({ body }) => [body.step_id, body]))
+      for (const side of ['left', 'right']) {
+        expect(spans.get(side)?.parent_span_id).toBeUndefined()
+        expect(spans.get(`${side}-inner`)).toMatchObject({ parent_span_id: spans.get(side)?.span_id, output: side })
+      }
+    } finally {
+      service.close()
+    }
+  })
+
+  it('does not keep a process alive that is through', async ({ expect }) => {
+    await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
+    const service = await newService()
+    try {
+      await run(node, [join(consumer, 'pipeline.js')], { env: { ...process.env, BASE_URL: service.url } })
+      // A timer that kept it alive would have sent them.
+      expect(service.batches).toEqual([])
+    } finally {
+      service.close()
+    }
+  })
+})
