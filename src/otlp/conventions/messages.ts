@@ -505,6 +505,11 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
     fields.drop('output')
     return answerFrom([messageOfItems(answer.output)], fields.rest())
   }
+  // Google's ADK has one of Gemini's candidates alone.
+  if (isMessage(answer.content)) {
+    fields.drop('content')
+    return answerFrom([answer.content], fields.rest())
+  }
   const choices = fields.list('choices', 'generations', 'candidates', 'messages').flat()
   const candidates = choices.map(candidate)
   return candidates.some(isMessage) ? answerFrom(candidates, fields.rest()) : undefined

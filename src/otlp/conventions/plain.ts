@@ -99,16 +99,17 @@ export const plain: Convention = {
 
 /** A model alone may be a car's: what is asked of it makes it one that answers. */
 function kindOf(span: SpanReader, model: string | undefined): Kind | undefined {
-  if (span.has('lk.function_tool.name') || span.has('gcp.vertex.agent.tool_call_args')) return 'tool'
-  const isAsked = span.has('gcp.vertex.agent.llm_request') || span.has('prompt') || span.has('completion')
-  return isAsked && (model !== undefined || !span.has('prompt')) ? 'llm' : undefined
+  const has = (key: string): boolean => !isPlaceholder(span.peek(key))
+  if (has('lk.function_tool.name') || has('gcp.vertex.agent.tool_call_args')) return 'tool'
+  const isAsked = has('gcp.vertex.agent.llm_request') || has('prompt') || has('completion')
+  return isAsked && (model !== undefined || has('gcp.vertex.agent.llm_request')) ? 'llm' : undefined
 }
 
 /** The value of the first key that is there; what others hold stays among the attributes. */
 function firstOf(span: SpanReader, keys: readonly string[]): Json | undefined {
-  const key = keys.find(name => span.has(name) && span.peek(name) !== undefined && !isPlaceholder(span.peek(name)))
+  const key = keys.find(name => !isPlaceholder(span.peek(name)))
   return key === undefined ? undefined : valueFrom(span.get(key))
 }
 
-/** ADK sends an empty object where content is not to be told. */
-const isPlaceholder = (value: Json | undefined): boolean => value === '{}'
+/** ADK sends an empty object where it has nothing to tell, or where it is not to be told. */
+const isPlaceholder = (value: Json | undefined): boolean => value === undefined || value === '{}'

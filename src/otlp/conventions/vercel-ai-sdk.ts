@@ -92,14 +92,13 @@ function outputOf(span: SpanReader): Json | undefined {
   if (result !== undefined) return parsed(result)
   const object = valueFrom(span.get('ai.response.object'))
   const text = span.get('ai.response.text')
-  const message = assistantMessage(
-    present<{ text: Json; reasoning: Json; toolCalls: Json }>({
-      // A structured answer's text is the object once more.
-      text: object === undefined ? text : undefined,
-      reasoning: span.get('ai.response.reasoning'),
-      toolCalls: span.get('ai.response.toolCalls'),
-    }) ?? {},
-  )
+  const toolCalls = span.get('ai.response.toolCalls')
+  // A structured answer's text is the object once more; version 7 has an empty one beside tool calls.
+  const isText = object === undefined && (text !== '' || toolCalls === undefined)
+  const message = assistantMessage({
+    ...(isText && text !== undefined && { text }),
+    ...present<{ reasoning: Json; toolCalls: Json }>({ reasoning: span.get('ai.response.reasoning'), toolCalls }),
+  })
   if (object === undefined) return message
   return message === undefined ? object : { ...message, content: object }
 }
