@@ -154,6 +154,9 @@ export const LIMITER_PAUSE_MS = 1000
 export const STORE_PATIENCE_MS = 4000
 /** One attempt at one D1 or R2 call, so that a second one fits. */
 export const STORE_ATTEMPT_MS = 1800
+/** The same for an export, which may be thousands of rows: exporters wait for 10 s. */
+export const EXPORT_PATIENCE_MS = 8000
+export const EXPORT_ATTEMPT_MS = 4500
 /** A key known to this isolate waits no longer for its refresh: the stale answer serves as well. */
 export const REFRESH_PATIENCE_MS = 500
 /** When a client should send again what ran out of patience. */

@@ -14,12 +14,16 @@ const KEYS_A_MILLISECOND = 2 ** 12
 /**
  * Internal keys that are new at each creation and never given out again, unlike SQLite's own row ids, and that need no
  * row of their own to be counted in, unlike AUTOINCREMENT. Milliseconds since 2026 and 12 bits that begin at random: 53
- * bits until 2095. Two requests in one millisecond may draw the same: an insert must be ready for that.
+ * bits until 2095. More than a millisecond has are taken from the next ones. Two requests in one millisecond may draw the
+ * same: an insert must be ready for that.
  */
 export function newKeys(now: number, count: number): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
   const first = (Math.floor(now) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
-  return Array.from({ length: count }, (_, index) => first + ((random + index) % KEYS_A_MILLISECOND))
+  return Array.from({ length: count }, (_, index) => {
+    const place = index % KEYS_A_MILLISECOND
+    return first + index - place + ((random + place) % KEYS_A_MILLISECOND)
+  })
 }
 
 /** A token that no other write has: what a guarded write compares to know that nobody came between. */

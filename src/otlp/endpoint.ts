@@ -3,7 +3,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { Job } from '../env.ts'
 import { admitCaller, type Contract, type Endpoint, enqueue, type Runtime, withHeaders } from '../http/endpoint.ts'
 import { findApiError, logFault, unavailable } from '../http/errors.ts'
-import { OUT_OF_PATIENCE_RETRY_SECONDS, STORE_PATIENCE_MS } from '../limits.ts'
+import { EXPORT_ATTEMPT_MS, EXPORT_PATIENCE_MS, OUT_OF_PATIENCE_RETRY_SECONDS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
 import { Patience } from '../store/patience.ts'
 import type { Store } from '../store/store.ts'
@@ -76,7 +76,8 @@ async function serve(
   const now = Date.now()
   const contentType = request.headers.get('content-type')
   try {
-    const { caller, store } = await admitCaller('ingest', request, runtime, new Patience(STORE_PATIENCE_MS), now)
+    const patience = new Patience(EXPORT_PATIENCE_MS, EXPORT_ATTEMPT_MS)
+    const { caller, store } = await admitCaller('ingest', request, runtime, patience, now)
     Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
     const body = await readExport(request)
     const type = mediaTypeOf(contentType)

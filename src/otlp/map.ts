@@ -191,7 +191,8 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
   if (status !== 'error' && (status === 'ok' || (type === undefined && !exception))) return undefined
   return present<JsonObject>({
     type: type ?? textOf(exception?.get('exception.type')) ?? 'error',
-    message: textOf(statusMessage) ?? textOf(exception?.get('exception.message')),
+    // Some SDKs put the type into the status' message, too.
+    message: textOf(exception?.get('exception.message')) ?? textOf(statusMessage),
   })
 }
 

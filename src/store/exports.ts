@@ -91,8 +91,8 @@ export async function saveExport(
   const leftFields = new Map<string, string[]>()
   let pauseMs = FIRST_PAUSE_MS
   let pending = exported
-  for (;;) {
-    const merges = await mergeIntoStored(store, pending, now)
+  for (let attempt = 0; ; attempt++) {
+    const merges = await mergeIntoStored(store, pending, now, attempt)
     const done = await write(store, project, merges, now)
     for (const { trace, left } of merges) if (left.length > 0) leftFields.set(trace.id, left)
     for (const id of done.onOtherTrace) onOtherTrace.add(id)
@@ -112,10 +112,16 @@ interface Merge {
   left: string[]
 }
 
-async function mergeIntoStored(store: Store, exported: readonly ExportedTrace[], now: number): Promise<Merge[]> {
+async function mergeIntoStored(
+  store: Store,
+  exported: readonly ExportedTrace[],
+  now: number,
+  attempt: number,
+): Promise<Merge[]> {
   const ids = exported.map(({ id }) => id)
   const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
-  const drawn = newKeys(now, exported.length)
+  // From another millisecond each time, or what was taken the first time would be so again.
+  const drawn = newKeys(now + attempt, exported.length)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
     const { state, left } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })

@@ -20,11 +20,13 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
  * service is ready to wait, however slow the machine.
  */
 
-/** The reference client gives up on a request after that. */
+/** The reference client gives up on a request after that, and exporters of OpenTelemetry. */
 const CLIENT_PATIENCE_MS = 5000
+const EXPORTER_PATIENCE_MS = 10_000
 
 /** How long a request may wait: one that waits for a result says so. */
-const patienceOf = ({ isAwaitable }: Contract) => CLIENT_PATIENCE_MS + (isAwaitable ? ATTRIBUTION_WAIT_MS : 0)
+const patienceOf = ({ isAwaitable, isTelemetry }: Contract) =>
+  isTelemetry ? EXPORTER_PATIENCE_MS : CLIENT_PATIENCE_MS + (isAwaitable ? ATTRIBUTION_WAIT_MS : 0)
 
 /** Whether a request has to be sent again to come to its end. */
 const isUnfinished = ({ isAwaitable }: Contract, answer: Answer): boolean =>

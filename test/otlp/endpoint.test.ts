@@ -135,6 +135,16 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
+  it('holds more traces than a millisecond has keys', async ({ expect }) => {
+    const org = await newOrg()
+    const { body } = await org.ingest.post('/v1/traces', anExport(Array.from({ length: 5000 }, () => anExportedSpan())))
+    expect(body).toEqual({})
+    const count = env.DB.prepare(
+      'select count(*) as n from traces where organization_key in (select key from organizations where slug = ?)',
+    )
+    expect(await count.bind(org.slug).first('n')).toBe(5000)
+  })
+
   it('cuts a value that is too large, says so, and loses no other', async ({ expect }) => {
     const org = await newOrg()
     const large = anExportedSpan({
