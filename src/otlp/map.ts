@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import {
   MAX_COMMENT_LENGTH,
+  MAX_EXPORTED_STATES,
   MAX_METADATA_BYTES,
   MAX_NAME_LENGTH,
   MAX_OBSERVATION_BYTES,
@@ -165,6 +166,11 @@ class Fit {
     return cutLength(text, maxLength)
   }
 
+  count<Item>(name: string, items: Item[], maxCount: number): Item[] {
+    if (items.length > maxCount) this.#warn(name, `${items.length} values`)
+    return items.slice(0, maxCount)
+  }
+
   #warn(name: string, size: string): void {
     this.warnings.push(`${name} was cut: it had ${size}`)
   }
@@ -227,8 +233,8 @@ function stateOf(readings: Readings, { kind, model, provider, output }: Known, f
     const config = readings.merged(r => (isJsonObject(r.state?.config) ? r.state.config : undefined))
     if (known || config) state.set('config', known && config ? { ...known, ...config } : (known ?? config ?? null))
   }
-  for (const [key, value] of state) state.set(key, fit.value(`state.${key}`, value, MAX_OBSERVATION_BYTES))
-  return state
+  const kept = fit.count('state', [...state], MAX_EXPORTED_STATES)
+  return new Map(kept.map(([key, value]) => [key, fit.value(`state.${key}`, value, MAX_OBSERVATION_BYTES)]))
 }
 
 const shortJudgment = (judgment: HumanJudgment, fit: Fit): HumanJudgment => ({

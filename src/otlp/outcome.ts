@@ -1,3 +1,4 @@
+import { MAX_ERROR_DETAILS } from '../limits.ts'
 import type { Refusal } from './encode.ts'
 
 /** What becomes of an export, told to its sender: nothing is left out in silence. */
@@ -22,10 +23,16 @@ export class Outcome {
   /** What its sender is told; undefined where all was taken as it is. */
   get refusal(): Refusal | undefined {
     const counts = [...this.#rejected]
+    const told = [...this.#warnings].slice(0, MAX_ERROR_DETAILS)
+    const more = this.#warnings.size - told.length
     if (counts.length === 0 && this.#warnings.size === 0) return undefined
     return {
       count: counts.reduce((sum, [, count]) => sum + count, 0),
-      message: [...counts.map(([reason, count]) => `${count} refused: ${reason}`), ...this.#warnings].join('; '),
+      message: [
+        ...counts.map(([reason, count]) => `${count} refused: ${reason}`),
+        ...told,
+        ...(more > 0 ? [`and ${more} more of the kind`] : []),
+      ].join('; '),
     }
   }
 }

@@ -13,7 +13,7 @@ import type { Project } from './projects.ts'
 import { hasObservedOutput } from './reviewable.ts'
 import { spans, textActivations, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
-import { insertTraceFields } from './trace-fields.ts'
+import { fieldBytes, insertTraceFields } from './trace-fields.ts'
 import {
   findTraces,
   hasIdIn,
@@ -144,8 +144,8 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
   )
   const isKnown = fresh.length < merges.length
   const found = await runLast(database, [
-    ...[...chunksOf(fresh, traceRowOf)].flatMap(({ items, json }) =>
-      insertTraces(store, project, items, json, revision, now),
+    ...[...chunksOf(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
+      ({ items, json }) => insertTraces(store, project, items, json, revision, now),
     ),
     ...[...chunksOf(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     ...(isKnown ? [touchTraces(store, isLive(store, hasIdIn(ids), hasNews(places)), now)] : []),
@@ -225,7 +225,7 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
     trace.spans.map(span => {
       const value = (json: string | null) => (json === null ? null : { traceKey: key, json })
       const state = span.state.map(([name, json]) => ({ name, value: { traceKey: key, json } }))
-      return { span, key, input: value(span.input), output: value(span.output), state }
+      return { span, key, traceId: trace.id, input: value(span.input), output: value(span.output), state }
     }),
   )
   const values = drafts.flatMap(({ input, output, state }) => [input, output, ...state.map(({ value }) => value)])
@@ -233,7 +233,7 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
     store,
     values.filter(value => value !== null),
   )
-  return drafts.map(({ span, key, ...draft }) => {
+  return drafts.map(({ span, key, traceId, ...draft }) => {
     const input = draft.input && placement.get(draft.input)
     const output = draft.output && placement.get(draft.output)
     const state = draft.state.map(({ name, value }) => ({ name, place: placement.get(value) }))
@@ -259,12 +259,14 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
       span.prompt?.id,
       span.prompt?.name,
       span.prompt?.number,
+      traceId,
     ] as const
   })
 }
 
 /**
- * Inserts rows in the order of `rowsOf`, each guarded by its trace. Where the span is there, the export that counts
+ * Inserts rows in the order of `rowsOf`, each guarded by its trace: by its key and its id, for another trace may have drawn
+ * the same key meanwhile. Where the span is there, the export that counts
  * replaces what earlier ones said; of a client's span it fills in what the client left out.
  */
 function upsertSpans(store: Store, project: Project, rows: string) {
@@ -285,7 +287,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
           item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2
         from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.key} = item.value ->> 0`)}
+        where ${isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.id} = item.value ->> 21`)}
           and not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })}`,
     )
     .onConflictDoUpdate({

@@ -3,8 +3,8 @@ import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import { answer } from '../../src/app.ts'
 import { traceUuid } from '../../src/domain/ids.ts'
-import { MAX_EXPORT_BYTES, MAX_EXPORT_RECORDS } from '../../src/limits.ts'
-import { failing, wrapBindings } from '../support/bindings.ts'
+import { MAX_EXPORT_BYTES, MAX_EXPORT_RECORDS, MAX_EXPORTED_STATES } from '../../src/limits.ts'
+import { failing, recordingBindings, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { recorded } from '../support/recorded.ts'
@@ -135,14 +135,33 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
-  it('holds more traces than a millisecond has keys', async ({ expect }) => {
+  it('holds more traces than a millisecond has keys, and sends D1 no text that it would not take', async ({
+    expect,
+  }) => {
     const org = await newOrg()
-    const { body } = await org.ingest.post('/v1/traces', anExport(Array.from({ length: 5000 }, () => anExportedSpan())))
-    expect(body).toEqual({})
-    const count = env.DB.prepare(
-      'select count(*) as n from traces where organization_key in (select key from organizations where slug = ?)',
+    const { bindings, statements } = recordingBindings()
+    const metadata = Object.fromEntries(
+      Array.from({ length: 10 }, (_, index) => [`langfuse.trace.metadata.f${index}`, 'v'.repeat(50)]),
     )
-    expect(await count.bind(org.slug).first('n')).toBe(5000)
+    const attributes = { 'gen_ai.operation.name': 'chat', ...metadata }
+    const spans = Array.from({ length: 5000 }, () => anExportedSpan({ attributes }))
+    expect((await org.bearer(bindings).post('/v1/traces', anExport(spans))).body).toEqual({})
+    const count = 'select count(*) as n from traces join organizations o on o.key = organization_key where o.slug = ?'
+    expect(await env.DB.prepare(count).bind(org.slug).first('n')).toBe(5000)
+    const lengths = statements.flatMap(({ values }) => values.map(value => String(value).length))
+    expect(Math.max(...lengths)).toBeLessThan(2_000_000)
+  })
+
+  it('keeps so many states of a span', async ({ expect }) => {
+    const org = await newOrg()
+    const names = Array.from({ length: MAX_EXPORTED_STATES + 1 }, (_, index) => `countersign.state.key-${index}`)
+    const attributes = Object.fromEntries(names.map(name => [name, 'x'.repeat(8000)]))
+    const { bindings, statements } = recordingBindings()
+    const { body } = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan({ attributes })]))
+    expect(body.partialSuccess).toMatchObject({ rejectedSpans: '0', errorMessage: 'state was cut: it had 101 values' })
+    expect(Math.max(...statements.flatMap(({ values }) => values.map(value => String(value).length)))).toBeLessThan(
+      2_000_000,
+    )
   })
 
   it('cuts a value that is too large, says so, and loses no other', async ({ expect }) => {
