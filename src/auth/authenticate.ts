@@ -38,8 +38,8 @@ export async function authenticate(
   runtime: Pick<Runtime, 'env' | 'waitUntil'>,
   patience: Patience,
   now: number,
+  secret = keyOf(request),
 ): Promise<Caller> {
-  const secret = secretOf(request)
   if (!secret) throw notAuthenticated()
   const { env } = runtime
   const known = remembered.get(secret)
@@ -65,17 +65,18 @@ function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
   return configured >= 1 ? Math.floor(configured) : DEFAULT_RATE_LIMIT_PER_MINUTE
 }
 
+/** A request's key: in `x-api-key`, or a Bearer token. */
+const keyOf = (request: Request): string | undefined => request.headers.get('x-api-key') || bearerToken(request)
+
 /**
- * The key, however it is sent: in `x-api-key`, or in `Authorization` as a Bearer token, as the password of Basic, or bare.
- * Exporters of telemetry have one form each, and no other to choose.
+ * An exporter's key, which may also be the password of Basic, or bare in `Authorization`: exporters have one form each, and
+ * no other to choose.
  */
-function secretOf(request: Request): string | undefined {
-  const apiKey = request.headers.get('x-api-key')
-  if (apiKey) return apiKey
+export function exporterKeyOf(request: Request): string | undefined {
   const authorization = request.headers.get('authorization') ?? ''
   const basic = /^Basic +(\S+)$/i.exec(authorization)?.[1]
-  if (basic !== undefined) return passwordOf(basic)
-  return bearerToken(request) ?? (/^\S+$/.exec(authorization)?.[0] || undefined)
+  const bare = /^\S+$/.exec(authorization)?.[0]
+  return keyOf(request) ?? (basic === undefined ? bare : passwordOf(basic))
 }
 
 function passwordOf(credentials: string): string | undefined {

@@ -182,15 +182,16 @@ async function admit({ scope }: Contract, request: Request, runtime: Runtime, pa
   return admitCaller(scope, request, runtime, patience, now)
 }
 
-/** Lets a key's request in. 401, 403 for a key without any of the scopes. */
+/** Lets a key's request in; `secret`, the key, where it is not sent as usual. 401, 403 for a key without any of the scopes. */
 export async function admitCaller(
   scope: Scope | readonly Scope[],
   request: Request,
   runtime: Runtime,
   patience: Patience,
   now: number,
+  secret?: string,
 ) {
-  const caller = await authenticate(request, runtime, patience, now)
+  const caller = await authenticate(request, runtime, patience, now, secret)
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)

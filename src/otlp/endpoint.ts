@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Caller } from '../auth/authenticate.ts'
+import { type Caller, exporterKeyOf } from '../auth/authenticate.ts'
 import type { Job } from '../env.ts'
 import { admitCaller, type Contract, type Endpoint, enqueue, type Runtime, withHeaders } from '../http/endpoint.ts'
 import { findApiError, logFault, unavailable } from '../http/errors.ts'
@@ -77,7 +77,8 @@ async function serve(
   const contentType = request.headers.get('content-type')
   try {
     const patience = new Patience(EXPORT_PATIENCE_MS, EXPORT_ATTEMPT_MS)
-    const { caller, store } = await admitCaller('ingest', request, runtime, patience, now)
+    const key = exporterKeyOf(request)
+    const { caller, store } = await admitCaller('ingest', request, runtime, patience, now, key)
     Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
     const body = await readExport(request)
     const type = mediaTypeOf(contentType)

@@ -347,23 +347,23 @@ function promptVersionOf(project: Project) {
 
 /** Whether a trace gets a span, or what counts more than what is there of one; asked before they are written. */
 const hasNews = (places: string): SQL => sql`${traces.key} in (
-  select place.value ->> 0 from json_each(${places}) as place
-  left join ${spans} on ${spans.id} = place.value ->> 1 and ${spans.traceKey} = place.value ->> 0
-  where ${spans.id} is null or ${spans.exportRevision} < place.value ->> 2)`
+  select item.value ->> 0 from json_each(${places}) as item
+  left join ${spans} on ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
+  where ${spans.id} is null or ${spans.exportRevision} < item.value ->> 2)`
 
 /** How many of these spans are there, by `trace_key`. */
 const countStored = (places: string): SQL => sql`(
   select ${spans.traceKey} as trace_key, count(*) as span_count
-  from json_each(${places}) as place cross join ${spans}
-  where ${spans.id} = place.value ->> 1 and ${spans.traceKey} = place.value ->> 0
+  from json_each(${places}) as item cross join ${spans}
+  where ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
   group by ${spans.traceKey}) as stored`
 
 /** The spans that are not there after they were written. */
 async function findRefused(store: Store, merges: readonly Merge[]): Promise<string[]> {
   const places = merges.flatMap(({ trace, key }) => trace.spans.map(({ id }) => [key, id]))
   const rows = await store.database.all<{ id: string }>(sql`
-    select place.value ->> 1 as id from json_each(${JSON.stringify(places)}) as place
+    select item.value ->> 1 as id from json_each(${JSON.stringify(places)}) as item
     where not exists (select 1 from ${spans}
-      where ${spans.id} = place.value ->> 1 and ${spans.traceKey} = place.value ->> 0)`)
+      where ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0)`)
   return rows.map(({ id }) => id)
 }

@@ -181,6 +181,20 @@ describe('an export of spans', () => {
     }
   })
 
+  it('refuses a span that another trace of the organization has', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    const attributes = (trace_id: string) => ({ ...AGENT, 'countersign.trace_id': trace_id })
+    await exportSpans(org, [span({ spanId: rootId, attributes: attributes('trace_one') })])
+    const spans = [span({ spanId: rootId, attributes: attributes('trace_two') }), span({ spanId: childId })]
+    const { body } = await exportSpans(org, spans)
+    expect(body.partialSuccess).toEqual({
+      rejectedSpans: '1',
+      errorMessage: '1 refused: another trace of the organization has a span with this id',
+    })
+    expect((await read()).spanCount).toBe(1)
+    expect((await org.ingest.get('/api/v1/traces/search?name=support')).body.count).toBe(2)
+  })
+
   it('holds many traces, and keeps projects apart', async ({ expect }) => {
     const { org, traceId, span } = await newRun()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })

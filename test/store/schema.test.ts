@@ -9,6 +9,7 @@ import { recordingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { client, newOrg } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf } from '../support/samples.ts'
+import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
 describe('the schema', () => {
   it('has WITHOUT ROWID wherever a primary key has several columns: each write is billed one row', async ({
@@ -68,6 +69,12 @@ describe('the statements that requests and jobs send', () => {
     }
     await caller.post('/api/v1/feedback', aFeedback({ trace_id, labeller: { email: 'ada@example.com' } }), header)
     await caller.post('/api/v1/feedback', aFeedback({ trace_id: 'trace_none' }), header)
+    const exported = anExportedSpan({ parentSpanId: aHexSpanId(), attributes: { 'session.id': 'a' } })
+    const root = anExportedSpan({ traceId: exported.traceId, name: 'root', start: -5, attributes: { 'user.id': 'b' } })
+    for (const span of [exported, root]) await caller.post('/v1/traces', anExport([span]), header)
+    await caller.post('/api/v1/traces', aTrace({ trace_id: `trace_${exported.traceId}` }), header)
+    await caller.post('/v1/traces', anExport([anExportedSpan({ parentSpanId: aHexSpanId() })]), header)
+    await caller.get('/api/review-queue?projectSlug=support&kind=all&order=negative')
     await caller.get('/api/v1/traces/search?group_id=a&customer.tier=b&name=c', undefined, header)
     const page = await caller.get('/api/traces?projectSlug=support&limit=1')
     await caller.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
