@@ -29,11 +29,11 @@ export const traceloop: Convention = {
     const kind = taken(span, 'traceloop.span.kind', type => KINDS_OF_ENTITIES.get(textOf(type) ?? ''))
     const called = calledWith(valueFrom(span.get('traceloop.entity.input')))
     const returned = returnedAs(valueFrom(span.get('traceloop.entity.output')))
-    const { response: _, ...content } = contentOf(kind, called.value, returned.value)
+    const { response: _, input, output, finishReasons } = contentOf(kind, called.value, returned.value)
     return present<Reading>({
       kind,
       stepId: idOf(properties?.langgraph_node, span.peek('traceloop.entity.name')),
-      ...content,
+      finishReasons,
       state: present<Record<string, Json>>({
         retrieved_chunks: chunks.length > 0 ? chunks : undefined,
         context: parsedObject(span.below('traceloop.prompt.template_variables.')),
@@ -49,7 +49,12 @@ export const traceloop: Convention = {
           ...returned.rest,
         }),
       }),
-      fallback: chunks.length > 0 ? { kind: 'retriever' } : undefined,
+      // What a function was called with says less than what an instrumentation saw inside of it.
+      fallback: present<NonNullable<Reading['fallback']>>({
+        kind: chunks.length > 0 ? 'retriever' : undefined,
+        input,
+        output,
+      }),
     })
   },
 }

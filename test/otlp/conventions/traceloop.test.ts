@@ -13,24 +13,27 @@ describe('recorded spans of Traceloop', () => {
     expect(readings.get('retrieve.task')).toEqual({
       kind: 'task',
       stepId: 'retrieve',
-      input: 'What is the refund policy?',
-      output: [{ id: 'doc_1', score: 0.9, text: 'Refunds within 30 days' }],
+      fallback: {
+        input: 'What is the refund policy?',
+        output: [{ id: 'doc_1', score: 0.9, text: 'Refunds within 30 days' }],
+      },
       trace: ASSOCIATION,
       metadata: { traceloop: { workflow: 'answer_question' } },
     })
     expect(readings.get('get_order.tool')).toEqual({
       kind: 'tool',
       stepId: 'get_order',
-      input: 7,
-      output: { id: 7, status: 'shipped' },
+      fallback: { input: 7, output: { id: 7, status: 'shipped' } },
       trace: ASSOCIATION,
       metadata: { traceloop: { workflow: 'answer_question' } },
     })
     expect(readings.get('answer_question.workflow')).toEqual({
       kind: 'workflow',
       stepId: 'answer_question',
-      input: 'What is the refund policy?',
-      output: { answer: 'Refunds are accepted within 30 days.', docs: 1 },
+      fallback: {
+        input: 'What is the refund policy?',
+        output: { answer: 'Refunds are accepted within 30 days.', docs: 1 },
+      },
       trace: ASSOCIATION,
       metadata: { traceloop: { workflow: 'answer_question', version: 1 } },
     })
@@ -59,7 +62,7 @@ describe('an entity’s input', () => {
     ],
   ] as const)('of %s', ([, input, expected], { expect }) => {
     const attributes = { 'traceloop.span.kind': 'task', 'traceloop.entity.input': JSON.stringify(input) }
-    expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({ kind: 'task', input: expected })
+    expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({ kind: 'task', fallback: { input: expected } })
   })
 
   it('of LangChain is what was given, and what came with it is kept', ({ expect }) => {
@@ -70,8 +73,7 @@ describe('an entity’s input', () => {
     }
     expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({
       stepId: 'ChatPromptTemplate',
-      input: { q: 'hi' },
-      output: 'prompt',
+      fallback: { input: { q: 'hi' }, output: 'prompt' },
       metadata: {
         traceloop: {
           inputs_call: { tags: ['seq:step:1'], kwargs: { name: 'p' } },
