@@ -163,11 +163,13 @@ function sizeOf(value: Json, sizes: Map<Json, number>): number {
   if (typeof value !== 'object' || value === null) return String(value).length
   const known = sizes.get(value)
   if (known !== undefined) return known
-  let bytes = 2
+  // The brackets, but for the comma that the last item lacks.
+  let bytes = 1
   if (Array.isArray(value)) for (const item of value) bytes += sizeOf(item, sizes) + 1
   else for (const [field, item] of Object.entries(value)) bytes += jsonLength(field) + 2 + sizeOf(item, sizes)
-  sizes.set(value, bytes)
-  return bytes
+  const whole = Math.max(bytes, 2)
+  sizes.set(value, whole)
+  return whole
 }
 
 function tell(cuts: Cut[], path: string, bytes: number): void {

@@ -1,0 +1,121 @@
+import * as fc from 'fast-check'
+import { describe, it } from 'vitest'
+import { findJsonFault, type Json } from '../../src/domain/json.ts'
+import { utf8Length } from '../../src/domain/text.ts'
+import { MAX_CUTS_TOLD, MAX_JSON_DEPTH } from '../../src/limits.ts'
+import { fitted } from '../../src/otlp/fit.ts'
+
+const bytesOf = (value: Json): number => utf8Length(JSON.stringify(value))
+
+const LONG = 'x'.repeat(2_000_000)
+
+/** A list in a list in a list, so deep. */
+const nested = (depth: number): Json => Array.from({ length: depth - 1 }).reduce<Json>(inner => [inner], [])
+
+describe('a value that fits', () => {
+  it.for<[string, Json, number]>([
+    ['a small one', { a: [1, null, 'b'] }, 256],
+    ['one that is exactly as large', 'x'.repeat(254), 256],
+    ['one of characters that take several bytes', 'é'.repeat(127), 256],
+    ['one of characters that JSON escapes', '\u0000'.repeat(42), 256],
+    ['one that is as deep as values may be', nested(MAX_JSON_DEPTH), 1024],
+  ])('stays as it is: %s', ([, value, maxBytes], { expect }) => {
+    const { value: same, cuts } = fitted(value, maxBytes)
+    expect(same).toBe(value)
+    expect(cuts).toEqual([])
+  })
+})
+
+describe('a value that is too large', () => {
+  it('is cut where it is a text, with a marker that tells its size', ({ expect }) => {
+    const { value, cuts } = fitted('x'.repeat(1000), 256)
+    expect(value).toMatch(/^x{200,}… \[cut, 1002 bytes\]$/)
+    expect(bytesOf(value)).toBeLessThanOrEqual(256)
+    expect(bytesOf(value)).toBeGreaterThan(240)
+    expect(cuts).toEqual([{ path: '', bytes: 1002 }])
+  })
+
+  it('loses of its largest parts, and nothing of the small ones', ({ expect }) => {
+    const large = { small: 'kept', list: ['kept', 'y'.repeat(5000)], large: 'x'.repeat(3000) }
+    const { value, cuts } = fitted(large, 1024)
+    expect(value).toEqual({
+      small: 'kept',
+      list: ['kept', expect.stringMatching(/^y+… \[cut, 5002 bytes\]$/)],
+      large: expect.stringMatching(/^x+… \[cut, 3002 bytes\]$/),
+    })
+    expect(bytesOf(value)).toBeLessThanOrEqual(1024)
+    expect(cuts).toEqual([
+      { path: 'list.1', bytes: 5002 },
+      { path: 'large', bytes: 3002 },
+    ])
+  })
+
+  it('ends early where it has too many parts, and tells how many more there were', ({ expect }) => {
+    const list = fitted(
+      Array.from({ length: 10_000 }, (_, index) => index),
+      512,
+    )
+    expect(list.cuts).toEqual([{ path: '', bytes: 48_891 }])
+    expect(list.value).toBeInstanceOf(Array)
+    const items = Array.isArray(list.value) ? list.value : []
+    expect(items.slice(0, 3)).toEqual([0, 1, 2])
+    expect(items.at(-1)).toBe(`… [cut, ${10_001 - items.length} more, 48891 bytes]`)
+
+    const fields = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, 'value']))
+    const object = fitted(fields, 1024).value
+    expect(Object.keys(Object(object)).slice(0, 2)).toEqual(['field0', 'field1'])
+    expect(Reflect.get(Object(object), '…')).toMatch(/^\[cut, \d+ more, \d+ bytes\]$/)
+    expect(bytesOf(object)).toBeLessThanOrEqual(1024)
+  })
+
+  it('cuts no character in two', ({ expect }) => {
+    for (let maxBytes = 256; maxBytes < 262; maxBytes++) {
+      const { value } = fitted('😀'.repeat(200), maxBytes)
+      expect(value).toMatch(/^(?:😀)+… \[cut, 802 bytes\]$/u)
+    }
+  })
+
+  it('tells of a few parts only', ({ expect }) => {
+    const { cuts } = fitted(
+      Array.from({ length: 50 }, () => 'x'.repeat(1000)),
+      10_000,
+    )
+    expect(cuts.length).toBe(MAX_CUTS_TOLD)
+  })
+})
+
+it('makes a text of what nests too deep', ({ expect }) => {
+  const { value, cuts } = fitted({ a: nested(MAX_JSON_DEPTH + 2) }, 4096)
+  expect(findJsonFault(value)).toBeUndefined()
+  expect(JSON.stringify(value)).toContain('"[[[]]]"')
+  expect(cuts.length).toBe(1)
+})
+
+it('always fits, whatever the value, and is the same when it is cut again', ({ expect }) => {
+  const value = fc.jsonValue({ maxDepth: 12, noUnicodeString: false }) as fc.Arbitrary<Json>
+  const long = fc.oneof(fc.string({ maxLength: 400, unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 400 }))
+  const large: fc.Arbitrary<Json> = fc.oneof(
+    value,
+    fc.array(fc.oneof(long, value), { maxLength: 60 }),
+    fc.dictionary(long, fc.oneof(long, value, fc.array(long))),
+  )
+  fc.assert(
+    fc.property(large, fc.integer({ min: 256, max: 3000 }), (given, maxBytes) => {
+      const { value: small, cuts } = fitted(given, maxBytes)
+      expect(bytesOf(small)).toBeLessThanOrEqual(maxBytes)
+      expect(findJsonFault(small)).toBeUndefined()
+      expect(cuts.length > 0).toBe(JSON.stringify(small) !== JSON.stringify(given))
+      expect(fitted(small, maxBytes)).toEqual({ value: small, cuts: [] })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+// In some tenths of a second; if it grew with the square of the size, this would run into its time limit.
+it.for<[string, () => Json]>([
+  ['many levels', () => Array.from({ length: MAX_JSON_DEPTH - 1 }).reduce<Json>(inner => ({ inner, pad: 'p' }), LONG)],
+  ['many items', () => Array.from({ length: 500_000 }, (_, index) => index)],
+  ['many fields', () => Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [index, LONG.slice(0, 9)]))],
+])('cuts a value of %s', ([, make], { expect }) => {
+  expect(bytesOf(fitted(make(), 64 * 1024).value)).toBeLessThanOrEqual(64 * 1024)
+})
