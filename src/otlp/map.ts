@@ -43,7 +43,7 @@ export function stepOf(span: TelemetrySpan): SpanStep {
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
   const fit = new Fit()
-  const kind = readings.firstBy(BY_KIND, r => r.kind) ?? readings.firstBy(BY_KIND, r => r.fallback?.kind) ?? 'generic'
+  const kind = readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic'
   const input = readings.first(r => r.input) ?? readings.first(r => r.fallback?.input)
   const output = readings.first(r => r.output) ?? readings.first(r => r.fallback?.output)
   const model = readings.firstBy(BY_MODEL, r => r.model)
@@ -177,7 +177,8 @@ class Fit {
 }
 
 /** Not between the two halves of a character. */
-const cutLength = (text: string, maxLength: number): string => text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
+const cutLength = (text: string, maxLength: number): string =>
+  text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
 
 function stepIdOf(span: TelemetrySpan, readings: Readings): string {
   const isName = (name: string | undefined): boolean => name !== undefined && name.trim() !== '' && !isRedacted(name)
@@ -186,7 +187,7 @@ function stepIdOf(span: TelemetrySpan, readings: Readings): string {
     readings.firstBy(BY_STEP_ID, r => (isName(r.fallback?.stepId) ? r.fallback?.stepId : undefined)),
     span.name,
   ]
-  return cutLength(given.find(isName) ?? 'span', MAX_NAME_LENGTH)
+  return cutLength((given.find(isName) ?? 'span').trim(), MAX_NAME_LENGTH)
 }
 
 /** What went wrong: a status says that something did, an exception says so where no status says that all went well. */
