@@ -67,13 +67,14 @@ function fieldsOf(spans: readonly ReadSpan[]): Map<string, Ranked<Json>> {
   return fields
 }
 
+/** Of two of one name, the first counts: what the trace has a field for comes before metadata that is only called so. */
 const saidBy = ({ step: { trace } }: ReadSpan): [field: string, value: Json | undefined][] => [
-  ...Object.entries(trace.metadata ?? {}),
   ['group_id', trace.groupId],
   ['user_id', trace.userId],
   ['tags', trace.tags],
   ['environment', trace.environment],
   ['release', trace.release],
+  ...Object.entries(trace.metadata ?? {}),
 ]
 
 function first<Value>(ranked: readonly Ranked<Value>[]): Ranked<Value> | undefined {
