@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../domain/json.ts'
-import { cutText, utf8Length } from '../domain/text.ts'
+import { utf8Length } from '../domain/text.ts'
 import { MAX_CUTS_TOLD, MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH } from '../limits.ts'
 
 /** What was cut of a value, to be told to who sent it. */
@@ -147,13 +147,27 @@ const collected = (like: Json[] | JsonObject, entries: [string | number, Json][]
 /** The beginning of a text whose JSON, with the marker, takes at most `maxBytes`. */
 function cutJsonText(text: string, bytes: number, maxBytes: number): string {
   const marker = `… [cut, ${bytes} bytes]`
-  const room = maxBytes - utf8Length(marker)
-  let beginning = cutText(text, room)
-  // Escapes take more in JSON than in the text. Half of what is over may be too much to take away, never too little for long.
-  for (let over = jsonLength(beginning) - room; over > 0; over = jsonLength(beginning) - room) {
-    beginning = cutText(beginning, utf8Length(beginning) - Math.ceil(over / 6))
+  // Quotes and marker; the rest is counted character by character, for escapes take more in JSON than in the text.
+  let left = maxBytes - 2 - utf8Length(marker)
+  let end = 0
+  while (end < text.length) {
+    const code = text.codePointAt(end) ?? 0
+    left -= jsonWidth(code)
+    if (left < 0) break
+    end += code > 0xffff ? 2 : 1
   }
-  return beginning + marker
+  return text.slice(0, end) + marker
+}
+
+/** The bytes that a character takes in JSON, as `JSON.stringify` writes it. */
+function jsonWidth(code: number): number {
+  if (code === 0x22 || code === 0x5c) return 2
+  // Backspace, tab, line feed, form feed and carriage return have short escapes.
+  if (code < 0x20) return code >= 0x08 && code <= 0x0d && code !== 0x0b ? 2 : 6
+  if (code < 0x80) return 1
+  if (code < 0x800) return 2
+  if (code >= 0xd800 && code <= 0xdfff) return 6
+  return code > 0xffff ? 4 : 3
 }
 
 const jsonLength = (text: string): number => utf8Length(JSON.stringify(text))

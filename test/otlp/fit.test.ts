@@ -35,6 +35,19 @@ describe('a value that is too large', () => {
     expect(cuts).toEqual([{ path: '', bytes: 1002 }])
   })
 
+  it.for([
+    ['quotes', '"', 2],
+    ['line feeds', '\n', 2],
+    ['control characters', '\u0001', 6],
+    ['half characters', '\udc00', 6],
+    ['three bytes', '€', 3],
+    ['one byte', '~', 1],
+  ] as const)('keeps as much as fits of %s', ([, character, width], { expect }) => {
+    const { value } = fitted(character.repeat(2000), 1000)
+    expect(bytesOf(value)).toBeLessThanOrEqual(1000)
+    expect(bytesOf(value)).toBeGreaterThan(1000 - width)
+  })
+
   it('loses of its largest parts, and nothing of the small ones', ({ expect }) => {
     const large = { small: 'kept', list: ['kept', 'y'.repeat(5000)], large: 'x'.repeat(3000) }
     const { value, cuts } = fitted(large, 1024)
