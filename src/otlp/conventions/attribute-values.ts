@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { SpanReader } from './convention.ts'
-import { parsed } from './messages.ts'
+import { parsed } from './serialised.ts'
 
 /*
  * What attributes hold, in the types that a reading has. Whatever the value is, these give undefined where it says nothing

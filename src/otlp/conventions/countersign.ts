@@ -2,7 +2,7 @@ import type { Json } from '../../domain/json.ts'
 import { MAX_STATE_KEY_LENGTH } from '../../limits.ts'
 import { idOf, present, taken } from './attribute-values.ts'
 import type { Convention, Reading } from './convention.ts'
-import { parsed } from './messages.ts'
+import { parsed } from './serialised.ts'
 
 const STATE = 'countersign.state.'
 

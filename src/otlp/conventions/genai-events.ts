@@ -2,7 +2,8 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { TelemetryEvent } from '../telemetry.ts'
 import { objectOf, present } from './attribute-values.ts'
 import type { Convention, Reading, SpanReader } from './convention.ts'
-import { answerOf, conversationOf, inputMessages, outputMessage, parsed, unflatten } from './messages.ts'
+import { answerOf, conversationOf, inputMessages, outputMessage } from './messages.ts'
+import { parsed, unflatten } from './serialised.ts'
 import { valueFrom } from './span-content.ts'
 
 /*

@@ -1,7 +1,8 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { numberOf, present, taken, textOf } from './attribute-values.ts'
 import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
-import { type Answer, answerOf, conversationOf, inputMessages, outputMessage, parsed, unflatten } from './messages.ts'
+import { type Answer, answerOf, conversationOf, inputMessages, outputMessage } from './messages.ts'
+import { parsed, unflatten } from './serialised.ts'
 import { valueFrom } from './span-content.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { textOf } from './attribute-values.ts'
-import { parsed } from './messages.ts'
+import { parsed } from './serialised.ts'
 
 /**
  * How a model was called, as the state `config`: the model that was asked for, its parameters by their names, and the names

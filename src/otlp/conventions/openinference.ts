@@ -21,9 +21,10 @@ import type {
   TraceReading,
   Usage,
 } from './convention.ts'
-import { type Answer, answerOf, conversationOf, outputMessage, unflatten, withMessages } from './messages.ts'
+import { type Answer, answerOf, conversationOf, outputMessage, withMessages } from './messages.ts'
 import { modelConfig, toolNames } from './model-config.ts'
 import { chunkOf } from './retrieved-chunks.ts'
+import { unflatten } from './serialised.ts'
 import { valueFrom } from './span-content.ts'
 
 /*

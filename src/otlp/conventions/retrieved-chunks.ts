@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import { MAX_CHUNK_BYTES } from '../../limits.ts'
 import { idOf, numberOf, objectOf } from './attribute-values.ts'
-import { parsed } from './messages.ts'
+import { parsed } from './serialised.ts'
 
 /*
  * What was fetched from a knowledge base, as the state `retrieved_chunks`: a list of

@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { present } from './attribute-values.ts'
 import type { Kind } from './convention.ts'
-import { inputMessages, outputMessage, parsed, withMessages } from './messages.ts'
+import { inputMessages, outputMessage, withMessages } from './messages.ts'
+import { parsed } from './serialised.ts'
 
 /** What a span took in and gave back. */
 export interface SpanContent {

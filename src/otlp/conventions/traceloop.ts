@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
 import type { Convention, Kind, PromptReference, Reading, SpanReader } from './convention.ts'
-import { unflatten } from './messages.ts'
 import { chunkOf } from './retrieved-chunks.ts'
+import { unflatten } from './serialised.ts'
 import { contentOf, valueFrom } from './span-content.ts'
 
 /*

@@ -1,8 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf, versionOf } from './attribute-values.ts'
 import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
-import { assistantMessage, inputMessages, parsed } from './messages.ts'
+import { assistantMessage, inputMessages } from './messages.ts'
 import { modelConfig, toolNames } from './model-config.ts'
+import { parsed } from './serialised.ts'
 import { valueFrom } from './span-content.ts'
 
 /*

@@ -1,0 +1,107 @@
+import { describe, it } from 'vitest'
+import type { Json } from '../../../src/domain/json.ts'
+import { parsed, unflatten } from '../../../src/otlp/conventions/serialised.ts'
+
+describe('a serialised value', () => {
+  it.for<[string, Json, Json]>([
+    ['an object', '{"a":1}', { a: 1 }],
+    ['one serialised twice', '"{\\"a\\":1}"', { a: 1 }],
+    ['one serialised three times, of which the last stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
+    ['a text within quotes', '"refund"', 'refund'],
+    ['a number, which might be a text', '42', '42'],
+    ['a word', 'true', 'true'],
+    ['a text that only begins like JSON', '[see above] {', '[see above] {'],
+    ['a number that overflows', '{"a":1e400}', '{"a":1e400}'],
+    ['no text', 7, 7],
+  ])('is parsed: %s', ([, value, expected], { expect }) => {
+    expect(parsed(value)).toEqual(expected)
+  })
+
+  it('stays a text where it nests deeper than values may', ({ expect }) => {
+    const deep = '['.repeat(129) + ']'.repeat(129)
+    expect(parsed(deep)).toBe(deep)
+    expect(parsed('['.repeat(128) + ']'.repeat(128))).toBeInstanceOf(Array)
+    const far = '['.repeat(1_000_000)
+    expect(parsed(far)).toBe(far)
+  })
+})
+
+describe('keys with indices', () => {
+  it.for<[string, [string, Json][], Json | undefined]>([
+    ['nothing', [], undefined],
+    [
+      'a list, by number',
+      [
+        ['10', 'c'],
+        ['2', 'b'],
+        ['1', 'a'],
+      ],
+      ['a', 'b', 'c'],
+    ],
+    [
+      'objects in a list',
+      [
+        ['1.role', 'b'],
+        ['0.role', 'a'],
+        ['0.text', 't'],
+      ],
+      [{ role: 'a', text: 't' }, { role: 'b' }],
+    ],
+    [
+      'far indices',
+      [
+        ['999999999999999999999.a', 2],
+        ['0.a', 1],
+      ],
+      [{ a: 1 }, { a: 2 }],
+    ],
+    [
+      'names among indices',
+      [
+        ['0', 'a'],
+        ['x', 'b'],
+      ],
+      { '0': 'a', x: 'b' },
+    ],
+    [
+      'nulls',
+      [
+        ['0.a', null],
+        ['1.a', 1],
+      ],
+      [{ a: 1 }],
+    ],
+    [
+      'a key that others begin with',
+      [
+        ['a', 1],
+        ['a.b', 2],
+      ],
+      { a: { '': 1, b: 2 } },
+    ],
+    [
+      'the same, the other way round',
+      [
+        ['a.b', 2],
+        ['a', 1],
+      ],
+      { a: { '': 1, b: 2 } },
+    ],
+  ])('make a value of %s', ([, entries, expected], { expect }) => {
+    expect(unflatten(entries)).toEqual(expected)
+  })
+
+  it('never reach a prototype', ({ expect }) => {
+    const value = unflatten([
+      ['__proto__.polluted', 1],
+      ['constructor.prototype.polluted', 2],
+    ])
+    expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":2}}}')
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+
+  it('nest no deeper than values may, however many dots they have', ({ expect }) => {
+    const value = unflatten([['a.'.repeat(100_000), 1]])
+    expect(JSON.stringify(value).match(/\{/g)?.length).toBeLessThan(100)
+  })
+})
