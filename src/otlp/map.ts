@@ -25,6 +25,7 @@ import { fitted } from './fit.ts'
 import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
 import type { TelemetryLog, TelemetrySpan } from './telemetry.ts'
+import { objectValue } from './values.ts'
 
 const TRACE_ID = new RegExp(`^trace_[A-Za-z0-9_-]{1,${MAX_TRACE_ID_LENGTH - 'trace_'.length}}$`)
 
@@ -62,7 +63,7 @@ export function stepOf(span: TelemetrySpan): SpanStep {
       usage: kind === 'llm' || kind === 'embedding' ? readings.merged(r => r.usage) : undefined,
       cost: readings.merged(r => r.cost),
       finish_reasons: readings.first(r => r.finishReasons),
-      prompt: prompt && Object.fromEntries(Object.entries(prompt)),
+      prompt: prompt && { ...prompt },
       evaluations: evaluations.length > 0 ? evaluations : undefined,
       error,
     }),
@@ -139,7 +140,7 @@ class Readings {
         for (const [field, value] of entriesOf(object)) if (!fields.has(field)) fields.set(field, value)
       }
     }
-    return fields ? Object.fromEntries(fields) : only && { ...only }
+    return fields ? objectValue(fields) : only && { ...only }
   }
 }
 
@@ -303,9 +304,7 @@ function ownMetadata(given: JsonObject, groupId: string | undefined, userId: str
     (groupId !== undefined && GROUP_FIELDS.includes(field) && idOf(value) === groupId) ||
     (userId !== undefined && USER_FIELDS.includes(field) && idOf(value) === userId) ||
     (tags !== undefined && TAGS_FIELDS.includes(field) && textsOf(value)?.join() === tags.join())
-  return Object.fromEntries(
-    Object.entries(given).filter(([field, value]) => !isNoise(field) && !isPromoted(field, value)),
-  )
+  return objectValue(Object.entries(given).filter(([field, value]) => !isNoise(field) && !isPromoted(field, value)))
 }
 
 function shortTags(tags: string[], fit: Fit): string[] {

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { present, textOf } from './conventions/attribute-values.ts'
 import type { SpanReader } from './conventions/convention.ts'
 import type { Attributes, TelemetryEvent, TelemetryLink, TelemetrySpan } from './telemetry.ts'
+import { objectValue } from './values.ts'
 
 /**
  * What a span records whatever it is for, as a part of its metadata: names, times, ids, what its SDK left out, and the events and
@@ -51,7 +52,7 @@ function timestamp(ns: bigint): string | undefined {
 }
 
 const attributesOf = (attributes: Attributes): Json | undefined =>
-  attributes.size > 0 ? Object.fromEntries(attributes) : undefined
+  attributes.size > 0 ? objectValue(attributes) : undefined
 
 function scopeOf({ source }: TelemetrySpan): Json | undefined {
   const { name, version, attributes } = source.scope

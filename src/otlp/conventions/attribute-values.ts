@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { objectValue } from '../values.ts'
 import type { SpanReader } from './convention.ts'
 import { parsed } from './serialised.ts'
 
@@ -56,8 +57,7 @@ export function textsOf(value: Json | undefined): string[] | undefined {
 
 /** The entries as an object, values that were serialised parsed; undefined where there are none. */
 export function parsedObject(entries: Iterable<readonly [string, Json]>): JsonObject | undefined {
-  // Object.fromEntries, unlike an assignment, makes a field of the name __proto__ a field.
-  const object = Object.fromEntries(Array.from(entries, ([key, value]) => [key, parsed(value)]))
+  const object = objectValue(Array.from(entries, ([key, value]) => [key, parsed(value)]))
   return Object.keys(object).length > 0 ? object : undefined
 }
 

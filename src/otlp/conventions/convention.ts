@@ -102,26 +102,36 @@ export interface Convention {
 /** A span whose attributes and events remember whether they were read: what nobody read is kept as it is. */
 export class SpanReader {
   readonly span: TelemetrySpan
-  readonly #unread: Map<string, Json>
+  readonly #read = new Set<string>()
   readonly #readEvents = new Set<TelemetryEvent>()
-  /** The first words of all keys: most spans have two or three, of which most prefixes that are asked for have none. */
-  readonly #words = new Set<string>()
+  /** The keys by their first words, of which a span has two or three: most prefixes that are asked for are of none of them. */
+  readonly #keys = new Map<string, string[]>()
 
   constructor(span: TelemetrySpan) {
     this.span = span
-    this.#unread = new Map(span.attributes)
-    // Keys of one beginning mostly come together, and a word that is cut out of its key is garbage at once.
-    let last: string | undefined
+    let word: string | undefined
+    let keys: string[] = []
     for (const key of span.attributes.keys()) {
-      if (last !== undefined && key.startsWith(last) && key.charAt(last.length) === '.') continue
-      last = firstWord(key)
-      this.#words.add(last)
+      // Keys of one beginning mostly come together, and a word that is cut out of its key is garbage at once.
+      if (word === undefined || !key.startsWith(word) || key.charAt(word.length) !== '.') {
+        word = firstWord(key)
+        keys = this.#keysOf(word)
+      }
+      keys.push(key)
     }
+  }
+
+  #keysOf(word: string): string[] {
+    const known = this.#keys.get(word)
+    if (known) return known
+    const keys: string[] = []
+    this.#keys.set(word, keys)
+    return keys
   }
 
   /** Whether any key begins with one of these words: `llm` for `llm.model_name`. */
   speaksOf(...words: string[]): boolean {
-    return words.some(word => this.#words.has(word))
+    return words.some(word => this.#keys.has(word))
   }
 
   has(key: string): boolean {
@@ -132,7 +142,7 @@ export class SpanReader {
   get(key: string): Json | undefined {
     const value = this.span.attributes.get(key)
     if (value === undefined) return undefined
-    this.#unread.delete(key)
+    this.#read.add(key)
     return value ?? undefined
   }
 
@@ -151,20 +161,18 @@ export class SpanReader {
   /** The attributes that begin so, all read, by the rest of their keys. The prefix ends with a dot. */
   below(prefix: string): Map<string, Json> {
     const found = new Map<string, Json>()
-    if (!this.#words.has(firstWord(prefix))) return found
-    for (const [key, value] of this.span.attributes) {
+    for (const key of this.#keys.get(firstWord(prefix)) ?? []) {
       if (!key.startsWith(prefix)) continue
-      this.#unread.delete(key)
-      if (value !== null) found.set(key.slice(prefix.length), value)
+      const value = this.get(key)
+      if (value !== undefined) found.set(key.slice(prefix.length), value)
     }
     return found
   }
 
   /** Whether any attribute begins so. The prefix ends with a dot. */
   hasBelow(prefix: string): boolean {
-    if (!this.#words.has(firstWord(prefix))) return false
-    for (const key of this.span.attributes.keys()) if (key.startsWith(prefix)) return true
-    return false
+    const keys = this.#keys.get(firstWord(prefix))
+    return keys?.some(key => key.startsWith(prefix)) ?? false
   }
 
   /** The events of a name, all read. */
@@ -177,7 +185,9 @@ export class SpanReader {
 
   /** The attributes that nobody read. */
   unread(): Map<string, Json> {
-    return new Map(this.#unread)
+    const unread = new Map<string, Json>()
+    for (const [key, value] of this.span.attributes) if (!this.#read.has(key)) unread.set(key, value)
+    return unread
   }
 
   unreadEvents(): TelemetryEvent[] {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { objectValue } from '../values.ts'
 import { parsed } from './serialised.ts'
 
 /*
@@ -230,7 +231,7 @@ export class Fields {
   /** What is left, but for what is empty. */
   rest(): JsonObject {
     for (const [name, value] of this.#left) if (isEmpty(value)) this.#left.delete(name)
-    return Object.fromEntries(this.#left)
+    return objectValue(this.#left)
   }
 
   #first(names: string[], accepts: (value: Json) => boolean): Json | undefined {

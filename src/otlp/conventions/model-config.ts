@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { objectValue } from '../values.ts'
 import { textOf } from './attribute-values.ts'
 import { parsed } from './serialised.ts'
 
@@ -15,7 +16,7 @@ export function modelConfig(
   if (model !== undefined) config.set('model', model)
   for (const [name, value] of parameters) config.set(name, value)
   if (tools.length > 0) config.set('tools', [...tools])
-  return config.size > 0 ? Object.fromEntries(config) : undefined
+  return config.size > 0 ? objectValue(config) : undefined
 }
 
 /** The names in a list of tool definitions of any form, serialised or not, as a whole or one by one. */

@@ -1,5 +1,6 @@
 import { isUuid } from '../../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { objectValue } from '../values.ts'
 import {
   idOf,
   isRedacted,
@@ -11,16 +12,7 @@ import {
   textOf,
   versionOf,
 } from './attribute-values.ts'
-import type {
-  Convention,
-  HumanJudgment,
-  Kind,
-  PromptReference,
-  Reading,
-  SpanReader,
-  TraceReading,
-  Usage,
-} from './convention.ts'
+import type { Convention, HumanJudgment, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
 import { type Answer, answerOf, conversationOf, outputMessage, withMessages } from './messages.ts'
 import { modelConfig, toolNames } from './model-config.ts'
 import { chunkOf } from './retrieved-chunks.ts'
@@ -73,6 +65,7 @@ export const openInference: Convention = {
     const answered = unflatten(span.below('llm.output_messages.'))
     const answer = answered === undefined ? undefined : answerOf(answered)
     const raw = rawContent(span, kind)
+    const metadata = metadataOf(span)
     const retrieved = documentsBelow(span, 'retrieval.documents.')
     const reranked = documentsBelow(span, 'reranker.output_documents.')
     const finishReason = taken(span, 'llm.finish_reason', textOf)
@@ -86,7 +79,12 @@ export const openInference: Convention = {
     })
     return present<Reading>({
       kind,
-      stepId: idOf(span.peek('graph.node.id'), span.peek('graph.node.name'), nodeOf(span), span.peek('tool.name')),
+      stepId: idOf(
+        span.peek('graph.node.id'),
+        span.peek('graph.node.name'),
+        metadata?.langgraph_node,
+        span.peek('tool.name'),
+      ),
       input: asked === undefined ? undefined : conversationOf(asked),
       output: answer?.output,
       state: present<Record<string, Json>>({
@@ -103,7 +101,7 @@ export const openInference: Convention = {
       prompt: promptOf(span),
       evaluations: nonEmpty(evaluations),
       feedback: nonEmpty(feedback),
-      trace: traceOf(span),
+      trace: metadata && { metadata },
       metadata: present<JsonObject>({
         annotations: nonEmpty(annotations),
         response: raw.answer && Object.keys(raw.answer.rest).length > 0 ? raw.answer.rest : undefined,
@@ -179,10 +177,6 @@ const documentsBelow = (span: SpanReader, prefix: string): JsonObject[] | undefi
       .filter(chunk => chunk !== undefined),
   )
 
-/** LangGraph tells its node in the metadata. */
-const nodeOf = (span: SpanReader): Json | undefined =>
-  objectOf(span.peek('metadata'))?.langgraph_node ?? span.peek('metadata.langgraph_node')
-
 function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefined {
   const given = objectOf(span.peek('llm.invocation_parameters')) ?? {}
   const { tools, messages } = given
@@ -213,7 +207,7 @@ function usageOf(span: SpanReader): Usage | undefined {
 
 /** In dollars: `prompt`, `completion`, `total`, and `prompt_details.cache_read` and the like. */
 const costOf = (span: SpanReader): JsonObject | undefined =>
-  span.hasBelow('llm.cost.') ? Object.fromEntries(span.below('llm.cost.')) : undefined
+  span.hasBelow('llm.cost.') ? objectValue(span.below('llm.cost.')) : undefined
 
 function promptOf(span: SpanReader): PromptReference | undefined {
   const id = taken(span, 'prompt.id', idOf)
@@ -225,12 +219,12 @@ function promptOf(span: SpanReader): PromptReference | undefined {
   })
 }
 
-function traceOf(span: SpanReader): TraceReading | undefined {
+/** What the caller gave along with the call; LangGraph tells its node there. */
+function metadataOf(span: SpanReader): JsonObject | undefined {
   const metadata = taken(span, 'metadata', objectOf)
   // Vercel's spans, processed for OpenInference, have each field under its own key.
   const fields = parsedObject(span.below('metadata.'))
-  if (!metadata || !fields) return present<TraceReading>({ metadata: metadata ?? fields })
-  return { metadata: { ...metadata, ...fields } }
+  return metadata && fields ? { ...metadata, ...fields } : (metadata ?? fields)
 }
 
 interface Judgments {

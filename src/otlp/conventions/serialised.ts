@@ -1,5 +1,6 @@
 import { findJsonFault, type Json } from '../../domain/json.ts'
 import { MAX_JSON_DEPTH } from '../../limits.ts'
+import { objectValue } from '../values.ts'
 
 /* Values that are no attribute's: serialised as JSON, or sent in parts, each under a key of its own. */
 
@@ -62,7 +63,7 @@ const joined = (steps: string[]): string[] => (steps.length === 0 ? [] : [steps.
 
 function grown(branch: Branch): Json {
   const entries = [...branch].map(([key, node]) => [key, node instanceof Map ? grown(node) : node.leaf] as const)
-  if (!entries.every(([key]) => /^\d+$/.test(key))) return Object.fromEntries(entries)
+  if (!entries.every(([key]) => /^\d+$/.test(key))) return objectValue(entries)
   return entries
     .sort(([left], [right]) => left.length - right.length || (left < right ? -1 : 1))
     .map(([, item]) => item)
