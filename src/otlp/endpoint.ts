@@ -15,8 +15,8 @@ import type { Signal } from './telemetry.ts'
 
 /** What a handler of an export works with. */
 export interface ExportContext {
-  body: Uint8Array
-  type: MediaType
+  /** Reads and decodes the body, once. Neither is kept: what is made of them is as large. */
+  read: <Decoded>(decode: (body: Uint8Array, type: MediaType) => Decoded) => Promise<Decoded>
   caller: Caller
   store: Store
   headers: Headers
@@ -80,17 +80,15 @@ async function serve(
     const key = exporterKeyOf(request)
     const { caller, store } = await admitCaller('ingest', request, runtime, patience, now, key)
     Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
-    const body = await readExport(request)
-    const type = mediaTypeOf(contentType)
     const outcome = await handle({
-      body,
-      type,
+      read: async decode => decode(await readExport(request), mediaTypeOf(contentType)),
       caller,
       store,
       headers: request.headers,
       now,
       enqueue: (...jobs) => enqueue(jobs, runtime),
     })
+    const type = mediaTypeOf(contentType)
     return encodedResponse(200, encodeSuccess(type, signal, outcome.refusal), type, headers)
   } catch (error) {
     return withHeaders(failure(error, contentType, runtime.requestId), headers)

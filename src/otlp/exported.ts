@@ -3,32 +3,59 @@ import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
 import type { ExportedSpan, ExportedTrace } from '../store/exports.ts'
 import type { Project } from '../store/projects.ts'
 import { stepOf, traceIdOf } from './map.ts'
-import { isRootOf, type ReadSpan, type SpanStep } from './span-step.ts'
+import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
 import { orderedTimeOf, type TelemetrySpan } from './telemetry.ts'
 import { factsOf } from './trace-facts.ts'
 
-/** The spans of a trace, by the trace's client-side id. */
-export function readSpans(spans: readonly TelemetrySpan[]): Map<string, ReadSpan[]> {
-  return Map.groupBy(
-    spans.map(span => ({ span, step: stepOf(span) })),
-    ({ span }) => traceIdOf(span),
-  )
+/** Spans as the store takes them, and what else they say. */
+export interface Exported {
+  traces: ExportedTrace[]
+  /** By the trace's client-side id. */
+  outlines: ReadonlyMap<string, readonly SpanOutline[]>
+  /** What was cut. */
+  warnings: ReadonlySet<string>
 }
 
-/** The spans of one trace as the store takes them. */
-export async function exportedTrace(
+/** How many spans are read at once: what they are made of on the way is larger than they are. */
+const READ_AT_ONCE = 200
+
+/** Reads the spans of one project. */
+export async function exportedOf(project: Project, spans: readonly TelemetrySpan[]): Promise<Exported> {
+  const found = new Map<string, { spans: ExportedSpan[]; outlines: SpanOutline[] }>()
+  const traceOf = (traceId: string) => {
+    const known = found.get(traceId) ?? { spans: [], outlines: [] }
+    found.set(traceId, known)
+    return known
+  }
+  const warnings = new Set<string>()
+  for (let start = 0; start < spans.length; start += READ_AT_ONCE) {
+    const reading = spans.slice(start, start + READ_AT_ONCE).map(async span => {
+      const read = { span, step: stepOf(span) }
+      for (const warning of read.step.warnings) warnings.add(warning)
+      const ofTrace = traceOf(traceIdOf(span))
+      ofTrace.outlines.push(outlineOf(read))
+      if (!read.step.isPending) ofTrace.spans.push(await exportedSpan(project, read))
+    })
+    await Promise.all(reading)
+  }
+  const traces = Array.from(found, ([traceId, { spans, outlines }]) => exportedTrace(project, traceId, spans, outlines))
+  return {
+    traces: await Promise.all(traces),
+    outlines: new Map(Array.from(found, ([traceId, { outlines }]) => [traceId, outlines])),
+    warnings,
+  }
+}
+
+async function exportedTrace(
   project: Project,
   traceId: string,
-  spans: readonly ReadSpan[],
+  spans: readonly ExportedSpan[],
+  outlines: readonly SpanOutline[],
 ): Promise<ExportedTrace> {
-  const facts = factsOf(spans)
-  const [id, rootSpanId, ...exported] = await Promise.all([
-    traceUuid(project.id, traceId),
-    rootSpanUuid(project.id, traceId),
-    ...spans.filter(({ step }) => !step.isPending).map(read => exportedSpan(project, read)),
-  ])
+  const facts = factsOf(outlines)
+  const [id, rootSpanId] = await Promise.all([traceUuid(project.id, traceId), rootSpanUuid(project.id, traceId)])
   const root = facts.root && { ...facts.root, value: await uuidOf(project, facts.root.value) }
-  return { id, traceId, rootSpanId, facts: { ...facts, root }, spans: latestOf(exported) }
+  return { id, traceId, rootSpanId, facts: { ...facts, root }, spans: latestOf(spans) }
 }
 
 /** Of several exports of one span those that count, as the store has it. */
@@ -51,17 +78,9 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
   const ofTrace = isRootOf(read) ? step.trace : undefined
   const input = jsonOf(step.input ?? ofTrace?.input)
   const output = jsonOf(step.output ?? ofTrace?.output)
+  const metadata = JSON.stringify(step.metadata)
   const state = Array.from(step.state, ([key, value]) => [key, JSON.stringify(value)] as const)
-  const content = JSON.stringify([
-    step.stepId,
-    parentSpanId,
-    step.status,
-    step.metadata,
-    input,
-    output,
-    state,
-    step.prompt,
-  ])
+  const content = JSON.stringify([step.stepId, parentSpanId, step.status, metadata, input, output, state, step.prompt])
   const [id, parentId, contentHash, outputRevision] = await Promise.all([
     uuidOf(project, span),
     parentSpanId === null ? '' : uuidOf(project, { traceId, spanId: parentSpanId }),
@@ -75,7 +94,7 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     timestamp: orderedTimeOf(startNs),
     durationMs: Math.round(Number(endNs - startNs) / 1e6),
     status: step.status,
-    metadata: step.metadata,
+    metadata,
     isGeneric: step.kind === 'generic',
     input,
     output,

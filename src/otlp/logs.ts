@@ -19,9 +19,10 @@ import { factsOfLogs } from './trace-facts.ts'
  * that are there or yet to come. Records that say nothing of the kind are refused, and told so.
  */
 export const exportLogs = exportEndpoints('logs', async context => {
-  const { body, type, store, now } = context
-  const { records, rejected } = decodeLogs(body, type)
-  const outcome = new Outcome(rejected)
+  const { store, now } = context
+  const { records, rejected } = await context.read(decodeLogs)
+  const outcome = new Outcome()
+  outcome.rejectAll(rejected)
   for (const [project, logs] of await byProject(context, records)) {
     const keys = await recordKeys(logs)
     const read = logs.map((log, index) => ({ log, key: keys[index] ?? '', messages: messagesOf(log) }))

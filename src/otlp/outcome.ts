@@ -4,11 +4,11 @@ import type { Refusal } from './encode.ts'
 /** What becomes of an export, told to its sender: nothing is left out in silence. */
 export class Outcome {
   /** Records that were refused, by why. */
-  readonly #rejected: Map<string, number>
+  readonly #rejected = new Map<string, number>()
   readonly #warnings = new Set<string>()
 
-  constructor(rejected: ReadonlyMap<string, number>) {
-    this.#rejected = new Map(rejected)
+  rejectAll(rejected: ReadonlyMap<string, number>): void {
+    for (const [reason, count] of rejected) this.reject(reason, count)
   }
 
   reject(reason: string, count: number): void {

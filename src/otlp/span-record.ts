@@ -32,8 +32,19 @@ export const recordOf = (reader: SpanReader): JsonObject => {
     events: listFrom(events.map(eventOf)),
     dropped: droppedOf(span),
     attributes: attributesOf(attributes),
+    resource: resourceOf(span),
   })
 }
+
+/** What made the span, said once for all that it began: by the first span in its process. Its trace has what lists go by. */
+function resourceOf({ parentSpanId, hasRemoteParent, source }: TelemetrySpan): Json | undefined {
+  if (parentSpanId !== null && !hasRemoteParent) return undefined
+  const attributes = new Map(source.resource)
+  for (const key of OF_TRACE) attributes.delete(key)
+  return attributesOf(attributes)
+}
+
+const OF_TRACE = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment']
 
 /** What says nothing of a step, or holds what is not to be kept: headers (keys, cookies), vectors, places in the source code. */
 const isDropped = (key: string): boolean =>

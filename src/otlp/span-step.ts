@@ -34,8 +34,22 @@ export interface ReadSpan {
   step: SpanStep
 }
 
+/** What of a span its trace goes by. The rest is as large as the export, and need not stay. */
+export interface SpanOutline {
+  span: Pick<TelemetrySpan, 'traceId' | 'spanId' | 'parentSpanId' | 'hasRemoteParent' | 'name' | 'startNs' | 'endNs'>
+  step: Pick<SpanStep, 'kind' | 'stepId' | 'isPending' | 'feedback' | 'trace'>
+}
+
+export const outlineOf = ({
+  span: { traceId, spanId, parentSpanId, hasRemoteParent, name, startNs, endNs },
+  step: { kind, stepId, isPending, feedback, trace },
+}: ReadSpan): SpanOutline => ({
+  span: { traceId, spanId, parentSpanId, hasRemoteParent, name, startNs, endNs },
+  step: { kind, stepId, isPending, feedback, trace },
+})
+
 /** Whether a span stands for its whole trace. One that has but begun may still turn out to have a parent. */
-export const isRootOf = ({ span, step }: ReadSpan): boolean =>
+export const isRootOf = ({ span, step }: SpanOutline): boolean =>
   !step.isPending && (span.parentSpanId === null || step.trace.isRoot === true)
 
 /** What a log record adds to its span. */

@@ -1,17 +1,17 @@
 import type { Ranked, TraceFacts } from '../domain/derived-trace.ts'
 import type { Json } from '../domain/json.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
-import { isRootOf, type ReadSpan } from './span-step.ts'
-import { millisecondsOf, type TelemetryLog, type TelemetrySpan } from './telemetry.ts'
+import { isRootOf, type SpanOutline } from './span-step.ts'
+import { millisecondsOf, type TelemetryLog } from './telemetry.ts'
 
 /** What spans say of their trace; of its root, which span it is. */
-export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<TelemetrySpan> | null }
+export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<SpanOutline['span']> | null }
 
 /**
  * What spans of one trace say of it. A name that is given to the trace counts before its root's, and that before any other
  * span's; of what else is said, a root's word counts before other spans'; and always the word of the span that began first.
  */
-export function factsOf(spans: readonly ReadSpan[]): SpanFacts {
+export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
   const names = spans.map(nameOf)
   const roots = spans.filter(isRootOf).map(({ span }) => ({ rank: rankOf('0', span), value: span }))
   return {
@@ -44,10 +44,10 @@ const LAST_CLASS = '9'
 const UNNAMED = 'trace'
 
 /** A rank within a class, a digit: the earliest span first. Longer than any time that 64 bits count. */
-const rankOf = (rankClass: string, { startNs, spanId }: TelemetrySpan): string =>
+const rankOf = (rankClass: string, { startNs, spanId }: SpanOutline['span']): string =>
   `${rankClass}${String(startNs).padStart(20, '0')}${spanId}`
 
-function nameOf(read: ReadSpan): Ranked<string> {
+function nameOf(read: SpanOutline): Ranked<string> {
   const { span, step } = read
   if (step.trace.name !== undefined) return { rank: rankOf('0', span), value: step.trace.name }
   const isRoot = isRootOf(read)
@@ -55,7 +55,7 @@ function nameOf(read: ReadSpan): Ranked<string> {
   return { rank: rankOf(isRoot ? '1' : '2', span), value: name.slice(0, MAX_NAME_LENGTH).toWellFormed() }
 }
 
-function fieldsOf(spans: readonly ReadSpan[]): Map<string, Ranked<Json>> {
+function fieldsOf(spans: readonly SpanOutline[]): Map<string, Ranked<Json>> {
   const fields = new Map<string, Ranked<Json>>()
   for (const read of spans) {
     const rank = rankOf(isRootOf(read) ? '0' : '1', read.span)
@@ -68,7 +68,7 @@ function fieldsOf(spans: readonly ReadSpan[]): Map<string, Ranked<Json>> {
 }
 
 /** Of two of one name, the first counts: what the trace has a field for comes before metadata that is only called so. */
-const saidBy = ({ step: { trace } }: ReadSpan): [field: string, value: Json | undefined][] => [
+const saidBy = ({ step: { trace } }: SpanOutline): [field: string, value: Json | undefined][] => [
   ['group_id', trace.groupId],
   ['user_id', trace.userId],
   ['tags', trace.tags],

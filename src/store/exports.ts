@@ -2,7 +2,6 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { mergeExport, type TraceFacts } from '../domain/derived-trace.ts'
 import { newKeys, newRevision } from '../domain/ids.ts'
-import type { JsonObject } from '../domain/json.ts'
 import { searchableFields } from '../domain/metadata.ts'
 import type { SpanStatus } from '../domain/span.ts'
 import { isSameState, type TraceState } from '../domain/trace-status.ts'
@@ -38,7 +37,8 @@ export interface ExportedSpan {
   timestamp: number
   durationMs: number
   status: SpanStatus | null
-  metadata: JsonObject
+  /** JSON. */
+  metadata: string
   isGeneric: boolean
   /** JSON; null where it has none. */
   input: string | null
@@ -246,7 +246,7 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
       span.timestamp,
       span.durationMs,
       span.status,
-      JSON.stringify(span.metadata),
+      span.metadata,
       Number(span.isGeneric),
       input?.text,
       input?.ref,

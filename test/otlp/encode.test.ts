@@ -80,8 +80,9 @@ describe('the answer to an export', () => {
 
 describe('what became of an export', () => {
   it('is told where something was refused or changed, and not else', () => {
-    expect(new Outcome(new Map()).refusal).toBeUndefined()
-    const outcome = new Outcome(new Map([['its span id is missing', 2]]))
+    expect(new Outcome().refusal).toBeUndefined()
+    const outcome = new Outcome()
+    outcome.rejectAll(new Map([['its span id is missing', 2]]))
     outcome.reject('its span id is missing', 1)
     outcome.reject('it is late', 1)
     outcome.warn('output was cut', 'output was cut')

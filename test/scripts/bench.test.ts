@@ -53,7 +53,18 @@ describe('npm run bench', () => {
     const { sections } = JSON.parse(stdout)
     const names = sections.map(({ benchmark }: { benchmark: string }) => benchmark)
     expect(new Set(names)).toEqual(
-      new Set(['counts', 'throughput', 'batches', 'scale', 'detail', 'memory', 'attribution', 'bundle', 'startup']),
+      new Set([
+        'counts',
+        'throughput',
+        'batches',
+        'scale',
+        'detail',
+        'exports',
+        'memory',
+        'attribution',
+        'bundle',
+        'startup',
+      ]),
     )
     for (const { title, measurements } of sections as { title: string; measurements: Measurement[] }[]) {
       expect(measurements, title).not.toEqual([])
