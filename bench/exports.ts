@@ -59,7 +59,7 @@ export const exports: Benchmark = async ({ isQuick }) => {
     {
       title: 'What an export asks of the platform',
       notes: [
-        'A trace costs 6 rows and one for each searchable field; the more spans it has, the less each bears of that.',
+        'A trace costs 5 rows and one for each searchable field; the more spans it has, the less each bears of that.',
       ],
       measurements: await costs(measured, sizes),
     },
