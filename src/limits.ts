@@ -165,6 +165,9 @@ export const REFRESH_PATIENCE_MS = 500
 export const OUT_OF_PATIENCE_RETRY_SECONDS = 2
 /** A shorter attempt would only add load. */
 export const MIN_STORE_ATTEMPT_MS = 200
+/** How long a write waits at most before it is computed again because another came first: at first, and after several times. */
+export const FIRST_GIVE_WAY_MS = 25
+export const MAX_GIVE_WAY_MS = 800
 /** How long a job waits for D1 and R2 in all: no client is waiting, but a delivery ends after 15 minutes. */
 export const JOB_PATIENCE_MS = 5 * 60_000
 /** One attempt of a job at one D1 or R2 call: D1 ends a statement after 30 s. */
@@ -197,8 +200,9 @@ export const MAX_RETENTION_DAYS = 3650
 export const ROOT_PATIENCE_MS = 10 * 60_000
 /** The same where some span's parent is in another process, which may send its spans elsewhere or none. */
 export const REMOTE_ROOT_PATIENCE_MS = 60_000
-/** Traces that one cron run closes because their root did not come: a row each and one for its field. */
-export const MAX_CLOSED_TRACES = 200
+/** Traces that one step of closing those completes whose root did not come, and steps of one cron run. */
+export const CLOSED_TRACES = 500
+export const CLOSING_STEPS = 6
 /** Messages that one call of the queue takes. */
 export const MAX_QUEUE_BATCH = 100
 /** The longest delay before a job that failed is tried again. */

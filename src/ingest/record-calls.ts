@@ -20,9 +20,6 @@ export interface Recorded {
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
-const FIRST_PAUSE_MS = 25
-const MAX_PAUSE_MS = 800
-
 /**
  * Merges calls into their traces, which it creates if need be. One round trip where the traces are new, and for
  * completions that repeat the metadata; else one more that writes what was merged where nobody wrote in between, and
@@ -35,7 +32,7 @@ export async function recordCalls(
 ): Promise<Map<string, Recorded>> {
   const recorded = new Map<string, Recorded>()
   const created = new Set<string>()
-  let pauseMs = FIRST_PAUSE_MS
+  let losses = 0
   // A group that stays drew a key that was taken, or its trace was deleted since it was read: it begins again.
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
     const added = await addTraces(store, project, await Promise.all(pending.map(asNewTrace)))
@@ -48,9 +45,7 @@ export async function recordCalls(
         if (!lost.includes(merge)) recorded.set(id, { ...merge, isNew: created.has(id) })
       }
       if (lost.length === 0) break
-      // Somebody else wrote first. Callers that meet here draw ever further apart, or each would outrun all others.
-      await store.patience.pause(Math.random() * pauseMs)
-      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
+      await store.patience.giveWay(++losses)
       const groups = lost.map(({ group }) => group)
       const found = await findTraces(
         store,

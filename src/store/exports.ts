@@ -73,9 +73,6 @@ export interface SavedExport {
   leftFields: ReadonlyMap<string, string[]>
 }
 
-const FIRST_PAUSE_MS = 25
-const MAX_PAUSE_MS = 800
-
 /**
  * Stores what an export says: the traces, made where they are not there, and their spans. One read, the large values put
  * into R2, and one batch of writes however many spans; more only where somebody else wrote the same traces meanwhile. The
@@ -89,17 +86,15 @@ export async function saveExport(
 ): Promise<SavedExport> {
   const onOtherTrace = new Set<string>()
   const leftFields = new Map<string, string[]>()
-  let pauseMs = FIRST_PAUSE_MS
   let pending = exported
-  for (let attempt = 0; ; attempt++) {
-    const merges = await mergeIntoStored(store, pending, now, attempt)
+  for (let losses = 0; ; losses++) {
+    if (losses > 0) await store.patience.giveWay(losses)
+    const merges = await mergeIntoStored(store, pending, now, losses)
     const done = await write(store, project, merges, now)
     for (const { trace, left } of merges) if (left.length > 0) leftFields.set(trace.id, left)
     for (const id of done.onOtherTrace) onOtherTrace.add(id)
     pending = pending.filter(({ id }) => !done.traces.has(id))
     if (pending.length === 0) return { onOtherTrace, leftFields }
-    await store.patience.pause(Math.random() * pauseMs)
-    pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
   }
 }
 
@@ -116,12 +111,12 @@ async function mergeIntoStored(
   store: Store,
   exported: readonly ExportedTrace[],
   now: number,
-  attempt: number,
+  losses: number,
 ): Promise<Merge[]> {
   const ids = exported.map(({ id }) => id)
   const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
   // From another millisecond each time, or what was taken the first time would be so again.
-  const drawn = newKeys(now + attempt, exported.length)
+  const drawn = newKeys(now + losses, exported.length)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
     const { state, left } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })

@@ -1,5 +1,11 @@
 import { unavailable } from '../http/errors.ts'
-import { MIN_STORE_ATTEMPT_MS, OUT_OF_PATIENCE_RETRY_SECONDS, STORE_ATTEMPT_MS } from '../limits.ts'
+import {
+  FIRST_GIVE_WAY_MS,
+  MAX_GIVE_WAY_MS,
+  MIN_STORE_ATTEMPT_MS,
+  OUT_OF_PATIENCE_RETRY_SECONDS,
+  STORE_ATTEMPT_MS,
+} from '../limits.ts'
 import { classifyFault, TimedOut } from './faults.ts'
 
 /**
@@ -30,6 +36,14 @@ export class Patience {
   /** Waits, and spends what it waits. */
   pause(ms: number): Promise<void> {
     return this.#charge(() => new Promise(resolve => setTimeout(resolve, ms)))
+  }
+
+  /**
+   * Waits because somebody else's write came first, for the `losses`th time: a random while, for callers that meet here must
+   * draw ever further apart, or each would outrun all others.
+   */
+  giveWay(losses: number): Promise<void> {
+    return this.pause(Math.random() * Math.min(FIRST_GIVE_WAY_MS * 2 ** (losses - 1), MAX_GIVE_WAY_MS))
   }
 
   async #charge<T>(operation: () => Promise<T>): Promise<T> {
