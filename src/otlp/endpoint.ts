@@ -22,6 +22,7 @@ export interface ExportContext {
   headers: Headers
   /** Milliseconds since 1970, one for the whole request. */
   now: number
+  requestId: string
   enqueue: (...jobs: Job[]) => Promise<boolean>
 }
 
@@ -86,6 +87,7 @@ async function serve(
       store,
       headers: request.headers,
       now,
+      requestId: runtime.requestId,
       enqueue: (...jobs) => enqueue(jobs, runtime),
     })
     const type = mediaTypeOf(contentType)

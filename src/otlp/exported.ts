@@ -1,5 +1,6 @@
 import { contentName } from '../domain/hash.ts'
 import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
+import { logFault } from '../http/errors.ts'
 import type { ExportedSpan, ExportedTrace } from '../store/exports.ts'
 import type { Project } from '../store/projects.ts'
 import { stepOf, traceIdOf } from './map.ts'
@@ -14,13 +15,19 @@ export interface Exported {
   outlines: ReadonlyMap<string, readonly SpanOutline[]>
   /** What was cut. */
   warnings: ReadonlySet<string>
+  /** How many spans could not be read, by a mistake of ours: it costs no other span. */
+  unreadable: number
 }
 
 /** How many spans are read at once: what they are made of on the way is larger than they are. */
 const READ_AT_ONCE = 200
 
 /** Reads the spans of one project. */
-export async function exportedOf(project: Project, spans: readonly TelemetrySpan[]): Promise<Exported> {
+export async function exportedOf(
+  project: Project,
+  spans: readonly TelemetrySpan[],
+  requestId: string,
+): Promise<Exported> {
   const found = new Map<string, { spans: ExportedSpan[]; outlines: SpanOutline[] }>()
   const traceOf = (traceId: string) => {
     const known = found.get(traceId) ?? { spans: [], outlines: [] }
@@ -28,9 +35,14 @@ export async function exportedOf(project: Project, spans: readonly TelemetrySpan
     return known
   }
   const warnings = new Set<string>()
+  let unreadable = 0
   for (let start = 0; start < spans.length; start += READ_AT_ONCE) {
     const reading = spans.slice(start, start + READ_AT_ONCE).map(async span => {
-      const read = { span, step: stepOf(span) }
+      const read = tryRead(span, error => {
+        // One line says enough, with no word of the span's.
+        if (unreadable++ === 0) logFault('span_unreadable', { requestId }, placeOf(error))
+      })
+      if (!read) return
       for (const warning of read.step.warnings) warnings.add(warning)
       const ofTrace = traceOf(traceIdOf(span))
       ofTrace.outlines.push(outlineOf(read))
@@ -43,8 +55,22 @@ export async function exportedOf(project: Project, spans: readonly TelemetrySpan
     traces: await Promise.all(traces),
     outlines: new Map(Array.from(found, ([traceId, { outlines }]) => [traceId, outlines])),
     warnings,
+    unreadable,
   }
 }
+
+function tryRead(span: TelemetrySpan, onError: (error: unknown) => void): ReadSpan | undefined {
+  try {
+    return { span, step: stepOf(span) }
+  } catch (error) {
+    onError(error)
+    return undefined
+  }
+}
+
+/** What kind of error it is and where it was thrown: its message may quote what it was about. */
+const placeOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name} ${/\n *(at .*)/.exec(error.stack ?? '')?.[1] ?? ''}` : 'no error'
 
 async function exportedTrace(
   project: Project,

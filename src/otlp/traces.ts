@@ -10,14 +10,16 @@ import { Outcome } from './outcome.ts'
 import { byProject } from './project.ts'
 import type { SpanOutline } from './span-step.ts'
 
+const UNREADABLE = 'they could not be read, by a fault of the service'
 const ON_OTHER_TRACE = 'another trace of the organization has a span with this id'
 
 /** Takes spans, each to the trace that it belongs to, and what people's judgments they carry. */
 export const exportTraces = exportEndpoints('traces', async context => {
   const { store, now } = context
   const outcome = new Outcome()
-  for (const [project, { traces, outlines, warnings }] of await readSpans(context, outcome)) {
+  for (const [project, { traces, outlines, warnings, unreadable }] of await readSpans(context, outcome)) {
     outcome.warn(...warnings)
+    if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
     const { onOtherTrace, leftFields } = await saveExport(store, project, traces, now)
     if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
     for (const fields of leftFields.values()) {
@@ -33,7 +35,9 @@ async function readSpans(context: ExportContext, outcome: Outcome): Promise<Map<
   const { records, rejected } = await context.read(decodeTraces)
   outcome.rejectAll(rejected)
   const found = new Map<Project, Exported>()
-  for (const [project, spans] of await byProject(context, records)) found.set(project, await exportedOf(project, spans))
+  for (const [project, spans] of await byProject(context, records)) {
+    found.set(project, await exportedOf(project, spans, context.requestId))
+  }
   return found
 }
 

@@ -80,7 +80,7 @@ function nameOf(span: SpanReader, operation: string | undefined): string | undef
   const name = agent ?? idOf(span.peek('gen_ai.workflow.name'))
   // Logfire's template says better what an operation was for.
   if (name !== undefined || operation === undefined || span.has('logfire.msg_template')) return name
-  const models = [span.peek('gen_ai.request.model'), span.peek('gen_ai.response.model')]
+  const models = ['gen_ai.request.model', 'gen_ai.response.model'].flatMap(key => idOf(span.peek(key)) ?? [])
   return models.some(model => span.span.name === `${operation} ${model}`) ? operation : undefined
 }
 
