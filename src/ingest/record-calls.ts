@@ -76,7 +76,10 @@ type FoundTrace = TraceRecord & { isNew?: boolean }
 function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Merge[] {
   return groups.flatMap(group => {
     const trace = traces.get(group.draft.id)
-    return trace ? [{ group, trace, ...mergeCalls(stateBefore(trace, group.draft), group.calls) }] : []
+    if (!trace) return []
+    const { state, warnings } = mergeCalls(stateBefore(trace, group.draft), group.calls)
+    // Calls that are all refused leave the trace as telemetry has it.
+    return [{ group, trace, state: warnings.size === 0 ? trace : state, warnings }]
   })
 }
 

@@ -319,6 +319,18 @@ describe('a trace that a client posts, too', () => {
     }
   })
 
+  it('stays as it is where the call’s metadata is refused', async ({ expect }) => {
+    const { org, trace_id, span, read } = await newRun()
+    const large = 'x'.repeat(40_000)
+    await exportSpans(org, [
+      span({ spanId: rootId, attributes: { ...AGENT, 'langfuse.trace.metadata.theirs': large } }),
+    ])
+    const before = await read()
+    const metadata = { mine: large }
+    expect((await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata }))).status).toBe(400)
+    expect(await read()).toEqual(before)
+  })
+
   it('keeps what a client said of a span, and fills in what it left out', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
