@@ -270,6 +270,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
   const isClients = sql`${spans.exportRevision} is null`
   const given = (column: SQLiteColumn, excluded: SQL) =>
     sql`iif(${isClients}, coalesce(${column}, ${excluded}), ${excluded})`
+  const mark = (column: SQLiteColumn, excluded: SQL) => sql`iif(${isClients}, max(${column}, ${excluded}), ${excluded})`
   const withRef = (value: SQLiteColumn, ref: SQLiteColumn, excluded: SQL) =>
     sql`iif(${isClients} and ${value} is not null, ${ref}, ${excluded})`
   return store.database
@@ -293,8 +294,8 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         timestamp: sql`iif(${isClients}, ${spans.timestamp}, excluded.timestamp)`,
         promptVersionId: given(spans.promptVersionId, sql`excluded.prompt_version_id`),
         metadata: given(spans.metadata, sql`excluded.metadata`),
-        hasOutput: sql`max(${spans.hasOutput}, excluded.has_output)`,
-        hasNullOutput: sql`max(${spans.hasNullOutput}, excluded.has_null_output)`,
+        hasOutput: mark(spans.hasOutput, sql`excluded.has_output`),
+        hasNullOutput: mark(spans.hasNullOutput, sql`excluded.has_null_output`),
         status: given(spans.status, sql`excluded.status`),
         durationMs: given(spans.durationMs, sql`excluded.duration_ms`),
         inputRef: withRef(spans.input, spans.inputRef, sql`excluded.input_ref`),

@@ -181,6 +181,15 @@ describe('an export of spans', () => {
     }
   })
 
+  it('has no output to review where the export that counts has none', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    const attributes = { 'gen_ai.operation.name': 'chat' }
+    await exportSpans(org, [span({ spanId: rootId, attributes: { ...attributes, 'output.value': 'early' } })])
+    await exportSpans(org, [span({ spanId: rootId, attributes, end: 101 })])
+    expect((await read()).spans).toMatchObject([{ output: null }])
+    expect((await org.owner.get('/api/review-queue?projectSlug=support')).body.spans).toEqual([])
+  })
+
   it('refuses a span that another trace of the organization has', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = (trace_id: string) => ({ ...AGENT, 'countersign.trace_id': trace_id })
