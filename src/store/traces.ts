@@ -9,7 +9,7 @@ import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import type { Project } from './projects.ts'
 import { needsReview } from './reviewable.ts'
-import { type feedback, observations, spans, traces } from './schema.ts'
+import { feedback, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 
@@ -236,7 +236,7 @@ export function updateStatements(
   const isOfItem = sql`${traces.key} = item.value ->> 0`
   const removed = items.flatMap(({ from, removed }) => (removed.length > 0 ? [{ id: from.id, fields: removed }] : []))
   const added = items.flatMap(({ from, added }) => (added.length > 0 ? [{ id: from.id, fields: added }] : []))
-  const isMoved = items.some(({ from, state }) => from.name !== state.name || from.timestamp !== state.timestamp)
+  const isMoved = items.some(isRenamed)
   return [
     // Before the update, for a field's row has its trace's time.
     ...(removed.length > 0 ? [deleteTraceFields(store, removed, unwritten)] : []),
@@ -274,14 +274,25 @@ export function updateStatements(
         ]
       : []),
     ...(added.length > 0 ? [insertTraceFields(store, added, written)] : []),
-    ...(items.some(({ from, state }) => from.isGeneric !== state.isGeneric) ? [judgeAgain(store, written)] : []),
-    ...moveRoots(
+    ...moveRoots(store, items.filter(isRerooted), written),
+    ...nameRoots(
       store,
-      items.filter(({ from, state }) => from.rootSpanId !== state.rootSpanId),
+      items.filter(update => isRenamed(update) || isRerooted(update)),
       written,
     ),
+    // An output of the whole trace goes with the root, from a span that was reviewed to one that was not.
+    ...(items.some(update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update))
+      ? [judgeAgain(store, written)]
+      : []),
   ]
 }
+
+/** Whether a trace gets another root, or a client's first call, with which the derived root is there for good. */
+const isRerooted = ({ from, state }: TraceUpdate): boolean =>
+  from.rootSpanId !== state.rootSpanId || from.isPosted !== state.isPosted
+
+const isRenamed = ({ from, state }: TraceUpdate): boolean =>
+  from.name !== state.name || from.timestamp !== state.timestamp
 
 /** Sets whether traces have something to review, where that is another now. */
 export const judgeAgain = ({ database }: Store, ofTraces: SQL | undefined) =>
@@ -329,35 +340,53 @@ function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTrace
             .onConflictDoNothing(),
         ]
       : []),
-    database
-      .delete(spans)
-      .where(
-        and(
-          isAmong,
-          sql`${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null and ${spans.state} is null`,
-          sql`${spans.exportRevision} is null and ${spans.reviewNumber} = 0`,
-          trace(sql`${traces.rootSpanId} <> ${spans.id}`),
-        ),
+    database.delete(spans).where(
+      and(
+        isAmong,
+        sql`${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null and ${spans.state} is null`,
+        sql`${spans.status} is null and ${spans.durationMs} is null and ${spans.promptVersionId} is null`,
+        sql`${spans.exportRevision} is null and ${spans.reviewNumber} = 0`,
+        sql`not exists (select 1 from ${feedback} where ${feedback.traceKey} = ${spans.traceKey}
+            and ${feedback.spanId} = ${spans.id} and ${feedback.source} = 'review')`,
+        trace(sql`${traces.rootSpanId} <> ${spans.id}`),
       ),
+    ),
     database
       .update(spans)
-      .set({ isRoot: trace(sql`${traces.rootSpanId} = ${spans.id}`), ...WHOLE_OUTPUT })
+      .set({ isRoot: trace(sql`${traces.rootSpanId} = ${spans.id}`), ...OUTPUT_MARKS })
       .where(and(isAmong, trace(sql`true`))),
   ]
 }
 
-/** Whether an output other than null, or null, was observed of the whole trace of which a row is the root. */
-const wholeOutput = (toNull: SQL) => sql`exists (
-  select 1 from ${observations} cross join ${traces}
-  where ${traces.key} = ${spans.traceKey} and ${traces.rootSpanId} = ${spans.id}
-    and ${observations.traceKey} = ${traces.key} and ${observations.spanId} is null
-    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
-
-/** What a span's marks are when it becomes a root. */
-const WHOLE_OUTPUT = {
-  hasOutput: sql`max(${spans.hasOutput}, ${wholeOutput(sql`<>`)})`,
-  hasNullOutput: sql`max(${spans.hasNullOutput}, ${wholeOutput(sql`=`)})`,
+/** Gives roots that are no spans of telemetry's their traces' names and times, as these are now. */
+function nameRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
+  const ids = updates.flatMap(({ from, state }) => (state.isPosted || !state.derivation?.root ? [from.id] : []))
+  if (ids.length === 0) return []
+  return [
+    database
+      .update(spans)
+      .set({ stepId: sql`${traces.name}`, timestamp: sql`${traces.timestamp}` })
+      .from(traces)
+      .where(
+        and(
+          ofTraces,
+          hasIdIn(ids),
+          sql`${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}`,
+          sql`(${spans.stepId}, ${spans.timestamp}) <> (${traces.name}, ${traces.timestamp})`,
+        ),
+      ),
+  ]
 }
+
+/** Whether a span has an output other than null, or null: given to it, or observed of it, or of the whole where it is the root. */
+const hasOutputNow = (toNull: SQL) => sql`(coalesce(${spans.output} ${toNull} 'null', 0) or exists (
+  select 1 from ${observations} cross join ${traces}
+  where ${traces.key} = ${spans.traceKey} and ${observations.traceKey} = ${traces.key}
+    and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${spans.id}
+    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null'))`
+
+/** What a span's marks are when it becomes a root, or is one no longer. */
+const OUTPUT_MARKS = { hasOutput: hasOutputNow(sql`<>`), hasNullOutput: hasOutputNow(sql`=`) }
 
 /**
  * Gives those of these traces a root that are known from telemetry alone and have none yet: something came that belongs to
@@ -369,7 +398,7 @@ export async function ensureRoots(store: Store, ids: readonly string[]): Promise
   const roots = database.select({ id: traces.rootSpanId, key: traces.key }).from(traces).where(rootless)
   await database.batch([
     database.insert(spans).select(rootSpansOf(rootless)).onConflictDoNothing(),
-    database.update(spans).set(WHOLE_OUTPUT).where(sql`(${spans.id}, ${spans.traceKey}) in (${roots})`),
+    database.update(spans).set(OUTPUT_MARKS).where(sql`(${spans.id}, ${spans.traceKey}) in (${roots})`),
   ])
 }
 

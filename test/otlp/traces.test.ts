@@ -260,6 +260,24 @@ describe('a trace whose root never comes', () => {
     expect(await queue()).toEqual([await uuidOf(rootId)])
   })
 
+  it('calls a root of its own by the name and the time that the trace has now', async ({ expect }) => {
+    const { org, trace_id, span, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, name: 'later', start: 50 })])
+    await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
+    await exportSpans(org, [span({ parentSpanId: rootId, name: 'earlier', start: 1 })])
+    expect((await read()).spans[0]).toMatchObject({ stepId: 'earlier', createdAt: timeAfter(1), output: 'whole' })
+  })
+
+  it('keeps a root of its own that a reviewer wrote of', async ({ expect }) => {
+    const { org, trace_id, span, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
+    await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
+    const derived = await rootSpanUuid(org.project.id, trace_id)
+    await org.owner.post(`/api/spans/${derived}/feedback`, { content: 'Why?' })
+    await exportSpans(org, [span({ spanId: rootId })])
+    expect((await read()).spans.map(({ id }: { id: string }) => id)).toContain(derived)
+  })
+
   it('takes feedback on the whole, and keeps a root that was reviewed', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
@@ -328,6 +346,24 @@ describe('a trace that a client posts, too', () => {
     }
   })
 
+  it('has the derived root where no root came before', async ({ expect }) => {
+    const { org, trace_id, span, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
+    await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name: 'posted', timestamp: timeAfter(-1000) }))
+    expect(await read()).toMatchObject({
+      spanCount: 2,
+      spans: [
+        {
+          id: await rootSpanUuid(org.project.id, trace_id),
+          stepId: 'posted',
+          parentSpanId: null,
+          createdAt: timeAfter(-1000),
+        },
+        { stepId: 'chat' },
+      ],
+    })
+  })
+
   it('stays as it is where the call’s metadata is refused', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     const large = 'x'.repeat(40_000)
@@ -338,6 +374,18 @@ describe('a trace that a client posts, too', () => {
     const metadata = { mine: large }
     expect((await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata }))).status).toBe(400)
     expect(await read()).toEqual(before)
+  })
+
+  it('has the whole’s output at its root alone, and that is to be reviewed', async ({ expect }) => {
+    const { org, trace_id, span, uuidOf, read } = await newRun()
+    await exportSpans(org, [span({ spanId: rootId })])
+    await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
+    await org.owner.put(`/api/spans/${await uuidOf(rootId)}/review`, { decision: 'accept' })
+    await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+    const derived = await rootSpanUuid(org.project.id, trace_id)
+    expect((await read()).reviewState).toBe('mixed')
+    const queue = (await org.owner.get('/api/review-queue?projectSlug=support')).body
+    expect(queue.spans.map(({ id }: { id: string }) => id)).toEqual([derived])
   })
 
   it('keeps what a client said of a span, and fills in what it left out', async ({ expect }) => {
