@@ -97,10 +97,15 @@ function upsertSpans(store: Store, project: Project, rows: string) {
   const id = sql`item.value ->> 2`
   const promptVersionId = sql`item.value ->> 6`
   const output = sql`item.value ->> 12`
+  // The root of a trace that is known from telemetry alone, which nothing else has called for yet.
+  const isRoot = sql`(${traces.rootSpanId} = ${id} and not exists (
+    select 1 from ${spans} own where own.id = ${id} and own.trace_key = ${traces.key}))`
   return store.database
     .insert(spans)
     .select(
-      sql`select ${id}, ${traces.key}, 0, item.value ->> 3, item.value ->> 4, item.value ->> 5, ${promptVersionId},
+      sql`select ${id}, ${traces.key}, ${isRoot}, iif(${isRoot}, null, item.value ->> 3),
+          iif(${isRoot}, ${traces.name}, item.value ->> 4), iif(${isRoot}, ${traces.timestamp}, item.value ->> 5),
+          ${promptVersionId},
           item.value ->> 7,
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
@@ -137,9 +142,12 @@ function upsertSpans(store: Store, project: Project, rows: string) {
     .returning({ id: spans.id })
 }
 
-/** What a trace says of its root span stays: its name, its time, and that it has no parent. */
+/**
+ * What a trace says of its root span stays: its name, its time, and that it has no parent. A root that telemetry sent, whose
+ * parent is never null, is a span like any other.
+ */
 const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp, value: SQL) =>
-  sql`iif(${spans.isRoot} = 1, ${column}, ${value})`
+  sql`iif(${spans.isRoot} = 1 and ${spans.parentId} is null, ${column}, ${value})`
 
 /**
  * Whether this is the id of a version of one of the project's prompts, or none, or what the trace's span has already: it

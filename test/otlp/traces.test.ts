@@ -190,6 +190,19 @@ describe('an export of spans', () => {
     expect((await org.owner.get('/api/review-queue?projectSlug=support')).body.spans).toEqual([])
   })
 
+  it('takes a client’s word for its root, whichever came first', async ({ expect }) => {
+    for (const isClientFirst of [true, false]) {
+      const { org, trace_id, span, uuidOf, read } = await newRun()
+      const post = async () =>
+        org.ingest.post('/api/v1/spans', { trace_id, span_id: await uuidOf(rootId), step_id: 'mine', timestamp: TIME })
+      await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
+      if (isClientFirst) await post()
+      await exportSpans(org, [span({ spanId: rootId, start: -5 })])
+      if (!isClientFirst) await post()
+      expect((await read()).spans[0]).toMatchObject({ stepId: 'mine', createdAt: TIME })
+    }
+  })
+
   it('refuses a span that another trace of the organization has', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = (trace_id: string) => ({ ...AGENT, 'countersign.trace_id': trace_id })
@@ -266,6 +279,17 @@ describe('a trace whose root never comes', () => {
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
     await exportSpans(org, [span({ parentSpanId: rootId, name: 'earlier', start: 1 })])
     expect((await read()).spans[0]).toMatchObject({ stepId: 'earlier', createdAt: timeAfter(1), output: 'whole' })
+  })
+
+  it('takes a span that a client sends as its root', async ({ expect }) => {
+    const { org, trace_id, span, read } = await newRun()
+    await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, name: 'child' })])
+    const span_id = await rootSpanUuid(org.project.id, trace_id)
+    const body = { trace_id, span_id, step_id: 'mine', timestamp: timeAfter(9), output: 'mine' }
+    for (let time = 0; time < 2; time++) {
+      await org.ingest.post('/api/v1/spans', body)
+      expect((await read()).spans[0]).toMatchObject({ id: span_id, stepId: 'child', createdAt: TIME, output: 'mine' })
+    }
   })
 
   it('keeps a root of its own that a reviewer wrote of', async ({ expect }) => {
