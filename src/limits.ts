@@ -63,8 +63,8 @@ export const MAX_TRACE_ID_LENGTH = 128
 export const MAX_NAME_LENGTH = 256
 /** A state observation's key. */
 export const MAX_STATE_KEY_LENGTH = 256
-/** States of one exported span: they lie in its row, of which D1 takes 2,000,000 bytes. */
-export const MAX_EXPORTED_STATES = 100
+/** States of one exported span: they lie in its row, which travels in a parameter of 2,000,000 bytes, a quote as 8 of them. */
+export const MAX_EXPORTED_STATES = 50
 /** A `feedback_id`. */
 export const MAX_FEEDBACK_ID_LENGTH = 128
 /** A comment. */
