@@ -324,7 +324,7 @@ describe('exports of a trace', () => {
         mustRead(await readingOf(parted), await readingOf(whole))
         for (const run of [whole, parted]) await mustLeaveNothing(run)
       }),
-      { numRuns: 25 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
+      { numRuns: 15 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
     ),
   )
 
@@ -359,7 +359,7 @@ describe('exports of a trace', () => {
         mustRead(await readingOf(crowded), await readingOf(whole))
         for (const run of [whole, crowded]) await mustLeaveNothing(run)
       }),
-      { numRuns: 15 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
+      { numRuns: 8 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
     ),
   )
 })
