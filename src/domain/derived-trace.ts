@@ -1,7 +1,7 @@
 import { MAX_METADATA_BYTES, REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../limits.ts'
 import type { Json, JsonObject } from './json.ts'
 import { utf8Length } from './text.ts'
-import type { TraceState } from './trace-status.ts'
+import { isSameState, type TraceState } from './trace-status.ts'
 
 /*
  * A trace as telemetry tells it: spans that come in any order, in any number of exports, more than once. Whatever is said of
@@ -73,7 +73,9 @@ export function mergeExport(
     closesAt: isCompleted ? null : now + (derivation.hasRemoteParent ? REMOTE_ROOT_PATIENCE_MS : ROOT_PATIENCE_MS),
     derivation: { ...derivation, ranks: derivation.root ? without(ranks, INCOMPLETE_FIELD) : ranks },
   }
-  return { state, left }
+  // What is sent again says nothing new, and is not waited for any longer.
+  const isSame = before !== undefined && isSameState({ ...state, closesAt: before.closesAt }, before)
+  return { state: isSame ? before : state, left }
 }
 
 /** The state of a trace whose root did not come in time. A root that comes later still sets it right. */

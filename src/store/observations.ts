@@ -5,7 +5,7 @@ import { named, Template } from './database.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { BOUND_LATER, ensureRoots, hasIdIn, isLive, judgeAgain } from './traces.ts'
+import { BOUND_LATER, ensureRoots, hasIdIn, isLive, judgeAgain, showInLists } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -53,6 +53,8 @@ export async function addObservations(
         store,
         rootless.map(({ traceUuid }) => traceUuid),
       )
+    const generic = rows.filter(({ isGeneric }) => isGeneric === 1)
+    if (generic.length > 0) await showObserved(store, new Set(generic.map(({ traceUuid }) => traceUuid)))
     if (ids.length > 0 && (isNullAmong || rows.some(({ needsReview }) => needsReview === 0))) {
       // Rare, so it is a round trip of its own.
       await judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ draft }) => draft.traceUuid))))
@@ -96,6 +98,10 @@ const insertion = new Template(database =>
       traceUuid: sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
         'traceUuid',
       ),
+      isGeneric:
+        sql<number>`(select ${traces.isGeneric} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
+          'isGeneric',
+        ),
       needsReview:
         sql<number>`(select ${traces.needsReview} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
           'needsReview',
@@ -126,3 +132,9 @@ const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
 /** A span with an output is one to review; null is no output. */
 const marking = markingOf('hasOutput', ne(observations.data, 'null'))
 const markingNull = markingOf('hasNullOutput', eq(observations.data, 'null'))
+
+/** Rare, so it is a round trip of its own. */
+async function showObserved(store: Store, traceUuids: ReadonlySet<string>): Promise<void> {
+  const ofTraces = isLive(store, hasIdIn([...traceUuids]))
+  await store.database.batch([showInLists(store, ofTraces), judgeAgain(store, ofTraces)])
+}

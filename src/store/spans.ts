@@ -7,7 +7,7 @@ import type { Project } from './projects.ts'
 import { hasObservedOutput, needsReview } from './reviewable.ts'
 import { spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
+import { isLive, isOnOtherTrace, showInLists, touchAndFlag } from './traces.ts'
 
 /** What a row holds where a client says that a span has no parent, which takes back what it said before. */
 export const NO_PARENT = ''
@@ -54,6 +54,7 @@ export async function saveSpans(
     const drafted = items.map(({ draft }) => draft)
     const [rows] = await store.database.batch([
       upsertSpans(store, project, json),
+      showInLists(store, hasStored(store, project, drafted)),
       ...touchAndFlag(store, hasStored(store, project, drafted), drafted[0]?.now ?? 0, 'needsReview', needsReview),
     ])
     for (const { id } of rows) stored.add(id)

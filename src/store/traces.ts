@@ -301,6 +301,16 @@ export const judgeAgain = ({ database }: Store, ofTraces: SQL | undefined) =>
     .set({ needsReview })
     .where(and(ofTraces, ne(traces.needsReview, needsReview)))
 
+/**
+ * Lets lists show traces of which only spans were known that are no step of a pipeline: a client said more. Under a new
+ * revision, for an export that has read them must not write what it read.
+ */
+export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
+  database
+    .update(traces)
+    .set({ isGeneric: false, revision: newRevision() })
+    .where(and(ofTraces, eq(traces.isGeneric, true)))
+
 /** An update's row, for `updateStatements`. */
 export const updateRowOf = ({ from, state, now }: TraceUpdate) => [
   from.key,

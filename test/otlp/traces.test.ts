@@ -67,6 +67,16 @@ describe('an export of spans', () => {
     expect(await read()).toEqual(before)
   })
 
+  it('whose root did not come changes nothing when it is sent twice', async ({ expect }) => {
+    const { org, span, read } = await newRun()
+    const spans = [span({ parentSpanId: rootId, attributes: { 'session.id': 'a' } })]
+    await exportSpans(org, spans)
+    const before = await read()
+    await new Promise(resolve => setTimeout(resolve, 5))
+    await exportSpans(org, spans)
+    expect(await read()).toEqual(before)
+  })
+
   it.for([
     ['children first', [1, 2, 0]],
     ['the root first', [0, 1, 2]],
@@ -451,6 +461,25 @@ describe('spans that are no step of an AI pipeline', () => {
     expect(await queued()).toMatchObject({ spans: [], remaining: 0 })
     expect(await queued('&kind=all')).toMatchObject({ remaining: 1 })
   })
+
+  it.for([
+    ['a span', '/api/v1/spans', { step_id: 'mine', output: 'mine' }],
+    ['an observation', '/api/v1/observations', { type: 'output', data: 'mine' }],
+  ] as const)(
+    'make a trace that a client sends %s of appear in lists, and in the queue',
+    async ([, path, fields], { expect }) => {
+      const { org, trace_id, id, span } = await newRun()
+      await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes: HTTP })])
+      const span_id = path.endsWith('spans') ? crypto.randomUUID() : undefined
+      expect((await org.ingest.post(path, { trace_id, span_id, timestamp: TIME, ...fields })).status).toBeLessThan(300)
+      await exportSpans(org, [span({ parentSpanId: rootId, attributes: HTTP })])
+      expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id }])
+      expect((await org.owner.get('/api/review-queue?projectSlug=support')).body).toMatchObject({
+        remaining: 1,
+        spans: [{ output: 'mine' }],
+      })
+    },
+  )
 
   it('make a trace that people said something of appear in lists', async ({ expect }) => {
     const { org, trace_id, id, span } = await newRun()
