@@ -45,20 +45,9 @@ export async function addObservations(
       ...(ids.length > 0 ? [marking.with(database, values)] : []),
       ...(isNullAmong ? [markingNull.with(database, values)] : []),
     ])
-    const rows = insertion.rowsOf(inserted)
+    const rows = insertion.rowsOf(inserted).map(({ trace, ...row }) => ({ ...row, ...parseTrace(trace) }))
     for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
-    const rootless = rows.filter(({ isPosted, spanId }) => isPosted === 0 && spanId === null)
-    if (rootless.length > 0)
-      await ensureRoots(
-        store,
-        rootless.map(({ traceUuid }) => traceUuid),
-      )
-    const generic = rows.filter(({ isGeneric }) => isGeneric === 1)
-    if (generic.length > 0) await showObserved(store, new Set(generic.map(({ traceUuid }) => traceUuid)))
-    if (ids.length > 0 && (isNullAmong || rows.some(({ needsReview }) => needsReview === 0))) {
-      // Rare, so it is a round trip of its own.
-      await judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ draft }) => draft.traceUuid))))
-    }
+    await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
   return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
 }
@@ -90,22 +79,11 @@ const insertion = new Template(database =>
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
     .returning({
-      ...named({ id: observations.id, spanId: observations.spanId }),
-      isPosted:
-        sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
-          'isPosted',
-        ),
-      traceUuid: sql<string>`(select ${traces.id} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
-        'traceUuid',
-      ),
-      isGeneric:
-        sql<number>`(select ${traces.isGeneric} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
-          'isGeneric',
-        ),
-      needsReview:
-        sql<number>`(select ${traces.needsReview} from ${traces} where ${traces.key} = ${observations.traceKey})`.as(
-          'needsReview',
-        ),
+      ...named({ id: observations.id, spanId: observations.spanId, type: observations.type }),
+      // Of its trace, in one look-up.
+      trace: sql<string>`(
+        select json_array(${traces.id}, ${traces.isPosted}, ${traces.isGeneric}, ${traces.needsReview}) from ${traces}
+        where ${traces.key} = ${observations.traceKey})`.as('trace'),
     }),
 )
 
@@ -133,8 +111,35 @@ const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
 const marking = markingOf('hasOutput', ne(observations.data, 'null'))
 const markingNull = markingOf('hasNullOutput', eq(observations.data, 'null'))
 
-/** Rare, so it is a round trip of its own. */
-async function showObserved(store: Store, traceUuids: ReadonlySet<string>): Promise<void> {
-  const ofTraces = isLive(store, hasIdIn([...traceUuids]))
-  await store.database.batch([showInLists(store, ofTraces), judgeAgain(store, ofTraces)])
+/** An observation that is stored, and how its trace stands. */
+interface StoredObservation {
+  id: string
+  spanId: string | null
+  type: ObservationType
+  traceUuid: string
+  isPosted: boolean
+  isGeneric: boolean
+  needsReview: boolean
+}
+
+function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 'type'> {
+  const [traceUuid, isPosted, isGeneric, needsReview]: [string, number, number, number] = JSON.parse(trace)
+  return { traceUuid, isPosted: isPosted === 1, isGeneric: isGeneric === 1, needsReview: needsReview === 1 }
+}
+
+/** What must follow where a trace is not as most are. Rare, so each is a round trip of its own. `withNull`: traces that null came to as an output. */
+async function settleTraces(
+  store: Store,
+  rows: readonly StoredObservation[],
+  withNull: readonly string[],
+): Promise<void> {
+  const idsOf = (some: readonly StoredObservation[]) => [...new Set(some.map(({ traceUuid }) => traceUuid))]
+  const rootless = idsOf(rows.filter(({ isPosted, spanId }) => !isPosted && spanId === null))
+  if (rootless.length > 0) await ensureRoots(store, rootless)
+  const generic = idsOf(rows.filter(({ isGeneric }) => isGeneric))
+  if (generic.length > 0) await showInLists(store, isLive(store, hasIdIn(generic)))
+  const isToJudge = ({ type, isGeneric, needsReview }: StoredObservation) =>
+    !needsReview && (type === 'output' || isGeneric)
+  const toJudge = [...idsOf(rows.filter(isToJudge)), ...withNull]
+  if (toJudge.length > 0) await judgeAgain(store, isLive(store, hasIdIn(toJudge)))
 }
