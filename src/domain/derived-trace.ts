@@ -47,8 +47,8 @@ const INCOMPLETE_FIELD = 'otel_incomplete'
 
 /**
  * The state after one more export: the same in whatever order exports come, and however often, but for fields that no longer
- * fit into the metadata, which are `left`. What a client posted of the trace stays as it is. `rootSpanId`: the root's id until
- * a span without parent came.
+ * fit into the metadata, which are `left`. It is `before` itself where nothing changes. What a client posted of the trace
+ * stays as it is. `rootSpanId`: the root's id until a span without parent came.
  */
 export function mergeExport(
   before: TraceState | undefined,
@@ -57,7 +57,9 @@ export function mergeExport(
 ): { state: TraceState; left: string[] } {
   const derivation = mergeDerivation(before?.derivation ?? null, facts)
   const { metadata, ranks, left } = mergeFields(before?.metadata ?? {}, before?.derivation?.ranks ?? {}, facts.fields)
-  if (before?.isPosted) return { state: { ...before, metadata, derivation: { ...derivation, ranks } }, left }
+  if (before?.isPosted) {
+    return { state: unlessSame(before, { ...before, metadata, derivation: { ...derivation, ranks } }), left }
+  }
   const isCompleted = derivation.root !== null || derivation.isClosed
   const knownRank = before?.derivation?.nameRank
   const state: TraceState = {
@@ -73,10 +75,12 @@ export function mergeExport(
     closesAt: isCompleted ? null : now + (derivation.hasRemoteParent ? REMOTE_ROOT_PATIENCE_MS : ROOT_PATIENCE_MS),
     derivation: { ...derivation, ranks: derivation.root ? without(ranks, INCOMPLETE_FIELD) : ranks },
   }
-  // What is sent again says nothing new, and is not waited for any longer.
-  const isSame = before !== undefined && isSameState({ ...state, closesAt: before.closesAt }, before)
-  return { state: isSame ? before : state, left }
+  return { state: unlessSame(before, state), left }
 }
+
+/** The state before where the new one is the same: what is sent again says nothing new, and is not waited for any longer. */
+const unlessSame = (before: TraceState | undefined, state: TraceState): TraceState =>
+  before && isSameState({ ...state, closesAt: before.closesAt }, before) ? before : state
 
 /** The state of a trace whose root did not come in time. A root that comes later still sets it right. */
 export function closed(state: TraceState): TraceState {

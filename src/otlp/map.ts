@@ -1,11 +1,12 @@
+import * as v from 'valibot'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { TraceId } from '../ingest/wire.ts'
 import {
   MAX_COMMENT_LENGTH,
   MAX_EXPORTED_STATES,
   MAX_METADATA_BYTES,
   MAX_NAME_LENGTH,
   MAX_OBSERVATION_BYTES,
-  MAX_TRACE_ID_LENGTH,
 } from '../limits.ts'
 import { idOf, isRedacted, present, textOf, textsOf } from './conventions/attribute-values.ts'
 import {
@@ -27,13 +28,10 @@ import type { SpanStep } from './span-step.ts'
 import type { TelemetryLog, TelemetrySpan } from './telemetry.ts'
 import { objectValue } from './values.ts'
 
-const TRACE_ID = new RegExp(`^trace_[A-Za-z0-9_-]{1,${MAX_TRACE_ID_LENGTH - 'trace_'.length}}$`)
-
 /** The `trace_id` of a span's trace: the sender's own, on the span or its resource, if it can be one; else OpenTelemetry's. */
 export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | TelemetryLog): string {
   const given = [attributes, source.resource].map(values => values.get('countersign.trace_id'))
-  const own = given.find(value => typeof value === 'string' && TRACE_ID.test(value))
-  return typeof own === 'string' ? own : `trace_${traceId}`
+  return given.find(value => v.is(TraceId, value)) ?? `trace_${traceId}`
 }
 
 /**

@@ -22,26 +22,23 @@ export async function readPlain<const Queries extends readonly Query<unknown[]>[
   { $client: client }: Database,
   queries: Queries,
 ): Promise<{ [Index in keyof Queries]: Awaited<Queries[Index]> }> {
-  const statements = queries.map(query => {
-    const { sql, params } = query.toSQL()
-    return client.prepare(sql).bind(...params)
-  })
-  const rows = (await client.batch(statements)).map(({ results }) => results)
+  const rows = (await client.batch(prepared(client, queries))).map(({ results }) => results)
   // Rows of the fields that each query selects: what `named` gives needs no mapping.
   return rows as { [Index in keyof Queries]: Awaited<Queries[Index]> }
 }
 
+const prepared = (client: Database['$client'], queries: readonly Pick<Query, 'toSQL'>[]): D1PreparedStatement[] =>
+  queries.map(query => {
+    const { sql, params } = query.toSQL()
+    return client.prepare(sql).bind(...params)
+  })
+
 /** Runs statements, however many, as one batch, and gives the rows of the last one, of `named` fields. */
 export async function runLast<Row>(
-  database: Database,
+  { $client: client }: Database,
   statements: readonly [...Pick<Query, 'toSQL'>[], Query<Row[]>],
 ): Promise<Row[]> {
-  const results = await database.$client.batch(
-    statements.map(statement => {
-      const { sql, params } = statement.toSQL()
-      return database.$client.prepare(sql).bind(...params)
-    }),
-  )
+  const results = await client.batch(prepared(client, statements))
   // As in `readPlain`.
   return (results.at(-1)?.results ?? []) as Row[]
 }

@@ -4,7 +4,7 @@ import { mergeExport, type TraceFacts } from '../domain/derived-trace.ts'
 import { newKeys, newRevision } from '../domain/ids.ts'
 import { searchableFields } from '../domain/metadata.ts'
 import type { SpanStatus } from '../domain/span.ts'
-import { isSameState, type TraceState } from '../domain/trace-status.ts'
+import type { TraceState } from '../domain/trace-status.ts'
 import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import { placeUnder } from './payloads.ts'
@@ -19,6 +19,8 @@ import {
   isLive,
   isOnOtherTrace,
   judgeAgain,
+  newTraceRow,
+  newTraces,
   type TraceRecord,
   touchTraces,
   traceUpdate,
@@ -105,6 +107,7 @@ interface Merge {
   before: TraceRecord | undefined
   state: TraceState
   left: string[]
+  now: number
 }
 
 async function mergeIntoStored(
@@ -120,7 +123,7 @@ async function mergeIntoStored(
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
     const { state, left } = mergeExport(before, trace.facts, { rootSpanId: trace.rootSpanId, now })
-    return { trace, key: before?.key ?? drawn[index] ?? 0, before, state, left }
+    return { trace, key: before?.key ?? drawn[index] ?? 0, before, state, left, now }
   })
 }
 
@@ -133,19 +136,19 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
   const places = JSON.stringify(rows.map(([key, id, exportRevision]) => [key, id, exportRevision]))
   const fresh = await Promise.all(merges.filter(({ before }) => !before).map(withFields))
   const updates = await Promise.all(
-    merges.flatMap(({ before, state }) =>
-      before && !isSameState(before, state) ? traceUpdate(before, state, now) : [],
-    ),
+    merges.flatMap(({ before, state }) => (before && state !== before ? traceUpdate(before, state, now) : [])),
   )
-  const isKnown = fresh.length < merges.length
+  const known = merges.flatMap(({ before }) => (before ? [before.id] : []))
+  const unchanged = merges.flatMap(({ before, state }) => (before && state === before ? [before.id] : []))
   const found = await runLast(database, [
     ...[...chunksOf(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
-      ({ items, json }) => insertTraces(store, project, items, json, revision, now),
+      ({ items, json }) => insertTraces(store, project, items, json, revision),
     ),
     ...[...chunksOf(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
-    ...(isKnown ? [touchTraces(store, isLive(store, hasIdIn(ids), hasNews(places)), now)] : []),
+    // The others are written under this time anyway.
+    ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
     ...[...chunksOf(rows, row => row)].map(({ json }) => upsertSpans(store, project, json)),
-    ...(isKnown ? [judgeAgain(store, isLive(store, hasIdIn(ids)))] : []),
+    ...(known.length > 0 ? [judgeAgain(store, isLive(store, hasIdIn(known)))] : []),
     database
       .select({
         ...named({ id: traces.id, key: traces.key, revision: traces.revision }),
@@ -158,8 +161,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
   const after = new Map(found.map(trace => [trace.id, trace]))
   const done = merges.filter(({ trace, key, before, state }) => {
     const stored = after.get(trace.id)
-    const isUnchanged = before !== undefined && isSameState(before, state)
-    return stored?.key === key && (isUnchanged || stored.revision === revision)
+    return stored?.key === key && (state === before || stored.revision === revision)
   })
   const isRefused = done.some(({ trace }) => (after.get(trace.id)?.spanCount ?? 0) !== trace.spans.length)
   return {
@@ -177,19 +179,12 @@ function insertTraces(
   fresh: readonly Awaited<ReturnType<typeof withFields>>[],
   rows: string,
   revision: string,
-  now: number,
 ) {
   const ids = fresh.map(({ trace }) => trace.id)
   return [
     store.database
       .insert(traces)
-      .select(
-        sql`select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2,
-            item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8,
-            '[]', ${revision}, ${now}, ${now}, null, null, 1 - item.value ->> 9, 0, 0, item.value ->> 10, item.value ->> 11,
-            item.value ->> 9
-          from json_each(${rows}) as item where true`,
-      )
+      .select(newTraces(store, project, rows, revision))
       .onConflictDoNothing(),
     insertTraceFields(
       store,
@@ -199,20 +194,7 @@ function insertTraces(
   ]
 }
 
-const traceRowOf = ({ key, trace, state }: Merge) => [
-  key,
-  trace.id,
-  trace.traceId,
-  state.rootSpanId,
-  state.name,
-  state.status,
-  state.timestamp,
-  state.durationMs,
-  JSON.stringify(state.metadata),
-  Number(state.isGeneric),
-  state.derivation && JSON.stringify(state.derivation),
-  state.closesAt,
-]
+const traceRowOf = ({ key, trace, state, now }: Merge): readonly unknown[] => newTraceRow({ key, ...trace, state, now })
 
 /** The spans' rows, their values in their places. */
 async function rowsOf(store: Store, merges: readonly Merge[]) {
@@ -261,8 +243,8 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
 
 /**
  * Inserts rows in the order of `rowsOf`, each guarded by its trace: by its key and its id, for another trace may have drawn
- * the same key meanwhile. Where the span is there, the export that counts
- * replaces what earlier ones said; of a client's span it fills in what the client left out.
+ * the same key meanwhile. Where the span is there, the export that counts replaces what earlier ones said; of a client's span
+ * it fills in what the client left out.
  */
 function upsertSpans(store: Store, project: Project, rows: string) {
   const id = sql`item.value ->> 1`

@@ -8,8 +8,8 @@ import { type Act, recordAct } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import type { Project } from './projects.ts'
-import { needsReview } from './reviewable.ts'
-import { feedback, observations, spans, traces } from './schema.ts'
+import { hasObservedOutput, needsReview } from './reviewable.ts'
+import { feedback, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 
@@ -111,12 +111,7 @@ export async function addTraces(
     const written = isLive(store, hasIdIn(ids), eq(traces.revision, revision))
     const insertTraces = database
       .insert(traces)
-      .select(
-        sql`select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2,
-            item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8,
-            item.value ->> 9, ${revision}, item.value ->> 10, item.value ->> 10, null, null, 1, 0, 1, null, null, 0
-          from json_each(${json}) as item where true`,
-      )
+      .select(newTraces(store, project, json, revision))
       .onConflictDoUpdate({
         target: traces.id,
         targetWhere: sql`deleted_at is null`,
@@ -147,19 +142,41 @@ export async function addTraces(
 
 const bytesOfNew = ({ draft, fields }: NewTrace): number => fieldBytes({ id: draft.id, fields })
 
-const rowOf = ({ key, draft, state }: NewTrace & { key: number }) => [
+const rowOf = ({ key, draft: { id, traceId, receivedAt }, state }: NewTrace & { key: number }) =>
+  newTraceRow({ key, id, traceId, state, now: receivedAt })
+
+/** A new trace's row, for `newTraces`. */
+export const newTraceRow = ({
   key,
-  draft.id,
-  draft.traceId,
-  draft.rootSpanId,
-  draft.name,
+  id,
+  traceId,
+  state,
+  now,
+}: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number }) => [
+  key,
+  id,
+  traceId,
+  state.rootSpanId,
+  state.name,
   state.status,
-  draft.timestamp,
+  state.timestamp,
   state.durationMs,
   JSON.stringify(state.metadata),
   JSON.stringify(state.completedFields),
-  draft.receivedAt,
+  now,
+  Number(state.isPosted),
+  state.derivation && JSON.stringify(state.derivation),
+  state.closesAt,
+  Number(state.isGeneric),
 ]
+
+/** New traces, in the order of the columns. */
+export const newTraces = ({ organization }: Store, project: Project, rows: string, revision: string): SQL => sql`
+  select item.value ->> 0, item.value ->> 1, ${organization.key}, ${project.key}, item.value ->> 2, item.value ->> 3,
+    item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${revision},
+    item.value ->> 10, item.value ->> 10, null, null, 1 - item.value ->> 14, 0, item.value ->> 11, item.value ->> 12,
+    item.value ->> 13, item.value ->> 14
+  from json_each(${rows}) as item where true`
 
 /** The root spans of traces, in the order of the columns: what is not known yet is null. */
 const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
@@ -390,10 +407,7 @@ function nameRoots({ database }: Store, updates: readonly TraceUpdate[], ofTrace
 
 /** Whether a span has an output other than null, or null: given to it, or observed of it, or of the whole where it is the root. */
 const hasOutputNow = (toNull: SQL) => sql`(coalesce(${spans.output} ${toNull} 'null', 0) or exists (
-  select 1 from ${observations} cross join ${traces}
-  where ${traces.key} = ${spans.traceKey} and ${observations.traceKey} = ${traces.key}
-    and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${spans.id}
-    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null'))`
+  select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, toNull)}))`
 
 /** What a span's marks are when it becomes a root, or is one no longer. */
 const OUTPUT_MARKS = { hasOutput: hasOutputNow(sql`<>`), hasNullOutput: hasOutputNow(sql`=`) }
