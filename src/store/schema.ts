@@ -92,6 +92,36 @@ export const apiKeys = sqliteTable(
 )
 
 /**
+ * Who is signed in to the app: a browser that holds the secret of which this is the hash acts as the key that it was
+ * signed in with.
+ */
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    /** SHA-256 of the cookie's value in hex. */
+    hash: text('hash').primaryKey(),
+    /** The key's `id`: a session is no longer worth anything once its key is not. */
+    keyId: text('key_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    revokedAt: integer('revoked_at'),
+  },
+  table => [index('sessions_by_expiry').on(table.expiresAt)],
+)
+
+/** Links that sign a browser in as a key, each once. */
+export const signInLinks = sqliteTable(
+  'sign_in_links',
+  {
+    /** SHA-256 of the token in hex. */
+    hash: text('hash').primaryKey(),
+    keyId: text('key_id').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  table => [index('sign_in_links_by_expiry').on(table.expiresAt)],
+)
+
+/**
  * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged; the
  * same `trace_id` may have a live row beside it.
  */
