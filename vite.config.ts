@@ -1,7 +1,9 @@
+import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
 export default defineConfig({
   root: 'src/ui',
+  plugins: [react()],
   build: {
     outDir: '../../dist/ui',
     emptyOutDir: true,

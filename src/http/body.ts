@@ -66,7 +66,17 @@ export async function readChunks(
     reader.cancel().catch(() => undefined)
   }
   const [only] = chunks
-  return only && chunks.length === 1 ? only : new Uint8Array(await new Blob(chunks).arrayBuffer())
+  return only && chunks.length === 1 ? only : joined(chunks, size)
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return whole
 }
 
 /** An upload that breaks off is the client's, not a fault of ours to be alarmed about. */

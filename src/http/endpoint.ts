@@ -92,8 +92,8 @@ export type Context<C extends Contract> = {
     : { caller: Caller; store: Store; act: Act })
 
 /** A contract with its handler, as the router, the document and the suites take it. */
-export interface Endpoint {
-  readonly contract: Contract
+export interface Endpoint<C extends Contract = Contract> {
+  readonly contract: C
   readonly serve: (request: Request, params: Record<string, string>, runtime: Runtime) => Promise<Response>
 }
 
@@ -110,7 +110,7 @@ export interface Runtime {
  */
 export function endpoint<const C extends Contract>(contract: C) {
   return {
-    handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint {
+    handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint<C> {
       return { contract, serve: (request, params, runtime) => serve(contract, handler, request, params, runtime) }
     },
   }

@@ -1,0 +1,24 @@
+import { useQueries } from '@tanstack/react-query'
+import { call } from './client.ts'
+
+const IDS_A_CALL = 100
+
+/** The names of people and keys that stand in `by` and `userId`, by id; those not known (yet) are missing. */
+export function useNames(ids: readonly (string | null | undefined)[]): ReadonlyMap<string, string> {
+  const wanted = [...new Set(ids.filter(id => typeof id === 'string'))].toSorted()
+  const parts = Array.from({ length: Math.ceil(wanted.length / IDS_A_CALL) }, (_, index) =>
+    wanted.slice(index * IDS_A_CALL, (index + 1) * IDS_A_CALL),
+  )
+  return useQueries({
+    queries: parts.map(part => ({
+      queryKey: ['names', part],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        call<{ reviewers: { id: string; name: string }[] }>('/api/reviewers', {
+          query: { ids: part.join(',') },
+          signal,
+        }),
+      staleTime: 10 * 60_000,
+    })),
+    combine: results => new Map(results.flatMap(({ data }) => data?.reviewers ?? []).map(({ id, name }) => [id, name])),
+  })
+}

@@ -1,0 +1,25 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { Fault } from './client.ts'
+import { SESSION_KEY } from './session.ts'
+
+const ATTEMPTS = 3
+
+/** The session ended, or was ended: the app asks for it anew, and where there is none shows how to sign in. */
+function onFault(error: Error): void {
+  if (error instanceof Fault && error.status === 401) queryClient.setQueryData(SESSION_KEY, null)
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: onFault }),
+  mutationCache: new MutationCache({ onError: onFault }),
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // A refusal stays one however often it is asked for.
+      retry: (failures, error) => !(error instanceof Fault && isRefusal(error)) && failures < ATTEMPTS - 1,
+      refetchOnWindowFocus: false,
+    },
+  },
+})
+
+const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500 && status !== 429

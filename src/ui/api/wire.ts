@@ -1,0 +1,82 @@
+import type * as v from 'valibot'
+import type { Json, JsonText } from '../../domain/json.ts'
+import type { Endpoint } from '../../http/endpoint.ts'
+import type { listObservations } from '../../ingest/observation-list.ts'
+import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
+import type { listAuditLog } from '../../manage/audit-log.ts'
+import type { changeProject, listProjects } from '../../manage/projects.ts'
+import type { listUsers } from '../../manage/users.ts'
+import type { listAttributions } from '../../read/attributions.ts'
+import type { listErrorTypes } from '../../read/error-types.ts'
+import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
+import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
+import type { getSpan } from '../../read/spans.ts'
+import type { getTrace, listTraces } from '../../read/traces.ts'
+import type { getReviewQueue } from '../../review/queue.ts'
+import type { listReviews } from '../../review/reviews.ts'
+
+/*
+ * What the API answers, by the schemas of the endpoints themselves: types alone, so that nothing of the Worker is bundled.
+ */
+
+export type { Json }
+
+/** A response as it is read: what the Worker splices in as stored JSON is a value here. */
+type AsRead<Value> = Value extends JsonText
+  ? Json
+  : Value extends readonly (infer Item)[]
+    ? AsRead<Item>[]
+    : Value extends object
+      ? { [Name in keyof Value]: AsRead<Value[Name]> }
+      : Value
+
+/** The body of an endpoint's answer with this status. */
+export type Answer<E, Status extends number = 200> =
+  E extends Endpoint<infer C>
+    ? Status extends keyof C['responses']
+      ? C['responses'][Status] extends v.GenericSchema<unknown, infer Output>
+        ? AsRead<Output>
+        : never
+      : never
+    : never
+
+export type TraceList = Answer<typeof listTraces>
+export type TraceItem = TraceList['traces'][number]
+export type Trace = Answer<typeof getTrace>
+export type Span = Trace['spans'][number]
+export type Feedback = Trace['feedback'][number]
+export type SpanOfTrace = Answer<typeof getSpan>
+export type Review = Answer<typeof listReviews>['reviews'][number]
+export type ReviewQueue = Answer<typeof getReviewQueue>
+export type Observations = Answer<typeof listObservations>
+export type Attributions = Answer<typeof listAttributions>
+export type ErrorTypes = Answer<typeof listErrorTypes>
+export type Prompts = Answer<typeof listPrompts>
+export type Prompt = Answer<typeof getPrompt>
+export type KnowledgeDocs = Answer<typeof listKnowledgeDocs>
+export type KnowledgeDoc = Answer<typeof getKnowledgeDoc>
+export type VersionDiff = Answer<typeof diffPromptVersions>
+export type Projects = Answer<typeof listProjects>
+export type Project = Answer<typeof changeProject>
+export type ApiKeys = Answer<typeof listApiKeys>
+export type NewApiKey = Answer<typeof createApiKey, 201>
+export type Users = Answer<typeof listUsers>
+export type AuditLog = Answer<typeof listAuditLog>
+
+/** Somebody or something that is signed in. */
+export interface Session {
+  organization: { id: string; slug: string; name: string }
+  project: ProjectName | null
+  projects: ProjectName[]
+  user: { id: string; email: string; name: string } | null
+  key: { id: string; name: string; prefix: string } | null
+  actorId: string
+  scopes: ('ingest' | 'read' | 'review' | 'manage')[]
+  expiresAt: string | null
+}
+
+export interface ProjectName {
+  id: string
+  slug: string
+  name: string
+}

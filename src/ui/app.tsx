@@ -1,0 +1,22 @@
+import { MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { queryClient } from './api/query-client.ts'
+import { Pages } from './pages.tsx'
+import { SessionGate } from './session/session-gate.tsx'
+import { Shell } from './shell/shell.tsx'
+import { theme } from './theme.ts'
+
+/** The reviewer's app, which is a client of the public API and of nothing else. */
+export const App = () => (
+  <MantineProvider theme={theme} defaultColorScheme="auto">
+    <Notifications position="bottom-right" />
+    <QueryClientProvider client={queryClient}>
+      <SessionGate>
+        <Shell>
+          <Pages />
+        </Shell>
+      </SessionGate>
+    </QueryClientProvider>
+  </MantineProvider>
+)

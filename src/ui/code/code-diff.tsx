@@ -1,0 +1,58 @@
+import { MergeView, unifiedMergeView } from '@codemirror/merge'
+import { EditorState } from '@codemirror/state'
+import { EditorView } from '@codemirror/view'
+import { useEffect, useRef } from 'react'
+import { base, type CodeLanguage, reading } from './setup.ts'
+
+export interface CodeDiffProps {
+  before: string
+  after: string
+  /** What it is called to those who do not see it. */
+  label: string
+  language?: CodeLanguage
+  /** Side by side, or one under the other as narrow places need it. */
+  layout?: 'split' | 'unified'
+}
+
+/** How long a comparison may take before it says only where, not what, has changed. */
+const DIFF_PATIENCE_MS = 200
+
+/** Two texts compared, both for reading; what is the same at length is folded away. */
+export function CodeDiff({ before, after, label, language = 'json', layout = 'unified' }: CodeDiffProps) {
+  const container = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const parent = container.current
+    if (!parent) return
+    const collapseUnchanged = { margin: 3, minSize: 8 }
+    const diffConfig = { scanLimit: 1_000, timeout: DIFF_PATIENCE_MS }
+    const side = (name: string) => [base(language, `${label}: ${name}`), reading]
+    const view =
+      layout === 'split'
+        ? new MergeView({
+            parent,
+            a: { doc: before, extensions: side('before') },
+            b: { doc: after, extensions: side('after') },
+            collapseUnchanged,
+            diffConfig,
+            gutter: true,
+          })
+        : new EditorView({
+            parent,
+            state: EditorState.create({
+              doc: after,
+              extensions: [
+                side('before and after'),
+                unifiedMergeView({
+                  original: before,
+                  mergeControls: false,
+                  collapseUnchanged,
+                  diffConfig,
+                  gutter: true,
+                }),
+              ],
+            }),
+          })
+    return () => view.destroy()
+  }, [before, after, label, language, layout])
+  return <div ref={container} />
+}

@@ -1,0 +1,58 @@
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { json, jsonParseLinter } from '@codemirror/lang-json'
+import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, syntaxHighlighting } from '@codemirror/language'
+import { linter, lintGutter } from '@codemirror/lint'
+import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
+import { EditorState, type Extension } from '@codemirror/state'
+import { EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
+
+export type CodeLanguage = 'json' | 'text'
+
+const theme = EditorView.theme({
+  '&': { fontSize: '12px', backgroundColor: 'var(--page)', color: 'var(--text)' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-scroller': { fontFamily: 'var(--mantine-font-family-monospace)', lineHeight: '1.6' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--mantine-color-dimmed)', border: 'none' },
+  '.cm-changedLine': { backgroundColor: 'var(--accepted-soft) !important' },
+  '.cm-deletedChunk, .cm-deletedLine': { backgroundColor: 'var(--negative-soft) !important' },
+  '.cm-changedText': { background: 'light-dark(#b5e3c4, #235a39) !important' },
+  '.cm-deletedText, .cm-deletedLine .cm-changedText, .cm-merge-a .cm-changedText': {
+    background: 'light-dark(#f7c6c2, #6b2f2c) !important',
+  },
+  '.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--negative-soft) !important' },
+  '.cm-collapsedLines': { background: 'var(--panel)', color: 'var(--mantine-color-dimmed)' },
+})
+
+const highlight = HighlightStyle.define([
+  { tag: tags.propertyName, color: 'light-dark(#23508c, #9dbcf2)' },
+  { tag: tags.string, color: 'light-dark(#1d6b3a, #8fd3a8)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'light-dark(#8a4b00, #efb776)' },
+])
+
+/** Texts that change their own direction, or hide, must not pass for others: they are shown as marks. */
+const visibleMarks = highlightSpecialChars({ addSpecialChars: /[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g })
+
+/** What every editor and diff has. `label` is what it is called to those who do not see it. */
+export const base = (language: CodeLanguage, label: string): Extension[] => [
+  theme,
+  syntaxHighlighting(highlight),
+  visibleMarks,
+  EditorView.lineWrapping,
+  EditorView.contentAttributes.of({ 'aria-label': label }),
+  lineNumbers(),
+  highlightSelectionMatches(),
+  keymap.of([...searchKeymap, ...foldKeymap]),
+  ...(language === 'json' ? [json(), foldGutter()] : []),
+]
+
+/** What an editor has beyond that. Tab moves on, as it does everywhere else on a page. */
+export const editing = (language: CodeLanguage): Extension[] => [
+  history(),
+  bracketMatching(),
+  keymap.of([...defaultKeymap, ...historyKeymap]),
+  ...(language === 'json' ? [linter(jsonParseLinter(), { delay: 200 }), lintGutter()] : []),
+]
+
+export const reading: Extension[] = [EditorState.readOnly.of(true)]

@@ -1,0 +1,153 @@
+import { Button, Group, SegmentedControl, Text, UnstyledButton } from '@mantine/core'
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
+import { useEffect, useMemo, useState } from 'react'
+import type { Json } from '../api/wire.ts'
+import { CopyIcon } from '../parts/copied-code.tsx'
+import { FOLDED_STRING_LENGTH, type JsonRow, jsonRows, toggledToShow } from './json-rows.ts'
+import classes from './json-view.module.css'
+import { ShownText } from './shown-text.tsx'
+import { VirtualLines } from './virtual-lines.tsx'
+
+interface JsonViewProps {
+  value: Json
+  /** What it is called to those who do not see it. */
+  label: string
+  /** A dotted path to show and mark. */
+  marked?: string | undefined
+  /** A CSS length. */
+  maxHeight?: string
+}
+
+type TreeProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
+
+/**
+ * A JSON value for reading: strings as the texts that they are, with their line breaks; objects and arrays to fold. Only the
+ * lines in sight are in the page, however large the value is, and nothing in it is ever taken for HTML.
+ */
+export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewProps) {
+  const [mode, setMode] = useState<'tree' | 'raw'>('tree')
+  return (
+    <div className={classes.view}>
+      <Group justify="space-between" className={classes.bar} gap="xs" wrap="nowrap">
+        <SegmentedControl
+          size="xs"
+          aria-label={`How ${label} is shown`}
+          value={mode}
+          onChange={chosen => setMode(chosen === 'raw' ? 'raw' : 'tree')}
+          data={[
+            { value: 'tree', label: 'Readable' },
+            { value: 'raw', label: 'JSON' },
+          ]}
+        />
+        <CopyIcon text={JSON.stringify(value, undefined, 2)} label={`Copy ${label}`} />
+      </Group>
+      {mode === 'tree' ? (
+        <JsonTree value={value} label={label} marked={marked} maxHeight={maxHeight} />
+      ) : (
+        <RawJson value={value} label={label} maxHeight={maxHeight} />
+      )}
+    </div>
+  )
+}
+
+function JsonTree({ value, label, marked, maxHeight }: TreeProps) {
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const rows = useMemo(() => jsonRows(value, toggled), [value, toggled])
+  useEffect(() => {
+    if (marked !== undefined) setToggled(current => toggledToShow(value, marked, current))
+  }, [marked, value])
+  const markedIndex = marked === undefined ? -1 : rows.findIndex(({ path }) => path === marked)
+  const toggle = (path: string) =>
+    setToggled(current => {
+      const next = new Set(current)
+      if (!next.delete(path)) next.add(path)
+      return next
+    })
+  return (
+    <VirtualLines
+      count={rows.length}
+      keyOf={index => rows[index]?.path ?? index}
+      label={label}
+      maxHeight={maxHeight}
+      marked={markedIndex}
+    >
+      {index => {
+        const row = rows[index]
+        return row && <Row row={row} onToggle={toggle} />
+      }}
+    </VirtualLines>
+  )
+}
+
+function Row({ row, onToggle }: { row: JsonRow; onToggle: (path: string) => void }) {
+  const { name, value, size, isOpen, path } = row
+  const indent = { paddingInlineStart: `${row.depth * 14}px` }
+  if (size === null) {
+    return (
+      <div className={classes.line} style={indent}>
+        <span className={classes.fold} />
+        {name !== null && <Name name={name} />}
+        <Scalar value={value} />
+      </div>
+    )
+  }
+  const summary = Array.isArray(value) ? `[${size}]` : size === 0 ? '{}' : `{${size}}`
+  return (
+    <UnstyledButton
+      className={classes.line}
+      style={indent}
+      onClick={() => onToggle(path)}
+      aria-expanded={isOpen}
+      aria-label={`${name ?? 'value'}, ${size} ${size === 1 ? 'entry' : 'entries'}`}
+    >
+      <span className={classes.fold}>
+        {isOpen ? <IconChevronDown size={12} aria-hidden /> : <IconChevronRight size={12} aria-hidden />}
+      </span>
+      {name !== null && <Name name={name} />}
+      <Text span inherit c="dimmed">
+        {summary}
+      </Text>
+    </UnstyledButton>
+  )
+}
+
+const Name = ({ name }: { name: string }) => (
+  <span className={classes.name}>
+    <ShownText text={name} />:
+  </span>
+)
+
+function Scalar({ value }: { value: Json }) {
+  const [isWhole, setWhole] = useState(false)
+  if (typeof value !== 'string') return <span className={classes.literal}>{String(value)}</span>
+  const isLong = value.length > FOLDED_STRING_LENGTH && !isWhole
+  return (
+    <span className={classes.string} dir="auto">
+      {value === '' ? (
+        <Text span inherit c="dimmed">
+          empty text
+        </Text>
+      ) : (
+        <ShownText text={isLong ? value.slice(0, FOLDED_STRING_LENGTH) : value} />
+      )}
+      {isLong && (
+        <Button variant="subtle" size="compact-xs" onClick={() => setWhole(true)}>
+          … {value.length - FOLDED_STRING_LENGTH} more characters
+        </Button>
+      )}
+    </span>
+  )
+}
+
+function RawJson({ value, label, maxHeight }: TreeProps) {
+  const lines = useMemo(() => JSON.stringify(value, undefined, 2).split('\n'), [value])
+  return (
+    <VirtualLines count={lines.length} keyOf={index => index} label={label} maxHeight={maxHeight}>
+      {index => (
+        <span className={classes.raw}>
+          <ShownText text={lines[index] ?? ''} />
+        </span>
+      )}
+    </VirtualLines>
+  )
+}

@@ -1,0 +1,25 @@
+import classes from './shown-text.module.css'
+
+/** Marks that change the direction of what follows them, or that nobody sees: with them one text passes for another. */
+const MARKS = /([\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff])/
+
+/** A pipeline's text as text, with its invisible marks made visible and kept from acting on what stands around them. */
+export const ShownText = ({ text }: { text: string }) => {
+  if (!MARKS.test(text)) return text
+  return (
+    <bdi>
+      {text.split(MARKS).map((part, index) =>
+        MARKS.test(part) ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, which only change together
+          <span key={index} className={classes.mark} title={nameOf(part)}>
+            {nameOf(part)}
+          </span>
+        ) : (
+          part
+        ),
+      )}
+    </bdi>
+  )
+}
+
+const nameOf = (mark: string): string => `U+${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`

@@ -1,0 +1,38 @@
+import { type ComponentType, lazy, Suspense } from 'react'
+import { Route, Switch } from 'wouter'
+import { PageFault } from './parts/page-fault.tsx'
+import { NotFound } from './shell/not-found.tsx'
+
+const page = (load: () => Promise<{ Page: ComponentType }>) => lazy(async () => ({ default: (await load()).Page }))
+
+/** The list that routes and, on a pointer's approach, navigation load pages by. */
+export const PAGES = {
+  '/': () => import('./insights/page.tsx'),
+  '/review': () => import('./review/page.tsx'),
+  '/traces': () => import('./traces/page.tsx'),
+  '/traces/:traceId': () => import('./trace/page.tsx'),
+  '/prompts': () => import('./texts/prompts-page.tsx'),
+  '/prompts/:promptId': () => import('./texts/prompt-page.tsx'),
+  '/knowledge-docs': () => import('./texts/knowledge-docs-page.tsx'),
+  '/knowledge-docs/:docId': () => import('./texts/knowledge-doc-page.tsx'),
+  '/settings/:tab?': () => import('./settings/page.tsx'),
+} as const
+
+const routes = Object.entries(PAGES).map(([path, load]) => ({ path, Component: page(load) }))
+
+export const Pages = () => (
+  <PageFault>
+    <Suspense>
+      <Switch>
+        {routes.map(({ path, Component }) => (
+          <Route key={path} path={path}>
+            <Component />
+          </Route>
+        ))}
+        <Route>
+          <NotFound />
+        </Route>
+      </Switch>
+    </Suspense>
+  </PageFault>
+)

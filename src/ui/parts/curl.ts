@@ -1,0 +1,17 @@
+interface CurlOptions {
+  method?: string
+  body?: unknown
+}
+
+/** A shell's word for a text, whatever it holds. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** The command that makes the same call from a terminal, with a key in COUNTERSIGN_KEY. */
+export function curlOf(path: string, { method = 'GET', body }: CurlOptions = {}): string {
+  const url = new URL(path, location.origin).href
+  return [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)}`,
+    `-H "Authorization: Bearer $COUNTERSIGN_KEY"`,
+    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
+  ].join(' \\\n  ')
+}

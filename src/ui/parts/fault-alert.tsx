@@ -1,0 +1,50 @@
+import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core'
+import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
+import { Fault } from '../api/client.ts'
+
+interface FaultAlertProps {
+  error: Error
+  title?: string
+  /** Tries again what failed. */
+  onRetry?: () => unknown
+}
+
+/** Says what failed in the service's own words, with the request id that support asks for. */
+export function FaultAlert({ error, title = 'That did not work', onRetry }: FaultAlertProps) {
+  const { details, requestId } = error instanceof Fault ? error : { details: [], requestId: '' }
+  return (
+    <Alert color="red" variant="light" title={title} icon={<IconAlertTriangle aria-hidden />} role="alert">
+      <Stack gap="xs">
+        <Text size="sm">{error.message}</Text>
+        {details.length > 0 && (
+          <List size="sm">
+            {details.map(({ path, message }) => (
+              <List.Item key={`${path} ${message}`}>
+                {path !== '' && <Code>{path}</Code>} {message}
+              </List.Item>
+            ))}
+          </List>
+        )}
+        {(requestId !== '' || onRetry) && (
+          <Group justify="space-between">
+            {requestId !== '' && (
+              <Text size="xs">
+                Request <Code>{requestId}</Code>
+              </Text>
+            )}
+            {onRetry && (
+              <Button
+                size="xs"
+                variant="default"
+                leftSection={<IconRefresh size={14} aria-hidden />}
+                onClick={() => onRetry()}
+              >
+                Try again
+              </Button>
+            )}
+          </Group>
+        )}
+      </Stack>
+    </Alert>
+  )
+}

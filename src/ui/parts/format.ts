@@ -1,0 +1,18 @@
+const number = new Intl.NumberFormat(undefined)
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
+
+/** A count with the reader's separators. */
+export const count = (value: number): string => number.format(value)
+
+/** A share of a whole; '–' of nothing. */
+export const share = (part: number, whole: number): string => (whole === 0 ? '–' : percent.format(part / whole))
+
+/** Milliseconds as people say them: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
+export function duration(milliseconds: number | null): string {
+  if (milliseconds === null) return '–'
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`
+  if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`
+  const seconds = Math.round(milliseconds / 1_000)
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
+}

@@ -1,0 +1,12 @@
+import { Text, type TextProps, Tooltip } from '@mantine/core'
+
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** A time (ISO 8601, UTC) in the reader's zone, with UTC on hover and focus. */
+export const Moment = ({ at, ...props }: { at: string } & TextProps) => (
+  <Tooltip label={`${at.replace('T', ' ').replace('Z', '')} UTC`} events={{ hover: true, focus: true, touch: true }}>
+    <Text span inherit {...props}>
+      <time dateTime={at}>{local.format(new Date(at))}</time>
+    </Text>
+  </Tooltip>
+)

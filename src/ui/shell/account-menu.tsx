@@ -1,0 +1,53 @@
+import { Menu, Text, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { queryClient } from '../api/query-client.ts'
+import { SESSION_KEY, sessionQuery, signOut } from '../api/session.ts'
+import classes from './account-menu.module.css'
+
+/** Who is signed in, the colour scheme, and the way out. */
+export function AccountMenu() {
+  const { data: session } = useQuery(sessionQuery)
+  const scheme = useComputedColorScheme('light')
+  const { setColorScheme } = useMantineColorScheme()
+  const { mutate: leave } = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
+      queryClient.clear()
+      queryClient.setQueryData(SESSION_KEY, null)
+    },
+  })
+  const other = scheme === 'dark' ? 'light' : 'dark'
+  const name = session?.user?.name || session?.user?.email || session?.key?.name || 'Account'
+  return (
+    <Menu position="top-start" width={220}>
+      <Menu.Target>
+        <UnstyledButton className={classes.account}>
+          <IconUserCircle size={20} stroke={1.6} aria-hidden />
+          <span className={classes.names}>
+            <Text size="sm" truncate>
+              {name}
+            </Text>
+            <Text size="xs" c="dimmed" truncate>
+              {session?.organization.name ?? ' '}
+            </Text>
+          </span>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={other === 'dark' ? <IconMoon size={16} aria-hidden /> : <IconSun size={16} aria-hidden />}
+          onClick={() => setColorScheme(other)}
+        >
+          {other === 'dark' ? 'Dark' : 'Light'} colours
+        </Menu.Item>
+        <Menu.Item leftSection={<IconBook size={16} aria-hidden />} component="a" href="/docs">
+          API documentation
+        </Menu.Item>
+        <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,27 @@
+import {
+  IconBook2,
+  IconChartHistogram,
+  IconChecklist,
+  IconListTree,
+  IconMessageCode,
+  IconSettings,
+} from '@tabler/icons-react'
+
+/** The app's sections, as the navigation and the command palette list them. */
+export const SECTIONS = [
+  { path: '/', label: 'Insights', description: 'What to fix next', Icon: IconChartHistogram },
+  { path: '/review', label: 'Review', description: 'The queue of outputs to decide on', Icon: IconChecklist },
+  { path: '/traces', label: 'Traces', description: 'Every run', Icon: IconListTree },
+  { path: '/prompts', label: 'Prompts', description: 'Versions by step', Icon: IconMessageCode },
+  { path: '/knowledge-docs', label: 'Knowledge docs', description: 'What steps rest on', Icon: IconBook2 },
+  {
+    path: '/settings',
+    label: 'Settings',
+    description: 'Projects, keys, users, error types, audit log',
+    Icon: IconSettings,
+  },
+] as const
+
+/** Whether an address lies in a section. */
+export const isIn = (section: string, address: string): boolean =>
+  section === '/' ? address === '/' : address === section || address.startsWith(`${section}/`)

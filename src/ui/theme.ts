@@ -1,0 +1,30 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
+
+/** The one accent. Green, amber and red are for what was decided. */
+const accent: MantineColorsTuple = [
+  '#eef3ff',
+  '#dce5fb',
+  '#b6c8f3',
+  '#8da9ec',
+  '#6b8ee6',
+  '#557de3',
+  '#4974e2',
+  '#3a63c9',
+  '#3158b4',
+  '#234b9f',
+]
+
+export const theme = createTheme({
+  primaryColor: 'accent',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { accent },
+  fontFamily: 'system-ui, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
+  defaultRadius: 'sm',
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
+  headings: {
+    fontWeight: '600',
+    sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' }, h3: { fontSize: '0.875rem' } },
+  },
+  cursorType: 'pointer',
+})
