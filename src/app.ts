@@ -34,6 +34,7 @@ import { exportTraces } from './otlp/traces.ts'
 import { getAttributionQuality } from './read/attribution-quality.ts'
 import { listAttributions } from './read/attributions.ts'
 import { listErrorTypes } from './read/error-types.ts'
+import { getInsights } from './read/insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './read/prompts.ts'
 import { getSpan } from './read/spans.ts'
@@ -91,6 +92,7 @@ export const endpoints: readonly Endpoint[] = [
   getSpan,
   listAttributions,
   getAttributionQuality,
+  getInsights,
   listErrorTypes,
   putReview,
   postReviews,

@@ -478,6 +478,28 @@ export const examples: Readonly<Record<string, Example>> = {
       calibration: [{ from: 0.7, to: 0.8, count: 40, meanConfidence: 0.75, agreement: 0.75 }],
     },
   },
+  'GET /api/insights': {
+    response: {
+      from: '2026-10-23T00:00:00.000Z',
+      to: '2026-11-22T00:00:00.000Z',
+      outputs: { total: 1840, reviewed: 212, countedAt: '2026-11-21T11:15:00.000Z' },
+      steps: [{ stepId: 'generate-answer', outputs: 920, reviewed: 212, accepted: 180, corrected: 32 }],
+      days: [
+        {
+          day: '2026-11-21',
+          stepId: 'generate-answer',
+          promptVersionId: PROMPT_VERSION_ID,
+          accepted: 11,
+          corrected: 3,
+        },
+      ],
+      promptVersions: [
+        { id: PROMPT_VERSION_ID, promptId: PROMPT_ID, stepId: 'generate-answer', number: 2, isActive: true },
+      ],
+      errorTypes: [{ errorType: 'context_misinterpretation', stepId: 'generate-answer', source: 'review', count: 9 }],
+      reviewers: [{ userId: USER_ID, name: 'Ada Lopez', days: [{ day: '2026-11-21', reviewed: 14 }] }],
+    },
+  },
   'GET /api/error-types': { response: { errorTypes: [builtInErrorType, errorType] } },
   'GET /api/prompts': { response: { prompts: [prompt], nextCursor: null } },
   'GET /api/prompts/{promptId}': {

@@ -125,6 +125,11 @@ export const MAX_CLAIMS = 200
 export const MAX_SCANNED_ENTRIES = 5000
 /** Decisions that name an error type, of which the quality of attribution is taken: the newest ones. */
 export const MAX_COMPARED_DECISIONS = 10_000
+/** Days that insights cover, by default and at most: a leap year. */
+export const DEFAULT_INSIGHT_DAYS = 30
+export const MAX_INSIGHT_DAYS = 366
+/** Entries of one list of insights: a year of ten steps with two versions each has fewer. */
+export const MAX_INSIGHT_ROWS = 10_000
 /** Traces counted to tell which of several metadata filters matches the fewest. */
 export const PROBED_TRACES = 1000
 

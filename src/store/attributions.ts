@@ -12,6 +12,7 @@ import type {
 import type { Job } from '../env.ts'
 import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../limits.ts'
 import { named, readPlain } from './database.ts'
+import { countAnswer } from './review-days.ts'
 import { hasReviewed, isCorrected } from './reviewable.ts'
 import {
   attributionJobs,
@@ -424,7 +425,7 @@ export async function finishAttribution(
   now: number,
 ): Promise<AttributionStatus | undefined> {
   const { database } = store
-  const [, , [job]] = await readPlain(database, [
+  const [, , , [job]] = await readPlain(database, [
     database
       .insert(attributions)
       .select(
@@ -433,6 +434,8 @@ export async function finishAttribution(
       )
       .onConflictDoNothing()
       .returning({ id: attributions.id }),
+    // While the job is held still: tried again after a lost answer, it counts nothing.
+    countAnswer(store, isOurs(store, claim)),
     completion(store, claim, now, {
       attributionNumber: sql`${attributionJobs.attributionNumber} + 1`,
       errorType: draft.attribution.errorType,
@@ -483,7 +486,8 @@ const draftValues = ({ id, attribution, cost }: AttributionDraft, now: number): 
   ${id}, ${attributionJobs.projectKey}, ${now}, ${attribution.errorType}, ${attribution.confidence},
   ${attribution.spanId}, ${attribution.reasoning}, ${JSON.stringify(attribution.alternatives)},
   ${JSON.stringify(attribution.evidence)}, ${attribution.engine}, ${cost.durationMs}, ${cost.inputTokens},
-  ${cost.outputTokens}, ${cost.costUsd}`
+  ${cost.outputTokens}, ${cost.costUsd}, coalesce((select blamed.step_id from ${spans} blamed
+    where blamed.id = ${attribution.spanId} and blamed.trace_key = ${attributionJobs.traceKey}), '')`
 
 const statusQuery = (store: Store, traceKey: number) =>
   store.database

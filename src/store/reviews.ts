@@ -7,6 +7,7 @@ import { readPlain } from './database.ts'
 import { type ErrorTypeState, errorTypeStateQueries, errorTypeStates } from './error-types.ts'
 import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from './located-spans.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
+import { countDecisions } from './review-days.ts'
 import { needsReview } from './reviewable.ts'
 import { observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { type FoldedSpan, foldSpans } from './span-detail.ts'
@@ -155,17 +156,24 @@ export async function addReviews(
   for (const { items, json } of chunksOf(drafts, rowOf)) {
     const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
     const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
-    const [, , , , , rows, asked] = await database.batch([
+    const [, , , , , , rows, asked] = await database.batch([
       database
         .insert(reviews)
         .select(
           sql`select ${traces.key}, ${spans.id}, ${spans.reviewNumber} + 1, item.value ->> 3, ${traces.projectKey},
               item.value ->> 4, item.value ->> 5, ${userId}, ${act.at}, item.value ->> 7, item.value ->> 8,
-              item.value ->> 9, item.value ->> 10, item.value ->> 11, item.value ->> 12
+              item.value ->> 9, item.value ->> 10, item.value ->> 11, item.value ->> 12, ${spans.stepId},
+              coalesce(${spans.promptVersionId}, '')
             from json_each(${json}) as item cross join ${traces} cross join ${spans}
             where ${isLive(store, sql`${traces.key} = item.value ->> 0`)} and ${isAsRead}`,
         )
         .onConflictDoNothing(),
+      // While the span's number still tells what is new: tried again after a lost answer, it counts nothing.
+      countDecisions(
+        store,
+        sql`from json_each(${slim}) as item cross join ${spans}
+          where ${isAsRead} and exists (select 1 from ${reviews} where ${isAdded})`,
+      ),
       database
         .update(spans)
         .set({

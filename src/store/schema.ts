@@ -5,6 +5,7 @@ import type { Derivation } from '../domain/derived-trace.ts'
 import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../domain/feedback.ts'
 import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
+import type { CountProgress } from '../domain/output-count.ts'
 import { DECISIONS, REVIEW_OUTCOMES } from '../domain/review-state.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
@@ -328,6 +329,9 @@ export const reviews = sqliteTable(
     approvedRef: text('approved_ref'),
     comment: text('comment'),
     errorType: text('error_type'),
+    /** The span's step and prompt version ('': none) as it was decided: what it counts under. Null: it was never counted. */
+    stepId: text('step_id'),
+    promptVersionId: text('prompt_version_id'),
   },
   table => [
     primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),
@@ -423,8 +427,89 @@ export const attributions = sqliteTable(
     inputTokens: integer('input_tokens'),
     outputTokens: integer('output_tokens'),
     costUsd: real('cost_usd'),
+    /** The blamed span's step ('': none) as it was answered: what it counts under. Null: it was never counted. */
+    stepId: text('step_id'),
   },
   table => [primaryKey({ columns: [table.traceKey, table.number] })],
+)
+
+/*
+ * What insights are read from, however many traces there are. A `day` is one of UTC, counted from 1970.
+ */
+
+/** How many decisions are in force that were made on a day, by what they count under. Some rows count none any more. */
+export const reviewDays = sqliteTable(
+  'review_days',
+  {
+    projectKey: integer('project_key').notNull(),
+    day: integer('day').notNull(),
+    stepId: text('step_id').notNull(),
+    /** '': none. */
+    promptVersionId: text('prompt_version_id').notNull(),
+    userId: text('user_id').notNull(),
+    /** The error type that the decision named; '': none. */
+    errorType: text('error_type').notNull(),
+    accepted: integer('accepted').notNull(),
+    corrected: integer('corrected').notNull(),
+  },
+  table => [
+    primaryKey({
+      columns: [table.projectKey, table.day, table.stepId, table.promptVersionId, table.userId, table.errorType],
+    }),
+    index('review_days_by_version')
+      .on(table.projectKey, table.promptVersionId)
+      .where(sql`${table.promptVersionId} <> ''`),
+  ],
+)
+
+/** How many traces' last answer of an engine was given on a day, by its error type and the step that it blames. */
+export const answerDays = sqliteTable(
+  'answer_days',
+  {
+    projectKey: integer('project_key').notNull(),
+    day: integer('day').notNull(),
+    /** '': none. */
+    stepId: text('step_id').notNull(),
+    errorType: text('error_type').notNull(),
+    answers: integer('answers').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType] })],
+)
+
+/** How many spans with an output the traces of a day have, by step, when cron last counted them. */
+export const outputDays = sqliteTable(
+  'output_days',
+  {
+    projectKey: integer('project_key').notNull(),
+    /** Of the traces' own timestamps. */
+    day: integer('day').notNull(),
+    /** '': steps past as many as are counted one by one. */
+    stepId: text('step_id').notNull(),
+    outputs: integer('outputs').notNull(),
+    reviewed: integer('reviewed').notNull(),
+  },
+  table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId] })],
+)
+
+/** The days that have traces: when their outputs were counted, and when they are to be counted again. */
+export const countedDays = sqliteTable(
+  'counted_days',
+  {
+    projectKey: integer('project_key').notNull(),
+    day: integer('day').notNull(),
+    /** When the last whole count began; null: there was none yet. */
+    countedAt: integer('counted_at'),
+    /** When cron counts, or goes on counting; null: nothing is expected to change. */
+    dueAt: integer('due_at'),
+    /** Whether something changed of which the last count, or the one under way, may not know. */
+    isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
+    /** A count under way: where it goes on and what it has so far, as JSON; null: none. */
+    progress: text('progress', { mode: 'json' }).$type<CountProgress>(),
+  },
+  table => [
+    primaryKey({ columns: [table.projectKey, table.day] }),
+    index('counted_days_due').on(table.dueAt).where(isNotNull(table.dueAt)),
+  ],
 )
 
 /** Who did what: one row for each write of managers and reviewers. */

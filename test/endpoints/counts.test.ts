@@ -253,6 +253,7 @@ describe('the cost of', () => {
     ['a list of prompts', '/api/prompts?projectSlug=support'],
     ['a list of prompts with a filter', '/api/prompts?projectSlug=support&stepId=a'],
     ["a list of a project's error types", '/api/error-types?projectSlug=support'],
+    ["a project's insights", '/api/insights?projectSlug=support'],
     ['the quality of attribution', '/api/attribution-quality?projectSlug=support&engine=rules'],
     ['a list of knowledge docs', '/api/knowledge-docs?projectSlug=support'],
     ['a search with several fields', '/api/v1/traces/search?a=1&b=2&c=3&name=a&status=running'],
@@ -276,12 +277,13 @@ describe('the cost of', () => {
   })
 
   it.for([
-    // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit log.
-    ['an acceptance is two round trips and six rows', { decision: 'accept' }, 6, 0],
-    ['a correction, likewise', { decision: 'correct', approvedOutput: 'No', comment: 'Wrong' }, 6, 0],
+    // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit log; the
+    // count of such decisions of the day.
+    ['an acceptance is two round trips and seven rows', { decision: 'accept' }, 7, 0],
+    ['a correction, likewise', { decision: 'correct', approvedOutput: 'No', comment: 'Wrong' }, 7, 0],
     // The index of decisions that name one.
-    ['one that names an error type is a row more', { decision: 'accept', errorType: 'reasoning_error' }, 7, 0],
-    ['a large correction is two calls of R2 more', { decision: 'correct', approvedOutput: large }, 6, 1],
+    ['one that names an error type is a row more', { decision: 'accept', errorType: 'reasoning_error' }, 8, 0],
+    ['a large correction is two calls of R2 more', { decision: 'correct', approvedOutput: large }, 7, 1],
   ] as const)('%s, and sent again one and none', async ([, body, rowsWritten, puts], { expect }) => {
     const { org, spanId } = await newReviewed({ answer: 'Yes' })
     await org.bearer().get('/api/prompts?projectSlug=support')
@@ -301,8 +303,25 @@ describe('the cost of', () => {
   }) => {
     const { org, spanId } = await newReviewed({ text: large })
     await org.bearer().get('/api/prompts?projectSlug=support')
-    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 6, r2Calls: 2 }
+    const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 7, r2Calls: 2 }
     expect(await costOf(org, 'put', `/api/spans/${spanId}/review`, { decision: 'accept' })).toEqual(cost)
+  })
+
+  it('many decisions of one reviewer on one step and day are counted in one row', async ({ expect }) => {
+    const { org, step } = await newReviewed('Yes')
+    await org.bearer().get('/api/prompts?projectSlug=support')
+    const spanIds = Array.from({ length: 20 }, () => crypto.randomUUID())
+    for (const span_id of spanIds) await step({ span_id })
+    const decideAll = (fields: object) =>
+      costOf(org, 'post', '/api/reviews', { reviews: spanIds.map(spanId => ({ spanId, ...fields })) })
+    // The decision and its index, the span and its index, and the audit log, of each; the trace; and the count.
+    expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 5 + 1 + 1 })
+    // As many decisions are in force as before: no count changes.
+    expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 5 + 1 })
+    // An acceptance and a correction less and more.
+    expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
+      rowsWritten: 20 * 5 + 1 + 1,
+    })
   })
 
   it('a comment is two round trips', async ({ expect }) => {
@@ -352,14 +371,15 @@ describe('the cost of', () => {
     })
   })
 
-  it('the run of an attribution is six round trips and four rows, and of a job that is done two and none', async ({
+  it('the run of an attribution is six round trips and five rows, and of a job that is done two and none', async ({
     expect,
   }) => {
     const { askAsync, job } = await newDisputed()
     await askAsync(withMessages().bindings)
-    // The claim moves the job and its index of those that are due; the result and the job, which leaves the index, end it.
+    // The claim moves the job and its index of those that are due; the result, the job, which leaves the index, and the count
+    // of such answers of the day end it.
     for (const cost of [
-      { d1RoundTrips: 6, rowsWritten: 4 },
+      { d1RoundTrips: 6, rowsWritten: 5 },
       { d1RoundTrips: 2, rowsWritten: 0 },
     ]) {
       const { bindings, counts } = countingBindings()

@@ -19,11 +19,15 @@ describe('the schema', () => {
       "select name, sql from sqlite_master where type = 'table' and sql like '%PRIMARY KEY(%'",
     ).all<{ name: string; sql: string }>()
     expect(results.map(({ name }) => name).sort()).toEqual([
+      'answer_days',
       'attributions',
       'audit_log',
+      'counted_days',
       'feedback',
       'observations',
+      'output_days',
       'project_error_types',
+      'review_days',
       'reviews',
       'spans',
       'text_activations',

@@ -231,6 +231,7 @@ const samples: Readonly<Record<string, Sample>> = {
     path: ({ org }) => `/api/attribution-quality?projectId=${org.project.id}&engine=rules`,
     names: 'project',
   },
+  'GET /api/insights': { path: ({ org }) => `/api/insights?projectId=${org.project.id}`, names: 'project' },
   'GET /api/error-types': { path: ({ org }) => `/api/error-types?projectId=${org.project.id}`, names: 'project' },
   // A new one each time: the same again changes nothing.
   'PUT /api/projects/{projectId}/error-types/{errorType}': {

@@ -1,0 +1,141 @@
+import * as v from 'valibot'
+import { IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { badRequest } from '../http/errors.ts'
+import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
+import { type DayRange, readInsights } from '../store/insights.ts'
+import { projectSelector, selectedProject } from './project.ts'
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(schema, v.metadata({ description }))
+
+const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'] }))
+
+const Outputs = {
+  outputs: described(v.number(), 'Spans with an output, as far as they are counted'),
+  reviewed: described(v.number(), 'Those of them that are reviewed'),
+}
+
+const Decided = {
+  accepted: described(v.number(), 'Decisions in force that accepted an output'),
+  corrected: described(v.number(), 'Decisions in force that corrected one'),
+}
+
+const Insights = v.object({
+  from: IsoTime,
+  to: described(IsoTime, 'Exclusive'),
+  outputs: v.object({
+    total: described(v.number(), 'Spans with an output of the traces whose timestamp lies in these days'),
+    reviewed: Outputs.reviewed,
+    countedAt: described(v.nullable(IsoTime), 'As of when; null: not counted yet'),
+  }),
+  steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided })),
+  days: described(
+    v.array(v.object({ day: Day, stepId: v.string(), promptVersionId: v.nullable(Uuid), ...Decided })),
+    'By the day of the decision, and what the span was then',
+  ),
+  promptVersions: v.array(
+    v.object({
+      id: Uuid,
+      promptId: Uuid,
+      stepId: v.string(),
+      number: described(v.number(), "Of its prompt's versions: 1 is the oldest"),
+      isActive: v.boolean(),
+    }),
+  ),
+  errorTypes: v.array(
+    v.object({
+      errorType: v.string(),
+      stepId: described(v.nullable(v.string()), 'Null: the engine blamed no span'),
+      source: v.picklist(['review', 'engine']),
+      count: v.number(),
+    }),
+  ),
+  reviewers: v.array(
+    v.object({ userId: Uuid, name: v.string(), days: v.array(v.object({ day: Day, reviewed: v.number() })) }),
+  ),
+})
+
+export const getInsights = endpoint({
+  method: 'GET',
+  path: '/api/insights',
+  summary: `Read what came of a project's outputs on whole days of UTC; each list has at most ${MAX_INSIGHT_ROWS} entries`,
+  scope: 'read',
+  query: v.strictObject({
+    ...projectSelector,
+    from: v.optional(timestamp(`From this time's day on; by default ${DEFAULT_INSIGHT_DAYS} days before the end`)),
+    to: v.optional(
+      timestamp(`Before this time, to the end of its day; by default today's end; ${MAX_INSIGHT_DAYS} days at most`),
+    ),
+  }),
+  errors: { 404: 'Not found' },
+  responses: { 200: Insights },
+}).handle(async context => {
+  const { query, store, now } = context
+  const range = daysOf(query, now)
+  const project = await selectedProject(context, query)
+  return { status: 200, body: toInsights(range, await readInsights(store, project, range)) }
+})
+
+/** What times on the wire can say. */
+const FIRST_DAY = Date.parse('0000-01-01T00:00:00.000Z') / DAY_MS
+const LAST_DAY = Date.parse('9999-12-31T00:00:00.000Z') / DAY_MS
+
+/** The days that a query asks for. 400 for none, and for too many. */
+function daysOf({ from: fromTime, to: toTime }: { from?: number | undefined; to?: number | undefined }, now: number) {
+  const to = Math.min(toTime === undefined ? Math.floor(now / DAY_MS) + 1 : Math.ceil(toTime / DAY_MS), LAST_DAY)
+  const from = Math.max(fromTime === undefined ? to - DEFAULT_INSIGHT_DAYS : Math.floor(fromTime / DAY_MS), FIRST_DAY)
+  if (from >= to) throw badRequest('must be before to', 'from')
+  if (to - from > MAX_INSIGHT_DAYS) throw badRequest(`must be at most ${MAX_INSIGHT_DAYS} days before to`, 'from')
+  return { from, to }
+}
+
+const isoDay = (day: number): string => isoTime(day * DAY_MS).slice(0, 10)
+
+function toInsights({ from, to }: DayRange, found: Awaited<ReturnType<typeof readInsights>>) {
+  const { outputs, countedAt, decisions, versions } = found
+  const sumOf = (field: 'outputs' | 'reviewed') => outputs.reduce((sum, step) => sum + step[field], 0)
+  const body: v.InferOutput<typeof Insights> = {
+    from: isoTime(from * DAY_MS),
+    to: isoTime(to * DAY_MS),
+    outputs: {
+      total: sumOf('outputs'),
+      reviewed: sumOf('reviewed'),
+      countedAt: countedAt === null ? null : isoTime(countedAt),
+    },
+    steps: toSteps(found),
+    days: decisions.map(({ day, stepId, promptVersionId, accepted, corrected }) => ({
+      day: isoDay(day),
+      stepId,
+      promptVersionId: promptVersionId || null,
+      accepted,
+      corrected,
+    })),
+    promptVersions: versions,
+    errorTypes: [...toErrorTypes(found.namedTypes, 'review'), ...toErrorTypes(found.answers, 'engine')],
+    reviewers: toReviewers(found),
+  }
+  return body
+}
+
+type Found = Awaited<ReturnType<typeof readInsights>>
+
+/** Steps that have outputs or decisions, by name; the outputs of steps that are counted together have none. */
+function toSteps({ outputs, steps }: Found): v.InferOutput<typeof Insights>['steps'] {
+  const none = { outputs: 0, reviewed: 0, accepted: 0, corrected: 0 }
+  const byStep = new Map(outputs.filter(({ stepId }) => stepId !== '').map(step => [step.stepId, { ...none, ...step }]))
+  for (const step of steps) byStep.set(step.stepId, { ...none, ...byStep.get(step.stepId), ...step })
+  return [...byStep.values()].toSorted((left, right) => (left.stepId < right.stepId ? -1 : 1))
+}
+
+const toErrorTypes = <Source extends 'review' | 'engine'>(counts: Found['answers'], source: Source) =>
+  counts.map(({ errorType, stepId, count }) => ({ errorType, stepId: stepId || null, source, count }))
+
+function toReviewers({ reviewers, names }: Found): v.InferOutput<typeof Insights>['reviewers'] {
+  const nameOf = new Map(names.map(({ id, name }) => [id, name]))
+  return [...Map.groupBy(reviewers, ({ userId }) => userId)].map(([userId, days]) => ({
+    userId,
+    name: nameOf.get(userId) ?? userId,
+    days: days.map(({ day, reviewed }) => ({ day: isoDay(day), reviewed })),
+  }))
+}

@@ -1,0 +1,68 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { DAY_MS } from '../limits.ts'
+import { answerDays, attributionJobs, attributions, reviewDays, reviews, spans } from './schema.ts'
+import type { Store } from './store.ts'
+
+/*
+ * Statements that count decisions and answers, for the batch that writes them: with them or not at all. What is counted is
+ * what is in force: what is new adds one, and what it replaces takes back the one that it added. Both are columns of the
+ * decision and of the answer, for their spans may have another step by then.
+ */
+
+/** The day of a whole time since 1970. */
+const dayOf = (time: SQL): SQL => sql`${time} / ${sql.raw(String(DAY_MS))}`
+
+/**
+ * The statement that counts decisions: those under the number that follows `spans.reviewNumber`, which are in `reviews`
+ * already while the span is not moved on to them. `from`: a join with its conditions that gives each such span once.
+ */
+export function countDecisions({ database }: Store, from: SQL) {
+  const sumOf = (state: 'accepted' | 'corrected') =>
+    sql`sum((decided.state = ${state}) * iif(decided.number = changed.number, -1, 1))`
+  const [accepted, corrected] = [sumOf('accepted'), sumOf('corrected')]
+  return database
+    .insert(reviewDays)
+    .select(
+      sql`select decided.project_key, ${dayOf(sql`decided.created_at`)}, decided.step_id, decided.prompt_version_id,
+          decided.user_id, coalesce(decided.error_type, ''), ${accepted}, ${corrected}
+        from (select ${spans.traceKey} as trace_key, ${spans.id} as span_id, ${spans.reviewNumber} as number ${from}) as changed
+          cross join ${reviews} as decided
+        where decided.trace_key = changed.trace_key and decided.span_id = changed.span_id
+          and decided.number between changed.number and changed.number + 1
+          and decided.state is not null and decided.step_id is not null
+        group by 1, 2, 3, 4, 5, 6 having ${accepted} <> 0 or ${corrected} <> 0`,
+    )
+    .onConflictDoUpdate({
+      target: [
+        reviewDays.projectKey,
+        reviewDays.day,
+        reviewDays.stepId,
+        reviewDays.promptVersionId,
+        reviewDays.userId,
+        reviewDays.errorType,
+      ],
+      set: {
+        accepted: sql`${reviewDays.accepted} + excluded.accepted`,
+        corrected: sql`${reviewDays.corrected} + excluded.corrected`,
+      },
+    })
+}
+
+/** The statement that counts the answer to a job, which is in `attributions` already while the job names the one before. */
+export function countAnswer({ database }: Store, isJob: SQL | undefined) {
+  const change = sql`sum(iif(answer.number = ${attributionJobs.attributionNumber}, -1, 1))`
+  return database
+    .insert(answerDays)
+    .select(
+      sql`select answer.project_key, ${dayOf(sql`answer.created_at`)}, answer.step_id, answer.error_type, ${change}
+        from ${attributionJobs} cross join ${attributions} as answer
+        where ${isJob} and answer.trace_key = ${attributionJobs.traceKey} and answer.step_id is not null
+          and answer.number between ${attributionJobs.attributionNumber} and ${attributionJobs.attributionNumber} + 1
+        group by 1, 2, 3, 4 having ${change} <> 0`,
+    )
+    .onConflictDoUpdate({
+      target: [answerDays.projectKey, answerDays.day, answerDays.stepId, answerDays.errorType],
+      set: { answers: sql`${answerDays.answers} + excluded.answers` },
+    })
+    .returning({ answers: answerDays.answers })
+}
