@@ -1,5 +1,6 @@
 import { Router } from 'itty-router/Router'
 import * as v from 'valibot'
+import { isAmbient } from './auth/authenticate.ts'
 import { description, examples } from './documentation.ts'
 import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
@@ -25,6 +26,8 @@ import {
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { changeProject, createProject, listProjects } from './manage/projects.ts'
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
+import { beginSession, endSession, getSession } from './manage/session.ts'
+import { createSignInLink } from './manage/sign-in-links.ts'
 import { deleteTrace } from './manage/traces.ts'
 import { createUser, listUsers } from './manage/users.ts'
 import { byContent } from './otlp/by-content.ts'
@@ -37,6 +40,7 @@ import { listErrorTypes } from './read/error-types.ts'
 import { getInsights } from './read/insights.ts'
 import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
 import { diffPromptVersions, getPrompt, listPrompts } from './read/prompts.ts'
+import { listReviewers } from './read/reviewers.ts'
 import { getSpan } from './read/spans.ts'
 import { getTrace, listTraces } from './read/traces.ts'
 import { createComment, deleteComment, updateComment } from './review/feedback.ts'
@@ -132,6 +136,11 @@ export const endpoints: readonly Endpoint[] = [
   listUsers,
   createUser,
   listAuditLog,
+  beginSession,
+  getSession,
+  endSession,
+  createSignInLink,
+  listReviewers,
   describeApi,
   checkHealth,
   checkReadiness,
@@ -155,10 +164,20 @@ export async function answer(request: Request, env: Env, context: ExecutionConte
   const answered = await dispatch(request, runtime).catch(error => errorResponse(error, requestId))
   const response = request.method === 'HEAD' ? new Response(null, answered) : answered
   response.headers.set('x-request-id', requestId)
-  response.headers.set('access-control-allow-origin', '*')
-  response.headers.set('access-control-expose-headers', EXPOSED_HEADERS)
+  if (isForAnyOrigin(request)) {
+    response.headers.set('access-control-allow-origin', '*')
+    response.headers.set('access-control-expose-headers', EXPOSED_HEADERS)
+  }
   return response
 }
+
+/** Whether pages of other origins may see the answer: those that send a key of their own, not those that have a browser's session. */
+const isForAnyOrigin = (request: Request): boolean =>
+  !isAmbient(request) && !pathsOfSession.has(new URL(request.url).pathname.replace(/\/+$/, ''))
+
+const pathsOfSession: ReadonlySet<string> = new Set(
+  endpoints.filter(({ contract }) => contract.isOfSession).map(({ contract }) => contract.path),
+)
 
 const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag, location'
 const ALLOWED_HEADERS =
@@ -189,7 +208,7 @@ function methodsOf(path: string): string[] {
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS']
 }
 
-/** Any origin may call: keys travel in headers that a page must set itself, never in cookies. */
+/** Any origin may call with a key, which travels in a header that a page must set itself. */
 const preflight = (methods: readonly string[]): Response =>
   new Response(null, {
     status: 204,

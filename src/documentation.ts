@@ -239,6 +239,21 @@ const newApiKey = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
 
 const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', createdAt: CREATED }
 
+const TOKEN = '8cQ2mLw7RbV0nKd3HsJ6eX4fT9xQ1zAp'
+
+const sessionProject = { id: PROJECT_ID, slug: project.slug, name: project.name }
+
+const session = {
+  organization: { id: ORGANIZATION_ID, slug: 'acme', name: 'Acme' },
+  project: sessionProject,
+  projects: [sessionProject],
+  user: { id: USER_ID, email: user.email, name: user.name },
+  key: { id: KEY_ID, name: 'Ada', prefix: apiKey.prefix },
+  actorId: USER_ID,
+  scopes: ['read', 'review'],
+  expiresAt: '2026-11-02T20:00:00.000Z',
+}
+
 const attributedType = {
   error_type: 'context_misinterpretation',
   error_type_id: 'c3ae9de2-44e5-5029-9537-6fcd96db2bd3',
@@ -598,6 +613,14 @@ export const examples: Readonly<Record<string, Example>> = {
       nextCursor: null,
     },
   },
+  'POST /api/session': { body: { link: TOKEN }, response: session },
+  'GET /api/session': { response: session },
+  'DELETE /api/session': { response: { id: KEY_ID } },
+  'POST /api/sign-in-links': {
+    body: { expiresInSeconds: 900 },
+    response: { token: TOKEN, expiresAt: '2026-11-02T08:15:00.000Z' },
+  },
+  'GET /api/reviewers': { response: { reviewers: [{ id: USER_ID, name: user.name }] } },
   'GET /openapi.json': { response: { openapi: '3.1.0' } },
   'GET /healthz': { response: { status: 'ok' } },
   'GET /readyz': { response: { status: 'ok' } },

@@ -182,8 +182,18 @@ export const JOB_ATTEMPT_MS = 30_000
 export const KEY_FRESH_MS = 30_000
 /** While D1 is silent, a known key goes on this long. */
 export const KEY_STALE_MS = 10 * 60_000
-/** Entries of an isolate's memory of keys and of projects. */
+/** Entries of an isolate's memory of keys, of sessions and of projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
+/** How long a browser stays signed in: a day's work. */
+export const SESSION_SECONDS = 12 * 3600
+/** How long a sign-in link waits to be opened, where its maker does not say; the least and the most that may be said. */
+export const SIGN_IN_LINK_SECONDS = 900
+export const MIN_SIGN_IN_LINK_SECONDS = 60
+export const MAX_SIGN_IN_LINK_SECONDS = 3600
+/** Projects that a session lists, to choose from; there is a paged list of all. */
+export const MAX_SESSION_PROJECTS = 1000
+/** Ids that one call asks the names of: a page's reviewers, in a URL of 4 KB. */
+export const MAX_REVIEWER_IDS = 100
 
 /** Rows that a purge deletes in one statement: far inside D1's 30 s. */
 export const PURGE_ROWS = 5000

@@ -2,55 +2,101 @@ import { equalInConstantTime } from '../domain/hash.ts'
 import type { Env } from '../env.ts'
 import type { Runtime } from '../http/endpoint.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
-import {
-  DEFAULT_RATE_LIMIT_PER_MINUTE,
-  ISOLATE_CACHE_ENTRIES,
-  KEY_FRESH_MS,
-  KEY_STALE_MS,
-  REFRESH_PATIENCE_MS,
-  STORE_PATIENCE_MS,
-} from '../limits.ts'
+import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
 import { type Credential, findCredential } from '../store/api-keys.ts'
-import { IsolateCache } from '../store/isolate-cache.ts'
-import { Patience, within } from '../store/patience.ts'
-import { openRegistry } from '../store/store.ts'
-import { hashKey } from './keys.ts'
+import type { Patience } from '../store/patience.ts'
+import type { Project } from '../store/projects.ts'
+import type { Organization } from '../store/store.ts'
+import type { Scope } from './keys.ts'
+import { Remembered } from './remembered.ts'
+import { requireSameOrigin } from './same-origin.ts'
+import { sessionOf, sessionSecretOf } from './session.ts'
 
-/** Who is calling, as the key says. `project` is null where the key serves all projects of its organization. */
-export interface Caller extends Credential {
+/** Who is calling, and what they may do. */
+export interface Caller {
+  keyId: string
+  /** The user that the key acts for, or null. */
+  userId: string | null
+  organization: Organization
+  /** Null: all projects of the organization. */
+  project: Project | null
+  scopes: readonly Scope[]
   rateLimitPerMinute: number
+  /** When the session ends that the caller is known by; null: it is known by a key. */
+  sessionExpiresAt: number | null
 }
 
-interface Remembered {
-  credential: Credential
-  checkedAt: number
-}
+/** What a caller is known by, and where that was looked for. */
+type Known = Pick<Runtime, 'env' | 'waitUntil'>
 
-/** By the key itself: hashing it for each request would cost more than all else that is done to let it in. */
-const remembered = new IsolateCache<Remembered>(ISOLATE_CACHE_ENTRIES)
+const keys = new Remembered<Credential>(findCredential)
 
 /**
- * The caller that a request's key stands for. 401 where the key is missing, unknown, revoked, expired or not of the
- * organization that `x-org-slug` names; 503 where D1 is silent and this isolate has not seen the key before.
+ * The caller that a request's key stands for, or without one its session. 401 where it is missing, unknown, revoked, expired
+ * or not of the organization that `x-org-slug` names; 503 where D1 is silent and this isolate has not seen it before; 403 for
+ * a session where a page of another origin would change something.
  */
-export async function authenticate(
+export async function authenticate(request: Request, runtime: Known, patience: Patience, now: number): Promise<Caller> {
+  const key = keyOf(request)
+  if (key) return authenticateKey(key, request, runtime, patience, now)
+  const secret = sessionSecretOf(request)
+  if (!secret) throw notAuthenticated()
+  const caller = await authenticateSession(secret, request, runtime, patience, now)
+  // A HEAD is served as its GET.
+  if (request.method !== 'GET') requireSameOrigin(request)
+  return caller
+}
+
+/** The caller that a key stands for; faults as above. */
+export async function authenticateKey(
+  secret: string | undefined,
   request: Request,
-  runtime: Pick<Runtime, 'env' | 'waitUntil'>,
+  runtime: Known,
   patience: Patience,
   now: number,
-  secret = keyOf(request),
 ): Promise<Caller> {
-  if (!secret) throw notAuthenticated()
-  const { env } = runtime
-  const known = remembered.get(secret)
-  const credential = known
-    ? await refreshed(known, secret, runtime, patience, now)
-    : await lookUp(secret, env, patience, now)
+  const credential = secret ? await keys.get(secret, runtime, patience, now) : undefined
   if (!credential || !isValid(credential, now)) throw notAuthenticated()
-  const organizationSlug = request.headers.get('x-org-slug')
-  if (organizationSlug !== null && organizationSlug !== credential.organization.slug) throw notAuthenticated()
-  return { ...credential, rateLimitPerMinute: credential.rateLimitPerMinute ?? deploymentLimit(env) }
+  requireOrganization(request, credential)
+  return callerOf(credential, runtime, null)
 }
+
+/** The caller that a session stands for: its key, with all the rights of that. */
+export async function authenticateSession(
+  secret: string,
+  request: Request,
+  runtime: Known,
+  patience: Patience,
+  now: number,
+): Promise<Caller> {
+  const session = await sessionOf(secret, runtime, patience, now)
+  const isLive = session && session.endedAt === null && session.endsAt > now
+  if (!isLive || !isValid(session, now)) throw notAuthenticated()
+  requireOrganization(request, session)
+  return callerOf(session, runtime, session.endsAt)
+}
+
+function requireOrganization({ headers }: Request, { organization }: Credential): void {
+  const slug = headers.get('x-org-slug')
+  if (slug !== null && slug !== organization.slug) throw notAuthenticated()
+}
+
+const callerOf = (
+  { keyId, userId, organization, project, scopes, rateLimitPerMinute }: Credential,
+  { env }: Known,
+  sessionExpiresAt: number | null,
+): Caller => ({
+  keyId,
+  userId,
+  organization,
+  project,
+  scopes,
+  rateLimitPerMinute: rateLimitPerMinute ?? deploymentLimit(env),
+  sessionExpiresAt,
+})
+
+/** Whether a request is let in, if at all, by what its browser sends by itself. */
+export const isAmbient = (request: Request): boolean => !keyOf(request) && sessionSecretOf(request) !== undefined
 
 /** Lets an ADMIN_TOKEN request pass. 401 with another token; 404 where the deployment has none. */
 export async function checkAdmin(request: Request, env: Env): Promise<void> {
@@ -92,35 +138,3 @@ const bearerToken = (request: Request): string | undefined =>
 
 const isValid = ({ revokedAt, expiresAt }: Credential, now: number): boolean =>
   (revokedAt === null || revokedAt > now) && (expiresAt === null || expiresAt > now)
-
-/**
- * What this isolate remembers of a key, looked up again when it is no longer fresh. While D1 is slow or silent a key seen
- * in the last ten minutes goes on: clients do not retry a 401, so a stall must not turn into one. The look-up itself goes
- * on after the answer, so that a slow D1 does not keep a revoked key alive.
- */
-async function refreshed(
-  known: Remembered,
-  secret: string,
-  { env, waitUntil }: Pick<Runtime, 'env' | 'waitUntil'>,
-  patience: Patience,
-  now: number,
-): Promise<Credential | undefined> {
-  const age = now - known.checkedAt
-  if (age < KEY_FRESH_MS) return known.credential
-  if (age > KEY_STALE_MS) return lookUp(secret, env, patience, now)
-  // Of a patience of its own: what it spends after the answer is not the request's.
-  const refresh = lookUp(secret, env, new Patience(STORE_PATIENCE_MS), now)
-  try {
-    return await within(REFRESH_PATIENCE_MS, () => refresh)
-  } catch {
-    waitUntil(refresh.catch(() => undefined))
-    return known.credential
-  }
-}
-
-async function lookUp(secret: string, env: Env, patience: Patience, now: number): Promise<Credential | undefined> {
-  const credential = await findCredential(openRegistry(env, patience), await hashKey(secret))
-  if (credential) remembered.set(secret, { credential, checkedAt: now })
-  else remembered.delete(secret)
-  return credential
-}

@@ -7,6 +7,7 @@ export type Scope = (typeof SCOPES)[number]
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 24
 const PREFIX_LENGTH = 8
+const TOKEN_LENGTH = 32
 
 export interface NewKey {
   /** Shown once, stored nowhere. */
@@ -21,6 +22,15 @@ export async function makeKey(): Promise<NewKey> {
   const secret = `cs_${randomBase62(SECRET_LENGTH)}`
   return { secret, prefix: secret.slice(0, PREFIX_LENGTH), hash: await hashKey(secret) }
 }
+
+/** A fresh secret of a session or a sign-in link, 190 bits of randomness, and the hash by which it is stored. */
+export async function makeToken(): Promise<Pick<NewKey, 'secret' | 'hash'>> {
+  const secret = randomBase62(TOKEN_LENGTH)
+  return { secret, hash: await hashKey(secret) }
+}
+
+/** Whether a text may be such a secret: what may not be one needs no look-up. */
+export const isToken = (text: string): boolean => text.length === TOKEN_LENGTH && /^[0-9A-Za-z]+$/.test(text)
 
 /** The hash by which a key is stored and found: SHA-256 in hex. */
 export const hashKey = (secret: string): Promise<string> => sha256Hex(secret)

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
 import type { Scope } from '../auth/keys.ts'
+import { requireSameOrigin } from '../auth/same-origin.ts'
+import { sessionCookie } from '../auth/session.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { Env, Job } from '../env.ts'
 import { MAX_BODY_BYTES, MAX_QUEUE_BATCH, STORE_PATIENCE_MS } from '../limits.ts'
@@ -42,6 +44,8 @@ export interface Contract {
   readonly hasIfMatch?: boolean
   /** Whether `Prefer: respond-async` asks for a 202 at once, whose `Location` says where the result will be. */
   readonly isAwaitable?: boolean
+  /** Whether it is about the browser's session: for pages of this origin alone, and its answer may set the cookie. */
+  readonly isOfSession?: boolean
   /** Whether it takes OTLP: ingestion in protobuf or JSON, answered in the same, errors as `google.rpc.Status`. */
   readonly isTelemetry?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
@@ -53,7 +57,8 @@ type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : und
 
 /**
  * A status and the body that its schema allows; `etag`, with its quotes, where the contract says that there is one;
- * `location`, the path where what was accepted can be asked for.
+ * `location`, the path where what was accepted can be asked for; `session`, the secret of the one that the browser gets, null
+ * to take its own away.
  */
 export type Reply<C extends Contract> = {
   [S in keyof C['responses'] & number]: {
@@ -61,6 +66,7 @@ export type Reply<C extends Contract> = {
     body: v.InferOutput<C['responses'][S]>
     etag?: string
     location?: string
+    session?: string | null
   }
 }[keyof C['responses'] & number]
 
@@ -75,6 +81,8 @@ export type Context<C extends Contract> = {
   registry: Registry
   /** The filters that `metadataPrefix` admits. */
   metadataFilters: SearchableField[]
+  /** As it came; its body is read already. */
+  request: Request
   requestId: string
   /**
    * Sends hints to the queue, if need be after the response; a queue that refuses is no fault of the request. Resolves to
@@ -147,6 +155,7 @@ async function serve<C extends Contract>(
       params: parseParams(contract, params),
       ...parseQuery(contract, queryOf(request)),
       body: contract.body && parse(contract.body, json),
+      request,
       requestId,
       headers: request.headers,
       now,
@@ -164,39 +173,47 @@ async function serve<C extends Contract>(
       ...headers,
       ...(reply.etag && { etag: reply.etag }),
       ...(reply.location && { location: reply.location }),
+      ...(reply.session !== undefined && { 'set-cookie': sessionCookie(request, reply.session) }),
     })
   } catch (error) {
     return withHeaders(errorResponse(error, requestId), headers)
   }
 }
 
-/** Lets a request in, with what its handler may work on. 401, 403 for a key without the scope, 404 without ADMIN_TOKEN. */
-async function admit({ scope }: Contract, request: Request, runtime: Runtime, patience: Patience, now: number) {
+/**
+ * Lets a request in, with what its handler may work on. 401, 403 for a caller without the scope or a page of another origin,
+ * 404 without ADMIN_TOKEN.
+ */
+async function admit(
+  { scope, method, isOfSession = false }: Contract,
+  request: Request,
+  runtime: Runtime,
+  patience: Patience,
+  now: number,
+) {
   const { env, requestId } = runtime
+  if (isOfSession && method !== 'GET') requireSameOrigin(request)
   if (scope === 'public') return {}
   if (scope === 'admin') {
     await checkAdmin(request, env)
     const act: Act = { keyId: null, userId: null, requestId, at: now }
     return { openStore: (organization: Organization) => openStore(env, organization, patience), act }
   }
-  return admitCaller(scope, request, runtime, patience, now)
+  return admitCaller(scope, await authenticate(request, runtime, patience, now), runtime, patience, now)
 }
 
-/** Lets a key's request in; `secret`, the key, where it is not sent as usual. 401, 403 for a key without any of the scopes. */
-export async function admitCaller(
+/** Lets a caller in. 403 without any of the scopes. */
+export function admitCaller(
   scope: Scope | readonly Scope[],
-  request: Request,
-  runtime: Runtime,
+  caller: Caller,
+  { env, requestId }: Runtime,
   patience: Patience,
   now: number,
-  secret?: string,
 ) {
-  const caller = await authenticate(request, runtime, patience, now, secret)
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)
   }
-  const { env, requestId } = runtime
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
   return { caller, store: openStore(env, caller.organization, patience), act }
 }

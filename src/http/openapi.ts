@@ -38,6 +38,7 @@ export function openApiDocument(
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         bearer: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: '__Host-countersign', description: 'Of the app, over https' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN of the deployment' },
       },
       schemas: { Error: jsonSchema(ErrorBody, 'output'), Status: jsonSchema(StatusBody, 'output') },
@@ -71,6 +72,7 @@ function operation(contract: Contract, example: Example | undefined): JsonSchema
 function tagOf(contract: Contract): string {
   if (contract.isTelemetry) return 'OpenTelemetry'
   if (isIngestion(contract)) return 'Ingestion'
+  if (/^\/api\/(session|sign-in-links)$/.test(contract.path)) return 'Signing in'
   if (contract.scope === 'public') return 'Operation'
   if (contract.scope === 'review') return 'Reviewing'
   return contract.scope === 'manage' || contract.scope === 'admin' ? 'Management' : 'Reading'
@@ -80,9 +82,10 @@ function tagOf(contract: Contract): string {
 const operationId = ({ method, path }: Contract): string =>
   method.toLowerCase() + path.replace(/[^a-zA-Z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())
 
-function security({ scope }: Contract): JsonSchema[] {
+function security({ scope, isTelemetry = false }: Contract): JsonSchema[] {
   if (scope === 'public') return []
-  return scope === 'admin' ? [{ adminToken: [] }] : [{ apiKey: [] }, { bearer: [] }]
+  if (scope === 'admin') return [{ adminToken: [] }]
+  return [{ apiKey: [] }, { bearer: [] }, ...(isTelemetry ? [] : [{ session: [] }])]
 }
 
 const json = (schema: JsonSchema, example?: object): JsonSchema => ({
@@ -180,9 +183,9 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
   const { scope, body, errors = {} } = contract
   const isOpen = scope === 'public'
   const fromOrder: Partial<Record<ErrorStatus, boolean>> = {
-    400: !isOpen,
+    400: !isOpen || contract.path.startsWith('/api/'),
     401: !isOpen,
-    403: !isOpen && scope !== 'admin',
+    403: (!isOpen && scope !== 'admin') || contract.isOfSession === true,
     404: scope === 'admin' || isIngestion(contract) || contract.params !== undefined,
     412: contract.hasIfMatch === true,
     413: body !== undefined,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Caller, exporterKeyOf } from '../auth/authenticate.ts'
+import { authenticateKey, type Caller, exporterKeyOf } from '../auth/authenticate.ts'
 import type { Job } from '../env.ts'
 import { admitCaller, type Contract, type Endpoint, enqueue, type Runtime, withHeaders } from '../http/endpoint.ts'
 import { findApiError, logFault, unavailable } from '../http/errors.ts'
@@ -78,8 +78,8 @@ async function serve(
   const contentType = request.headers.get('content-type')
   try {
     const patience = new Patience(EXPORT_PATIENCE_MS, EXPORT_ATTEMPT_MS)
-    const key = exporterKeyOf(request)
-    const { caller, store } = await admitCaller('ingest', request, runtime, patience, now, key)
+    const known = await authenticateKey(exporterKeyOf(request), request, runtime, patience, now)
+    const { caller, store } = admitCaller('ingest', known, runtime, patience, now)
     Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
     const outcome = await handle({
       read: async decode => decode(await readExport(request), mediaTypeOf(contentType)),

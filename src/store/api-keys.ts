@@ -47,19 +47,22 @@ export interface ApiKeyDraft {
   createdAt: number
 }
 
+/** What a credential is made of, of a key joined with its organization and its project. */
+export const credentialColumns = {
+  keyId: apiKeys.id,
+  userId: apiKeys.userId,
+  scopes: apiKeys.scopes,
+  rateLimitPerMinute: apiKeys.rateLimitPerMinute,
+  expiresAt: apiKeys.expiresAt,
+  revokedAt: apiKeys.revokedAt,
+  organization: organizationColumns,
+  project: projectColumns,
+}
+
 /** The credential whose secret has this hash, revoked and expired ones included. */
 export async function findCredential({ database }: Registry, hash: string): Promise<Credential | undefined> {
   const [row] = await database
-    .select({
-      keyId: apiKeys.id,
-      userId: apiKeys.userId,
-      scopes: apiKeys.scopes,
-      rateLimitPerMinute: apiKeys.rateLimitPerMinute,
-      expiresAt: apiKeys.expiresAt,
-      revokedAt: apiKeys.revokedAt,
-      organization: organizationColumns,
-      project: projectColumns,
-    })
+    .select(credentialColumns)
     .from(apiKeys)
     .innerJoin(organizations, eq(organizations.key, apiKeys.organizationKey))
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
@@ -199,4 +202,5 @@ const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
     .where(and(eq(apiKeys.organizationKey, store.organization.key), ...conditions))
 
-const parseScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(' ').includes(scope))
+/** The scopes that a key's row names. */
+export const parseScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(' ').includes(scope))

@@ -1,7 +1,7 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
 import { type Act, recordAct } from './audit.ts'
-import { users } from './schema.ts'
+import { apiKeys, users } from './schema.ts'
 import type { Store } from './store.ts'
 
 /** A person: a reviewer, or one whose feedback a pipeline passed on. */
@@ -43,6 +43,35 @@ export async function addUser(store: Store, act: Act, user: User): Promise<boole
     ),
   ])
   return stored?.createdBy === createdBy
+}
+
+/**
+ * The names behind ids of those who act: a user's, or the e-mail where there is none, and of a key that acts for nobody the
+ * key's. Ids that are neither, in the organization, have none.
+ */
+export async function findActorNames(
+  { database, organization }: Store,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const asked = sql`json_each(${JSON.stringify(ids)}) as item`
+  const [people, keys] = await database.batch([
+    database
+      .select({ id: users.id, name: users.name, email: users.email })
+      .from(asked)
+      .crossJoin(users)
+      .where(and(eq(users.organizationKey, organization.key), sql`${users.id} = item.value`)),
+    database
+      .select({ id: apiKeys.id, name: apiKeys.name })
+      .from(asked)
+      .crossJoin(apiKeys)
+      .where(
+        and(sql`${apiKeys.id} = item.value`, eq(apiKeys.organizationKey, organization.key), isNull(apiKeys.userId)),
+      ),
+  ])
+  return new Map([
+    ...keys.map(({ id, name }) => [id, name] as const),
+    ...people.map(({ id, name, email }) => [id, name || email] as const),
+  ])
 }
 
 /** A page of the organization's users, by e-mail. */

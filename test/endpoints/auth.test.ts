@@ -43,8 +43,9 @@ describe.for(withKey)('%s', ([, contract]) => {
     expect(answer.status).toBe(401)
   })
 
-  it('403s for a key without the scope', async ({ expect }) => {
-    const others = SCOPES.filter(scope => !accepted.includes(scope))
+  const others = SCOPES.filter(scope => !accepted.includes(scope))
+
+  it.skipIf(others.length === 0)('403s for a key without the scope', async ({ expect }) => {
     const answer = await sendSample(contract, { 'x-api-key': await org.keyFor({ scopes: others }) })
     expect(answer.status).toBe(403)
     expect(messageOf(answer)).toBe('Forbidden')

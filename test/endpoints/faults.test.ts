@@ -12,6 +12,7 @@ import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { type Answer, client, newOrg, type Org, sendIn } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
+import { ORIGIN, signIn } from '../support/session.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 
 /*
@@ -142,11 +143,13 @@ const WITHOUT_ID = [
   'POST /api/api-keys',
   'POST /api/api-keys/{keyId}/rotate',
   'POST /api/orgs/{slug}/api-keys',
+  'POST /api/session',
+  'POST /api/sign-in-links',
 ]
 
 const requests = endpoints
   .map(({ contract }) => contract)
-  .filter(({ scope, path }) => scope !== 'public' || path === '/readyz')
+  .filter(({ scope, path, isOfSession }) => scope !== 'public' || path === '/readyz' || isOfSession)
   // Exports are the same at each of their paths.
   .filter(({ path, isTelemetry }) => !isTelemetry || path.startsWith('/v1/'))
   .flatMap(contract => {
@@ -221,6 +224,7 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
     }
     const path = sampleOf(contract).path(world)
     const sent = body?.(world)
+    if (contract.isOfSession) Object.assign(headers, { origin: ORIGIN, cookie: await signIn(key) })
     const before = await countValues()
     const { bindings, calls, isWaiting } = bindingsWith(strike)
     const context = createExecutionContext()

@@ -4,6 +4,7 @@ import { endpoints } from '../../src/app.ts'
 import { MAX_BODY_BYTES, MAX_BODY_DEPTH } from '../../src/limits.ts'
 import { admin, client, newOrg, type Org, send } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
+import { ORIGIN, visitor } from '../support/session.ts'
 
 const named = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
 // Exports have an encoding of their own: test/otlp/ has their order.
@@ -19,10 +20,16 @@ beforeAll(async () => {
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 describe.for(withBody)('%s', ([, contract]) => {
-  const callerFor = () =>
-    contract.scope === 'admin' ? admin() : contract.path.startsWith('/api/v1') ? org.ingest : org.owner
+  const callerFor = () => {
+    if (contract.scope === 'public') return visitor()
+    return contract.scope === 'admin' ? admin() : contract.path.startsWith('/api/v1') ? org.ingest : org.owner
+  }
   const post = (body: string, headers: Record<string, string> = {}) =>
     callerFor()[methodOf(contract)](sampleOf(contract).path(world), body, headers)
+  const credentials = () => ({
+    authorization: contract.scope === 'admin' ? `Bearer ${env.ADMIN_TOKEN}` : `Bearer ${org.projectKey}`,
+    origin: ORIGIN,
+  })
 
   it.for([
     ['malformed JSON', '{"a": }', 'Malformed JSON'],
@@ -40,9 +47,7 @@ describe.for(withBody)('%s', ([, contract]) => {
   })
 
   it('400s for bytes that are no UTF-8', async ({ expect }) => {
-    const headers = {
-      authorization: contract.scope === 'admin' ? `Bearer ${env.ADMIN_TOKEN}` : `Bearer ${org.projectKey}`,
-    }
+    const headers = credentials()
     const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
     const url = `https://countersign.test${sampleOf(contract).path(world)}`
     const answer = await send(new Request(url, { method: contract.method, headers, body }))
@@ -65,7 +70,7 @@ describe.for(withBody)('%s', ([, contract]) => {
       const limit = contract.maxBytes ?? MAX_BODY_BYTES
       const bytes = new TextEncoder().encode(`{"x":"${'x'.repeat(limit)}"}`)
       const headers: Record<string, string> = {
-        authorization: contract.scope === 'admin' ? `Bearer ${env.ADMIN_TOKEN}` : `Bearer ${org.projectKey}`,
+        ...credentials(),
         ...(how === 'with content-length' && { 'content-length': String(bytes.byteLength) }),
         ...(how.includes('lying') && { 'content-length': '10' }),
       }
@@ -86,7 +91,9 @@ describe.for(withBody)('%s', ([, contract]) => {
 
   it('asks who is calling before it reads the body', async ({ expect }) => {
     const nobody = client({})
-    expect((await nobody[methodOf(contract)](sampleOf(contract).path(world), '{')).status).toBe(401)
+    const { status } = await nobody[methodOf(contract)](sampleOf(contract).path(world), '{')
+    // Nobody is asked for a key in order to sign in, but for where the page is from.
+    expect(status).toBe(contract.scope === 'public' ? 403 : 401)
   })
 
   it('treats an unknown field as its interface does', async ({ expect }) => {

@@ -54,11 +54,12 @@ export class ApiDocument {
     return this.operationsAt(url).find(each => each.method === (method === 'HEAD' ? 'GET' : method))
   }
 
-  /** The header that carries a secret under a security scheme. */
+  /** The header that carries a secret under a security scheme; a session's is not the key. */
   credentials(scheme: string, secret: string): Record<string, string> {
     const { type, scheme: form, in: place, name } = this.#components.securitySchemes[scheme] ?? {}
     if (type === 'http' && form === 'bearer') return { authorization: `Bearer ${secret}` }
     if (type === 'apiKey' && place === 'header' && name) return { [name]: secret }
+    if (place === 'cookie' && name) return { cookie: `${name}=${secret}` }
     throw new Error(`no way is known to send ${scheme}`)
   }
 

@@ -5,6 +5,7 @@ import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { within } from '../../src/store/patience.ts'
 import { aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
+import { ORIGIN, signIn } from '../support/session.ts'
 import { type ApiDocument, type Operation, schemesOf } from './document.ts'
 import { Memory, uuidsIn } from './memory.ts'
 import { complaintsOf, faultOf, isSuccess, type Received } from './oracle.ts'
@@ -27,6 +28,8 @@ export interface Run {
 /** With what somebody calls, on which project, and what it knows and learns. */
 interface Identity {
   secret?: string | undefined
+  /** Its cookie's value, where it is signed in. */
+  session?: string
   project?: string
   knows: Memory
   learns: Memory
@@ -42,18 +45,23 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   // By chance alone hardly anything is commented on, and only its author may change a comment.
   mine.learn('feedbackfeedback', { id: await aCommentIn(org) })
   theirs.learn('org', { slug: other.slug, project: other.project })
+  // No answer tells a secret again.
+  mine.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
+  const [session, theirSession] = [await sessionOf(org.ownerKey), await sessionOf(other.ownerKey)]
   const project: string = org.project.slug
   const identities = {
-    owner: { secret: org.ownerKey, project, knows: mine, learns: mine },
-    ingest: { secret: ingestKey, knows: mine, learns: mine },
-    stranger: { secret: other.ownerKey, project, knows: theirs, learns: theirs },
-    intruder: { secret: other.ownerKey, project, knows: mine, learns: theirs },
+    owner: { secret: org.ownerKey, session, project, knows: mine, learns: mine },
+    ingest: { secret: ingestKey, session: await sessionOf(ingestKey), knows: mine, learns: mine },
+    stranger: { secret: other.ownerKey, session: theirSession, project, knows: theirs, learns: theirs },
+    intruder: { secret: other.ownerKey, session: theirSession, project, knows: mine, learns: theirs },
     admin: { secret: env.ADMIN_TOKEN, knows: admin, learns: admin },
     impostor: { secret: 'cs_000000000000000000000000', knows: mine, learns: nothing },
     nobody: { knows: mine, learns: nothing },
   }
   return { document, identities, succeeded: [], history: [] }
 }
+
+const sessionOf = async (key: string): Promise<string> => (await signIn(key)).replace(/^.*=/, '')
 
 async function aCommentIn(org: Org): Promise<string> {
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
@@ -90,11 +98,14 @@ function recalled({ document, identities }: Run, caller: Caller, { text }: Known
 
 /** The caller's credentials, and what else it sends each time. */
 function headersFor({ document, identities }: Run, { operation, caller, scheme }: Plan): Record<string, string> {
-  const { secret, project } = identities[caller]
+  const { project, session, ...identity } = identities[caller]
   const schemes = schemesOf(operation)
   const chosen = schemes[scheme % schemes.length]
+  const secret = chosen === 'session' ? (session ?? identity.secret) : identity.secret
   const takesProject = operation.parameters.some(({ name }) => name === 'x-project-slug')
   return {
+    // As a browser says of the service's own pages.
+    origin: ORIGIN,
     ...(secret && chosen && document.credentials(chosen, secret)),
     ...(project && takesProject && { 'x-project-slug': project }),
   }
@@ -104,7 +115,10 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
 const SHARED: ReadonlySet<string> = new Set(TAXONOMY.map(({ id }) => id))
 
 /** The ids of another tenant alone that an answer tells, or that something was done with. */
-function foreignIn({ identities }: Run, sent: Sent, { status, text }: Received): string[] {
+function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: Received): string[] {
+  const operation = document.operationAt(sent.method, urlOf(sent))
+  // Whoever has a secret may sign in with it.
+  if (operation && schemesOf(operation).length === 0) return []
   const { owner, stranger, [sent.caller]: caller } = identities
   const named = uuidsIn(textOf(sent))
   const told = uuidsIn(text).filter(uuid => !named.includes(uuid))

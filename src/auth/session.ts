@@ -1,0 +1,49 @@
+import type { Runtime } from '../http/endpoint.ts'
+import { SESSION_SECONDS } from '../limits.ts'
+import type { Patience } from '../store/patience.ts'
+import { findSession, type SessionCredential } from '../store/sessions.ts'
+import { isToken } from './keys.ts'
+import { Remembered } from './remembered.ts'
+
+const sessions = new Remembered<SessionCredential>(findSession)
+
+/**
+ * The session that a secret opens, live or not; undefined where there is none. 503 where D1 is silent and this isolate has
+ * not seen it before.
+ */
+export const sessionOf = (
+  secret: string,
+  runtime: Pick<Runtime, 'env' | 'waitUntil'>,
+  patience: Patience,
+  now: number,
+): Promise<SessionCredential | undefined> => sessions.get(secret, runtime, patience, now)
+
+/** Ends a session for this isolate at once; others ask D1 within 30 s. */
+export const forgetSession = (secret: string): void => sessions.end(secret)
+
+/** The secret of a request's session, if its cookie has one. */
+export function sessionSecretOf(request: Request): string | undefined {
+  const cookies = request.headers.get('cookie')
+  if (cookies === null) return undefined
+  const value = cookieOf(cookies, cookieName(request))
+  return value !== undefined && isToken(value) ? value : undefined
+}
+
+/** The value of the first cookie with this name. */
+export function cookieOf(cookies: string, name: string): string | undefined {
+  const prefix = `${name}=`
+  const cookie = cookies.split(';').find(each => each.trimStart().startsWith(prefix))
+  return cookie?.trim().slice(prefix.length)
+}
+
+/** The `Set-Cookie` that gives the browser a session, or with null takes it away: no script can read it, no other site send it. */
+export function sessionCookie(request: Request, secret: string | null): string {
+  const lifetime = secret === null ? 0 : SESSION_SECONDS
+  const attributes = `Path=/; Max-Age=${lifetime}; HttpOnly; SameSite=Strict`
+  return `${cookieName(request)}=${secret ?? ''}; ${attributes}${isSecure(request) ? '; Secure' : ''}`
+}
+
+/** The prefix keeps other hosts of the domain from setting it. Browsers take it over https alone, which localhost has not. */
+const cookieName = (request: Request): string => (isSecure(request) ? '__Host-countersign' : 'countersign')
+
+const isSecure = ({ url }: Request): boolean => url.startsWith('https:')

@@ -1,0 +1,117 @@
+import * as v from 'valibot'
+import { authenticateKey, authenticateSession, type Caller } from '../auth/authenticate.ts'
+import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
+import { forgetSession, sessionSecretOf } from '../auth/session.ts'
+import { IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { ERRORS, notAuthenticated } from '../http/errors.ts'
+import { MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
+import { actorOf } from '../store/audit.ts'
+import {
+  addSession,
+  findIdentity,
+  redeemSignInLink,
+  endSession as revokeSession,
+  type SessionDraft,
+} from '../store/sessions.ts'
+import { openStore, type Registry, type Store } from '../store/store.ts'
+
+const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
+
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(schema, v.metadata({ description }))
+
+const Session = v.object({
+  organization: v.object({ id: Uuid, slug: Slug, name: v.string() }),
+  project: described(v.nullable(Project), "The key's own project; null: it serves all"),
+  projects: described(
+    v.array(Project),
+    `The projects that the caller may see, by slug; the first ${MAX_SESSION_PROJECTS}, where there are more`,
+  ),
+  user: described(
+    v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string() })),
+    'The user that the caller acts for',
+  ),
+  key: v.nullable(v.object({ id: Uuid, name: v.string(), prefix: v.string() })),
+  actorId: described(Uuid, "Whose the caller's reviews and comments are: the user's, or the key's that acts for none"),
+  scopes: v.array(v.picklist(SCOPES)),
+  expiresAt: described(v.nullable(IsoTime), 'When the session ends; null: the caller has none'),
+})
+
+const Secret = text(1, MAX_NAME_LENGTH)
+
+const Link = described(Secret, 'The token of a sign-in link')
+
+const Credentials = v.pipe(
+  v.strictObject({ apiKey: v.optional(Secret), link: v.optional(Link) }),
+  v.check(({ apiKey, link }) => (apiKey === undefined) !== (link === undefined), 'must have either apiKey or link'),
+)
+
+export const beginSession = endpoint({
+  method: 'POST',
+  path: '/api/session',
+  summary: 'Sign a browser in, with an API key or a link: it gets a cookie, and acts as that key for 12 hours',
+  scope: 'public',
+  isOfSession: true,
+  body: shownAs(Credentials, v.union([v.strictObject({ apiKey: Secret }), v.strictObject({ link: Link })])),
+  errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
+  responses: { 201: Session },
+}).handle(async ({ body, request, registry, runtime, now }) => {
+  const { secret, hash } = await makeToken()
+  const draft = { hash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
+  if (body.link !== undefined) await openWithLink(registry, body.link, draft)
+  else {
+    const { keyId } = await authenticateKey(body.apiKey, request, runtime, registry.patience, now)
+    await addSession(registry, keyId, draft)
+  }
+  const caller = await authenticateSession(secret, request, runtime, registry.patience, now)
+  const store = openStore(runtime.env, caller.organization, registry.patience)
+  return { status: 201, body: await toSession(store, caller), session: secret }
+})
+
+/** 401 where the link is used, past its time, or none. */
+async function openWithLink(registry: Registry, link: string, draft: SessionDraft): Promise<void> {
+  const isRedeemed = isToken(link) && (await redeemSignInLink(registry, await hashKey(link), draft))
+  if (!isRedeemed) throw notAuthenticated()
+}
+
+export const getSession = endpoint({
+  method: 'GET',
+  path: '/api/session',
+  summary: 'Read who is calling, and what they may do',
+  scope: SCOPES,
+  isOfSession: true,
+  responses: { 200: Session },
+}).handle(async ({ caller, store }) => ({ status: 200, body: await toSession(store, caller) }))
+
+export const endSession = endpoint({
+  method: 'DELETE',
+  path: '/api/session',
+  summary: "Sign a browser out: ends its cookie's session, if that has one, and takes the cookie away",
+  scope: 'public',
+  isOfSession: true,
+  errors: { 503: ERRORS[503].message },
+  responses: {
+    200: v.object({ id: described(v.nullable(Uuid), "The session's key; null: the cookie had no session") }),
+  },
+}).handle(async ({ request, registry, now }) => {
+  const secret = sessionSecretOf(request)
+  const keyId = secret && (await revokeSession(registry, await hashKey(secret), now))
+  if (secret) forgetSession(secret)
+  return { status: 200, body: { id: keyId ?? null }, session: null }
+})
+
+async function toSession(store: Store, caller: Caller): Promise<v.InferOutput<typeof Session>> {
+  const { organizationName, projects, user, key } = await findIdentity(store, caller, MAX_SESSION_PROJECTS)
+  const { id, slug } = caller.organization
+  return {
+    organization: { id, slug, name: organizationName },
+    project: (caller.project && projects.find(project => project.id === caller.project?.id)) ?? null,
+    projects,
+    user: user ?? null,
+    key: key ?? null,
+    actorId: actorOf(caller),
+    scopes: [...caller.scopes],
+    expiresAt: caller.sessionExpiresAt === null ? null : isoTime(caller.sessionExpiresAt),
+  }
+}

@@ -1,0 +1,30 @@
+import * as v from 'valibot'
+import { makeToken, SCOPES } from '../auth/keys.ts'
+import { IsoTime, isoTime, wholeNumber } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { MAX_SIGN_IN_LINK_SECONDS, MIN_SIGN_IN_LINK_SECONDS, SIGN_IN_LINK_SECONDS } from '../limits.ts'
+import { addSignInLink } from '../store/sessions.ts'
+
+const expiresInSeconds = v.optional(
+  wholeNumber(MIN_SIGN_IN_LINK_SECONDS, MAX_SIGN_IN_LINK_SECONDS),
+  SIGN_IN_LINK_SECONDS,
+)
+
+export const createSignInLink = endpoint({
+  method: 'POST',
+  path: '/api/sign-in-links',
+  summary: 'Make a token that signs a browser in as the calling key, once, at /sign-in#<token>',
+  scope: SCOPES,
+  body: v.optional(v.strictObject({ expiresInSeconds }), { expiresInSeconds: SIGN_IN_LINK_SECONDS }),
+  responses: {
+    201: v.object({
+      token: v.pipe(v.string(), v.metadata({ description: 'Shown this once' })),
+      expiresAt: IsoTime,
+    }),
+  },
+}).handle(async ({ body: { expiresInSeconds }, caller, store, now }) => {
+  const { secret, hash } = await makeToken()
+  const expiresAt = now + 1000 * expiresInSeconds
+  await addSignInLink(store, { hash, keyId: caller.keyId, expiresAt })
+  return { status: 201, body: { token: secret, expiresAt: isoTime(expiresAt) } }
+})

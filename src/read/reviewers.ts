@@ -1,0 +1,45 @@
+import * as v from 'valibot'
+import { documented, Uuid } from '../http/atoms.ts'
+import { endpoint } from '../http/endpoint.ts'
+import { MAX_REVIEWER_IDS } from '../limits.ts'
+import { findActorNames } from '../store/users.ts'
+
+const Ids = v.pipe(
+  v.string(),
+  v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} ids, separated by commas` }),
+  documented(
+    v.transform((list: string) => list.split(',')),
+    { pattern: '^[^,]+(,[^,]+)*$' },
+  ),
+  v.array(Uuid),
+  v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} ids`),
+)
+
+export const listReviewers = endpoint({
+  method: 'GET',
+  path: '/api/reviewers',
+  summary: 'Read the names behind ids that stand in `by` and `userId`; what is no user and no key has none',
+  scope: ['read', 'review'],
+  query: v.strictObject({ ids: Ids }),
+  responses: {
+    200: v.object({
+      reviewers: v.array(
+        v.object({
+          id: Uuid,
+          name: v.pipe(
+            v.string(),
+            v.metadata({ description: "A user's name, or e-mail without one; the name of a key that acts for nobody" }),
+          ),
+        }),
+      ),
+    }),
+  },
+}).handle(async ({ query, store }) => {
+  const ids = [...new Set(query.ids)]
+  const names = await findActorNames(store, ids)
+  const reviewers = ids.flatMap(id => {
+    const name = names.get(id)
+    return name === undefined ? [] : [{ id, name }]
+  })
+  return { status: 200, body: { reviewers } }
+})

@@ -1,0 +1,127 @@
+import { and, asc, eq, sql } from 'drizzle-orm'
+import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
+import type { Project } from './projects.ts'
+import { apiKeys, organizations, projects, sessions, signInLinks, users } from './schema.ts'
+import type { Registry, Store } from './store.ts'
+
+/*
+ * A session is a row by the hash of its secret, and all that it may do is its key's: what happens to the key happens to it.
+ * The same holds for a sign-in link, whose row goes with its first use.
+ */
+
+/** A session, and the key that it acts as. */
+export interface SessionCredential extends Credential {
+  /** When it ends by itself. */
+  endsAt: number
+  /** When it was signed out; null: it was not. */
+  endedAt: number | null
+}
+
+/** A session that is to be: by whose secret's hash, and for how long. */
+export interface SessionDraft {
+  hash: string
+  createdAt: number
+  endsAt: number
+}
+
+/** The session whose secret has this hash, ended ones included. */
+export async function findSession({ database }: Registry, hash: string): Promise<SessionCredential | undefined> {
+  const [row] = await database
+    .select({ ...credentialColumns, endsAt: sessions.expiresAt, endedAt: sessions.revokedAt })
+    .from(sessions)
+    .innerJoin(apiKeys, eq(apiKeys.id, sessions.keyId))
+    .innerJoin(organizations, eq(organizations.key, apiKeys.organizationKey))
+    .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
+    .where(eq(sessions.hash, hash))
+  return row && { ...row, scopes: parseScopes(row.scopes) }
+}
+
+/** Begins a session of a key, which ends with it at the latest. Sent twice, it is one. */
+export async function addSession({ database }: Registry, keyId: string, draft: SessionDraft): Promise<void> {
+  await database
+    .insert(sessions)
+    .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
+      from ${apiKeys} where ${apiKeys.id} = ${keyId}`)
+    .onConflictDoNothing()
+}
+
+/**
+ * Begins a session of the key that a link was made with, and spends the link, in one batch: of two that open it at the same
+ * time one gets a session. Returns whether the draft's session is there; sent twice, it is one.
+ */
+export async function redeemSignInLink(
+  { database }: Registry,
+  linkHash: string,
+  draft: SessionDraft,
+): Promise<boolean> {
+  const [, , begun] = await database.batch([
+    database
+      .insert(sessions)
+      .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
+        from ${signInLinks} cross join ${apiKeys}
+        where ${signInLinks.hash} = ${linkHash} and ${signInLinks.expiresAt} > ${draft.createdAt}
+          and ${apiKeys.id} = ${signInLinks.keyId}`)
+      .onConflictDoNothing(),
+    database.delete(signInLinks).where(eq(signInLinks.hash, linkHash)),
+    database.select({ hash: sessions.hash }).from(sessions).where(eq(sessions.hash, draft.hash)),
+  ])
+  return begun.length > 0
+}
+
+/** The time at which a session ends by itself: its own, or its key's if that comes first. */
+const endOf = ({ endsAt }: SessionDraft) =>
+  sql`min(${endsAt}, coalesce(${apiKeys.expiresAt}, ${endsAt}), coalesce(${apiKeys.revokedAt}, ${endsAt}))`
+
+/** Ends a session, unless it was ended before. Returns the id of its key; undefined where there is no such session. */
+export async function endSession({ database }: Registry, hash: string, now: number): Promise<string | undefined> {
+  const [row] = await database
+    .update(sessions)
+    .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${now})` })
+    .where(eq(sessions.hash, hash))
+    .returning({ keyId: sessions.keyId })
+  return row?.keyId
+}
+
+/** Stores a link that signs a browser in as a key, once. Sent twice, it is one. */
+export async function addSignInLink(
+  { database }: Store,
+  link: { hash: string; keyId: string; expiresAt: number },
+): Promise<void> {
+  await database.insert(signInLinks).values(link).onConflictDoNothing()
+}
+
+/** Who a caller is, in words. */
+export interface Identity {
+  organizationName: string
+  /** The projects that it may see, by slug: the first `limit`. */
+  projects: { id: string; slug: string; name: string }[]
+  user: { id: string; email: string; name: string } | undefined
+  key: { id: string; name: string; prefix: string } | undefined
+}
+
+/** The names behind a caller's ids, in one round trip. */
+export async function findIdentity(
+  { database, organization }: Store,
+  caller: { keyId: string | null; userId: string | null; project: Project | null },
+  limit: number,
+): Promise<Identity> {
+  const { project, keyId, userId } = caller
+  const [[named], seen, [user], [key]] = await database.batch([
+    database.select({ name: organizations.name }).from(organizations).where(eq(organizations.key, organization.key)),
+    database
+      .select({ id: projects.id, slug: projects.slug, name: projects.name })
+      .from(projects)
+      .where(and(eq(projects.organizationKey, organization.key), project ? eq(projects.slug, project.slug) : undefined))
+      .orderBy(asc(projects.slug))
+      .limit(limit),
+    database
+      .select({ id: users.id, email: users.email, name: users.name })
+      .from(users)
+      .where(and(eq(users.organizationKey, organization.key), eq(users.id, userId ?? ''))),
+    database
+      .select({ id: apiKeys.id, name: apiKeys.name, prefix: apiKeys.prefix })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.organizationKey, organization.key), eq(apiKeys.id, keyId ?? ''))),
+  ])
+  return { organizationName: named?.name ?? '', projects: seen, user, key }
+}

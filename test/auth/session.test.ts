@@ -1,0 +1,424 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, it, vi } from 'vitest'
+import { sha256Hex } from '../../src/domain/hash.ts'
+import { KEY_FRESH_MS, SESSION_SECONDS } from '../../src/limits.ts'
+import { failing, failingFrom, wrapBindings } from '../support/bindings.ts'
+import { aTrace } from '../support/builders.ts'
+import { client, newOrg, type Org, REVIEWER_EMAIL, send } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
+import { cookieIn, ORIGIN, page, signIn, visitor } from '../support/session.ts'
+import { anExport, anExportedSpan } from '../support/telemetry.ts'
+
+const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
+const TRACES = '/api/traces?projectSlug=support'
+
+let org: Org
+beforeAll(async () => {
+  org = await newOrg()
+  await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+const secretIn = (cookie: string): string => cookie.slice(cookie.indexOf('=') + 1)
+
+/** As another isolate would be: nothing is remembered, or what is remembered is no longer fresh. */
+const later = (ms: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms })
+
+const newLink = async (key: string, body?: object): Promise<string> =>
+  (await client({ 'x-api-key': key }).post('/api/sign-in-links', body)).body.token
+
+describe('signing in with a key', () => {
+  it('gives a cookie that no script can read and no other site send, and keeps its hash alone', async ({ expect }) => {
+    const answer = await visitor().post('/api/session', { apiKey: org.projectKey })
+    expect(answer.status).toBe(201)
+    const [value = '', ...attributes] = (answer.headers.get('set-cookie') ?? '').split('; ')
+    expect(value).toMatch(/^__Host-countersign=[0-9A-Za-z]{32}$/)
+    expect(attributes).toEqual(['Path=/', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict', 'Secure'])
+    expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+    const { results } = await env.DB.prepare('select * from sessions where hash = ?')
+      .bind(await sha256Hex(secretIn(value)))
+      .all()
+    expect(results).toHaveLength(1)
+    expect(JSON.stringify(results)).not.toContain(secretIn(value))
+    expect(JSON.stringify(answer.body)).not.toContain(secretIn(value))
+  })
+
+  it('names the cookie so that it is kept without https, on localhost', async ({ expect }) => {
+    const request = (method: string, headers: Record<string, string>, body?: object) =>
+      new Request('http://localhost:8787/api/session', {
+        method,
+        headers: { origin: 'http://localhost:8787', 'content-type': 'application/json', ...headers },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+    const answer = await send(request('POST', {}, { apiKey: org.projectKey }))
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    )
+    expect((await send(request('GET', { cookie: cookieIn(answer) }))).status).toBe(200)
+    // Over https, where another host of the domain could have set it, that name says nothing.
+    expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(401)
+  })
+
+  it('says who is signed in, and what they may do and see', async ({ expect }) => {
+    const apiKey = await org.keyFor({ name: 'Of Ada', userId: org.userId, scopes: ['review', 'read'] })
+    const answer = await visitor().post('/api/session', { apiKey })
+    const project = { id: org.project.id, slug: 'support', name: 'Support' }
+    const session = {
+      organization: { id: org.id, slug: org.slug, name: 'Test' },
+      project,
+      projects: [project],
+      user: { id: org.userId, email: REVIEWER_EMAIL, name: 'Ada' },
+      key: { id: expect.any(String), name: 'Of Ada', prefix: apiKey.slice(0, 8) },
+      actorId: org.userId,
+      scopes: ['read', 'review'],
+      expiresAt: expect.any(String),
+    }
+    expect(answer.body).toEqual(session)
+    const left = Date.parse(answer.body.expiresAt) - Date.now()
+    expect(Math.abs(left - 1000 * SESSION_SECONDS)).toBeLessThan(20_000)
+    const read = await page(cookieIn(answer)).get('/api/session')
+    expect(read.body).toEqual(answer.body)
+    expect(read.headers.has('access-control-allow-origin')).toBe(false)
+    const withKey = await client({ 'x-api-key': apiKey }).get('/api/session')
+    expect(withKey.body).toEqual({ ...session, expiresAt: null })
+  })
+
+  it('shows an owner every project by slug, and itself as the actor', async ({ expect }) => {
+    const other = await newOrg()
+    await other.owner.post('/api/projects', { slug: 'archive', name: 'Archive' })
+    const { body } = await other.owner.get('/api/session')
+    expect(body).toMatchObject({ project: null, user: null, actorId: body.key.id })
+    expect(body.projects.map(({ slug }: { slug: string }) => slug)).toEqual(['archive', 'support'])
+  })
+
+  it.for([
+    ['an unknown key', { apiKey: 'cs_000000000000000000000000' }, 401],
+    ['no token at all', { link: 'short' }, 401],
+    ['an unknown link', { link: 'x'.repeat(32) }, 401],
+    ['both', { apiKey: 'cs_000000000000000000000000', link: 'x'.repeat(32) }, 400],
+    ['neither', {}, 400],
+    ['a key that is none', { apiKey: { $ne: '' } }, 400],
+  ] as const)('gives nothing for %s', async ([, body, status], { expect }) => {
+    const answer = await visitor().post('/api/session', body)
+    expect(answer.status).toBe(status)
+    if (status === 401) expect(answer.body.error).toBe('Not authenticated')
+    expect(answer.headers.has('set-cookie')).toBe(false)
+  })
+
+  it('takes neither a session for a key nor a key for a session', async ({ expect }) => {
+    const cookie = await signIn(org.projectKey)
+    expect((await page(cookie).get(TRACES)).status).toBe(200)
+    expect((await client({ 'x-api-key': secretIn(cookie) }).get(TRACES)).status).toBe(401)
+    expect((await page(`__Host-countersign=${org.projectKey}`).get(TRACES)).status).toBe(401)
+    expect((await visitor().post('/api/session', { apiKey: secretIn(cookie) })).status).toBe(401)
+  })
+})
+
+describe('a sign-in link', () => {
+  it('signs a browser in as its key, once', async ({ expect }) => {
+    const link = await newLink(org.projectKey)
+    const first = await visitor().post('/api/session', { link })
+    expect(first.status).toBe(201)
+    expect(first.body.key.prefix).toBe(org.projectKey.slice(0, 8))
+    expect((await page(cookieIn(first)).get(TRACES)).status).toBe(200)
+    expect((await visitor().post('/api/session', { link })).status).toBe(401)
+  })
+
+  it('signs in one of many that open it at the same time', async ({ expect }) => {
+    const link = await newLink(org.projectKey)
+    const answers = await Promise.all(Array.from({ length: 12 }, () => visitor().post('/api/session', { link })))
+    const statuses = answers.map(({ status }) => status).toSorted()
+    expect(statuses).toEqual([201, ...Array.from({ length: 11 }, () => 401)])
+    expect(answers.filter(({ headers }) => headers.has('set-cookie'))).toHaveLength(1)
+  })
+
+  it('is refused past its time, which is 15 minutes where nothing else is said', async ({ expect }) => {
+    const made = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links')
+    expect(Math.abs(Date.parse(made.body.expiresAt) - Date.now() - 900_000)).toBeLessThan(20_000)
+    expect(made.body.token).toMatch(/^\w{32}$/)
+    later(900_001)
+    expect((await visitor().post('/api/session', { link: made.body.token })).status).toBe(401)
+  })
+
+  it.for([59, 3601, 90.5, '900'])('cannot wait for %s seconds', async (expiresInSeconds, { expect }) => {
+    const answer = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links', { expiresInSeconds })
+    expect(answer.status).toBe(400)
+    expect(answer.body.details[0].path).toBe('expiresInSeconds')
+  })
+
+  it('is worth nothing once its key is revoked', async ({ expect }) => {
+    const key = await org.keyFor({})
+    const link = await newLink(key)
+    await revoke(key)
+    const answer = await visitor().post('/api/session', { link })
+    expect(answer.status).toBe(401)
+    expect(answer.headers.has('set-cookie')).toBe(false)
+  })
+
+  it('is spent by the attempt whose answer was lost, which its second attempt knows', async ({ expect }) => {
+    const link = await newLink(org.projectKey)
+    const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after'))
+    expect((await visitor(bindings).post('/api/session', { link })).status).toBe(201)
+    expect((await visitor().post('/api/session', { link })).status).toBe(401)
+  })
+})
+
+async function revoke(key: string): Promise<void> {
+  const { body } = await client({ 'x-api-key': key }).get('/api/session')
+  await org.owner.delete(`/api/api-keys/${body.key.id}`)
+}
+
+describe('a session', () => {
+  it('acts as its key on both interfaces, with its scopes, its project and its user', async ({ expect }) => {
+    const { org, spanId } = await newReviewed('Yes')
+    await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })
+    const apiKey = await org.keyFor({ scopes: ['read', 'review'], userId: org.userId })
+    const app = page(await signIn(apiKey))
+    const reviewed = await app.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
+    expect(reviewed.body.review).toMatchObject({ state: 'accepted', by: org.userId })
+    expect((await app.get('/api/v1/traces/search?group_id=session-1')).status).toBe(200)
+    expect((await app.post('/api/v1/traces', aTrace())).status).toBe(403)
+    expect((await app.get('/api/users')).status).toBe(403)
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    expect((await app.get('/api/traces?projectSlug=other')).status).toBe(403)
+    const log = await org.owner.get(`/api/audit-log?action=review.accept&targetId=${spanId}`)
+    const { key } = (await app.get('/api/session')).body
+    expect(log.body.entries).toMatchObject([{ actor: { keyId: key.id, userId: org.userId } }])
+  })
+
+  it('counts as its key where requests are limited', async ({ expect }) => {
+    const apiKey = await org.keyFor({ rateLimitPerMinute: 2 })
+    const app = page(await signIn(apiKey))
+    expect((await app.get('/api/v1/traces/search?a=1')).status).toBe(200)
+    expect((await client({ 'x-api-key': apiKey }).get('/api/v1/traces/search?a=1')).status).toBe(200)
+    expect((await app.get('/api/v1/traces/search?a=1')).status).toBe(429)
+  })
+
+  it('lets nobody export telemetry', async ({ expect }) => {
+    const app = page(await signIn(org.ownerKey))
+    const headers = { 'x-project-slug': 'support' }
+    for (const path of ['/v1/traces', '/api/v1/otel/v1/traces', '/api/public/otel/v1/traces']) {
+      expect((await app.post(path, anExport([anExportedSpan()]), headers)).status, path).toBe(401)
+    }
+    expect((await app.post('/api/v1/traces', aTrace(), headers)).status).toBe(202)
+  })
+
+  it('comes after a key in a header', async ({ expect }) => {
+    const cookie = await signIn(org.projectKey)
+    const stranger = await newOrg()
+    const both = client({ cookie, 'x-api-key': stranger.ownerKey })
+    expect((await both.get('/api/session')).body.organization.slug).toBe(stranger.slug)
+    expect((await client({ cookie, 'x-api-key': 'cs_wrong' }).get('/api/session')).status).toBe(401)
+    expect((await client({ cookie, authorization: 'Bearer cs_wrong' }).get('/api/session')).status).toBe(401)
+    // What is no key of ours, such as a proxy's password, does not hide it.
+    expect((await client({ cookie, authorization: 'Basic Y3M6Y3M=' }).get('/api/session')).status).toBe(200)
+  })
+
+  it('is refused where x-org-slug names another organization', async ({ expect }) => {
+    const app = page(await signIn(org.projectKey))
+    expect((await app.get(TRACES, undefined, { 'x-org-slug': 'another' })).status).toBe(401)
+    expect((await app.get(TRACES, undefined, { 'x-org-slug': org.slug })).status).toBe(200)
+  })
+
+  it.for([
+    ['alone', (cookie: string) => cookie],
+    ['among others', (cookie: string) => `a=1; x__Host-countersign=2;${cookie}; b="__Host-countersign=3"`],
+  ] as const)('is found in a cookie %s', async ([, around], { expect }) => {
+    expect((await page(around(await signIn(org.projectKey))).get(TRACES)).status).toBe(200)
+  })
+
+  it.for(['', '=', '__Host-countersign', '__Host-countersign=', '__Host-countersign=%00', ';;;', '__proto__=1'])(
+    'is not found in the cookie %j',
+    async (cookie, { expect }) => {
+      expect((await page(cookie).get(TRACES)).status).toBe(401)
+    },
+  )
+})
+
+describe('the end of a session', () => {
+  it('is at once where it is signed out, and the cookie goes', async ({ expect }) => {
+    const app = page(await signIn(org.projectKey))
+    const { key } = (await app.get('/api/session')).body
+    const answer = await app.delete('/api/session')
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ id: key.id })
+    expect(answer.headers.get('set-cookie')).toBe(
+      '__Host-countersign=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure',
+    )
+    expect((await app.get(TRACES)).status).toBe(401)
+    expect(await app.delete('/api/session')).toMatchObject({ status: 200, body: { id: key.id } })
+  })
+
+  it('can be asked for without a session', async ({ expect }) => {
+    for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
+      const answer = await caller.delete('/api/session')
+      expect(answer).toMatchObject({ status: 200, body: { id: null } })
+      expect(answer.headers.get('set-cookie')).toContain('Max-Age=0')
+    }
+  })
+
+  it('comes within 30 seconds where it was signed out elsewhere', async ({ expect }) => {
+    const cookie = await signIn(org.projectKey)
+    await env.DB.prepare('update sessions set revoked_at = 1 where hash = ?')
+      .bind(await sha256Hex(secretIn(cookie)))
+      .run()
+    expect((await page(cookie).get(TRACES)).status).toBe(200)
+    later(KEY_FRESH_MS + 1)
+    expect((await page(cookie).get(TRACES)).status).toBe(401)
+  })
+
+  it('comes within 30 seconds of the end of its key', async ({ expect }) => {
+    const key = await org.keyFor({})
+    const cookie = await signIn(key)
+    await revoke(key)
+    later(KEY_FRESH_MS + 1)
+    expect((await page(cookie).get(TRACES)).status).toBe(401)
+  })
+
+  it('comes with its 12 hours, to the moment', async ({ expect }) => {
+    const cookie = await signIn(org.projectKey)
+    await page(cookie).get(TRACES)
+    later(1000 * SESSION_SECONDS + 1)
+    expect((await page(cookie).get(TRACES)).status).toBe(401)
+  })
+
+  it('comes with the end that its key has', async ({ expect }) => {
+    const expiresAt = new Date(Date.now() + 60_000).toISOString()
+    const answer = await visitor().post('/api/session', { apiKey: await org.keyFor({ expiresAt }) })
+    expect(answer.body.expiresAt).toBe(expiresAt)
+    later(60_001)
+    expect((await page(cookieIn(answer)).get(TRACES)).status).toBe(401)
+  })
+})
+
+describe('a page of another origin', () => {
+  const tried = [
+    ['another site', { origin: 'https://evil.example' }],
+    ['another host of the domain', { origin: 'https://evil.countersign.test' }],
+    ['another port', { origin: 'https://countersign.test:8443' }],
+    ['the same host without https', { origin: 'http://countersign.test' }],
+    ['a sandboxed frame', { origin: 'null' }],
+    ['a page that says nothing', {}],
+    ['another site, without Origin', { 'sec-fetch-site': 'cross-site' }],
+    ['another host of the domain, without Origin', { 'sec-fetch-site': 'same-site' }],
+    ['nobody, by an address typed in', { 'sec-fetch-site': 'none' }],
+    ['another site that claims more', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
+  ] as const
+
+  it.for(tried)('changes nothing with the cookie of whoever looks at it: %s', async ([, headers], { expect }) => {
+    const cookie = await signIn(org.ownerKey)
+    const forged = client({ cookie, ...headers })
+    const before = (await org.owner.get('/api/users')).body
+    const slug = `forged-${crypto.randomUUID()}`
+    for (const answer of [
+      await forged.post('/api/users', { email: 'forged@example.com', name: 'Forged' }),
+      await forged.post('/api/projects', { slug, name: 'Forged' }),
+      await forged.patch(`/api/projects/${org.project.id}`, { name: 'Forged' }),
+      await forged.post('/api/v1/traces', aTrace(), { 'x-project-slug': 'support' }),
+      await forged.post('/api/sign-in-links'),
+      await forged.delete('/api/session'),
+      await forged.post('/api/session', { apiKey: org.projectKey }),
+    ]) {
+      expect(answer.status).toBe(403)
+      expect(answer.body.details[0].message).toContain('Origin')
+      expect(answer.headers.has('set-cookie')).toBe(false)
+    }
+    expect((await org.owner.get('/api/users')).body).toEqual(before)
+    expect((await page(cookie).get('/api/session')).status).toBe(200)
+  })
+
+  it('is told apart by Sec-Fetch-Site where there is no Origin', async ({ expect }) => {
+    const own = client({ cookie: await signIn(org.projectKey), 'sec-fetch-site': 'same-origin' })
+    expect((await own.post('/api/sign-in-links')).status).toBe(201)
+    expect((await own.delete('/api/session')).status).toBe(200)
+  })
+
+  it('may read with GET and HEAD, which no browser shows it', async ({ expect }) => {
+    const cookie = await signIn(org.projectKey)
+    for (const method of ['GET', 'HEAD']) {
+      const headers = { cookie, origin: 'https://evil.example' }
+      const answer = await send(new Request(`${ORIGIN}${TRACES}`, { method, headers }))
+      expect(answer.status).toBe(200)
+      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+      expect(answer.headers.has('access-control-allow-credentials')).toBe(false)
+    }
+  })
+
+  it('may call with a key of its own', async ({ expect }) => {
+    const cookie = await signIn(org.projectKey)
+    const elsewhere = client({ cookie, origin: 'https://tool.example', 'x-api-key': org.projectKey })
+    const answer = await elsewhere.post('/api/v1/traces', aTrace())
+    expect(answer.status).toBe(202)
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  })
+
+  it('is not told that it may call what is about sessions', async ({ expect }) => {
+    for (const path of ['/api/session', '/api/session/']) {
+      const answer = await send(new Request(`${ORIGIN}${path}`, { method: 'OPTIONS' }))
+      expect(answer.status).toBe(204)
+      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+    }
+  })
+})
+
+describe('while D1 is silent', () => {
+  const silent = () => wrapBindings(failingFrom(1, OVERLOADED))
+
+  it('a session that was seen goes on, and one that was not waits with a 503', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const seen = await signIn(org.projectKey)
+    const unseen = `__Host-countersign=${'u'.repeat(32)}`
+    await page(seen).get(TRACES)
+    let isDown = true
+    const once = wrapBindings(async (binding, call) => {
+      if (binding === 'DB' && isDown) {
+        isDown = false
+        throw new Error(OVERLOADED)
+      }
+      return call()
+    })
+    later(KEY_FRESH_MS + 1)
+    expect((await page(seen, once).get(TRACES)).status).toBe(200)
+    expect((await page(unseen, silent()).get(TRACES)).status).toBe(503)
+  })
+
+  it('nobody is signed in or out, and nobody is told that they are not', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const cookie = await signIn(org.projectKey)
+    const link = await newLink(org.projectKey)
+    for (const answer of [
+      await visitor(silent()).post('/api/session', { link }),
+      await visitor(silent()).post('/api/session', { apiKey: org.projectKey }),
+      await visitor(silent()).post('/api/session', { apiKey: await org.keyFor({}) }),
+      await page(cookie, silent()).delete('/api/session'),
+      await page(cookie, silent()).post('/api/sign-in-links'),
+    ]) {
+      expect(answer.status).toBe(503)
+      expect(answer.headers.has('set-cookie')).toBe(false)
+    }
+    expect((await page(cookie).get(TRACES)).status).toBe(200)
+    expect((await visitor().post('/api/session', { link })).status).toBe(201)
+  })
+
+  it('no secret is logged', async ({ expect }) => {
+    const lines: string[] = []
+    for (const level of ['log', 'error', 'warn', 'info'] as const) {
+      vi.spyOn(console, level).mockImplementation((...parts) => void lines.push(parts.join(' ')))
+    }
+    const cookie = await signIn(org.projectKey)
+    const link = await newLink(org.projectKey)
+    await visitor(silent()).post('/api/session', { link })
+    await visitor(silent()).post('/api/session', { apiKey: org.projectKey })
+    await page(cookie, silent()).delete('/api/session')
+    await page(`__Host-countersign=${'v'.repeat(32)}`, silent()).get(TRACES)
+    expect(lines.length).toBeGreaterThan(0)
+    for (const secret of [secretIn(cookie), link, org.projectKey, 'v'.repeat(32)]) {
+      expect(lines.join('\n')).not.toContain(secret)
+      expect(lines.join('\n')).not.toContain(await sha256Hex(secret))
+    }
+  })
+})

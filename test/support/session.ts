@@ -1,0 +1,23 @@
+import { env } from 'cloudflare:workers'
+import type { Env } from '../../src/env.ts'
+import { type Answer, type Client, client } from './org.ts'
+
+/** The origin of the tests' requests, which a browser says of its own pages. */
+export const ORIGIN = 'https://countersign.test'
+
+/** A page of the service before anybody is signed in. */
+export const visitor = (bindings: Env = env) => client({ origin: ORIGIN }, bindings)
+
+/** The cookie that an answer gives, as a browser sends it back. */
+export const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''
+
+/** A page of the service, in the browser that has a cookie. */
+export const page = (cookie: string, bindings: Env = env, origin: string | null = ORIGIN): Client =>
+  client({ cookie, ...(origin !== null && { origin }) }, bindings)
+
+/** Signs a browser in with a key, and returns its cookie. */
+export async function signIn(apiKey: string): Promise<string> {
+  const answer = await visitor().post('/api/session', { apiKey })
+  if (answer.status !== 201) throw new Error(`signing in answered ${answer.status}`)
+  return cookieIn(answer)
+}
