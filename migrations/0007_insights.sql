@@ -42,7 +42,7 @@ CREATE TABLE `review_days` (
 CREATE INDEX `review_days_by_version` ON `review_days` (`project_key`,`prompt_version_id`) WHERE "review_days"."prompt_version_id" <> '';--> statement-breakpoint
 ALTER TABLE `attributions` ADD `step_id` text;--> statement-breakpoint
 ALTER TABLE `reviews` ADD `step_id` text;--> statement-breakpoint
-ALTER TABLE `reviews` ADD `prompt_version_id` text;;--> statement-breakpoint
+ALTER TABLE `reviews` ADD `prompt_version_id` text;--> statement-breakpoint
 UPDATE `reviews` SET (`step_id`, `prompt_version_id`) = (SELECT `step_id`, coalesce(`prompt_version_id`, '') FROM `spans` WHERE `spans`.`id` = `reviews`.`span_id` AND `spans`.`trace_key` = `reviews`.`trace_key` AND `spans`.`review_number` = `reviews`.`number`) WHERE `state` IS NOT NULL;--> statement-breakpoint
 INSERT INTO `review_days` (`project_key`, `day`, `step_id`, `prompt_version_id`, `user_id`, `error_type`, `accepted`, `corrected`) SELECT `project_key`, `created_at` / 86400000, `step_id`, `prompt_version_id`, `user_id`, coalesce(`error_type`, ''), sum(`state` = 'accepted'), sum(`state` = 'corrected') FROM `reviews` WHERE `step_id` IS NOT NULL GROUP BY 1, 2, 3, 4, 5, 6;--> statement-breakpoint
 UPDATE `attributions` SET `step_id` = coalesce((SELECT `step_id` FROM `spans` WHERE `spans`.`id` = `attributions`.`span_id` AND `spans`.`trace_key` = `attributions`.`trace_key`), '') WHERE (`trace_key`, `number`) IN (SELECT `trace_key`, `attribution_number` FROM `attribution_jobs`);--> statement-breakpoint
