@@ -1,18 +1,23 @@
 import * as v from 'valibot'
-import { documented, Uuid } from '../http/atoms.ts'
+import { shownAs, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { MAX_REVIEWER_IDS } from '../limits.ts'
 import { findActorNames } from '../store/users.ts'
 
-const Ids = v.pipe(
-  v.string(),
-  v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} ids, separated by commas` }),
-  documented(
-    v.transform((list: string) => list.split(',')),
-    { pattern: '^[^,]+(,[^,]+)*$' },
+const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
+
+const Ids = shownAs(
+  v.pipe(
+    v.string(),
+    v.transform(list => list.split(',')),
+    v.array(Uuid),
+    v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} ids`),
   ),
-  v.array(Uuid),
-  v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} ids`),
+  v.pipe(
+    v.string(),
+    v.regex(new RegExp(`^${UUID}(,${UUID}){0,${MAX_REVIEWER_IDS - 1}}$`)),
+    v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} ids, separated by commas` }),
+  ),
 )
 
 export const listReviewers = endpoint({
