@@ -15,17 +15,32 @@ const History = v.object({ reviews: v.array(v.unknown()) })
 
 /** Makes the reviewers, and for each a key that acts for them; nobody keeps it, so it ends within the hour. */
 export async function makeReviewers(url: string, owner: string): Promise<ReviewerKeys> {
-  for (const reviewer of REVIEWERS) await call(url, owner, 'POST', '/api/users', reviewer)
-  const { users } = v.parse(Users, await call(url, owner, 'GET', '/api/users?limit=200'))
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString()
   const keys = new Map<string, string>()
-  for (const { email, name } of REVIEWERS) {
-    const user = users.find(each => each.email === email)
-    if (!user) throw new Error(`The demo has no user ${email}`)
-    const request = { name: `Demo: ${name}`, scopes: ['read', 'review'], userId: user.id, expiresAt }
-    keys.set(email, v.parse(WithKey, await call(url, owner, 'POST', '/api/api-keys', request)).key)
+  for (const reviewer of REVIEWERS) {
+    const fields = { scopes: ['read', 'review'], expiresAt }
+    keys.set(reviewer.email, await makeKeyFor(url, owner, reviewer, fields))
   }
   return keys
+}
+
+/** Makes the key that the app is opened with: the first reviewer's, for all that there is to try. */
+export const makeReviewerKey = (url: string, owner: string): Promise<string> =>
+  makeKeyFor(url, owner, REVIEWERS[0], { scopes: ['ingest', 'read', 'review', 'manage'] })
+
+/** Makes a key that acts for a reviewer, who is made if need be. */
+async function makeKeyFor(
+  url: string,
+  owner: string,
+  reviewer: { name: string; email: string },
+  fields: object,
+): Promise<string> {
+  await call(url, owner, 'POST', '/api/users', reviewer)
+  const { users } = v.parse(Users, await call(url, owner, 'GET', '/api/users?limit=200'))
+  const user = users.find(({ email }) => email === reviewer.email)
+  if (!user) throw new Error(`The demo has no user ${reviewer.email}`)
+  const request = { name: `Demo: ${reviewer.name}`, userId: user.id, ...fields }
+  return v.parse(WithKey, await call(url, owner, 'POST', '/api/api-keys', request)).key
 }
 
 const HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import * as v from 'valibot'
 import { call } from './call.ts'
 import { type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
-import { makeReviewers, seedReviews } from './seed-reviews.ts'
+import { makeReviewerKey, makeReviewers, seedReviews } from './seed-reviews.ts'
 
 /** Where and with what right to seed. */
 export interface SeedTarget {
@@ -20,17 +20,39 @@ export interface DemoKey {
   key: string
 }
 
+/** What opens the demo. */
+export interface DemoAccess {
+  /** One for each project. */
+  projectKeys: DemoKey[]
+  /** Of a reviewer, who sees all projects: the app is opened with it. */
+  reviewerKey: string
+}
+
 const EVENTS_A_BATCH = 500
 const ANALYZED = 'support'
 
 /**
  * Makes the demo organization through the public API, once: its keys are kept in the state directory when all is posted.
- * Every call can be repeated, so a seeding that was cut off is simply done again. Returns a key for each project.
+ * Every call can be repeated, so a seeding that was cut off is simply done again.
  */
-export async function seedDemo(target: SeedTarget): Promise<DemoKey[]> {
+export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   const file = resolve(target.stateDirectory, 'demo-keys.json')
-  if (existsSync(file)) return v.parse(DemoKeys, JSON.parse(await readFile(file, 'utf8')))
+  const kept = existsSync(file) ? v.parse(KeptKeys, JSON.parse(await readFile(file, 'utf8'))) : undefined
+  if (kept && !Array.isArray(kept)) return kept
   const owner = await ownerKey(target)
+  const access = {
+    // Kept by a release that had no reviewer's key beside them.
+    projectKeys: kept ?? (await seedProjects(target, owner)),
+    reviewerKey: await makeReviewerKey(target.url, owner),
+  }
+  await mkdir(target.stateDirectory, { recursive: true })
+  await writeFile(`${file}.part`, `${JSON.stringify(access, undefined, 2)}\n`, { mode: 0o600 })
+  await rename(`${file}.part`, file)
+  return access
+}
+
+/** Makes all projects with what belongs to them. */
+async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[]> {
   const keys: DemoKey[] = []
   const reviewerKeys = await makeReviewers(target.url, owner)
   for (const project of demoProjects()) {
@@ -38,13 +60,11 @@ export async function seedDemo(target: SeedTarget): Promise<DemoKey[]> {
     await seedReviews(target.url, { projectKey: key, reviewerKeys }, project)
     keys.push({ project: project.slug, key })
   }
-  await mkdir(target.stateDirectory, { recursive: true })
-  await writeFile(`${file}.part`, `${JSON.stringify(keys, undefined, 2)}\n`, { mode: 0o600 })
-  await rename(`${file}.part`, file)
   return keys
 }
 
 const DemoKeys = v.array(v.object({ project: v.string(), key: v.string() }))
+const KeptKeys = v.union([v.object({ projectKeys: DemoKeys, reviewerKey: v.string() }), DemoKeys])
 const OwnProject = v.object({ projects: v.tuple([v.object({ id: v.string() })]) })
 const WithKey = v.object({ key: v.string() })
 const Organization = v.object({ apiKey: WithKey })

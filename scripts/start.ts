@@ -15,7 +15,9 @@ import { createServer } from 'node:net'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv, promisify, styleText } from 'node:util'
-import { type DemoKey, seedDemo } from './seed.ts'
+import * as v from 'valibot'
+import { call } from './call.ts'
+import { type DemoAccess, seedDemo } from './seed.ts'
 
 // Read by wrangler when it is imported: no telemetry, no look-up of Cloudflare's network, no chatter.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
@@ -61,25 +63,40 @@ if (process.env.SEED === 'none') {
   print(url)
 } else {
   step('Preparing the demo')
-  print(url, await seedDemo({ url, adminToken, stateDirectory }))
+  const demo = await seedDemo({ url, adminToken, stateDirectory })
+  // What it counts of the demo should not be missing for a minute.
+  const counted = runCron()
+  print(url, demo, await signInLink(demo.reviewerKey))
+  await counted
 }
-runCron()
+setInterval(runCron, CRON_INTERVAL_MS).unref()
 
 /** Cron never fires by itself outside Cloudflare. */
-function runCron(): void {
-  setInterval(async () => {
-    try {
-      const response = await fetch(`${url}/cdn-cgi/handler/scheduled`)
-      if (!response.ok) throw new Error(`the handler answered ${response.status}`)
-    } catch (error) {
-      if (!isStopping) console.error('Cron failed:', error)
-    }
-  }, CRON_INTERVAL_MS).unref()
+async function runCron(): Promise<void> {
+  try {
+    const response = await fetch(`${url}/cdn-cgi/handler/scheduled`)
+    if (!response.ok) throw new Error(`the handler answered ${response.status}`)
+  } catch (error) {
+    if (!isStopping) console.error('Cron failed:', error)
+  }
 }
 
-function print(url: string, [first, ...others]: readonly DemoKey[] = []): void {
+/** The address that signs a browser in, once and within the hour. Undefined where the key was revoked meanwhile. */
+async function signInLink(key: string): Promise<string | undefined> {
+  try {
+    const made = await call(url, key, 'POST', '/api/sign-in-links', { expiresInSeconds: 3600 })
+    return `${url}/sign-in#${v.parse(v.object({ token: v.string() }), made).token}`
+  } catch (error) {
+    console.error('No sign-in link could be made:', error instanceof Error ? error.message : error)
+    return undefined
+  }
+}
+
+function print(url: string, demo?: DemoAccess, signIn?: string): void {
   const bold = (text: string) => (isPlain ? text : styleText('bold', text))
+  const [first, ...others] = demo?.projectKeys ?? []
   console.log(`\nCountersign is running at ${bold(url)}`)
+  if (signIn) console.log(`Sign in: ${bold(signIn)}`)
   console.log(`Admin token: ${process.env.ADMIN_TOKEN ? 'ADMIN_TOKEN of the environment' : 'in .dev.vars'}`)
   console.log(`API documentation: ${url}/docs`)
   if (first) {

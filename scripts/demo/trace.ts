@@ -190,7 +190,7 @@ export const REVIEWERS = [
   { name: 'Ada Lopez', email: 'ada@example.com' },
   { name: 'Kofi Mensah', email: 'kofi@example.com' },
   { name: 'Mei Tanaka', email: 'mei@example.com' },
-]
+] as const
 
 interface FeedbackContext {
   trace_id: string

@@ -620,7 +620,10 @@ describe('the seeding', () => {
   /** The reviews of the first project's spans that were decided on more than once. */
   const changed = (projects[0]?.reviews ?? []).filter(({ decisions, spanId }) => decisions.length > 1 && spanId)
 
-  const seed = () => seedDemo({ url: server.url, adminToken: ADMIN_TOKEN, stateDirectory })
+  const seed = async () => {
+    const { projectKeys } = await seedDemo({ url: server.url, adminToken: ADMIN_TOKEN, stateDirectory })
+    return projectKeys
+  }
 
   async function get(path: string, key: string): Promise<unknown> {
     const response = await fetch(server.url + path, { headers: { 'x-api-key': key } })

@@ -24,6 +24,11 @@ export class Server {
     this.#stateDirectory = stateDirectory
   }
 
+  /** Where the demo's keys are kept. */
+  get keysFile(): string {
+    return join(this.#stateDirectory, 'demo-keys.json')
+  }
+
   /** Runs the script and returns all that it printed until it served, or failed. */
   async start(environment: Record<string, string> = {}, project = PROJECT): Promise<string> {
     const script = spawn(process.execPath, [join(project, 'scripts/start.ts')], {

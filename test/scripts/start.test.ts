@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterEach, beforeEach, describe, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newServer, PROJECT, type Server } from './server.ts'
 
 let server: Server
@@ -26,6 +26,20 @@ async function paste(command: string): Promise<{ [field: string]: unknown }> {
   return JSON.parse(printed)
 }
 
+/** The token of the printed link. */
+const linkIn = (printed: string): string =>
+  printed.split(`\nSign in: ${server.url}/sign-in#`)[1]?.split('\n')[0] ?? 'none is printed'
+
+/** Signs a browser in, as the app does, and returns its session as the cookie opens it. */
+async function signIn(link: string): Promise<unknown> {
+  const headers = { origin: server.url, 'content-type': 'application/json' }
+  const answer = await fetch(`${server.url}/api/session`, { method: 'POST', headers, body: JSON.stringify({ link }) })
+  if (!answer.ok) throw new Error(`signing in answered ${answer.status}`)
+  const [cookie = ''] = answer.headers.getSetCookie()
+  expect(cookie).toMatch(/^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
+  return (await fetch(`${server.url}/api/session`, { headers: { cookie } })).json()
+}
+
 describe('npm start', () => {
   it('serves a seeded demo, prints curls that work, keeps its state, and stops all that it started', async ({
     expect,
@@ -34,6 +48,9 @@ describe('npm start', () => {
     expect(first).toContain(server.url)
     expect(first).not.toContain('\u001b')
     const key = /Demo key: (cs_\w{24})/.exec(first)?.[1]
+    const link = linkIn(first)
+    expect(await signIn(link)).toMatchObject({ user: { name: 'Ada Lopez' }, project: null })
+    await expect(signIn(link)).rejects.toThrow('401')
     const [post = '', read = ''] = first.split('\n').filter(line => line.startsWith('curl'))
     expect(await paste(post)).toMatchObject({ status: 'accepted', trace_id: 'trace_hello' })
     expect(await paste(read)).toMatchObject({ traces: [{ traceId: 'trace_hello' }] })
@@ -42,6 +59,8 @@ describe('npm start', () => {
 
     const second = await server.start()
     expect(second).toContain(`Demo key: ${key}`)
+    expect(linkIn(second)).not.toBe(link)
+    expect(await signIn(linkIn(second))).toMatchObject({ user: { name: 'Ada Lopez' } })
     const { traces, nextCursor } = await paste(read.replace('&limit=1', ''))
     expect(traces).toHaveLength(50)
     expect(nextCursor).not.toBeNull()
@@ -50,6 +69,16 @@ describe('npm start', () => {
     expect(await paste(`curl '${url}' -H 'x-api-key: ${other}'`)).toMatchObject({ traces: expect.any(Array) })
     await server.stop('SIGTERM')
     expect(await server.isServing()).toBe(false)
+  })
+
+  it('makes the key of a sign-in link where an earlier release kept none', async ({ expect }) => {
+    await server.start()
+    await server.stop('SIGINT')
+    const { projectKeys } = JSON.parse(await readFile(server.keysFile, 'utf8'))
+    await writeFile(server.keysFile, JSON.stringify(projectKeys))
+    const printed = await server.start()
+    expect(printed).toContain(`Demo key: ${projectKeys[0].key}`)
+    expect(await signIn(linkIn(printed))).toMatchObject({ user: { name: 'Ada Lopez' } })
   })
 
   it('leaves nothing behind when it is killed, and starts again', async ({ expect }) => {
