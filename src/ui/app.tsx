@@ -5,11 +5,11 @@ import { queryClient } from './api/query-client.ts'
 import { Pages } from './pages.tsx'
 import { SessionGate } from './session/session-gate.tsx'
 import { Shell } from './shell/shell.tsx'
-import { theme } from './theme.ts'
+import { cssVariablesResolver, theme } from './theme.ts'
 
 /** The reviewer's app, which is a client of the public API and of nothing else. */
 export const App = () => (
-  <MantineProvider theme={theme} defaultColorScheme="auto">
+  <MantineProvider theme={theme} cssVariablesResolver={cssVariablesResolver} defaultColorScheme="auto">
     <Notifications position="bottom-right" />
     <QueryClientProvider client={queryClient}>
       <SessionGate>

@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** The one accent. Green, amber and red are for what was decided. */
 const accent: MantineColorsTuple = [
@@ -28,3 +28,16 @@ export const theme = createTheme({
   },
   cursorType: 'pointer',
 })
+
+const shared = {
+  '--mantine-color-body': 'var(--page)',
+  '--mantine-color-text': 'var(--text)',
+  '--mantine-color-dimmed': 'var(--quiet)',
+  '--mantine-color-placeholder': 'var(--quiet)',
+  '--mantine-color-default-border': 'var(--line)',
+  '--mantine-color-anchor': 'var(--accent)',
+  '--mantine-color-error': 'var(--negative)',
+}
+
+/** Mantine's own variables by ours, which pages without Mantine have, too. */
+export const cssVariablesResolver: CSSVariablesResolver = () => ({ variables: {}, light: shared, dark: shared })
