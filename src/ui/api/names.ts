@@ -1,5 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
 import { call } from './client.ts'
+import type { Reviewers } from './wire.ts'
 
 const IDS_A_CALL = 100
 
@@ -13,7 +14,7 @@ export function useNames(ids: readonly (string | null | undefined)[]): ReadonlyM
     queries: parts.map(part => ({
       queryKey: ['names', part],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        call<{ reviewers: { id: string; name: string }[] }>('/api/reviewers', {
+        call<{ reviewers: Reviewers }>('/api/reviewers', {
           query: { ids: part.join(',') },
           signal,
         }),

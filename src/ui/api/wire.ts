@@ -5,11 +5,14 @@ import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
 import type { listAuditLog } from '../../manage/audit-log.ts'
 import type { changeProject, listProjects } from '../../manage/projects.ts'
+import type { getSession } from '../../manage/session.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listErrorTypes } from '../../read/error-types.ts'
+import type { getInsights } from '../../read/insights.ts'
 import type { getKnowledgeDoc, listKnowledgeDocs } from '../../read/knowledge-docs.ts'
 import type { diffPromptVersions, getPrompt, listPrompts } from '../../read/prompts.ts'
+import type { listReviewers } from '../../read/reviewers.ts'
 import type { getSpan } from '../../read/spans.ts'
 import type { getTrace, listTraces } from '../../read/traces.ts'
 import type { getReviewQueue } from '../../review/queue.ts'
@@ -64,19 +67,7 @@ export type Users = Answer<typeof listUsers>
 export type AuditLog = Answer<typeof listAuditLog>
 
 /** Somebody or something that is signed in. */
-export interface Session {
-  organization: { id: string; slug: string; name: string }
-  project: ProjectName | null
-  projects: ProjectName[]
-  user: { id: string; email: string; name: string } | null
-  key: { id: string; name: string; prefix: string } | null
-  actorId: string
-  scopes: ('ingest' | 'read' | 'review' | 'manage')[]
-  expiresAt: string | null
-}
-
-export interface ProjectName {
-  id: string
-  slug: string
-  name: string
-}
+export type Session = Answer<typeof getSession>
+export type ProjectName = Session['projects'][number]
+export type Reviewers = Answer<typeof listReviewers>['reviewers']
+export type Insights = Answer<typeof getInsights>
