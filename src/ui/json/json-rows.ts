@@ -5,7 +5,7 @@ export const FOLDED_STRING_LENGTH = 1_200
 const FOLDED_CHILDREN = 200
 const OPEN_DEPTH = 4
 
-/** A line of a value as it is shown: a scalar, or the head of an object or array whose children are the lines below it. */
+/** A line of a value as it is shown: a scalar or something empty, or the head of an object or array whose children are the lines below it. */
 export interface JsonRow {
   /** Dotted, as the API writes paths; '' for the value itself. */
   path: string
@@ -13,7 +13,7 @@ export interface JsonRow {
   name: string | null
   depth: number
   value: Json
-  /** How many children it has; null for a scalar. */
+  /** How many children it has; null for a scalar, and where there is nothing to open. */
   size: number | null
   isOpen: boolean
 }
@@ -30,7 +30,7 @@ export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   for (let next = open.pop(); next; next = open.pop()) {
     const { path, name, depth, value } = next
     const children = childrenOf(value)
-    if (!children) {
+    if (!children || children.length === 0) {
       rows.push({ path, name, depth, value, size: null, isOpen: false })
       continue
     }

@@ -39,7 +39,7 @@ export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewP
             { value: 'raw', label: 'JSON' },
           ]}
         />
-        <CopyIcon text={JSON.stringify(value, undefined, 2)} label={`Copy ${label}`} />
+        <CopyIcon text={() => JSON.stringify(value, undefined, 2)} label={`Copy ${label}`} />
       </Group>
       {mode === 'tree' ? (
         <JsonTree value={value} label={label} marked={marked} maxHeight={maxHeight} />
@@ -91,7 +91,7 @@ function Row({ row, onToggle }: { row: JsonRow; onToggle: (path: string) => void
       </div>
     )
   }
-  const summary = Array.isArray(value) ? `[${size}]` : size === 0 ? '{}' : `{${size}}`
+  const summary = Array.isArray(value) ? `[${size}]` : `{${size}}`
   return (
     <UnstyledButton
       className={classes.line}
@@ -119,7 +119,7 @@ const Name = ({ name }: { name: string }) => (
 
 function Scalar({ value }: { value: Json }) {
   const [isWhole, setWhole] = useState(false)
-  if (typeof value !== 'string') return <span className={classes.literal}>{String(value)}</span>
+  if (typeof value !== 'string') return <span className={classes.literal}>{JSON.stringify(value)}</span>
   const isLong = value.length > FOLDED_STRING_LENGTH && !isWhole
   return (
     <span className={classes.string} dir="auto">

@@ -1,27 +1,34 @@
-import { ActionIcon, Box, CopyButton, Tooltip } from '@mantine/core'
+import { ActionIcon, Box, Tooltip } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import classes from './copied-code.module.css'
 
 interface CopyIconProps {
-  text: string
+  /** A function where the text is large: it is made when it is asked for. */
+  text: string | (() => string)
   label?: string
 }
 
 /** Copies a text; says so once it did. */
-export const CopyIcon = ({ text, label = 'Copy' }: CopyIconProps) => (
-  <CopyButton value={text}>
-    {({ copied, copy }) => (
-      <Tooltip label={copied ? 'Copied' : label}>
-        <ActionIcon variant="subtle" color="gray" aria-label={copied ? 'Copied' : label} onClick={copy}>
-          {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
-        </ActionIcon>
-      </Tooltip>
-    )}
-  </CopyButton>
-)
+export function CopyIcon({ text, label = 'Copy' }: CopyIconProps) {
+  const { copied, copy } = useClipboard()
+  const shown = copied ? 'Copied' : label
+  return (
+    <Tooltip label={shown}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={shown}
+        onClick={() => copy(typeof text === 'string' ? text : text())}
+      >
+        {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+      </ActionIcon>
+    </Tooltip>
+  )
+}
 
 /** A command or a secret to copy. */
-export const CopiedCode = ({ text, label = 'Copy' }: CopyIconProps) => (
+export const CopiedCode = ({ text, label = 'Copy' }: { text: string; label?: string }) => (
   <Box className={classes.box}>
     {/* Scrolls, so a keyboard must reach it. */}
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}

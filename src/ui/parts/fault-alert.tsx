@@ -1,6 +1,7 @@
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
 import { Fault } from '../api/client.ts'
+import classes from './fault-alert.module.css'
 
 interface FaultAlertProps {
   error: Error
@@ -13,7 +14,14 @@ interface FaultAlertProps {
 export function FaultAlert({ error, title = 'That did not work', onRetry }: FaultAlertProps) {
   const { details, requestId } = error instanceof Fault ? error : { details: [], requestId: '' }
   return (
-    <Alert color="red" variant="light" title={title} icon={<IconAlertTriangle aria-hidden />} role="alert">
+    <Alert
+      color="red"
+      variant="light"
+      title={title}
+      icon={<IconAlertTriangle aria-hidden />}
+      role="alert"
+      classNames={{ root: classes.root, title: classes.title, icon: classes.title }}
+    >
       <Stack gap="xs">
         <Text size="sm">{error.message}</Text>
         {details.length > 0 && (
