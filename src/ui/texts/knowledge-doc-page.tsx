@@ -1,3 +1,8 @@
-import { Title } from '@mantine/core'
+import { useParams } from 'wouter'
+import { KNOWLEDGE_DOCS } from './kinds.ts'
+import { TextPage } from './text-page.tsx'
 
-export const Page = () => <Title order={1}>Soon</Title>
+export function Page() {
+  const { docId = '' } = useParams<{ docId: string }>()
+  return <TextPage key={docId} kind={KNOWLEDGE_DOCS} id={docId} />
+}

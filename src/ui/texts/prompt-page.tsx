@@ -1,3 +1,8 @@
-import { Title } from '@mantine/core'
+import { useParams } from 'wouter'
+import { PROMPTS } from './kinds.ts'
+import { TextPage } from './text-page.tsx'
 
-export const Page = () => <Title order={1}>Soon</Title>
+export function Page() {
+  const { promptId = '' } = useParams<{ promptId: string }>()
+  return <TextPage key={promptId} kind={PROMPTS} id={promptId} />
+}

@@ -1,3 +1,4 @@
-import { Title } from '@mantine/core'
+import { PROMPTS } from './kinds.ts'
+import { TextsPage } from './texts-page.tsx'
 
-export const Page = () => <Title order={1}>Soon</Title>
+export const Page = () => <TextsPage kind={PROMPTS} />

@@ -1,0 +1,69 @@
+import { Skeleton, Table } from '@mantine/core'
+import type { ReactNode } from 'react'
+import classes from './stacked-table.module.css'
+
+export interface Column<Row> {
+  label: string
+  cell: (row: Row) => ReactNode
+  /** Takes no more room than its contents. */
+  isNarrow?: boolean
+  /** Stands at the end of the row, without its label on narrow screens. */
+  isActions?: boolean
+}
+
+interface StackedTableProps<Row> {
+  /** What it is called to those who do not see it. */
+  label: string
+  columns: readonly Column<Row>[]
+  /** Undefined: not there yet. */
+  rows: readonly Row[] | undefined
+  keyOf: (row: Row) => string
+}
+
+const EXPECTED_ROWS = 5
+
+/** A table whose rows become small cards where it is narrow: nothing is out of sight, and nothing scrolls sideways. */
+export function StackedTable<Row>({ label, columns, rows, keyOf }: StackedTableProps<Row>) {
+  // Rows that are no longer laid out as such would lose their roles.
+  return (
+    <Table className={classes.table} aria-label={label} aria-busy={rows === undefined} role="table" verticalSpacing={6}>
+      <Table.Thead className={classes.header} role="rowgroup">
+        <Table.Tr role="row">
+          {columns.map(column => (
+            <Table.Th key={column.label} role="columnheader" className={classesOf(classes.head, column)}>
+              {column.label}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody className={classes.body} role="rowgroup">
+        {rows === undefined
+          ? Array.from({ length: EXPECTED_ROWS }, (_, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: places of rows to come
+              <Table.Tr key={index} role="row" className={classes.row}>
+                <Table.Td role="cell" colSpan={columns.length}>
+                  <Skeleton h={20} />
+                </Table.Td>
+              </Table.Tr>
+            ))
+          : rows.map(row => (
+              <Table.Tr key={keyOf(row)} role="row" className={classes.row}>
+                {columns.map(column => (
+                  <Table.Td key={column.label} role="cell" className={classesOf(classes.cell, column)}>
+                    {!column.isActions && (
+                      <span className={classes.label} aria-hidden>
+                        {column.label}
+                      </span>
+                    )}
+                    <div className={classes.value}>{column.cell(row)}</div>
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+const classesOf = (own: string | undefined, { isNarrow, isActions }: Pick<Column<never>, 'isNarrow' | 'isActions'>) =>
+  [own, (isNarrow || isActions) && classes.fit, isActions && classes.end].filter(Boolean).join(' ')

@@ -1,0 +1,30 @@
+import { Select } from '@mantine/core'
+import { useSearchParams } from 'wouter'
+import { loadCode } from '../code/index.tsx'
+import type { Version, VersionedText } from './kinds.ts'
+import { withParameters } from './parameters.ts'
+
+/** Chooses what a version is compared with. */
+export function CompareSelect({ text, version }: { text: VersionedText; version: Version }) {
+  const [parameters, setParameters] = useSearchParams()
+  const others = text.versions.filter(({ id }) => id !== version.id)
+  const chosen = others.find(({ id }) => id === parameters.get('compare'))
+  if (others.length === 0) return null
+  return (
+    <Select
+      aria-label="Compare with"
+      placeholder="Compare with…"
+      size="xs"
+      w={170}
+      clearable
+      data={others.map(({ id, number, isActive }) => ({
+        value: id,
+        label: `Version ${number}${isActive ? ' (active)' : ''}`,
+      }))}
+      value={chosen?.id ?? null}
+      onDropdownOpen={loadCode}
+      // Both are named, so that the address means the same once another version is active.
+      onChange={id => setParameters(withParameters({ version: version.id, compare: id }))}
+    />
+  )
+}

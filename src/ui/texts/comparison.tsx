@@ -1,0 +1,86 @@
+import { Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconArrowsExchange, IconX } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useSearchParams } from 'wouter'
+import { CodeDiff } from '../code/index.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { CompareSelect } from './compare-select.tsx'
+import type { TextKind, Version, VersionedText } from './kinds.ts'
+import { withParameters } from './parameters.ts'
+import { versionDiffQuery } from './queries.ts'
+import { SchemaChanges } from './schema-changes.tsx'
+import classes from './version-view.module.css'
+
+interface ComparisonProps {
+  kind: TextKind
+  text: VersionedText
+  before: Version
+  after: Version
+}
+
+/** What differs between two versions: the text side by side where there is room, the schema place by place. */
+export function Comparison({ kind, text, before, after }: ComparisonProps) {
+  const [, setParameters] = useSearchParams()
+  const isWide = useMediaQuery('(min-width: 75em)')
+  const compare = (version: string, other: string | null) => setParameters(withParameters({ version, compare: other }))
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" gap="xs">
+        <Title order={2}>
+          From version {before.number} to version {after.number}
+        </Title>
+        <Group gap="xs">
+          <CompareSelect text={text} version={after} />
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconArrowsExchange size={14} aria-hidden />}
+            onClick={() => compare(before.id, after.id)}
+          >
+            Swap
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconX size={14} aria-hidden />}
+            onClick={() => compare(after.id, null)}
+          >
+            Stop comparing
+          </Button>
+        </Group>
+      </Group>
+      <Stack gap={6} component="section" aria-label="Content">
+        <Title order={3}>Content</Title>
+        {before.content === after.content ? (
+          <Text size="sm" c="dimmed">
+            The same in both.
+          </Text>
+        ) : (
+          <div className={classes.box}>
+            <CodeDiff
+              before={before.content}
+              after={after.content}
+              label="Content"
+              language="text"
+              layout={isWide ? 'split' : 'unified'}
+            />
+          </div>
+        )}
+      </Stack>
+      {kind.hasSchema && <SchemaPart kind={kind} text={text} before={before} after={after} />}
+    </Stack>
+  )
+}
+
+function SchemaPart({ kind, text, before, after }: ComparisonProps) {
+  const { data, error, refetch } = useQuery(versionDiffQuery(kind, text.id, before.id, after.id))
+  return (
+    <Stack gap={6} component="section" aria-label="Output schema">
+      <Title order={3}>Output schema</Title>
+      {error && !data && <FaultAlert error={error} onRetry={refetch} />}
+      {!error && !data && <Skeleton h={20} w="50%" />}
+      {data && <SchemaChanges changes={data.schema} />}
+    </Stack>
+  )
+}

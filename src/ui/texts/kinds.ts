@@ -1,0 +1,152 @@
+import { call } from '../api/client.ts'
+import type { Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts } from '../api/wire.ts'
+
+/*
+ * Prompts and knowledge docs are the same to these pages: texts with versions, of which one is active. What differs is here.
+ */
+
+/** A text as its project's list shows it, with its active version. */
+export interface TextItem {
+  id: string
+  /** A prompt's step, a knowledge doc's slug. */
+  name: string
+  title: string | null
+  content: string
+  /** When the active version became that. */
+  activeSince: string
+}
+
+export interface TextPage {
+  items: TextItem[]
+  nextCursor: string | null
+}
+
+export interface Version {
+  id: string
+  /** 1 is the oldest. */
+  number: number
+  content: string
+  /** Null: it has none. */
+  outputSchema: Json | null
+  note: string | null
+  isActive: boolean
+  createdAt: string
+  /** What reviewers decided on outputs that it made; null where that is not counted. */
+  decided: { accepted: number; corrected: number } | null
+}
+
+export interface VersionedText {
+  id: string
+  name: string
+  title: string | null
+  /** Newest first. */
+  versions: Version[]
+}
+
+export interface TextKind {
+  key: 'prompt' | 'knowledge-doc'
+  /** The app's address of the list. */
+  path: string
+  /** The API's. */
+  api: string
+  many: string
+  one: string
+  /** What names one of them in its project. */
+  name: { field: string; label: string; description: string; example: string }
+  hasTitle: boolean
+  hasSchema: boolean
+  /** What its texts are for, in a sentence. */
+  purpose: string
+  /** Who reads the active version, and when. */
+  readers: string
+  exampleContent: string
+  readList: (query: { projectSlug: string; cursor: string | null }, signal: AbortSignal) => Promise<TextPage>
+  read: (id: string, signal: AbortSignal) => Promise<VersionedText>
+}
+
+export const PROMPTS: TextKind = {
+  key: 'prompt',
+  path: '/prompts',
+  api: '/api/prompts',
+  many: 'Prompts',
+  one: 'prompt',
+  name: {
+    field: 'stepId',
+    label: 'Step',
+    description: "The pipeline's step that it is for, as spans name it in step_id.",
+    example: 'classify',
+  },
+  hasTitle: false,
+  hasSchema: true,
+  purpose: 'Each step of the pipeline has one prompt. A pipeline asks for the active version before it runs.',
+  readers: 'Pipelines get it with their next request for the prompt.',
+  exampleContent: 'Classify the message as one of: billing, delivery, other.',
+  readList: async (query, signal) => {
+    const { prompts, nextCursor } = await call<Prompts>('/api/prompts', { query, signal })
+    const items = prompts.map(({ id, stepId, content, updatedAt }) => ({
+      id,
+      name: stepId,
+      title: null,
+      content,
+      activeSince: updatedAt,
+    }))
+    return { items, nextCursor }
+  },
+  read: async (id, signal) => {
+    const { stepId, versions } = await call<Prompt>(`/api/prompts/${id}`, { signal })
+    return { id, name: stepId, title: null, versions: newestFirst(versions) }
+  },
+}
+
+export const KNOWLEDGE_DOCS: TextKind = {
+  key: 'knowledge-doc',
+  path: '/knowledge-docs',
+  api: '/api/knowledge-docs',
+  many: 'Knowledge docs',
+  one: 'knowledge doc',
+  name: {
+    field: 'slug',
+    label: 'Slug',
+    description: 'Lower-case letters, digits and hyphens; it does not change later.',
+    example: 'refund-policy',
+  },
+  hasTitle: true,
+  hasSchema: false,
+  purpose: 'What the steps rest on: policies, guidelines, definitions. Attribution checks outputs against them.',
+  readers: 'Pipelines get it with their next request for the doc, and new traces are judged by it.',
+  exampleContent: 'Refunds are possible within 30 days of delivery.',
+  readList: async (query, signal) => {
+    const { knowledgeDocs, nextCursor } = await call<KnowledgeDocs>('/api/knowledge-docs', { query, signal })
+    const items = knowledgeDocs.map(({ id, slug, title, content, updatedAt }) => ({
+      id,
+      name: slug,
+      title,
+      content,
+      activeSince: updatedAt,
+    }))
+    return { items, nextCursor }
+  },
+  read: async (id, signal) => {
+    const { slug, title, versions } = await call<KnowledgeDoc>(`/api/knowledge-docs/${id}`, { signal })
+    return { id, name: slug, title, versions: newestFirst(versions) }
+  },
+}
+
+/** A version of either kind on the wire. */
+type WireVersion = KnowledgeDoc['versions'][number] & { outputSchema?: Json; accepted?: number; corrected?: number }
+
+const newestFirst = (versions: readonly WireVersion[]): Version[] =>
+  versions
+    .map(({ id, content, outputSchema = null, note, isActive, createdAt, accepted, corrected }, index) => ({
+      id,
+      number: index + 1,
+      content,
+      outputSchema: isEmptyObject(outputSchema) ? null : outputSchema,
+      note: note || null,
+      isActive,
+      createdAt,
+      decided: accepted === undefined || corrected === undefined ? null : { accepted, corrected },
+    }))
+    .toReversed()
+
+const isEmptyObject = (value: Json): boolean => value instanceof Object && Object.keys(value).length === 0

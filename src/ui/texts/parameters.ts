@@ -1,0 +1,11 @@
+/** A change of an address's parameters that leaves all others; null takes one out. */
+export const withParameters =
+  (changes: Readonly<Record<string, string | null>>) =>
+  (current: URLSearchParams): URLSearchParams => {
+    const next = new URLSearchParams(current)
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) next.delete(name)
+      else next.set(name, value)
+    }
+    return next
+  }

@@ -1,0 +1,27 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+import type { VersionDiff } from '../api/wire.ts'
+import type { TextKind } from './kinds.ts'
+
+/** A project's texts of a kind, by name. */
+export const textsQuery = (kind: TextKind, projectSlug: string | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ['texts', kind.key, projectSlug],
+    queryFn: ({ pageParam, signal }) => kind.readList({ projectSlug: projectSlug ?? '', cursor: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    enabled: projectSlug !== undefined,
+    placeholderData: keepPreviousData,
+  })
+
+/** A text with all its versions. */
+export const textQuery = (kind: TextKind, id: string) =>
+  queryOptions({ queryKey: ['text', kind.key, id], queryFn: ({ signal }) => kind.read(id, signal) })
+
+/** What differs between two versions; no version ever changes. */
+export const versionDiffQuery = (kind: TextKind, id: string, before: string, after: string) =>
+  queryOptions({
+    queryKey: ['version-diff', kind.key, id, before, after],
+    queryFn: ({ signal }) => call<VersionDiff>(`${kind.api}/${id}/versions/${before}/diff/${after}`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })

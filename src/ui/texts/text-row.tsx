@@ -1,0 +1,32 @@
+import { Link } from 'wouter'
+import { ShownText } from '../json/shown-text.tsx'
+import { Moment } from '../parts/moment.tsx'
+import type { TextItem, TextKind } from './kinds.ts'
+import classes from './texts-page.module.css'
+
+const BEGINNING_LENGTH = 400
+
+/** A text in its list: what it is called, how its active version begins and since when that is active. */
+export const TextRow = ({ kind, item }: { kind: TextKind; item: TextItem }) => (
+  <li className={classes.row}>
+    <Link href={`${kind.path}/${item.id}`} className={classes.link ?? ''}>
+      <span>
+        <span className={classes.name} dir="auto">
+          <ShownText text={item.name} />
+        </span>
+        {item.title !== null && (
+          <span className={classes.title} dir="auto">
+            <br />
+            <ShownText text={item.title} />
+          </span>
+        )}
+      </span>
+      <span className={classes.beginning} dir="auto">
+        <ShownText text={item.content.slice(0, BEGINNING_LENGTH)} />
+      </span>
+      <span className={classes.since}>
+        Active since <Moment at={item.activeSince} />
+      </span>
+    </Link>
+  </li>
+)

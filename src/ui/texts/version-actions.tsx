@@ -1,0 +1,38 @@
+import { Button, Group } from '@mantine/core'
+import { IconListTree } from '@tabler/icons-react'
+import { Link, useSearchParams } from 'wouter'
+import { useMay } from '../parts/scopes.tsx'
+import { ActivateVersion } from './activate-version.tsx'
+import { CompareSelect } from './compare-select.tsx'
+import type { TextKind, Version, VersionedText } from './kinds.ts'
+
+interface VersionActionsProps {
+  kind: TextKind
+  text: VersionedText
+  version: Version
+}
+
+/** What can be done with a version that is looked at. */
+export function VersionActions({ kind, text, version }: VersionActionsProps) {
+  const mayManage = useMay('manage')
+  const [parameters] = useSearchParams()
+  const project = parameters.get('project')
+  const traces = new URLSearchParams({ promptVersionId: version.id, ...(project !== null && { project }) })
+  return (
+    <Group gap="xs">
+      {kind.hasSchema && (
+        <Button
+          component={Link}
+          href={`/traces?${traces}`}
+          size="xs"
+          variant="default"
+          leftSection={<IconListTree size={14} aria-hidden />}
+        >
+          Traces with this version
+        </Button>
+      )}
+      <CompareSelect text={text} version={version} />
+      {mayManage && !version.isActive && <ActivateVersion kind={kind} text={text} version={version} />}
+    </Group>
+  )
+}

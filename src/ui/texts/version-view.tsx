@@ -1,0 +1,66 @@
+import { Group, Stack, Text, Title } from '@mantine/core'
+import { JsonView } from '../json/json-view.tsx'
+import { ShownText } from '../json/shown-text.tsx'
+import { CopyIcon } from '../parts/copied-code.tsx'
+import { Moment } from '../parts/moment.tsx'
+import type { TextKind, Version, VersionedText } from './kinds.ts'
+import { VersionActions } from './version-actions.tsx'
+import { ActiveMark } from './version-list.tsx'
+import classes from './version-view.module.css'
+
+interface VersionViewProps {
+  kind: TextKind
+  text: VersionedText
+  version: Version
+}
+
+/** One version for reading. */
+export const VersionView = ({ kind, text, version }: VersionViewProps) => (
+  <Stack gap="sm">
+    <Group justify="space-between" gap="xs" align="start">
+      <div>
+        <Group gap="xs">
+          <Title order={2}>Version {version.number}</Title>
+          {version.isActive && <ActiveMark />}
+        </Group>
+        <Text size="xs" c="dimmed">
+          Made <Moment at={version.createdAt} />
+        </Text>
+      </div>
+      <VersionActions kind={kind} text={text} version={version} />
+    </Group>
+    {version.note !== null && (
+      <Text size="sm" dir="auto" className={classes.note}>
+        <ShownText text={version.note} />
+      </Text>
+    )}
+    <section aria-label="Content" className={classes.box}>
+      <Group justify="space-between" className={classes.bar} wrap="nowrap">
+        <Title order={3}>Content</Title>
+        <CopyIcon text={version.content} label="Copy the content" />
+      </Group>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
+      <pre className={classes.content} dir="auto" tabIndex={0}>
+        <ShownText text={version.content} />
+      </pre>
+    </section>
+    {kind.hasSchema && (
+      <Stack gap={6} component="section" aria-label="Output schema">
+        <Title order={3}>Output schema</Title>
+        {version.outputSchema === null ? (
+          <Text size="sm" c="dimmed">
+            None: any output will do, and corrections are edited as JSON.
+          </Text>
+        ) : (
+          <JsonView value={version.outputSchema} label="the output schema" />
+        )}
+      </Stack>
+    )}
+    <Group gap={4}>
+      <Text size="xs" c="dimmed" className={classes.id}>
+        {kind.hasSchema ? 'prompt_version_id' : 'Version id'} <code>{version.id}</code>
+      </Text>
+      <CopyIcon text={version.id} label="Copy the version's id" />
+    </Group>
+  </Stack>
+)

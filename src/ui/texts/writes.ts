@@ -1,0 +1,58 @@
+import { call } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { TextKind } from './kinds.ts'
+
+/** A new version as a form has it. */
+export interface NewVersion {
+  content: string
+  /** Undefined: the kind has none. */
+  outputSchema?: unknown
+  note: string
+  activate: boolean
+}
+
+/** A text with its first version. */
+export interface NewText extends Omit<NewVersion, 'activate'> {
+  projectSlug: string
+  name: string
+  title: string
+}
+
+interface Made {
+  id: string
+}
+
+export const createText = (kind: TextKind, { projectSlug, name, title, content, outputSchema, note }: NewText) =>
+  call<Made>(kind.api, {
+    method: 'POST',
+    body: {
+      projectSlug,
+      [kind.name.field]: name,
+      ...(kind.hasTitle && { title }),
+      content,
+      ...(kind.hasSchema && { outputSchema }),
+      ...(note !== '' && { note }),
+    },
+  })
+
+export const createVersion = (
+  kind: TextKind,
+  id: string,
+  { content, outputSchema, note, activate }: NewVersion,
+): Promise<Made> =>
+  call<Made>(`${kind.api}/${id}/versions`, {
+    method: 'POST',
+    body: { content, ...(kind.hasSchema && { outputSchema }), ...(note !== '' && { note }), activate },
+  })
+
+export const activateVersion = (kind: TextKind, id: string, versionId: string) =>
+  call(`${kind.api}/${id}/active-version`, { method: 'PUT', body: { versionId } })
+
+export const deleteText = (kind: TextKind, id: string) => call<Made>(`${kind.api}/${id}`, { method: 'DELETE' })
+
+/** Asks anew for what a write of a text has changed; resolves once it is there. */
+export const refreshTexts = (kind: TextKind, id: string): Promise<unknown> =>
+  Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['text', kind.key, id] }),
+    queryClient.invalidateQueries({ queryKey: ['texts', kind.key] }),
+  ])
