@@ -11,6 +11,7 @@ CREATE TABLE `counted_days` (
 	`project_key` integer NOT NULL,
 	`day` integer NOT NULL,
 	`counted_at` integer,
+	`rests_until` integer NOT NULL,
 	`due_at` integer,
 	`is_changed` integer NOT NULL,
 	`progress` text,

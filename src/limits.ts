@@ -239,6 +239,22 @@ export const AUDIT_SWEEP_ORGANIZATIONS = 500
 /** How long after the end of one pass over all organizations' entries the next one begins. */
 export const AUDIT_PASS_MS = DAY_MS
 
+/** New traces whose days one cron run notes: a row read each. */
+export const NOTED_TRACES = 10_000
+/** How long after its key was made a trace is there for good: a request ends sooner, and clocks differ by less. */
+export const NOTING_DELAY_MS = 30_000
+/** Traces that one cron run counts the outputs of, and days that share them. */
+export const COUNTED_TRACES = 3000
+export const COUNTED_DAYS = 20
+/** Steps of a project and day that are counted one by one: names of steps are the client's, and a trace may have its own. */
+export const MAX_COUNTED_STEPS = 500
+/** How long a day that a run has taken is left to it. */
+export const COUNT_LEASE_MS = 60_000
+/** How long a day rests after it was counted: half a second for each trace, from 5 minutes up to an hour. */
+export const COUNT_REST_A_TRACE_MS = 500
+export const MIN_COUNT_REST_MS = 5 * 60_000
+export const MAX_COUNT_REST_MS = 3_600_000
+
 /** Spans of a trace that an engine is shown. */
 export const MAX_SUBJECT_SPANS = 400
 /** Spans among which these are chosen: a row of a few ids each. */

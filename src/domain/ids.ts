@@ -19,12 +19,15 @@ const KEYS_A_MILLISECOND = 2 ** 12
  */
 export function newKeys(now: number, count: number): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
-  const first = (Math.floor(now) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
+  const first = firstKeyAt(now)
   return Array.from({ length: count }, (_, index) => {
     const place = index % KEYS_A_MILLISECOND
     return first + index - place + ((random + place) % KEYS_A_MILLISECOND)
   })
 }
+
+/** The least key that `newKeys` gives out at a time. */
+export const firstKeyAt = (time: number): number => (Math.floor(time) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
 
 /** A token that no other write has: what a guarded write compares to know that nobody came between. */
 export const newRevision = (): string => crypto.randomUUID().slice(24)

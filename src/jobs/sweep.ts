@@ -8,12 +8,14 @@ import { takeDuePurges } from '../store/purge.ts'
 import { openRegistry } from '../store/store.ts'
 import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
+import { countOutputs } from './count-outputs.ts'
 import { forgetOldActs } from './forget-acts.ts'
 import { retain } from './retention.ts'
 
 /**
  * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; completes
- * traces whose root is not to be waited for any longer; deletes what is past its time; and with nothing to purge, looks for objects that no row names.
+ * traces whose root is not to be waited for any longer; deletes what is past its time; counts outputs; and with nothing to
+ * purge, looks for objects that no row names.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const registry = openRegistry(env, new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS))
@@ -27,6 +29,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'closing' }, () => closeTraces(env, registry, now))
   await attempt({ kind: 'retention' }, () => retain(env, registry, now))
   await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
+  await attempt({ kind: 'outputs' }, () => countOutputs(registry, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
 import { DAY_MS, RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../limits.ts'
+import { markDays } from './output-days.ts'
 import { hasReviewed } from './reviewable.ts'
 import { projects, traces } from './schema.ts'
 import type { Registry } from './store.ts'
@@ -52,17 +53,17 @@ export async function expireTraces(
     .where(isOld)
     .orderBy(asc(traces.timestamp), asc(traces.id))
     .limit(RETENTION_TRACES)
-  const [looked, deleted] = await database.batch([
+  const isToGo = and(
+    sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
+    project.retainReviewed ? sql`not ${hasReviewed()}` : undefined,
+  )
+  const [looked, , deleted] = await database.batch([
     oldest,
+    markDays(registry, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isToGo}`, now),
     database
       .update(traces)
       .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })
-      .where(
-        and(
-          sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
-          project.retainReviewed ? sql`not ${hasReviewed()}` : undefined,
-        ),
-      )
+      .where(isToGo)
       .returning({ organizationKey: traces.organizationKey, traceKey: traces.key }),
   ])
   const last = looked.length === RETENTION_TRACES ? looked.at(-1) : undefined

@@ -19,7 +19,7 @@ const foldedOutput = sql`coalesce((
   order by observed.timestamp desc, observed.received_at desc, observed.id desc limit 1), ${spans.output}, 'null')`
 
 /** Whether a span has an output now. Only one that null arrived at too needs to be folded for it. */
-const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
+export const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
 
 /** Whether a span has an output and no review. */
 export const isUnreviewed = sql`(${hasOutput} and ${isNull(spans.reviewState)})`

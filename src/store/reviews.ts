@@ -6,6 +6,7 @@ import { chunksOf } from './chunks.ts'
 import { readPlain } from './database.ts'
 import { type ErrorTypeState, errorTypeStateQueries, errorTypeStates } from './error-types.ts'
 import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from './located-spans.ts'
+import { markDays } from './output-days.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
 import { countDecisions } from './review-days.ts'
 import { needsReview } from './reviewable.ts'
@@ -156,7 +157,7 @@ export async function addReviews(
   for (const { items, json } of chunksOf(drafts, rowOf)) {
     const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
     const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
-    const [, , , , , , rows, asked] = await database.batch([
+    const [, , , , , , , rows, asked] = await database.batch([
       database
         .insert(reviews)
         .select(
@@ -190,6 +191,13 @@ export async function addReviews(
         act.at,
         'needsReview',
         needsReview,
+      ),
+      markDays(
+        store,
+        sql`select ${traces.projectKey}, ${traces.timestamp}
+          from json_each(${slim}) as item cross join ${reviews} cross join ${traces}
+          where ${isAdded} and ${traces.key} = ${reviews.traceKey}`,
+        act.at,
       ),
       recordActs(
         store,

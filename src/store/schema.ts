@@ -5,7 +5,6 @@ import type { Derivation } from '../domain/derived-trace.ts'
 import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../domain/feedback.ts'
 import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'
-import type { CountProgress } from '../domain/output-count.ts'
 import { DECISIONS, REVIEW_OUTCOMES } from '../domain/review-state.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
@@ -499,12 +498,14 @@ export const countedDays = sqliteTable(
     day: integer('day').notNull(),
     /** When the last whole count began; null: there was none yet. */
     countedAt: integer('counted_at'),
+    /** Until when it is not counted again, whatever changes: a large day rests longer. */
+    restsUntil: integer('rests_until').notNull(),
     /** When cron counts, or goes on counting; null: nothing is expected to change. */
     dueAt: integer('due_at'),
     /** Whether something changed of which the last count, or the one under way, may not know. */
     isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
-    /** A count under way: where it goes on and what it has so far, as JSON; null: none. */
-    progress: text('progress', { mode: 'json' }).$type<CountProgress>(),
+    /** A count under way, a `CountProgress` as JSON; null: none. */
+    progress: text('progress'),
   },
   table => [
     primaryKey({ columns: [table.projectKey, table.day] }),

@@ -7,6 +7,7 @@ import { RESEND_AFTER_MS } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
+import { markDays } from './output-days.ts'
 import type { Project } from './projects.ts'
 import { hasObservedOutput, needsReview } from './reviewable.ts'
 import { feedback, spans, traces } from './schema.ts'
@@ -490,6 +491,11 @@ export async function deleteTrace(
       .set({ deletedAt: act.at, purgeDueAt, revision })
       .where(isLive(store, eq(traces.id, id), ofProject, notExists(tombstone))),
     tombstone,
+    markDays(
+      store,
+      sql`select this_deletion.project_key, this_deletion.timestamp from ${traces} as this_deletion where ${isTombstone}`,
+      act.at,
+    ),
     recordAct(
       store,
       act,

@@ -1,0 +1,58 @@
+import { addedUp, type CountProgress, changesOf } from '../domain/output-count.ts'
+import { COUNT_REST_A_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
+import {
+  type CountedPiece,
+  countPieces,
+  type DueDay,
+  noteNewTraces,
+  type Piece,
+  saveCounts,
+  takeDueDays,
+} from '../store/output-days.ts'
+import type { Registry } from '../store/store.ts'
+
+/**
+ * Counts outputs, by day, step and project, of some traces a minute: those of days on which something changed, whoever waits
+ * longest first. Days that have more traces than one run looks at take turns.
+ */
+export async function countOutputs(registry: Registry, now: number): Promise<void> {
+  await noteNewTraces(registry, now)
+  const due = (await takeDueDays(registry, now)).map(day => ({ day, before: progressOf(day) }))
+  if (due.length === 0) return
+  const pieces = await countPieces(
+    registry,
+    due.map(({ day, before }) => ({ ...day, after: before?.after })),
+  )
+  const counted = due.flatMap(({ day, before }, index) => {
+    const piece = pieces[index]
+    return piece ? [goOn(day, before, piece, now)] : []
+  })
+  await saveCounts(registry, counted)
+}
+
+const progressOf = ({ progress }: DueDay): CountProgress | undefined =>
+  progress === null ? undefined : JSON.parse(progress)
+
+/** What becomes of a day by one more piece. */
+function goOn(day: DueDay, before: CountProgress | undefined, piece: Piece, now: number): CountedPiece {
+  const startedAt = before?.startedAt ?? now
+  const traces = (before?.traces ?? 0) + piece.traces
+  const steps = addedUp(before?.steps ?? [], piece.steps)
+  if (piece.after) {
+    const progress = { startedAt, traces, after: piece.after, steps }
+    return { day, progress, countedAt: day.countedAt, restsUntil: now, dueAt: now, changed: [], gone: [] }
+  }
+  const changes = changesOf(piece.stored, steps)
+  const isSame = changes.changed.length === 0 && changes.gone.length === 0
+  const restsUntil = now + restOf(traces)
+  const dueAt = isSame ? nextLook(day, startedAt) : restsUntil
+  return { day, progress: null, countedAt: startedAt, restsUntil, dueAt, ...changes }
+}
+
+/** How long a day is left alone after a count, so that what it costs is bounded however often it changes. */
+const restOf = (traces: number): number =>
+  Math.min(Math.max(MIN_COUNT_REST_MS, traces * COUNT_REST_A_TRACE_MS), MAX_COUNT_REST_MS)
+
+/** When a day that is as it was is looked at again: a day later, for outputs may come late; and then no more. */
+const nextLook = ({ countedAt }: DueDay, startedAt: number): number | null =>
+  countedAt !== null && startedAt - countedAt >= DAY_MS ? null : startedAt + DAY_MS
