@@ -43,7 +43,10 @@ const Secret = text(1, MAX_NAME_LENGTH)
 const Link = described(Secret, 'The token of a sign-in link')
 
 const Credentials = v.pipe(
-  v.strictObject({ apiKey: v.optional(Secret), link: v.optional(Link) }),
+  shownAs(
+    v.strictObject({ apiKey: v.optional(Secret), link: v.optional(Link) }),
+    v.union([v.strictObject({ apiKey: Secret }), v.strictObject({ link: Link })]),
+  ),
   v.check(({ apiKey, link }) => (apiKey === undefined) !== (link === undefined), 'must have either apiKey or link'),
 )
 
@@ -53,7 +56,7 @@ export const beginSession = endpoint({
   summary: 'Sign a browser in, with an API key or a link: it gets a cookie, and acts as that key for 12 hours',
   scope: 'public',
   isOfSession: true,
-  body: shownAs(Credentials, v.union([v.strictObject({ apiKey: Secret }), v.strictObject({ link: Link })])),
+  body: Credentials,
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
   responses: { 201: Session },
 }).handle(async ({ body, request, registry, runtime, now }) => {

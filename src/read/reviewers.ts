@@ -6,18 +6,17 @@ import { findActorNames } from '../store/users.ts'
 
 const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
 
-const Ids = shownAs(
-  v.pipe(
-    v.string(),
-    v.transform(list => list.split(',')),
-    v.array(Uuid),
-    v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} ids`),
-  ),
-  v.pipe(
-    v.string(),
-    v.regex(new RegExp(`^${UUID}(,${UUID}){0,${MAX_REVIEWER_IDS - 1}}$`)),
-    v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} ids, separated by commas` }),
-  ),
+const List = v.pipe(
+  v.string(),
+  v.regex(new RegExp(`^${UUID}(,${UUID}){0,${MAX_REVIEWER_IDS - 1}}$`)),
+  v.metadata({ description: `1 to ${MAX_REVIEWER_IDS} ids, separated by commas` }),
+)
+
+const Ids = v.pipe(
+  shownAs(v.string(), List),
+  v.transform(list => list.split(',')),
+  v.array(Uuid),
+  v.maxLength(MAX_REVIEWER_IDS, `must have at most ${MAX_REVIEWER_IDS} ids`),
 )
 
 export const listReviewers = endpoint({
