@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'worker',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/scripts/**'],
+          exclude: ['test/scripts/**', 'test/ui/**'],
           setupFiles: ['test/support/migrate.ts'],
           // A model's provider, which has to be outside of workerd to be asked over HTTP.
           globalSetup: ['test/scripts/model-server.ts'],

@@ -1,0 +1,30 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** The path of a Chromium that is installed here: that of CHROMIUM_PATH, else the first on the PATH; undefined: none. */
+export function findChromium({ CHROMIUM_PATH, PATH = '' }: NodeJS.ProcessEnv = process.env): string | undefined {
+  if (CHROMIUM_PATH) return CHROMIUM_PATH
+  const folders = PATH.split(delimiter).filter(folder => folder !== '')
+  return NAMES.flatMap(name => folders.map(folder => join(folder, name))).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What a headless Chromium is started with: it may be root's, in a container without a GPU, and asks nobody but the app. */
+export const CHROMIUM_ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]

@@ -1,0 +1,94 @@
+import * as v from 'valibot'
+import { newOrganization, type Organization } from './organization.ts'
+import { expect, test } from './test.ts'
+
+let organization: Organization
+
+test.beforeAll(async () => {
+  organization = await newOrganization()
+})
+
+/** All that a script of the page can read of what the browser keeps. */
+const kept = () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])
+
+test('signs in with a key, which no script can read again, and out', async ({ page, context }) => {
+  const { key } = organization
+  await page.goto('/traces')
+  const form = page.getByRole('main')
+  await expect(form.getByRole('heading', { level: 1 })).toHaveText('Sign in to Countersign')
+  await form.getByLabel('API key').fill(key)
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
+  await expect(page).toHaveURL(/\/traces/)
+
+  expect(await page.evaluate(kept)).not.toContain(key)
+  expect(await page.evaluate(() => document.cookie)).toBe('')
+  expect(await context.cookies()).toEqual([
+    expect.objectContaining({ name: 'countersign', httpOnly: true, sameSite: 'Strict', path: '/' }),
+  ])
+  expect(JSON.stringify(await context.cookies())).not.toContain(key)
+
+  await page.reload()
+  await page.getByRole('button', { name: /Acme/ }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in to Countersign')
+  await page.reload()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in to Countersign')
+  expect(await context.cookies()).toEqual([])
+})
+
+test('says that a key is wrong, and takes another', async ({ page }) => {
+  await page.goto('/')
+  await page.getByLabel('API key').fill(`cs_${'x'.repeat(24)}`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByRole('alert')).toContainText('Not signed in')
+  await expect(page.getByLabel('API key')).toHaveValue(`cs_${'x'.repeat(24)}`)
+  await page.getByLabel('API key').fill(organization.key)
+  await expect(page.getByRole('alert')).toBeHidden()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
+})
+
+test('signs in with a link once, and takes it out of the address', async ({ page, context, baseURL }) => {
+  const Link = v.object({ token: v.string() })
+  const { token } = v.parse(Link, await organization.call('POST', '/api/sign-in-links', {}))
+  await page.goto(`/sign-in#${token}`)
+  await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
+  expect(page.url()).not.toContain(token)
+  await expect(page).toHaveURL(new RegExp(`^${baseURL}/(\\?|$)`))
+
+  await context.clearCookies()
+  await page.goto('about:blank')
+  await page.goto(`/sign-in#${token}`)
+  await expect(page.getByRole('alert')).toContainText('Not signed in')
+  await expect(page.getByLabel('API key')).toBeVisible()
+  expect(await page.evaluate(kept)).not.toContain(token)
+})
+
+test('goes back to the sign-in where the session was ended elsewhere', async ({ page, anotherBrowser }) => {
+  await page.goto('/')
+  await page.getByLabel('API key').fill(organization.key)
+  await page.keyboard.press('Enter')
+  const sections = page.getByRole('navigation', { name: 'Sections' })
+  await expect(sections).toBeVisible()
+  const other = await anotherBrowser(organization.key)
+  await other.goto('/')
+  await expect(other.getByRole('navigation', { name: 'Sections' })).toBeVisible()
+
+  expect(
+    (await page.context().request.delete('/api/session', { headers: { origin: new URL(page.url()).origin } })).ok(),
+  )
+  await sections.getByRole('link', { name: 'Traces' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in to Countersign')
+  await other.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Prompts' }).click()
+  await expect(other.getByRole('heading', { name: 'Sign in to Countersign' })).toHaveCount(0)
+})
+
+test('comes with a policy that lets no inline script run', async ({ page }) => {
+  for (const path of ['/', '/review', '/traces', '/settings']) {
+    const response = await page.goto(path)
+    const policy = response?.headers()['content-security-policy'] ?? ''
+    expect(policy).toContain("default-src 'self'")
+    expect(policy).not.toMatch(/script-src|unsafe-eval|(?<!style-src 'self' )'unsafe-inline'/)
+  }
+})
