@@ -1,6 +1,7 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { Fault } from './client.ts'
 import { SESSION_KEY } from './session.ts'
+import type { Session } from './wire.ts'
 
 const ATTEMPTS = 3
 
@@ -23,3 +24,12 @@ export const queryClient = new QueryClient({
 })
 
 const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500 && status !== 429
+
+/**
+ * Shows the app to somebody else, or to nobody (null), with nothing left of what was answered before. The session's own query
+ * stays, for who shows it would not hear of another one.
+ */
+export function changeSession(session: Session | null): void {
+  queryClient.setQueryData(SESSION_KEY, session)
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+}

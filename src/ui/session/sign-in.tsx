@@ -2,8 +2,8 @@ import { Anchor, Button, Card, Center, Code, Group, PasswordInput, Stack, Text, 
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { queryClient } from '../api/query-client.ts'
-import { SESSION_KEY, signIn } from '../api/session.ts'
+import { changeSession } from '../api/query-client.ts'
+import { signIn } from '../api/session.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 
 /** Signs in with an API key, which goes to the service once and is kept nowhere here, or with the link that the address has. */
@@ -13,8 +13,7 @@ export function SignIn() {
   const { mutate, isPending, error, reset } = useMutation({
     mutationFn: signIn,
     onSuccess: session => {
-      queryClient.clear()
-      queryClient.setQueryData(SESSION_KEY, session)
+      changeSession(session)
       if (path === '/sign-in') navigate('/', { replace: true })
     },
   })

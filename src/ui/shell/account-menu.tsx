@@ -1,8 +1,8 @@
 import { Menu, Text, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { queryClient } from '../api/query-client.ts'
-import { SESSION_KEY, sessionQuery, signOut } from '../api/session.ts'
+import { changeSession } from '../api/query-client.ts'
+import { sessionQuery, signOut } from '../api/session.ts'
 import classes from './account-menu.module.css'
 
 /** Who is signed in, the colour scheme, and the way out. */
@@ -10,13 +10,7 @@ export function AccountMenu() {
   const { data: session } = useQuery(sessionQuery)
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
-  const { mutate: leave } = useMutation({
-    mutationFn: signOut,
-    onSuccess: () => {
-      queryClient.clear()
-      queryClient.setQueryData(SESSION_KEY, null)
-    },
-  })
+  const { mutate: leave } = useMutation({ mutationFn: signOut, onSuccess: () => changeSession(null) })
   const other = scheme === 'dark' ? 'light' : 'dark'
   const name = session?.user?.name || session?.user?.email || session?.key?.name || 'Account'
   return (
