@@ -1,8 +1,12 @@
 import { newServer } from '../scripts/server.ts'
 
-/** Starts what `npm start` starts, without the demo, for all tests; what it returns ends it and removes its state. */
+/**
+ * Starts what `npm start` starts, without the demo, for all tests; what it returns ends it and removes its state. A server that
+ * the environment names is taken as it is.
+ */
 // biome-ignore lint/style/noDefaultExport: Playwright asks for it
 export default async function serve(): Promise<() => Promise<void>> {
+  if (process.env[URL_VARIABLE]) return async () => undefined
   const server = await newServer()
   const printed = await server.start({ SEED: 'none' })
   if (!(await server.isServing())) {
