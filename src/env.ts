@@ -20,6 +20,12 @@ export interface Env {
   ADMIN_TOKEN?: string
   /** Requests per minute of a key that has no limit of its own; DEFAULT_RATE_LIMIT_PER_MINUTE where unset. */
   RATE_LIMIT_PER_MINUTE?: string
+  /** `<team>.cloudflareaccess.com`, before which Cloudflare Access stands: with ACCESS_AUD, who it lets in is let in here. */
+  ACCESS_TEAM_DOMAIN?: string
+  /** The audience tag of the deployment's application in Access. */
+  ACCESS_AUD?: string
+  /** What those may do, words of `SCOPES`; `read review` where unset. */
+  ACCESS_SCOPES?: string
   /** How long the audit log keeps an entry; the constant AUDIT_RETENTION_DAYS where unset. */
   AUDIT_RETENTION_DAYS?: string
   /** `<provider>/<model>`: who attributes instead of the rules. `attribution/provider.ts` names the providers. */

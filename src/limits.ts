@@ -184,6 +184,12 @@ export const KEY_FRESH_MS = 30_000
 export const KEY_STALE_MS = 10 * 60_000
 /** Entries of an isolate's memory of keys, of sessions and of projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
+/** How long a request waits for the keys of Cloudflare Access, which D1 is still to be asked after. */
+export const ACCESS_CERTS_PATIENCE_MS = 1000
+/** When a client should send again what had to do without them. */
+export const ACCESS_CERTS_RETRY_SECONDS = 5
+/** Organizations in which somebody is looked for whom Cloudflare Access let in, if the request names none: each is a seek. */
+export const MAX_SEARCHED_ORGANIZATIONS = 1000
 /** How long a browser stays signed in: a day's work. */
 export const SESSION_SECONDS = 12 * 3600
 /** How long a sign-in link waits to be opened, where its maker does not say; the least and the most that may be said. */
@@ -236,6 +242,8 @@ export const AUDIT_RETENTION_DAYS = 365
 export const AUDIT_SWEEP_ROWS = 5000
 /** Organizations whose entries one cron run looks at: each is a seek. */
 export const AUDIT_SWEEP_ORGANIZATIONS = 500
+/** Sessions, and sign-in links, past their time that one cron run deletes. */
+export const SESSION_SWEEP_ROWS = 5000
 /** How long after the end of one pass over all organizations' entries the next one begins. */
 export const AUDIT_PASS_MS = DAY_MS
 

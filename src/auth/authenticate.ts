@@ -7,41 +7,63 @@ import { type Credential, findCredential } from '../store/api-keys.ts'
 import type { Patience } from '../store/patience.ts'
 import type { Project } from '../store/projects.ts'
 import type { Organization } from '../store/store.ts'
-import type { Scope } from './keys.ts'
+import { accessTokenOf, authenticateAccess } from './access.ts'
+import { hashKey, type Scope } from './keys.ts'
 import { Remembered } from './remembered.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { sessionOf, sessionSecretOf } from './session.ts'
 
-/** Who is calling, and what they may do. */
-export interface Caller {
-  keyId: string
-  /** The user that the key acts for, or null. */
-  userId: string | null
+/** What a caller may do. */
+interface Rights {
   organization: Organization
   /** Null: all projects of the organization. */
   project: Project | null
   scopes: readonly Scope[]
   rateLimitPerMinute: number
-  /** When the session ends that the caller is known by; null: it is known by a key. */
+  /** When the session ends that the caller is known by; null: it is known by something else. */
   sessionExpiresAt: number | null
 }
 
-/** What a caller is known by, and where that was looked for. */
-type Known = Pick<Runtime, 'env' | 'waitUntil'>
+/** A key that calls, or the session of one. */
+export interface KeyCaller extends Rights {
+  keyId: string
+  /** The user that the key acts for, or null. */
+  userId: string | null
+}
 
-const keys = new Remembered<Credential>(findCredential)
+/** A user who calls without a key: Cloudflare Access says who it is. */
+interface AccessCaller extends Rights {
+  keyId: null
+  userId: string
+}
+
+/** Who is calling, and what they may do. */
+export type Caller = KeyCaller | AccessCaller
+
+/** What a look-up needs of a request's surroundings. */
+type Surroundings = Pick<Runtime, 'env' | 'waitUntil'>
+
+const keys = new Remembered<Credential>(async (registry, secret) => findCredential(registry, await hashKey(secret)))
 
 /**
- * The caller that a request's key stands for, or without one its session. 401 where it is missing, unknown, revoked, expired
- * or not of the organization that `x-org-slug` names; 503 where D1 is silent and this isolate has not seen it before; 403 for
- * a session where a page of another origin would change something.
+ * Who sends a request: who its key stands for, or without one its session, or without a live one who Cloudflare Access says
+ * it is. 401 where none of them is valid, or not of the organization that `x-org-slug` names; 503 where D1 is silent and
+ * this isolate has not seen it before; 403 where it is not a key, and a page of another origin would change something.
  */
-export async function authenticate(request: Request, runtime: Known, patience: Patience, now: number): Promise<Caller> {
+export async function authenticate(
+  request: Request,
+  runtime: Surroundings,
+  patience: Patience,
+  now: number,
+): Promise<Caller> {
   const key = keyOf(request)
   if (key) return authenticateKey(key, request, runtime, patience, now)
   const secret = sessionSecretOf(request)
-  if (!secret) throw notAuthenticated()
-  const caller = await authenticateSession(secret, request, runtime, patience, now)
+  const token = accessTokenOf(request)
+  const caller =
+    (secret && (await sessionCaller(secret, request, runtime, patience, now))) ||
+    (token && (await accessCaller(token, request, runtime, patience, now)))
+  if (!caller) throw notAuthenticated()
   // A HEAD is served as its GET.
   if (request.method !== 'GET') requireSameOrigin(request)
   return caller
@@ -51,52 +73,57 @@ export async function authenticate(request: Request, runtime: Known, patience: P
 export async function authenticateKey(
   secret: string | undefined,
   request: Request,
-  runtime: Known,
+  runtime: Surroundings,
   patience: Patience,
   now: number,
-): Promise<Caller> {
+): Promise<KeyCaller> {
   const credential = secret ? await keys.get(secret, runtime, patience, now) : undefined
   if (!credential || !isValid(credential, now)) throw notAuthenticated()
-  requireOrganization(request, credential)
-  return callerOf(credential, runtime, null)
+  return callerOf(credential, request, runtime, null)
 }
 
-/** The caller that a session stands for: its key, with all the rights of that. */
-export async function authenticateSession(
+/** The caller that a live session stands for: its key, with all the rights of that. Undefined where it is none. */
+export async function sessionCaller(
   secret: string,
   request: Request,
-  runtime: Known,
+  runtime: Surroundings,
   patience: Patience,
   now: number,
-): Promise<Caller> {
+): Promise<KeyCaller | undefined> {
   const session = await sessionOf(secret, runtime, patience, now)
-  const isLive = session && session.endedAt === null && session.endsAt > now
-  if (!isLive || !isValid(session, now)) throw notAuthenticated()
-  requireOrganization(request, session)
-  return callerOf(session, runtime, session.endsAt)
+  const isLive = session && session.endedAt === null && session.endsAt > now && isValid(session, now)
+  return isLive ? callerOf(session, request, runtime, session.endsAt) : undefined
 }
 
-function requireOrganization({ headers }: Request, { organization }: Credential): void {
+/** The user of whom a token of Access speaks. Undefined where the deployment has no Access. */
+async function accessCaller(
+  token: string,
+  { headers }: Request,
+  runtime: Surroundings,
+  patience: Patience,
+  now: number,
+): Promise<AccessCaller | undefined> {
+  const user = await authenticateAccess(token, headers.get('x-org-slug'), runtime, patience, now)
+  const rateLimitPerMinute = deploymentLimit(runtime.env)
+  return user && { ...user, keyId: null, project: null, rateLimitPerMinute, sessionExpiresAt: null }
+}
+
+/** What a valid credential lets its holder do. 401 where `x-org-slug` names another organization. */
+function callerOf(
+  { keyId, userId, organization, project, scopes, rateLimitPerMinute }: Credential,
+  { headers }: Request,
+  { env }: Surroundings,
+  sessionExpiresAt: number | null,
+): KeyCaller {
   const slug = headers.get('x-org-slug')
   if (slug !== null && slug !== organization.slug) throw notAuthenticated()
+  const limit = rateLimitPerMinute ?? deploymentLimit(env)
+  return { keyId, userId, organization, project, scopes, rateLimitPerMinute: limit, sessionExpiresAt }
 }
 
-const callerOf = (
-  { keyId, userId, organization, project, scopes, rateLimitPerMinute }: Credential,
-  { env }: Known,
-  sessionExpiresAt: number | null,
-): Caller => ({
-  keyId,
-  userId,
-  organization,
-  project,
-  scopes,
-  rateLimitPerMinute: rateLimitPerMinute ?? deploymentLimit(env),
-  sessionExpiresAt,
-})
-
-/** Whether a request is let in, if at all, by what its browser sends by itself. */
-export const isAmbient = (request: Request): boolean => !keyOf(request) && sessionSecretOf(request) !== undefined
+/** Whether a request is let in, if at all, by what its browser, or Cloudflare Access, adds to whatever page sends it. */
+export const isAmbient = (request: Request): boolean =>
+  !keyOf(request) && (sessionSecretOf(request) !== undefined || accessTokenOf(request) !== undefined)
 
 /** Lets an ADMIN_TOKEN request pass. 401 with another token; 404 where the deployment has none. */
 export async function checkAdmin(request: Request, env: Env): Promise<void> {

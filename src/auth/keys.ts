@@ -4,6 +4,8 @@ import { sha256Hex } from '../domain/hash.ts'
 export const SCOPES = ['ingest', 'read', 'review', 'manage'] as const
 export type Scope = (typeof SCOPES)[number]
 
+export const isScope = (word: string): word is Scope => SCOPES.some(scope => scope === word)
+
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 24
 const PREFIX_LENGTH = 8

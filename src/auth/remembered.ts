@@ -3,46 +3,47 @@ import { ISOLATE_CACHE_ENTRIES, KEY_FRESH_MS, KEY_STALE_MS, REFRESH_PATIENCE_MS,
 import { IsolateCache } from '../store/isolate-cache.ts'
 import { Patience, within } from '../store/patience.ts'
 import { openRegistry, type Registry } from '../store/store.ts'
-import { hashKey } from './keys.ts'
 
 interface Entry<Found> {
   found: Found
   checkedAt: number
 }
 
+/** Asks D1 what a credential stands for. */
+type Find<Found> = (registry: Registry, credential: string, now: number) => Promise<Found | undefined>
+
 /**
- * What this isolate remembers of secrets of one kind, by the secrets themselves: hashing one for each request would cost more
- * than all else that is done to let it in.
+ * What this isolate remembers of credentials of one kind, by the credentials themselves: hashing a secret for each request
+ * would cost more than all else that is done to let it in.
  */
 export class Remembered<Found> {
   readonly #entries = new IsolateCache<Entry<Found>>(ISOLATE_CACHE_ENTRIES)
   readonly #ended = new IsolateCache<true>(ISOLATE_CACHE_ENTRIES)
-  readonly #find: (registry: Registry, hash: string) => Promise<Found | undefined>
+  readonly #find: Find<Found>
 
-  /** `find` asks D1 for what a secret of this hash stands for. */
-  constructor(find: (registry: Registry, hash: string) => Promise<Found | undefined>) {
+  constructor(find: Find<Found>) {
     this.#find = find
   }
 
   /**
-   * What a secret stands for, looked up again when it is no longer fresh; undefined where it stands for nothing. While D1 is
-   * slow or silent a secret seen in the last ten minutes goes on: clients do not retry a 401, so a stall must not turn into
-   * one; an unknown one gets 503. The look-up itself goes on after the answer, so that a slow D1 does not keep a revoked
-   * secret alive.
+   * What a credential stands for, looked up again when it is no longer fresh; undefined where it stands for nothing. While D1
+   * is slow or silent one seen in the last ten minutes goes on: clients do not retry a 401, so a stall must not turn into
+   * one; an unknown one gets 503. The look-up itself goes on after the answer, so that a slow D1 does not keep a revoked one
+   * alive.
    */
   async get(
-    secret: string,
+    credential: string,
     { env, waitUntil }: Pick<Runtime, 'env' | 'waitUntil'>,
     patience: Patience,
     now: number,
   ): Promise<Found | undefined> {
-    if (this.#ended.get(secret)) return undefined
-    const known = this.#entries.get(secret)
+    if (this.#ended.get(credential)) return undefined
+    const known = this.#entries.get(credential)
     const age = known ? now - known.checkedAt : Number.POSITIVE_INFINITY
-    if (!known || age > KEY_STALE_MS) return this.#lookUp(secret, openRegistry(env, patience), now)
+    if (!known || age > KEY_STALE_MS) return this.#lookUp(credential, openRegistry(env, patience), now)
     if (age < KEY_FRESH_MS) return known.found
     // Of a patience of its own: what it spends after the answer is not the request's.
-    const refresh = this.#lookUp(secret, openRegistry(env, new Patience(STORE_PATIENCE_MS)), now)
+    const refresh = this.#lookUp(credential, openRegistry(env, new Patience(STORE_PATIENCE_MS)), now)
     try {
       return await within(REFRESH_PATIENCE_MS, () => refresh)
     } catch {
@@ -51,16 +52,16 @@ export class Remembered<Found> {
     }
   }
 
-  /** From now on a secret stands for nothing here, whatever a look-up that is under way will say. */
-  end(secret: string): void {
-    this.#ended.set(secret, true)
-    this.#entries.delete(secret)
+  /** From now on a credential stands for nothing here, whatever a look-up that is under way will say. */
+  end(credential: string): void {
+    this.#ended.set(credential, true)
+    this.#entries.delete(credential)
   }
 
-  async #lookUp(secret: string, registry: Registry, now: number): Promise<Found | undefined> {
-    const found = await this.#find(registry, await hashKey(secret))
-    if (found) this.#entries.set(secret, { found, checkedAt: now })
-    else this.#entries.delete(secret)
+  async #lookUp(credential: string, registry: Registry, now: number): Promise<Found | undefined> {
+    const found = await this.#find(registry, credential, now)
+    if (found) this.#entries.set(credential, { found, checkedAt: now })
+    else this.#entries.delete(credential)
     return found
   }
 }

@@ -2,10 +2,10 @@ import type { Runtime } from '../http/endpoint.ts'
 import { SESSION_SECONDS } from '../limits.ts'
 import type { Patience } from '../store/patience.ts'
 import { findSession, type SessionCredential } from '../store/sessions.ts'
-import { isToken } from './keys.ts'
+import { hashKey, isToken } from './keys.ts'
 import { Remembered } from './remembered.ts'
 
-const sessions = new Remembered<SessionCredential>(findSession)
+const sessions = new Remembered(async (registry, secret) => findSession(registry, await hashKey(secret)))
 
 /**
  * The session that a secret opens, live or not; undefined where there is none. 503 where D1 is silent and this isolate has

@@ -212,7 +212,7 @@ export function admitCaller(
 ) {
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
-    throw forbidden(`This key lacks the scope ${accepted.join(' or ')}`)
+    throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the scope ${accepted.join(' or ')}`)
   }
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
   return { caller, store: openStore(env, caller.organization, patience), act }

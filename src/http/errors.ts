@@ -93,6 +93,11 @@ const shortened = (faults: readonly ErrorDetail[]): ErrorDetail[] =>
     .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
 
 export const notAuthenticated = () => new ApiError(401)
+/** 401 for one who is of several organizations, and did not say which of them is meant. */
+export const organizationRequired = () => {
+  const message = 'You are a user of several organizations: say which one'
+  return new ApiError(401, undefined, { details: [{ path: 'x-org-slug', message }] })
+}
 /** 403; `reason` says which right is missing, where that is the caller's own business. */
 export const forbidden = (reason?: string) =>
   new ApiError(403, undefined, reason ? { details: [{ path: '', message: reason }] } : {})

@@ -1,10 +1,11 @@
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
-import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, RESEND_BATCH } from '../limits.ts'
+import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, RESEND_BATCH, SESSION_SWEEP_ROWS } from '../limits.ts'
 import { takeDueAttributions } from '../store/attributions.ts'
 import { sweepOrphans } from '../store/orphans.ts'
 import { Patience } from '../store/patience.ts'
 import { takeDuePurges } from '../store/purge.ts'
+import { deleteExpiredSessions } from '../store/sessions.ts'
 import { openRegistry } from '../store/store.ts'
 import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
@@ -30,6 +31,7 @@ export async function sweep(env: Env, now: number): Promise<void> {
   await attempt({ kind: 'retention' }, () => retain(env, registry, now))
   await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
   await attempt({ kind: 'outputs' }, () => countOutputs(registry, now))
+  await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(registry, now, SESSION_SWEEP_ROWS))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))
 }
 

@@ -11,7 +11,10 @@ const Entry = v.object({
   action: v.pipe(v.string(), v.metadata({ description: 'What was done: `<resource>.<verb>`' })),
   actor: v.pipe(
     v.object({ keyId: v.nullable(Uuid), userId: v.nullable(Uuid) }),
-    v.metadata({ description: 'The key that called, null: the ADMIN_TOKEN; the user that the key acts for' }),
+    v.metadata({
+      description:
+        'The key that called, and the user that it acts for; without a key, a user who came through Cloudflare Access, and without either the ADMIN_TOKEN',
+    }),
   ),
   projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: it concerns the organization as a whole' })),
   targetId: v.pipe(Uuid, v.metadata({ description: 'What it was done to' })),
@@ -28,7 +31,7 @@ export const listAuditLog = endpoint({
   query: v.strictObject({
     action: v.optional(v.picklist(AUDIT_ACTIONS)),
     keyId: v.optional(uuid('What this key did')),
-    userId: v.optional(uuid('What keys did that act for this user')),
+    userId: v.optional(uuid('What this user did, or keys that act for them')),
     targetId: v.optional(uuid('What was done to this')),
     projectId: v.optional(uuid('What concerns this project')),
     from: v.optional(timestamp('Entries from this time on')),

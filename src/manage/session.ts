@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { authenticateKey, authenticateSession, type Caller } from '../auth/authenticate.ts'
+import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
 import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
 import { IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
@@ -32,7 +32,10 @@ const Session = v.object({
     v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string() })),
     'The user that the caller acts for',
   ),
-  key: v.nullable(v.object({ id: Uuid, name: v.string(), prefix: v.string() })),
+  key: described(
+    v.nullable(v.object({ id: Uuid, name: v.string(), prefix: v.string() })),
+    'null: the caller came through Cloudflare Access',
+  ),
   actorId: described(Uuid, "Whose the caller's reviews and comments are: the user's, or the key's that acts for none"),
   scopes: v.array(v.picklist(SCOPES)),
   expiresAt: described(v.nullable(IsoTime), 'When the session ends; null: the caller has none'),
@@ -67,7 +70,8 @@ export const beginSession = endpoint({
     const { keyId } = await authenticateKey(body.apiKey, request, runtime, registry.patience, now)
     await addSession(registry, keyId, draft)
   }
-  const caller = await authenticateSession(secret, request, runtime, registry.patience, now)
+  const caller = await sessionCaller(secret, request, runtime, registry.patience, now)
+  if (!caller) throw notAuthenticated()
   const store = openStore(runtime.env, caller.organization, registry.patience)
   return { status: 201, body: await toSession(store, caller), session: secret }
 })

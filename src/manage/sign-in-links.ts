@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { makeToken, SCOPES } from '../auth/keys.ts'
 import { IsoTime, isoTime, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
+import { forbidden } from '../http/errors.ts'
 import { MAX_SIGN_IN_LINK_SECONDS, MIN_SIGN_IN_LINK_SECONDS, SIGN_IN_LINK_SECONDS } from '../limits.ts'
 import { addSignInLink } from '../store/sessions.ts'
 
@@ -23,6 +24,7 @@ export const createSignInLink = endpoint({
     }),
   },
 }).handle(async ({ body: { expiresInSeconds }, caller, store, now }) => {
+  if (caller.keyId === null) throw forbidden('A link signs in as a key, and Cloudflare Access let you in without one')
   const { secret, hash } = await makeToken()
   const expiresAt = now + 1000 * expiresInSeconds
   await addSignInLink(store, { hash, keyId: caller.keyId, expiresAt })

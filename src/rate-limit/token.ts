@@ -7,7 +7,7 @@ import { within } from '../store/patience.ts'
 import { Tokens, type Verdict } from './lease.ts'
 import type { Ask } from './window.ts'
 
-const tokensByKey = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
+const tokensByHolder = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
 
 /**
  * Spends one of the caller's tokens and returns the headers that tell what is left
@@ -16,7 +16,7 @@ const tokensByKey = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
  */
 export async function takeToken(env: Env, caller: Caller, requestId: string): Promise<Record<string, string>> {
   const limit = caller.rateLimitPerMinute
-  const verdict = await askFor(env, caller.keyId, limit, requestId)
+  const verdict = await askFor(env, countedAs(caller), limit, requestId)
   if (!verdict) return {}
   const headers = {
     'ratelimit-policy': `"default";q=${limit};w=60`,
@@ -26,10 +26,13 @@ export async function takeToken(env: Env, caller: Caller, requestId: string): Pr
   return headers
 }
 
-async function askFor(env: Env, keyId: string, limit: number, requestId: string): Promise<Verdict | undefined> {
-  const tokens = tokensOf(keyId)
+/** Whose tokens are spent: a key's, whoever uses it; without one the user's. */
+const countedAs = (caller: Caller): string => (caller.keyId === null ? caller.userId : caller.keyId)
+
+async function askFor(env: Env, holder: string, limit: number, requestId: string): Promise<Verdict | undefined> {
+  const tokens = tokensOf(holder)
   const ask = (request: Ask) => {
-    const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(keyId))
+    const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(holder))
     return within(LIMITER_PATIENCE_MS, async () => limiter.take(request))
   }
   try {
@@ -41,10 +44,10 @@ async function askFor(env: Env, keyId: string, limit: number, requestId: string)
   }
 }
 
-function tokensOf(keyId: string): Tokens {
-  const known = tokensByKey.get(keyId)
+function tokensOf(holder: string): Tokens {
+  const known = tokensByHolder.get(holder)
   if (known) return known
   const tokens = new Tokens()
-  tokensByKey.set(keyId, tokens)
+  tokensByHolder.set(holder, tokens)
   return tokens
 }

@@ -9,23 +9,23 @@ import { duePass, savePass } from './sweeps.ts'
 
 /** Who makes a write, and in which request. */
 export interface Act {
-  /** The key that calls; null: the ADMIN_TOKEN. */
+  /** The key that calls; null: the ADMIN_TOKEN, or a user who came through Cloudflare Access. */
   keyId: string | null
-  /** The user that the key acts for, or null. */
+  /** The user that the key acts for, or who came without one; null: none. */
   userId: string | null
   requestId: string
   /** Milliseconds since 1970. */
   at: number
 }
 
-/** Whose an act is: the user's that the key acts for, or the key's own. */
-export const actorOf = <Key extends string | null>({
-  userId,
-  keyId,
-}: {
-  userId: string | null
-  keyId: Key
-}): string | Key => userId ?? keyId
+type Actor = { userId: string | null; keyId: string } | { userId: string; keyId: null }
+
+/** Whose an act is: the user's, or the key's own that acts for none. */
+export function actorOf(actor: Actor): string
+export function actorOf(act: Pick<Act, 'userId' | 'keyId'>): string | null
+export function actorOf({ userId, keyId }: Pick<Act, 'userId' | 'keyId'>): string | null {
+  return userId ?? keyId
+}
 
 /** What was done to what. */
 export interface AuditEvent {

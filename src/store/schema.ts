@@ -522,9 +522,9 @@ export const auditLog = sqliteTable(
     id: text('id').notNull(),
     /** Null: it concerns the organization as a whole. */
     projectKey: integer('project_key'),
-    /** The key that called; null: the ADMIN_TOKEN. */
+    /** The key that called; null: the ADMIN_TOKEN, or with a user, Cloudflare Access. */
     keyId: text('key_id'),
-    /** The user that the key acts for. */
+    /** The user that the key acts for, or who came without one. */
     userId: text('user_id'),
     /** `<resource>.<verb>`. */
     action: text('action').notNull(),

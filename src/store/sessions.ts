@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt, sql } from 'drizzle-orm'
 import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
 import type { Project } from './projects.ts'
 import { apiKeys, organizations, projects, sessions, signInLinks, users } from './schema.ts'
@@ -88,6 +88,16 @@ export async function addSignInLink(
   link: { hash: string; keyId: string; expiresAt: number },
 ): Promise<void> {
   await database.insert(signInLinks).values(link).onConflictDoNothing()
+}
+
+/** Deletes up to `limit` sessions, and as many links, that are past their time. Safe to run twice and at the same time. */
+export async function deleteExpiredSessions({ database }: Registry, now: number, limit: number): Promise<void> {
+  const pastSessions = database.select({ hash: sessions.hash }).from(sessions).where(lt(sessions.expiresAt, now))
+  const pastLinks = database.select({ hash: signInLinks.hash }).from(signInLinks).where(lt(signInLinks.expiresAt, now))
+  await database.batch([
+    database.delete(sessions).where(inArray(sessions.hash, pastSessions.limit(limit))),
+    database.delete(signInLinks).where(inArray(signInLinks.hash, pastLinks.limit(limit))),
+  ])
 }
 
 /** Who a caller is, in words. */

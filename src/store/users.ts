@@ -1,8 +1,10 @@
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
+import { MAX_SEARCHED_ORGANIZATIONS } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
-import { apiKeys, users } from './schema.ts'
-import type { Store } from './store.ts'
+import { organizationColumns } from './organizations.ts'
+import { apiKeys, organizations, users } from './schema.ts'
+import type { Organization, Registry, Store } from './store.ts'
 
 /** A person: a reviewer, or one whose feedback a pipeline passed on. */
 export interface User {
@@ -43,6 +45,41 @@ export async function addUser(store: Store, act: Act, user: User): Promise<boole
     ),
   ])
   return stored?.createdBy === createdBy
+}
+
+/** A user of an organization. */
+export interface Membership {
+  userId: string
+  organization: Organization
+}
+
+/**
+ * The users with an e-mail, in the organization with a slug or in any: those that a manager made, or that a live key acts
+ * for. Whoever a pipeline named as a labeller is none of them by that. It seeks in the 1,000 oldest organizations, if no
+ * slug is given.
+ */
+export async function findMemberships(
+  { database }: Registry,
+  { email, organizationSlug, now }: { email: string; organizationSlug: string | null; now: number },
+): Promise<Membership[]> {
+  const scanned = database
+    .select(organizationColumns)
+    .from(organizations)
+    .where(organizationSlug === null ? gt(organizations.key, 0) : eq(organizations.slug, organizationSlug))
+    .orderBy(asc(organizations.key))
+    .limit(MAX_SEARCHED_ORGANIZATIONS)
+    .as('scanned')
+  const actsForThem = sql`exists (select 1 from ${apiKeys}
+    where ${apiKeys.organizationKey} = ${users.organizationKey} and ${apiKeys.userId} = ${users.id}
+      and coalesce(${apiKeys.revokedAt}, ${now} + 1) > ${now} and coalesce(${apiKeys.expiresAt}, ${now} + 1) > ${now})`
+  return database
+    .select({ userId: users.id, organization: { key: scanned.key, id: scanned.id, slug: scanned.slug } })
+    .from(scanned)
+    .crossJoin(users)
+    .where(
+      and(eq(users.organizationKey, scanned.key), eq(users.email, email), or(isNotNull(users.createdBy), actsForThem)),
+    )
+    .limit(2)
 }
 
 /**

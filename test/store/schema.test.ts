@@ -4,11 +4,13 @@ import { endpoints } from '../../src/app.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { RESEND_AFTER_MS } from '../../src/limits.ts'
+import { newTeam } from '../support/access.ts'
 import { deliver, newDisputed, withMessages } from '../support/attribution.ts'
 import { recordingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { client, newOrg } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf } from '../support/samples.ts'
+import { cookieIn, page, visitor } from '../support/session.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
 describe('the schema', () => {
@@ -80,8 +82,8 @@ describe('the statements that requests and jobs send', () => {
     await caller.post('/v1/traces', anExport([anExportedSpan({ parentSpanId: aHexSpanId() })]), header)
     await caller.get('/api/review-queue?projectSlug=support&kind=all&order=negative')
     await caller.get('/api/v1/traces/search?group_id=a&customer.tier=b&name=c', undefined, header)
-    const page = await caller.get('/api/traces?projectSlug=support&limit=1')
-    await caller.get(`/api/traces?projectSlug=support&cursor=${page.body.nextCursor}`)
+    const first = await caller.get('/api/traces?projectSlug=support&limit=1')
+    await caller.get(`/api/traces?projectSlug=support&cursor=${first.body.nextCursor}`)
     await caller.get('/api/traces?projectSlug=support&errorType=reasoning_error')
     await caller.get('/api/attribution-quality?projectSlug=support&from=2026-01-01T00:00:00.000Z')
     await caller.put(`/api/projects/${org.project.id}/error-types/system_failure`, { isEnabled: false })
@@ -96,6 +98,18 @@ describe('the statements that requests and jobs send', () => {
     await runJob(disputed.job, bindings)
     await deliver(disputed.job, bindings, { queue: 'x-dead' })
     await disputed.ask(bindings)
+    const signedIn = await visitor(bindings).post('/api/session', {
+      link: (await caller.post('/api/sign-in-links')).body.token,
+    })
+    await page(cookieIn(signedIn), bindings).get('/api/session')
+    await page(cookieIn(signedIn), bindings).delete('/api/session')
+    const team = await newTeam()
+    const throughAccess = team.page(await team.token({ email: 'ada@example.com' }), {
+      ...team.bindings,
+      DB: bindings.DB,
+    })
+    await throughAccess.get('/api/session')
+    await throughAccess.get('/api/session', undefined, { 'x-org-slug': org.slug })
     await caller.delete(`/api/traces/${id}`)
     const { JOBS, ...withoutQueue } = bindings
     await sweep(withoutQueue, Date.now() + 2 * RESEND_AFTER_MS)

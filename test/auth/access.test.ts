@@ -1,0 +1,341 @@
+import { env } from 'cloudflare:workers'
+import { base64url, generateKeyPair, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
+import { newTeam, type Team } from '../support/access.ts'
+import { countingBindings, failingFrom, wrapBindings } from '../support/bindings.ts'
+import { aFeedback, aTrace } from '../support/builders.ts'
+import { client, newOrg, type Org, send } from '../support/org.ts'
+import { newReviewed } from '../support/reviews.ts'
+import { ORIGIN, signIn } from '../support/session.ts'
+
+const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
+const TRACES = '/api/traces?projectSlug=support'
+
+let team: Team
+let org: Org
+let email: string
+beforeEach(async () => {
+  team = await newTeam()
+  org = await newOrg()
+  email = `ada-${crypto.randomUUID()}@example.com`
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+const makeUser = async (of: Org): Promise<string> => (await of.owner.post('/api/users', { email, name: 'Ada' })).body.id
+
+const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
+
+describe('somebody whom Cloudflare Access let in', () => {
+  it('is the user with that e-mail, and may read and review', async ({ expect }) => {
+    const { org, spanId } = await newReviewed('Yes')
+    const userId = await makeUser(org)
+    const app = team.page(await team.token({ email: email.toUpperCase() }))
+    const session = await app.get('/api/session')
+    expect(session.status).toBe(200)
+    expect(session.body).toMatchObject({
+      organization: { id: org.id, slug: org.slug, name: 'Test' },
+      project: null,
+      projects: [{ slug: 'support' }],
+      user: { id: userId, email, name: 'Ada' },
+      key: null,
+      actorId: userId,
+      scopes: ['read', 'review'],
+      expiresAt: null,
+    })
+    expect((await app.post('/api/review-queue/claim', { spanIds: [spanId] })).body).toMatchObject({ claimed: [spanId] })
+    const reviewed = await app.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
+    expect(reviewed.body.review).toMatchObject({ state: 'accepted', by: userId })
+    const comment = await app.post(`/api/spans/${spanId}/feedback`, { content: 'Fine' })
+    expect(comment.body.userId).toBe(userId)
+    const { entries } = (await org.owner.get(`/api/audit-log?userId=${userId}`)).body
+    expect(entries.map(({ action, actor }: { action: string; actor: object }) => [action, actor])).toEqual([
+      ['comment.create', { keyId: null, userId }],
+      ['review.accept', { keyId: null, userId }],
+    ])
+    expect((await app.get('/api/users')).status).toBe(403)
+    expect((await app.post('/api/v1/traces', aTrace(), { 'x-project-slug': 'support' })).status).toBe(403)
+    const link = await app.post('/api/sign-in-links')
+    expect(link.status).toBe(403)
+    expect(link.body.details[0].message).toContain('Cloudflare Access')
+  })
+
+  it('is known by the cookie of Access as well', async ({ expect }) => {
+    await makeUser(org)
+    const cookie = `a=b; CF_Authorization=${await team.token({ email })}`
+    expect((await client({ cookie }, team.bindings).get(TRACES)).status).toBe(200)
+  })
+
+  it('may do what ACCESS_SCOPES says, and a word that is no scope gives nothing and is logged', async ({ expect }) => {
+    await makeUser(org)
+    const logged = quietly()
+    const scopesWith = async (ACCESS_SCOPES: string) => {
+      const app = team.page(await team.token({ email }), { ...team.bindings, ACCESS_SCOPES })
+      const answer = await app.get('/api/session')
+      return answer.status === 200 ? answer.body.scopes : answer.status
+    }
+    expect(await scopesWith('manage, read review')).toEqual(['manage', 'read', 'review'])
+    expect(await scopesWith(' ')).toEqual(['read', 'review'])
+    expect(logged).not.toHaveBeenCalled()
+    expect(await scopesWith('read admin')).toEqual(['read'])
+    expect(await scopesWith('everything')).toBe(403)
+    expect(logged.mock.calls.join()).toContain('"words":"admin"')
+  })
+
+  it('counts by the user where requests are limited', async ({ expect }) => {
+    await makeUser(org)
+    const limited = { ...team.bindings, RATE_LIMIT_PER_MINUTE: '2' }
+    const app = team.page(await team.token({ email }), limited)
+    const other = `kofi-${email}`
+    await org.owner.post('/api/users', { email: other, name: 'Kofi' })
+    const theirs = team.page(await team.token({ email: other }), limited)
+    const search = '/api/v1/traces/search?a=1'
+    const header = { 'x-project-slug': 'support' }
+    for (const status of [200, 200, 429]) expect((await app.get(search, undefined, header)).status).toBe(status)
+    expect((await theirs.get(search, undefined, header)).status).toBe(200)
+  })
+
+  it('comes after a key in a header and after a session, and before a dead one', async ({ expect }) => {
+    await makeUser(org)
+    const stranger = await newOrg()
+    const token = await team.token({ email })
+    const slugWith = async (headers: Record<string, string>) =>
+      (await team.page(token, team.bindings, headers).get('/api/session')).body.organization?.slug
+    const cookie = await signIn(stranger.ownerKey)
+    expect(await slugWith({})).toBe(org.slug)
+    expect(await slugWith({ 'x-api-key': stranger.ownerKey })).toBe(stranger.slug)
+    expect(await slugWith({ cookie })).toBe(stranger.slug)
+    expect((await client({ cookie, origin: ORIGIN }).delete('/api/session')).status).toBe(200)
+    expect(await slugWith({ cookie })).toBe(org.slug)
+    expect((await team.page(token, team.bindings, { 'x-api-key': 'cs_wrong' }).get(TRACES)).status).toBe(401)
+  })
+
+  it('changes nothing from a page of another origin', async ({ expect }) => {
+    await makeUser(org)
+    const token = await team.token({ email })
+    const spanIds = [crypto.randomUUID()]
+    for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }, {}]) {
+      const forged = client({ 'cf-access-jwt-assertion': token, ...headers }, team.bindings)
+      const answer = await forged.post('/api/review-queue/claim', { spanIds })
+      expect(answer.status).toBe(403)
+      expect(answer.headers.has('access-control-allow-origin')).toBe(false)
+    }
+    expect((await team.page(token).post('/api/review-queue/claim', { spanIds })).status).toBe(200)
+  })
+
+  it('lets nobody in where the deployment has no Access, or half of its settings', async ({ expect }) => {
+    await makeUser(org)
+    const token = await team.token({ email })
+    const { ACCESS_AUD, ...withoutAudience } = team.bindings
+    const { ACCESS_TEAM_DOMAIN, ...withoutTeam } = team.bindings
+    for (const bindings of [env, withoutAudience, withoutTeam, { ...team.bindings, ACCESS_AUD: '' }]) {
+      expect((await team.page(token, bindings).get(TRACES)).status).toBe(401)
+    }
+    expect(team.asked()).toBe(0)
+    const withScheme = { ...team.bindings, ACCESS_TEAM_DOMAIN: `https://${ACCESS_TEAM_DOMAIN}/` }
+    expect((await team.page(token, withScheme).get(TRACES)).status).toBe(200)
+    expect(ACCESS_AUD).not.toBe('')
+  })
+})
+
+describe('an e-mail', () => {
+  it('of no user is a 403 that says so', async ({ expect }) => {
+    const answer = await team.page(await team.token({ email })).get(TRACES)
+    expect(answer.status).toBe(403)
+    expect(answer.body.details[0].message).toContain(email)
+  })
+
+  it('that a pipeline named as a labeller’s gives nothing, until a key acts for that user', async ({ expect }) => {
+    const trace = aTrace()
+    await org.ingest.post('/api/v1/traces', trace)
+    const labelled = aFeedback({ trace_id: trace.trace_id, labeller: { email, name: 'Mallory' } })
+    expect((await org.ingest.post('/api/v1/feedback', labelled)).status).toBe(201)
+    const app = team.page(await team.token({ email }))
+    expect((await app.get(TRACES)).status).toBe(403)
+    const user = (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
+    const expiresAt = new Date(Date.now() + 60_000).toISOString()
+    const key = await org.owner.post('/api/api-keys', { name: 'a', scopes: ['read'], userId: user.id, expiresAt })
+    expect((await app.get(TRACES)).status).toBe(200)
+    await org.owner.delete(`/api/api-keys/${key.body.id}`)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    expect((await app.get(TRACES)).status).toBe(403)
+  })
+
+  it('of users of several organizations needs x-org-slug', async ({ expect }) => {
+    const second = await newOrg()
+    const [userId] = [await makeUser(org), await makeUser(second)]
+    const app = team.page(await team.token({ email }))
+    const answer = await app.get('/api/session')
+    expect(answer.status).toBe(401)
+    expect(answer.body).toMatchObject({ error: 'Not authenticated', details: [{ path: 'x-org-slug' }] })
+    const named = await app.get('/api/session', undefined, { 'x-org-slug': org.slug })
+    expect(named.body).toMatchObject({ organization: { slug: org.slug }, actorId: userId })
+    const third = await newOrg()
+    expect((await app.get('/api/session', undefined, { 'x-org-slug': third.slug })).status).toBe(403)
+  })
+})
+
+describe('a token', () => {
+  const HOUR = 3600
+  const seconds = () => Math.floor(Date.now() / 1000)
+
+  it.for([
+    ['of another audience', { aud: 'another' }],
+    ['of no audience', { aud: undefined }],
+    ['of another team', { iss: 'https://evil.cloudflareaccess.com' }],
+    ['of no issuer', { iss: undefined }],
+    ['that is past its time', () => ({ exp: seconds() - 1 })],
+    ['without an end', { exp: undefined }],
+    ['that is not valid yet', () => ({ nbf: seconds() + HOUR })],
+    ['of a service, which has no e-mail', { email: undefined, common_name: 'service' }],
+    ['with an e-mail that is none', { email: { $ne: '' } }],
+    ['with an empty e-mail', { email: '' }],
+  ] as const)('%s lets nobody in', async ([, claims], { expect }) => {
+    await makeUser(org)
+    const changed = typeof claims === 'function' ? claims() : claims
+    const answer = await team.page(await team.token({ email, ...changed })).get(TRACES)
+    expect(answer.status).toBe(401)
+    expect(answer.body.error).toBe('Not authenticated')
+  })
+
+  it('that was tampered with lets nobody in', async ({ expect }) => {
+    await makeUser(org)
+    const [header = '', payload = '', signature = ''] = (await team.token({ email: 'mallory@example.com' })).split('.')
+    const claims = JSON.parse(new TextDecoder().decode(base64url.decode(payload)))
+    const forgedPayload = base64url.encode(JSON.stringify({ ...claims, email }))
+    const none = base64url.encode(JSON.stringify({ alg: 'none', kid: 'current' }))
+    const flipped = (signature[10] === 'A' ? 'B' : 'A') + signature.slice(11)
+    for (const token of [
+      `${header}.${forgedPayload}.${signature}`,
+      `${header}.${forgedPayload}.`,
+      `${none}.${forgedPayload}.`,
+      `${none}.${forgedPayload}.${signature}`,
+      `${header}.${payload}.${signature.slice(0, 10)}${flipped}`,
+      `${header}.${payload}`,
+      `${header}.${payload}.${signature}.${signature}`,
+      'x',
+      '..',
+      '....',
+      `${'x'.repeat(20_000)}.${payload}.${signature}`,
+      `${base64url.encode('null')}.${payload}.${signature}`,
+      `${base64url.encode('{"alg":"RS256","kid":"__proto__"}')}.${payload}.${signature}`,
+      `${base64url.encode('{"alg":"RS256","crit":["b64"],"b64":false,"kid":"current"}')}.${payload}.${signature}`,
+    ]) {
+      expect((await team.page(token).get(TRACES)).status, token.slice(0, 60)).toBe(401)
+    }
+  })
+
+  it('that somebody else signed lets nobody in', async ({ expect }) => {
+    await makeUser(org)
+    const other = await generateKeyPair('RS256')
+    expect((await team.page(await team.token({ email }, { key: other.privateKey })).get(TRACES)).status).toBe(401)
+    expect((await team.page(await team.token({ email }, { kid: 'unknown' })).get(TRACES)).status).toBe(401)
+    // Signed with what everybody can read, as if it were a secret.
+    const claims = JSON.parse(
+      new TextDecoder().decode(base64url.decode((await team.token({ email })).split('.')[1] ?? '')),
+    )
+    const shared = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: 'current' })
+      .sign(new TextEncoder().encode(team.publicText))
+    expect((await team.page(shared).get(TRACES)).status).toBe(401)
+    const elliptic = await generateKeyPair('ES256')
+    const curved = await team.token({ email }, { alg: 'ES256', key: elliptic.privateKey })
+    expect((await team.page(curved).get(TRACES)).status).toBe(401)
+  })
+})
+
+describe('the keys of Access', () => {
+  it('are asked for once, and again for a token that names another, at most every 30 seconds', async ({ expect }) => {
+    await makeUser(org)
+    const app = team.page(await team.token({ email }))
+    for (let index = 0; index < 3; index++) expect((await app.get(TRACES)).status).toBe(200)
+    expect(team.asked()).toBe(1)
+    const unknown = team.page(await team.token({ email }, { kid: 'next' }))
+    for (let index = 0; index < 3; index++) expect((await unknown.get(TRACES)).status).toBe(401)
+    expect(team.asked()).toBe(1)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 })
+    for (let index = 0; index < 3; index++) expect((await unknown.get(TRACES)).status).toBe(401)
+    expect(team.asked()).toBe(2)
+  })
+
+  it.for([
+    ['cannot be reached', () => Promise.reject(new TypeError('Network connection lost.'))],
+    ['are an error', () => new Response('no', { status: 502 })],
+    ['are a redirect', () => Response.redirect('https://evil.example/certs')],
+    ['are no JSON', () => new Response('<html>')],
+    ['are no keys', () => Response.json({ keys: 'none' })],
+    ['are null', () => Response.json(null)],
+  ] as const)('%s: that is a 503, and not for long', async ([, answer], { expect }) => {
+    quietly()
+    await makeUser(org)
+    const app = team.page(await team.token({ email }))
+    team.answerWith(answer)
+    const refused = await app.get(TRACES)
+    expect(refused.status).toBe(503)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    team.answerWith(null)
+    expect((await app.get(TRACES)).status).toBe(200)
+  })
+
+  it('that do not come in time are a 503', async ({ expect }) => {
+    quietly()
+    await makeUser(org)
+    vi.mocked(fetch).mockImplementation(
+      (_, init) =>
+        new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))),
+    )
+    const start = Date.now()
+    expect((await team.page(await team.token({ email })).get(TRACES)).status).toBe(503)
+    expect(Date.now() - start).toBeLessThan(4000)
+  })
+})
+
+describe('while D1 is silent', () => {
+  it('a user who was seen goes on for 10 minutes, and one who was not waits with a 503', async ({ expect }) => {
+    const logged = quietly()
+    await makeUser(org)
+    const token = await team.token({ email, exp: Math.floor(Date.now() / 1000) + 7200 })
+    const withAccess = ({ DB }: Env): Env => ({ ...team.bindings, DB })
+    expect((await team.page(token, withAccess(wrapBindings(failingFrom(1, OVERLOADED)))).get(TRACES)).status).toBe(503)
+    expect((await team.page(token).get(TRACES)).status).toBe(200)
+    let isDown = false
+    // Only the look-up of the user fails: it is the first call of a request.
+    const once = withAccess(
+      wrapBindings(async (binding, call) => {
+        if (isDown && binding === 'DB') {
+          isDown = false
+          throw new Error(OVERLOADED)
+        }
+        return call()
+      }),
+    )
+    const list = () => {
+      isDown = true
+      return team.page(token, once).get(TRACES)
+    }
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    expect((await list()).status).toBe(200)
+    vi.setSystemTime(Date.now() + KEY_STALE_MS)
+    expect((await list()).status).toBe(503)
+    expect(logged.mock.calls.join()).not.toContain(token)
+    expect(logged.mock.calls.join()).not.toContain(email)
+  })
+
+  it('a user is looked up once, and then known', async ({ expect }) => {
+    await makeUser(org)
+    const token = await team.token({ email })
+    const costs: number[] = []
+    for (let index = 0; index < 3; index++) {
+      const { bindings, counts } = countingBindings()
+      const headers = { 'cf-access-jwt-assertion': token }
+      await send(new Request(`${ORIGIN}/api/session`, { headers }), { ...team.bindings, DB: bindings.DB })
+      costs.push(counts.d1RoundTrips)
+    }
+    expect(costs).toEqual([2, 1, 1])
+  })
+})

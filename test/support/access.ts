@@ -1,0 +1,58 @@
+import { env } from 'cloudflare:workers'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { vi } from 'vitest'
+import type { Env } from '../../src/env.ts'
+import { type Client, client } from './org.ts'
+import { ORIGIN } from './session.ts'
+
+const AUDIENCE = '4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2'
+
+/** A team's Cloudflare Access, which answers for its keys in place of the network. */
+export interface Team {
+  bindings: Env
+  /** A token as Access makes one for this deployment, with claims changed. */
+  token: (
+    claims?: Record<string, unknown>,
+    options?: { alg?: string; kid?: string; key?: CryptoKey },
+  ) => Promise<string>
+  /** A page of the service that somebody looks at through Access. */
+  page: (token: string, bindings?: Env, headers?: Record<string, string>) => Client
+  /** The private key that it signs with, and the public one as anybody can read it. */
+  key: CryptoKey
+  publicText: string
+  /** How often its keys were asked for. */
+  asked: () => number
+  /** What is answered for its keys from now on; null: the keys. */
+  answerWith: (answer: (() => Response | Promise<Response>) | null) => void
+}
+
+/** A fresh team, which no isolate has heard of. It stands in for `fetch` until mocks are restored. */
+export async function newTeam(settings: Partial<Env> = {}): Promise<Team> {
+  const domain = `team-${crypto.randomUUID()}.cloudflareaccess.com`
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'current', alg: 'RS256', use: 'sig' }
+  let asked = 0
+  let answer: (() => Response | Promise<Response>) | null = null
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async input => {
+    if (String(input) !== `https://${domain}/cdn-cgi/access/certs`) throw new Error(`nobody is at ${input}`)
+    asked++
+    return answer ? answer() : Response.json({ keys: [jwk], public_cert: {}, public_certs: [] })
+  })
+  const bindings = { ...env, ACCESS_TEAM_DOMAIN: domain, ACCESS_AUD: AUDIENCE, ...settings }
+  return {
+    bindings,
+    token: (claims = {}, { alg = 'RS256', kid = 'current', key = privateKey } = {}) => {
+      const now = Math.floor(Date.now() / 1000)
+      const issued = { iss: `https://${domain}`, aud: [AUDIENCE], iat: now, nbf: now, exp: now + 3600, type: 'app' }
+      return new SignJWT({ ...issued, ...claims }).setProtectedHeader({ alg, kid }).sign(key)
+    },
+    page: (token, wrapped = bindings, headers = {}) =>
+      client({ 'cf-access-jwt-assertion': token, origin: ORIGIN, ...headers }, wrapped),
+    key: privateKey,
+    publicText: JSON.stringify(jwk),
+    asked: () => asked,
+    answerWith: next => {
+      answer = next
+    },
+  }
+}
