@@ -40,7 +40,7 @@ CREATE TABLE `review_days` (
 	PRIMARY KEY(`project_key`, `day`, `step_id`, `prompt_version_id`, `user_id`, `error_type`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `review_days_by_version` ON `review_days` (`project_key`,`prompt_version_id`) WHERE "review_days"."prompt_version_id" <> '';--> statement-breakpoint
+CREATE INDEX `review_days_by_version` ON `review_days` (`prompt_version_id`) WHERE "review_days"."prompt_version_id" <> '';--> statement-breakpoint
 ALTER TABLE `attributions` ADD `step_id` text;--> statement-breakpoint
 ALTER TABLE `reviews` ADD `step_id` text;--> statement-breakpoint
 ALTER TABLE `reviews` ADD `prompt_version_id` text;--> statement-breakpoint

@@ -518,7 +518,12 @@ export const examples: Readonly<Record<string, Example>> = {
   'GET /api/error-types': { response: { errorTypes: [builtInErrorType, errorType] } },
   'GET /api/prompts': { response: { prompts: [prompt], nextCursor: null } },
   'GET /api/prompts/{promptId}': {
-    response: { id: PROMPT_ID, stepId: prompt.stepId, outputSchema: SCHEMA, versions: [promptVersion] },
+    response: {
+      id: PROMPT_ID,
+      stepId: prompt.stepId,
+      outputSchema: SCHEMA,
+      versions: [{ ...promptVersion, accepted: 11, corrected: 3 }],
+    },
   },
   'GET /api/prompts/{promptId}/versions/{a}/diff/{b}': {
     response: {

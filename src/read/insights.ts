@@ -5,6 +5,7 @@ import { badRequest } from '../http/errors.ts'
 import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
 import { type DayRange, readInsights } from '../store/insights.ts'
 import { projectSelector, selectedProject } from './project.ts'
+import { Decided } from './text-wire.ts'
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.metadata({ description }))
@@ -14,11 +15,6 @@ const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'
 const Outputs = {
   outputs: described(v.number(), 'Spans with an output, as far as they are counted'),
   reviewed: described(v.number(), 'Those of them that are reviewed'),
-}
-
-const Decided = {
-  accepted: described(v.number(), 'Decisions in force that accepted an output'),
-  corrected: described(v.number(), 'Decisions in force that corrected one'),
 }
 
 const Insights = v.object({

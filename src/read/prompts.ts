@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { findText } from '../store/versioned-texts.ts'
+import { findPrompt } from '../store/versioned-texts.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
 import { pageOfTexts, requireText } from './texts.ts'
@@ -31,14 +31,14 @@ export const listPrompts = endpoint({
 export const getPrompt = endpoint({
   method: 'GET',
   path: '/api/prompts/{promptId}',
-  summary: 'Read a prompt with every version, oldest first',
+  summary: 'Read a prompt with every version, oldest first, and what was decided on spans that used each',
   scope: 'read',
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },
 }).handle(async context => {
   const named = { kind: 'prompt', id: context.params.promptId } as const
-  const text = await requireText(context, named, await findText(context.store, named))
-  return { status: 200, body: toPromptDetail(text) }
+  const prompt = await requireText(context, named, await findPrompt(context.store, named.id))
+  return { status: 200, body: toPromptDetail(prompt) }
 })
 
 export const diffPromptVersions = endpoint({

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { JsonText } from '../domain/json.ts'
 import { IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
-import type { ActiveText, TextDetail, TextVersion } from '../store/versioned-texts.ts'
+import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/versioned-texts.ts'
 
 /*
  * Prompts and knowledge docs, which have the same fields but for what names them and for a prompt's schema.
@@ -41,13 +41,19 @@ export const KnowledgeDocVersion = v.object({
   createdAt: IsoTime,
 })
 
+/** How many decisions are in force on some spans. */
+export const Decided = {
+  accepted: v.pipe(v.number(), v.metadata({ description: 'Decisions in force that accepted an output' })),
+  corrected: v.pipe(v.number(), v.metadata({ description: 'Decisions in force that corrected one' })),
+}
+
 export const PromptVersion = v.object({ ...KnowledgeDocVersion.entries, outputSchema: StoredObject })
 
 export const PromptDetail = v.object({
   id: Uuid,
   stepId: v.string(),
   outputSchema: v.pipe(StoredObject, v.metadata({ description: "The active version's" })),
-  versions: v.array(PromptVersion),
+  versions: v.array(v.object({ ...PromptVersion.entries, ...Decided })),
 })
 
 export const KnowledgeDocDetail = v.object({
@@ -92,11 +98,14 @@ export const toPromptVersion = (version: TextVersion): v.InferOutput<typeof Prom
   outputSchema: version.outputSchema ?? NO_SCHEMA,
 })
 
-export const toPromptDetail = ({ id, name, versions }: TextDetail): v.InferOutput<typeof PromptDetail> => ({
+export const toPromptDetail = ({ id, name, versions, decided }: PromptRecord): v.InferOutput<typeof PromptDetail> => ({
   id,
   stepId: name,
   outputSchema: versions.find(({ isActive }) => isActive)?.outputSchema ?? NO_SCHEMA,
-  versions: versions.map(toPromptVersion),
+  versions: versions.map(version => ({
+    ...toPromptVersion(version),
+    ...(decided.get(version.id) ?? { accepted: 0, corrected: 0 }),
+  })),
 })
 
 export const toKnowledgeDocDetail = (text: TextDetail): v.InferOutput<typeof KnowledgeDocDetail> => ({

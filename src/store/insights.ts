@@ -174,10 +174,10 @@ export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefin
       and(
         ofText,
         eq(textVersions.textKey, versionedTexts.key),
-        eq(reviewDays.projectKey, versionedTexts.projectKey),
         eq(reviewDays.promptVersionId, textVersions.id),
-        // To the letter as in the index.
+        // To the letter as in the index, of which the plus makes the choice: the primary key would be all of the project.
         sql`${reviewDays.promptVersionId} <> ''`,
+        sql`+${reviewDays.projectKey} = ${versionedTexts.projectKey}`,
       ),
     )
     .groupBy(reviewDays.promptVersionId)

@@ -4,6 +4,7 @@ import type { TextKind } from '../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import { bytesOf } from './bounds.ts'
+import { type Decided, versionDecisionsQuery } from './insights.ts'
 import type { Project } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
@@ -45,6 +46,11 @@ export interface TextDetail {
   name: string
   title: string
   versions: TextVersion[]
+}
+
+/** A prompt with every version, and how many decisions are in force on spans that used one, by its id. */
+export interface PromptRecord extends TextDetail {
+  decided: ReadonlyMap<string, Decided>
 }
 
 /** A new version; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
@@ -245,12 +251,25 @@ export async function findText(
   const ofText = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind))
   const [[text], versions] = await store.database.batch([
     store.database.select().from(versionedTexts).where(ofText),
-    selectVersions(
-      store,
-      sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`,
-    ),
+    selectVersions(store, isOf(ofText)),
   ])
   return text && { ...text, versions: versions.map(withSchema) }
+}
+
+/** Whether a version is one of the text that meets a condition. */
+const isOf = (ofText: SQL | undefined): SQL =>
+  sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`
+
+/** A prompt of the store with all its versions and what was decided on them. */
+export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
+  const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
+  const [[prompt], versions, counts] = await store.database.batch([
+    store.database.select().from(versionedTexts).where(ofPrompt),
+    selectVersions(store, isOf(ofPrompt)),
+    versionDecisionsQuery(store, ofPrompt),
+  ])
+  const decided = new Map(counts.map(({ versionId, ...count }) => [versionId, count]))
+  return prompt && { ...prompt, versions: versions.map(withSchema), decided }
 }
 
 /** The versions of a text with these two ids, each undefined where the text has no such one. */
@@ -259,8 +278,7 @@ export async function findVersions(
   { id }: TextHead,
   [first, second]: [string, string],
 ): Promise<[TextVersion | undefined, TextVersion | undefined]> {
-  const ofText = sql`${textVersions.textKey} = (
-    select ${versionedTexts.key} from ${versionedTexts} where ${ofStore(store, eq(versionedTexts.id, id))})`
+  const ofText = isOf(ofStore(store, eq(versionedTexts.id, id)))
   const select = (versionId: string) => selectVersions(store, sql`${textVersions.id} = ${versionId} and ${ofText}`)
   const [[before], [after]] = await store.database.batch([select(first), select(second)])
   return [before && withSchema(before), after && withSchema(after)]

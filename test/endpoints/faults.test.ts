@@ -293,14 +293,22 @@ async function passTime<T>(answer: Promise<T>, isWaiting: () => boolean): Promis
   return watched
 }
 
+/** Tables whose rows count: what they come to in all is what is compared, for a day's first decision alone adds a row. */
+const COUNTERS: Readonly<Record<string, string[]>> = {
+  review_days: ['accepted', 'corrected'],
+  answer_days: ['answers'],
+}
+
 /** How many rows of each table have each of its columns set. */
 async function countValues(): Promise<Record<string, number>> {
   const statements = Object.values(schema)
     .filter(each => is(each, SQLiteTable))
     .map(table => {
-      const columns = Object.values(getTableColumns(table)).map(({ name }) => name)
-      const counts = columns.map(name => `count("${name}") as "${getTableName(table)}.${name}"`)
-      return env.DB.prepare(`select ${counts.join(', ')} from ${getTableName(table)}`)
+      const name = getTableName(table)
+      const sums = COUNTERS[name]?.map(column => `coalesce(sum(${column}), 0) as "${name}.${column}"`)
+      const columns = Object.values(getTableColumns(table)).map(column => column.name)
+      const counts = sums ?? columns.map(column => `count("${column}") as "${name}.${column}"`)
+      return env.DB.prepare(`select ${counts.join(', ')} from ${name}`)
     })
   const counted = await env.DB.batch<Record<string, number>>(statements)
   return Object.assign({}, ...counted.flatMap(({ results }) => results))

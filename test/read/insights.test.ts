@@ -1,7 +1,14 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
+import { runJob } from '../../src/jobs/consumer.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS } from '../../src/limits.ts'
+import { newDisputed, withMessages } from '../support/attribution.ts'
+import { rowsReadBy } from '../support/bindings.ts'
+import { aFeedback } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { manyTraces } from '../support/traces.ts'
 
 const today = () => new Date().toISOString().slice(0, 10)
 
@@ -84,5 +91,179 @@ describe('GET /api/insights', () => {
     const { status, body } = await org.read.get(`/api/insights?projectSlug=support&from=${from}&to=${to}`)
     expect(status).toBe(200)
     expect(body.from).toBe(`${from.slice(0, 10)}T00:00:00.000Z`)
+  })
+
+  it('goes by the step and prompt version that a span had when it was decided', async ({ expect }) => {
+    const org = await newOrg()
+    const made = await newReviewed('Yes', org)
+    const span_id = crypto.randomUUID()
+    await made.step({ span_id, step_id: 'before' })
+    const decide = (body: object) => org.owner.put(`/api/spans/${span_id}/review`, body)
+    const decided = async () =>
+      (await org.read.get('/api/insights?projectSlug=support')).body.days.map(
+        ({ stepId, accepted, corrected }: Record<string, unknown>) => [stepId, accepted, corrected],
+      )
+    await decide({ decision: 'accept' })
+    await made.step({ span_id, step_id: 'after' })
+    expect(await decided()).toEqual([['before', 1, 0]])
+    await decide({ decision: 'correct', approvedOutput: 'No' })
+    expect(await decided()).toEqual([['after', 0, 1]])
+    await decide({ decision: 'reset', errorType: 'reasoning_error' })
+    expect(await decided()).toEqual([])
+    expect((await org.read.get('/api/insights?projectSlug=support')).body.errorTypes).toEqual([])
+  })
+
+  it('keeps what was decided on a trace that is deleted', async ({ expect }) => {
+    const { org, id, review } = await newReviewed('Yes')
+    await review({ decision: 'accept' })
+    await org.owner.delete(`/api/traces/${id}`)
+    expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toMatchObject([{ accepted: 1 }])
+  })
+
+  it("counts an engine's last answer on a trace, by the step that it blames", async ({ expect }) => {
+    const disputed = await newDisputed()
+    const { org } = disputed
+    const engine = async () =>
+      (await org.read.get('/api/insights?projectSlug=support')).body.errorTypes.filter(
+        ({ source }: { source: string }) => source === 'engine',
+      )
+    await disputed.askAsync(withMessages().bindings)
+    await runJob(disputed.job, env)
+    const { error_type: errorType } = (await disputed.result()).body
+    const [first] = await engine()
+    expect(first).toMatchObject({ errorType, source: 'engine', count: 1 })
+    await disputed.observe({ data: '24 months' })
+    await disputed.give({ rating: 'negative', comment: 'It is in the docs', correction: { answer: '24 months' } })
+    await disputed.askAsync(withMessages().bindings)
+    await runJob(disputed.job, env)
+    expect((await disputed.stored()).results).toBe(2)
+    expect((await engine()).map(({ count }: { count: number }) => count)).toEqual([1])
+    await env.DB.prepare("update attribution_jobs set status = 'pending', basis = null where trace_key = ?")
+      .bind(disputed.traceKey)
+      .run()
+    await runJob(disputed.job, env)
+    expect((await engine()).map(({ count }: { count: number }) => count)).toEqual([1])
+  })
+
+  it('shows with each version of a prompt what was decided on spans that used it, in its own project', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const draft = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
+    const prompt = (await org.owner.post('/api/prompts', draft)).body
+    const second = (await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'Answer shortly.' })).body
+    const made = await newReviewed('Yes', org)
+    for (const decision of ['accept', 'accept', 'correct'] as const) {
+      const span_id = crypto.randomUUID()
+      await made.step({ span_id, prompt_version_id: second.id })
+      await org.owner.put(`/api/spans/${span_id}/review`, {
+        decision,
+        ...(decision === 'correct' && { approvedOutput: 'No' }),
+      })
+    }
+    const { versions } = (await org.read.get(`/api/prompts/${prompt.id}`)).body
+    expect(versions).toMatchObject([
+      { accepted: 0, corrected: 0 },
+      { accepted: 2, corrected: 1 },
+    ])
+    const { promptVersions } = (await org.read.get('/api/insights?projectSlug=support')).body
+    expect(promptVersions).toMatchObject([{ id: second.id, promptId: prompt.id, number: 2, isActive: true }])
+    const read = () => rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(`/api/prompts/${prompt.id}`))
+    const before = await read()
+    await env.DB.prepare(
+      `with recursive days(day) as (select 1 union all select day + 1 from days where day < 500)
+       insert into review_days select key, day, 'a', ?, 'b', '', 1, 0 from projects cross join days where projects.id = ?`,
+    )
+      .bind(crypto.randomUUID(), org.project.id)
+      .run()
+    expect(await read()).toBe(before)
+  })
+
+  it('calls users by name or else by e-mail, and keys that act for nobody by theirs', async ({ expect }) => {
+    const org = await newOrg()
+    const made = await newReviewed('Yes', org)
+    const email = `${crypto.randomUUID()}@example.com`
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: made.trace_id, labeller: { email } }))
+    const { users } = (await org.owner.get('/api/users')).body
+    const userId = users.find((user: { email: string }) => user.email === email).id
+    const nameless = await org.keyFor({ userId, scopes: ['review'] })
+    const nobody = await org.keyFor({ name: 'Night shift', scopes: ['review'] })
+    const named = await reviewerOf(org)
+    for (const key of [named.key, nameless, nobody]) {
+      const span_id = crypto.randomUUID()
+      await made.step({ span_id })
+      await org.clientOf(key).put(`/api/spans/${span_id}/review`, { decision: 'accept' })
+    }
+    const { reviewers } = (await org.read.get('/api/insights?projectSlug=support')).body
+    const names: string[] = reviewers.map(({ name }: { name: string }) => name)
+    expect(names.toSorted()).toEqual(['Reviewer', email, 'Night shift'].toSorted())
+  })
+
+  it('costs the same however many traces there are', async ({ expect }) => {
+    const rowsOf = async (count: number) => {
+      const org = await newOrg()
+      await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
+      await env.DB.prepare(
+        `update spans set has_output = 1 where id in (
+           select root_span_id from traces where project_key = (select key from projects where id = ?))`,
+      )
+        .bind(org.project.id)
+        .run()
+      const made = await newReviewed('Yes', org)
+      await made.review({ decision: 'accept' })
+      for (let run = 1; run <= 2; run++) await sweep(env, Date.now() + run * 60_000)
+      const path = '/api/insights?projectSlug=support'
+      expect((await org.read.get(path)).body.outputs.total).toBe(count + 1)
+      return rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
+    }
+    const [few, many] = [await rowsOf(100), await rowsOf(2000)]
+    expect(many).toBe(few)
+    expect(many).toBeLessThan(40)
+  })
+})
+
+describe('the migration that begins to count', () => {
+  it('counts what was decided and answered before', async ({ expect }) => {
+    const made = await newReviewed('Yes')
+    const { org } = made
+    await made.review({ decision: 'accept' })
+    await made.review({ decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' })
+    const span_id = crypto.randomUUID()
+    await made.step({ span_id })
+    for (const decision of ['accept', 'reset']) await org.owner.put(`/api/spans/${span_id}/review`, { decision })
+    const disputed = await newDisputed()
+    await disputed.askAsync(withMessages().bindings)
+    await runJob(disputed.job, env)
+    const tables = ['review_days', 'answer_days']
+    /** What they count, of both tenants. */
+    const read = async () => {
+      const results = await env.DB.batch<Record<string, number>>(
+        tables.map(table =>
+          env.DB.prepare(
+            `select * from ${table} where project_key in (select key from projects where id in (?, ?)) order by 1, 2, 3, 4`,
+          ).bind(org.project.id, disputed.org.project.id),
+        ),
+      )
+      return results.map(({ results: rows }) =>
+        rows.filter(({ accepted = 0, corrected = 0, answers = 0 }) => accepted + corrected + answers > 0),
+      )
+    }
+    const before = await read()
+    expect(before.map(rows => rows.length > 0)).toEqual([true, true])
+    const migration = env.MIGRATIONS.find(({ name }) => name.includes('insights'))
+    const backfill = migration?.queries.filter(query => /^(--.*\n|\s)*(insert|update)/i.test(query)) ?? []
+    expect(backfill).toHaveLength(4)
+    await env.DB.batch(
+      [
+        ...tables.map(table => `delete from ${table}`),
+        'update reviews set step_id = null, prompt_version_id = null',
+        'update attributions set step_id = null',
+        ...backfill,
+      ].map(query => env.DB.prepare(query)),
+    )
+    expect(await read()).toEqual(before)
+    // What it counted is taken back when it is replaced.
+    await made.review({ decision: 'reset' })
+    expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toEqual([])
   })
 })

@@ -328,7 +328,7 @@ describe.for(kindsOfText)('one at $path', kind => {
       { content: 'Third', note: null, isActive: false },
     ])
     for (const version of detail.versions) {
-      expect(Object.keys(version).sort()).toEqual([...kind.versionFields].sort())
+      expect(Object.keys(version).sort()).toEqual([...kind.versionFields, ...kind.countFields].sort())
       expect(version.id).toMatch(UUID)
       expect(version.createdAt).toMatch(ISO)
     }

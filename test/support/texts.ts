@@ -15,6 +15,8 @@ export interface KindOfText {
   itemFields: string[]
   detailFields: string[]
   versionFields: string[]
+  /** What a version has besides in its text's detail. */
+  countFields: string[]
 }
 
 const ITEM = ['id', 'versionId', 'content', 'createdAt', 'updatedAt']
@@ -29,6 +31,7 @@ const prompts: KindOfText = {
   itemFields: [...ITEM, 'stepId', 'outputSchema'],
   detailFields: ['id', 'stepId', 'outputSchema', 'versions'],
   versionFields: [...VERSION, 'outputSchema'],
+  countFields: ['accepted', 'corrected'],
 }
 
 const knowledgeDocs: KindOfText = {
@@ -40,6 +43,7 @@ const knowledgeDocs: KindOfText = {
   itemFields: [...ITEM, 'slug', 'title'],
   detailFields: ['id', 'slug', 'title', 'versions'],
   versionFields: VERSION,
+  countFields: [],
 }
 
 export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
