@@ -1,3 +1,88 @@
-import { Title } from '@mantine/core'
+import { Text, Title } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useCallback, useMemo } from 'react'
+import { useSearchParams } from 'wouter'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { useProject } from '../session/project.ts'
+import { FilterBar } from './filter-bar.tsx'
+import { type MetadataFilter, queryOf, withMetadata, withoutFilters } from './filters.ts'
+import { ListEnd } from './list-end.tsx'
+import { NoTraces } from './no-traces.tsx'
+import classes from './page.module.css'
+import { tracesQuery } from './queries.ts'
+import { TraceTable } from './trace-table.tsx'
+import { useListPlace } from './use-list-place.ts'
+import { useNewTraces } from './use-new-traces.ts'
+import { WaitingTraces } from './waiting-traces.tsx'
 
-export const Page = () => <Title order={1}>Soon</Title>
+/** After so many pages without a trace the list asks before it looks on: 100,000 traces were looked at. */
+const MAX_EMPTY_PAGES = 20
+
+/** Every run of a project's pipelines. */
+export function Page() {
+  const project = useProject()
+  const [address, setAddress] = useSearchParams()
+  const filters = queryOf(address)
+  const list = useInfiniteQuery(tracesQuery(project, filters))
+  const { data, hasNextPage, isFetchingNextPage, isPlaceholderData, fetchNextPage } = list
+  const pages = data?.pages
+  const traces = useMemo(() => pages?.flatMap(page => page.traces) ?? [], [pages])
+  const { offset, isAtTop, onScroll } = useListPlace(address.toString())
+  const { waiting, hasMore, show } = useNewTraces({
+    project,
+    filters,
+    pages: isPlaceholderData ? undefined : pages,
+    isAtTop,
+  })
+
+  const emptyPages = pages ? pages.length - 1 - pages.findLastIndex(page => page.traces.length > 0) : 0
+  const isTired = emptyPages > 0 && emptyPages % MAX_EMPTY_PAGES === 0
+  const canGoOn = hasNextPage && !isFetchingNextPage && !isPlaceholderData && !isTired && !list.isFetchNextPageError
+  const onEnd = useCallback(() => {
+    if (canGoOn) void fetchNextPage()
+  }, [canGoOn, fetchNextPage])
+  const onFilter = useCallback(
+    (filter: MetadataFilter) => setAddress(current => withMetadata(current, filter)),
+    [setAddress],
+  )
+
+  const isEmpty = pages !== undefined && !isPlaceholderData && traces.length === 0 && !hasNextPage
+  const lookedBackTo = pages?.at(-1)?.lookedBackTo ?? null
+  return (
+    <div className={classes.page}>
+      <Title order={1}>Traces</Title>
+      <FilterBar />
+      {list.error && !pages ? (
+        <FaultAlert error={list.error} title="The traces could not be read" onRetry={list.refetch} />
+      ) : isEmpty ? (
+        <NoTraces isFiltered={filters !== ''} onClear={() => setAddress(withoutFilters)} />
+      ) : project === undefined ? (
+        <Text>This organization has no project yet. Whoever manages it makes one under Settings.</Text>
+      ) : (
+        <TraceTable
+          list={isPlaceholderData ? undefined : `${project} ${filters}`}
+          traces={traces}
+          project={project}
+          isLoading={list.isPending}
+          isStale={isPlaceholderData}
+          offset={offset}
+          onScroll={onScroll}
+          onEnd={onEnd}
+          onFilter={onFilter}
+          above={<WaitingTraces count={waiting.length} hasMore={hasMore} onShow={show} />}
+          below={
+            !list.isPending && (
+              <ListEnd
+                hasMore={hasNextPage}
+                isLoading={isFetchingNextPage || canGoOn}
+                lookedBackTo={lookedBackTo}
+                error={list.isFetchNextPageError ? list.error : null}
+                onMore={fetchNextPage}
+              />
+            )
+          }
+        />
+      )}
+    </div>
+  )
+}

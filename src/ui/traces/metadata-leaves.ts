@@ -1,0 +1,24 @@
+import type { Json } from '../api/wire.ts'
+import type { MetadataFilter } from './filters.ts'
+
+/**
+ * The first scalars of metadata, in document order, by the paths that lists are filtered by: those of an array's items are
+ * the array's. Never recursive: metadata may be deep.
+ */
+export function metadataLeaves(metadata: Json, limit: number): MetadataFilter[] {
+  const leaves: MetadataFilter[] = []
+  const open: { path: string; value: Json }[] = [{ path: '', value: metadata }]
+  for (let next = open.pop(); next && leaves.length < limit; next = open.pop()) {
+    const { path, value } = next
+    if (Array.isArray(value)) {
+      for (const item of value.toReversed()) open.push({ path, value: item })
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, item] of Object.entries(value).toReversed()) {
+        open.push({ path: path === '' ? name : `${path}.${name}`, value: item })
+      }
+    } else if (value !== '') {
+      leaves.push({ path, value: String(value) })
+    }
+  }
+  return leaves
+}

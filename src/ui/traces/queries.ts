@@ -1,0 +1,91 @@
+import { type InfiniteData, infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { call, pathWith } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { ErrorTypes, TraceItem, TraceList } from '../api/wire.ts'
+import { type TracePage, withChanges } from './pages.ts'
+
+const PAGE_SIZE = 50
+const POLL_MS = 5_000
+/** A reader comes back to the list from a trace, however long that took to read. */
+const LIST_KEPT_MS = 30 * 60_000
+
+interface PageOptions {
+  cursor?: string | null
+  limit?: number
+  signal: AbortSignal
+}
+
+/** `filters` as `queryOf` writes them. */
+function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZE, signal }: PageOptions) {
+  const path = pathWith('/api/traces', { projectSlug: project, limit, cursor })
+  return call<TraceList>(filters === '' ? path : `${path}&${filters}`, { signal })
+}
+
+/** A page; of one that is short the time, too, that it looked back to: that of the trace which the next begins with. */
+async function readPage(project: string, filters: string, options: PageOptions): Promise<TracePage> {
+  const page = await readTraces(project, filters, options)
+  if (page.nextCursor === null || page.traces.length === PAGE_SIZE) return { ...page, lookedBackTo: null }
+  const place = { cursor: page.nextCursor, limit: 1, signal: options.signal }
+  const { traces } = await readTraces(project, 'kind=all', place)
+  return { ...page, lookedBackTo: traces[0]?.createdAt ?? null }
+}
+
+export const PAGES_KEY = ['traces', 'pages']
+
+/** The list as far as it was scrolled. What is new comes by `newestQuery`, so that long lists are never read again. */
+export const tracesQuery = (project: string | undefined, filters: string) =>
+  infiniteQueryOptions({
+    queryKey: [...PAGES_KEY, project, filters],
+    queryFn: ({ pageParam, signal }) => readPage(project ?? '', filters, { cursor: pageParam, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: LIST_KEPT_MS,
+    enabled: project !== undefined,
+  })
+
+/** The first page, asked for again and again while somebody looks at it. */
+export const newestQuery = (project: string | undefined, filters: string) =>
+  queryOptions({
+    queryKey: ['traces', 'newest', project, filters],
+    queryFn: ({ signal }) => readTraces(project ?? '', filters, { signal }),
+    initialData: () =>
+      queryClient.getQueryData(tracesQuery(project, filters).queryKey)?.pages[0] as TraceList | undefined,
+    staleTime: POLL_MS,
+    refetchInterval: POLL_MS,
+    refetchIntervalInBackground: false,
+    refetchOnWindowFocus: true,
+    gcTime: 0,
+  })
+
+/** What a disagreement may come from, in a project. */
+export const errorTypesQuery = (project: string | undefined) =>
+  queryOptions({
+    queryKey: ['error-types', project],
+    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug: project }, signal }),
+    staleTime: 5 * 60_000,
+    enabled: project !== undefined,
+  })
+
+type Pages = InfiniteData<TracePage, string | null>
+
+/** Shows in every list what is now known of a trace. */
+export function updateLists(trace: TraceItem): void {
+  queryClient.setQueriesData<Pages>({ queryKey: PAGES_KEY }, data => {
+    const pages = data && withChanges(data.pages, [trace])
+    return data && pages && pages !== data.pages ? { ...data, pages } : data
+  })
+}
+
+/** Takes a deleted trace out of every list. */
+export function removeFromLists(traceId: string): void {
+  queryClient.setQueriesData<Pages>(
+    { queryKey: PAGES_KEY },
+    data =>
+      data && {
+        ...data,
+        pages: data.pages.map(page => ({ ...page, traces: page.traces.filter(({ id }) => id !== traceId) })),
+      },
+  )
+}

@@ -1,0 +1,93 @@
+import { Text, UnstyledButton } from '@mantine/core'
+import { IconCircleCheck, IconLoader, IconMessage } from '@tabler/icons-react'
+import { memo } from 'react'
+import { Link } from 'wouter'
+import type { TraceItem } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count, duration } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import { ReviewState } from '../parts/review-state.tsx'
+import type { MetadataFilter } from './filters.ts'
+import { metadataLeaves } from './metadata-leaves.ts'
+import classes from './trace-table.module.css'
+
+interface TraceRowProps {
+  trace: TraceItem
+  /** Its place in the list, from 0. */
+  index: number
+  /** Pixels from the list's top. */
+  start: number
+  project: string | undefined
+  onFilter: (filter: MetadataFilter) => void
+}
+
+const SHOWN_LEAVES = 4
+
+/** A trace in the list: a link, with metadata to filter by. */
+export const TraceRow = memo(function TraceRow({ trace, index, start, project, onFilter }: TraceRowProps) {
+  const address = `/traces/${trace.id}${project === undefined ? '' : `?project=${encodeURIComponent(project)}`}`
+  return (
+    <tr
+      aria-rowindex={index + 2}
+      data-index={index}
+      className={classes.row}
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <td className={classes.time}>
+        <Moment at={trace.createdAt} />
+      </td>
+      <td className={classes.name}>
+        <Link href={address} className={classes.link} dir="auto">
+          <ShownText text={trace.name} />
+        </Link>
+      </td>
+      <td className={classes.status}>
+        <TraceStatus status={trace.status} />
+      </td>
+      <td className={classes.review}>
+        <ReviewState state={trace.reviewState} />
+        <Text span size="xs" c="dimmed" title={`${trace.reviewedCount} of ${trace.spanCount} spans are reviewed`}>
+          {count(trace.reviewedCount)}/{count(trace.spanCount)}
+        </Text>
+      </td>
+      <td className={classes.feedback}>
+        {trace.feedbackCount > 0 && (
+          <>
+            <IconMessage size={14} aria-label="Feedback" />
+            {count(trace.feedbackCount)}
+          </>
+        )}
+      </td>
+      <td className={classes.duration}>{duration(trace.durationMs)}</td>
+      <td className={classes.metadata}>
+        {metadataLeaves(trace.metadata, SHOWN_LEAVES).map(({ path, value }, place) => (
+          <UnstyledButton
+            // biome-ignore lint/suspicious/noArrayIndexKey: a path may come several times, and they never move
+            key={place}
+            className={classes.leaf}
+            dir="auto"
+            title={`Only traces with ${path}=${value}`}
+            onClick={() => onFilter({ path, value })}
+          >
+            <span className={classes.path}>
+              <ShownText text={path} />=
+            </span>
+            <ShownText text={value} />
+          </UnstyledButton>
+        ))}
+      </td>
+    </tr>
+  )
+})
+
+const TraceStatus = ({ status }: Pick<TraceItem, 'status'>) => {
+  const [Icon, word] = status === 'running' ? [IconLoader, 'Running'] : [IconCircleCheck, 'Completed']
+  return (
+    <>
+      <Icon size={14} role="img" aria-label={word} />
+      <span className={classes.word} aria-hidden>
+        {word}
+      </span>
+    </>
+  )
+}

@@ -1,0 +1,146 @@
+import { Skeleton } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useCallback, useEffect, useRef } from 'react'
+import type { TraceItem } from '../api/wire.ts'
+import type { MetadataFilter } from './filters.ts'
+import { TraceRow } from './trace-row.tsx'
+import classes from './trace-table.module.css'
+import { useWideRows } from './use-wide-rows.ts'
+
+const COLUMNS = ['Time', 'Name', 'Status', 'Review', 'Feedback', 'Duration', 'Metadata']
+const ROW_HEIGHT = 34
+const TALL_ROW_HEIGHT = 84
+/** How many rows before the end more are asked for. */
+const AHEAD = 30
+const SKELETONS = Array.from({ length: 20 }, (_, index) => index)
+
+interface TraceTableProps {
+  /** Which list it is: another one begins at its top. Undefined: not come yet. */
+  list: string | undefined
+  traces: readonly TraceItem[]
+  project: string | undefined
+  /** Nothing has come yet. */
+  isLoading: boolean
+  /** What is shown belongs to the filters before these. */
+  isStale: boolean
+  /** Pixels from the top at which it begins. */
+  offset: number
+  onScroll: (offset: number) => void
+  /** The rows in sight come near the end. */
+  onEnd: () => void
+  onFilter: (filter: MetadataFilter) => void
+  /** Over the rows, such as what is new. */
+  above?: ReactNode
+  /** What stands after the last row. */
+  below?: ReactNode
+}
+
+/** The list of traces: only the rows in sight are in the page. Arrow keys and J and K move from one to the next. */
+export function TraceTable({
+  list,
+  traces,
+  project,
+  isLoading,
+  isStale,
+  offset,
+  onScroll,
+  onEnd,
+  onFilter,
+  above,
+  below,
+}: TraceTableProps) {
+  const container = useRef<HTMLDivElement>(null)
+  const rowHeight = useWideRows() ? ROW_HEIGHT : TALL_ROW_HEIGHT
+  const virtualizer = useVirtualizer({
+    count: traces.length,
+    getScrollElement: () => container.current,
+    estimateSize: () => rowHeight,
+    getItemKey: index => traces[index]?.id ?? index,
+    overscan: 12,
+    initialOffset: offset,
+  })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows of another height are measured anew
+  useEffect(() => virtualizer.measure(), [rowHeight])
+  const shown = useRef(list)
+  useEffect(() => {
+    if (list === undefined || list === shown.current) return
+    if (shown.current !== undefined) virtualizer.scrollToOffset(0)
+    shown.current = list
+  }, [list, virtualizer])
+  const items = virtualizer.getVirtualItems()
+  const isNearEnd = (items.at(-1)?.index ?? 0) >= traces.length - AHEAD
+  useEffect(() => {
+    if (isNearEnd) onEnd()
+  }, [isNearEnd, onEnd])
+
+  const move = useCallback(
+    (step: 1 | -1) => {
+      const row = document.activeElement?.closest<HTMLElement>('[data-index]')
+      const first = virtualizer.range?.startIndex ?? 0
+      const from = row && container.current?.contains(row) ? Number(row.dataset.index) : first - step
+      const to = Math.min(Math.max(from + step, 0), traces.length - 1)
+      virtualizer.scrollToIndex(to, { align: 'auto' })
+      requestAnimationFrame(() =>
+        container.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus({ preventScroll: true }),
+      )
+    },
+    [virtualizer, traces.length],
+  )
+  useHotkeys([
+    ['J', () => move(1)],
+    ['K', () => move(-1)],
+  ])
+
+  return (
+    <div className={classes.frame}>
+      {above}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the links in it */}
+      <div
+        ref={container}
+        data-stale={isStale || undefined}
+        className={classes.scroll}
+        onScroll={({ currentTarget }) => onScroll(currentTarget.scrollTop)}
+        onKeyDown={event => {
+          if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+          event.preventDefault()
+          move(event.key === 'ArrowDown' ? 1 : -1)
+        }}
+      >
+        <table
+          aria-label="Traces"
+          aria-rowcount={traces.length + 1}
+          aria-busy={isLoading || isStale}
+          className={classes.table}
+        >
+          <thead className={classes.head}>
+            <tr aria-rowindex={1} className={classes.headRow}>
+              {COLUMNS.map(column => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody className={classes.rows} style={{ height: virtualizer.getTotalSize() }}>
+            {items.map(({ index, key, start }) => {
+              const trace = traces[index]
+              if (!trace) return null
+              return (
+                <TraceRow key={key} trace={trace} index={index} start={start} project={project} onFilter={onFilter} />
+              )
+            })}
+          </tbody>
+        </table>
+        {isLoading && (
+          <div className={classes.loading} aria-hidden>
+            {SKELETONS.map(index => (
+              <Skeleton key={index} height={rowHeight - 14} my={7} />
+            ))}
+          </div>
+        )}
+        {below}
+      </div>
+    </div>
+  )
+}

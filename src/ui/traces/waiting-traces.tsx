@@ -1,0 +1,28 @@
+import { Button, VisuallyHidden } from '@mantine/core'
+import { IconArrowUp } from '@tabler/icons-react'
+import { count } from '../parts/format.ts'
+import classes from './trace-table.module.css'
+
+interface WaitingTracesProps {
+  count: number
+  /** Whether there are more than are counted. */
+  hasMore: boolean
+  onShow: () => void
+}
+
+/** Says that traces came in while somebody reads further down; shows them on a click. */
+export function WaitingTraces({ count: waiting, hasMore, onShow }: WaitingTracesProps) {
+  const label = `${hasMore ? 'More than ' : ''}${count(waiting)} new ${waiting === 1 ? 'trace' : 'traces'}`
+  return (
+    <>
+      <VisuallyHidden role="status">{waiting > 0 && label}</VisuallyHidden>
+      {waiting > 0 && (
+        <div className={classes.waiting}>
+          <Button size="compact-sm" radius="xl" leftSection={<IconArrowUp size={14} aria-hidden />} onClick={onShow}>
+            {label}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
