@@ -7,6 +7,7 @@ import { type Counts, countingBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
+import { page, signIn } from '../support/session.ts'
 import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
@@ -393,6 +394,24 @@ describe('the cost of', () => {
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const cost = await costOf(org, 'delete', `/api/traces/${id}`)
     expect(cost).toMatchObject({ d1RoundTrips: 1, queueSends: 1, r2Calls: 0 })
+  })
+
+  it('a session that is known is nothing more than its key, and signing in is little', async ({ expect }) => {
+    const org = await newOrg()
+    const cookie = await signIn(org.projectKey)
+    const cost = async () => {
+      const { bindings, counts } = countingBindings()
+      expect((await page(cookie, bindings).get('/api/v1/traces/search?a=1')).status).toBe(200)
+      return counts
+    }
+    expect(await cost()).toMatchObject({ d1RoundTrips: 1, rowsWritten: 0 })
+    expect(await costOf(org, 'get', '/api/session')).toEqual({ ...NOTHING, d1RoundTrips: 1 })
+    expect(await costOf(org, 'get', `/api/reviewers?ids=${crypto.randomUUID()}`)).toEqual({
+      ...NOTHING,
+      d1RoundTrips: 1,
+    })
+    // Its index by expiry is one more.
+    expect(await costOf(org, 'post', '/api/sign-in-links')).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 3 })
   })
 
   it('a cold key is one look-up and one ask for tokens more', async ({ expect }) => {
