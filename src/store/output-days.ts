@@ -148,6 +148,7 @@ export async function countPieces(
           group by 1, 2) as scanned`,
       )
       .groupBy(sql`1, 2`),
+    // Grouped, a subquery is not merged into the query, which would count as often as it names the count.
     database
       .select({
         place: sql<number>`scanned.place`.as('place'),
@@ -157,7 +158,7 @@ export async function countPieces(
       })
       .from(
         sql`(select item.key as place, item.value as value,
-          (select count(*) from (${piece(sql`1`, whole)})) as traces from ${items}) as scanned`,
+          (select count(*) from (${piece(sql`1`, whole)})) as traces from ${items} group by 1) as scanned`,
       ),
     database
       .select({

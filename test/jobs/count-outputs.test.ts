@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
-import { describe, it } from 'vitest'
+import { describe, it, vi } from 'vitest'
 import { addedUp } from '../../src/domain/output-count.ts'
 import type { Env } from '../../src/env.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import {
+  COUNT_REST_A_TRACE_MS,
   COUNTED_DAYS,
   COUNTED_TRACES,
   DAY_MS,
@@ -11,8 +12,8 @@ import {
   MIN_COUNT_REST_MS,
   NOTING_DELAY_MS,
 } from '../../src/limits.ts'
-import { resultsOf } from '../support/batch.ts'
-import { countingBindings } from '../support/bindings.ts'
+import { event, resultsOf } from '../support/batch.ts'
+import { countingBindings, failingAt, rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { anObservation, aSpan, aTrace, aTraceId } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
@@ -108,27 +109,16 @@ describe('outputs', () => {
 
   it('of a day with more traces than a run looks at are stored once the day is counted whole', async ({ expect }) => {
     const org = await newOrg()
-    const events = Array.from({ length: 1000 }, () => ({
-      type: 'trace',
-      body: aTrace({ timestamp: at(), metadata: {} }),
-    }))
-    const count = Math.ceil(COUNTED_TRACES / 1000) + 1
-    for (let batch = 0; batch < count; batch++) {
-      const fresh = events.map(event => ({ ...event, body: { ...event.body, trace_id: aTraceId() } }))
-      await resultsOf(org, [
-        ...fresh.slice(0, 500),
-        ...fresh.slice(0, 500).map(({ body }) => ({
-          type: 'observation',
-          body: anObservation({ trace_id: body.trace_id, data: 'Yes', timestamp: at() }),
-        })),
-      ])
-      await resultsOf(org, [
-        ...fresh.slice(500),
-        ...fresh.slice(500).map(({ body }) => ({
-          type: 'observation',
-          body: anObservation({ trace_id: body.trace_id, data: 'Yes', timestamp: at() }),
-        })),
-      ])
+    const count = COUNTED_TRACES + 1000
+    for (let made = 0; made < count; made += 500) {
+      const traces = Array.from({ length: 500 }, () => aTrace({ timestamp: at(), metadata: {} }))
+      await resultsOf(
+        org,
+        traces.flatMap(trace => [
+          event('trace', trace),
+          event('observation', anObservation({ trace_id: trace.trace_id, timestamp: at() })),
+        ]),
+      )
     }
     const other = await newOrg()
     await traced(other)
@@ -138,34 +128,86 @@ describe('outputs', () => {
     expect((await insights(other)).outputs.total).toBe(1)
     for (let run = 0; run < 3; run++) await cron(env, 60_000)
     expect((await insights(org)).outputs).toEqual({
-      total: count * 1000,
+      total: count,
       reviewed: 0,
       countedAt: new Date(first).toISOString(),
     })
   })
 
-  it('of days that stay as they are are counted again a day later and then no more, at no cost', async ({ expect }) => {
+  it('of days that stay as they are are counted again a day later and then no more', async ({ expect }) => {
     const org = await newOrg()
     const { spanId } = await traced(org)
-    const costs: number[] = []
-    const run = async (later?: number) => {
-      const { bindings, counts } = countingBindings()
-      await cron(bindings, later)
-      costs.push(counts.rowsWritten)
+    const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
+    const isSettled = async () => {
+      const query = 'select due_at from counted_days where project_key = (select key from projects where id = ?)'
+      return (await env.DB.prepare(query).bind(org.project.id).first('due_at')) === null
     }
-    await run()
-    await run()
-    const { countedAt } = (await insights(org)).outputs
-    await run(DAY_MS / 2)
-    expect((await insights(org)).outputs.countedAt).toBe(countedAt)
-    await run(DAY_MS)
-    const settled = (await insights(org)).outputs.countedAt
-    expect(settled > countedAt).toBe(true)
-    for (let days = 0; days < 3; days++) await run(DAY_MS)
-    expect((await insights(org)).outputs.countedAt).toBe(settled)
+    await cron()
+    await cron()
+    const second = await countedAt()
+    await cron(env, DAY_MS / 2)
+    expect(await countedAt()).toBe(second)
+    await cron(env, DAY_MS)
+    expect((await countedAt()) > second).toBe(true)
+    await cron(env, DAY_MS)
+    const settled = await countedAt()
+    expect(await isSettled()).toBe(true)
+    await cron(env, 10 * DAY_MS)
+    expect(await countedAt()).toBe(settled)
+    // Unless something changes.
     await org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
-    await run()
+    expect(await isSettled()).toBe(false)
+    await cron()
     expect((await insights(org)).outputs.reviewed).toBe(1)
+  })
+
+  it('of a large day are counted less often', async ({ expect }) => {
+    const org = await newOrg()
+    const events = Array.from({ length: 200 }, () => event('trace', aTrace({ timestamp: at(), metadata: {} })))
+    await resultsOf(org, events)
+    await cron(env, DAY_MS)
+    const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
+    const first = await countedAt()
+    expect(first).not.toBe(null)
+    const rest = 200 * COUNT_REST_A_TRACE_MS
+    await resultsOf(org, [event('trace', aTrace({ timestamp: at() }))])
+    await cron(env, rest - 1000)
+    expect(await countedAt()).toBe(first)
+    await cron(env, 1000)
+    expect((await countedAt()) > first).toBe(true)
+  })
+
+  it('cost 6 rows read for each trace of one span, and nothing where nothing is new', async ({ expect }) => {
+    const org = await newOrg()
+    await cron(env, 2 * DAY_MS)
+    await cron(env, 2 * DAY_MS)
+    await cron()
+    const idle = await rowsReadBy(cron)
+    await resultsOf(
+      org,
+      Array.from({ length: 300 }, () => {
+        const body = aTrace({ timestamp: at(), metadata: {} })
+        return [event('trace', body), event('observation', anObservation({ trace_id: body.trace_id, timestamp: at() }))]
+      }).flat(),
+    )
+    // And three to note its day, once.
+    expect(await rowsReadBy(cron)).toBeLessThan(idle + 300 * (6 + 3) + 100)
+    expect((await insights(org)).outputs.total).toBe(300)
+    expect(idle).toBeLessThan(40)
+  })
+
+  it('are counted once, whichever call of the database loses its answer', async ({ expect }) => {
+    const quiet = vi.spyOn(console, 'error').mockImplementation(() => {})
+    for (let call = 1; call <= 14; call++) {
+      const org = await newOrg()
+      await traced(org)
+      await traced(org)
+      clock += 2 * MIN_COUNT_REST_MS
+      await sweep(wrapBindings(failingAt(call, 'D1_ERROR: Network connection lost.', 'after')), clock)
+      await cron()
+      expect((await insights(org)).outputs.total, `call ${call}`).toBe(2)
+    }
+    quiet.mockRestore()
   })
 
   it('are counted in few queries, however many days wait', async ({ expect }) => {
