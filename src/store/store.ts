@@ -21,7 +21,7 @@ export interface Store {
 
 /**
  * D1 and R2 where no organization is known or all are meant: keys by their hash, the creation of organizations, what cron
- * does (`purge.ts`, `orphans.ts`), and `ownership.ts`. A query that takes a registry is one to look at twice.
+ * does (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. A query that takes a registry is one to look at twice.
  */
 export interface Registry {
   /** Keeps a store, which has all the rest, from passing for a registry. */
