@@ -1,3 +1,111 @@
-import { Title } from '@mantine/core'
+import { Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useCallback, useEffect, useMemo } from 'react'
+import { useLocation, useParams } from 'wouter'
+import { Fault } from '../api/client.ts'
+import type { Trace } from '../api/wire.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { useProject } from '../session/project.ts'
+import { errorTypesQuery, updateLists } from '../traces/queries.ts'
+import { Attribution } from './attribution.tsx'
+import classes from './page.module.css'
+import { placeOf } from './place.ts'
+import { attributionsQuery, traceQuery } from './queries.ts'
+import { SpanList } from './span-list.tsx'
+import { SpanPanel } from './span-panel.tsx'
+import { spanTree } from './span-tree.ts'
+import { BackLink, TraceHeader } from './trace-header.tsx'
+import { useChosen } from './use-chosen.ts'
 
-export const Page = () => <Title order={1}>Soon</Title>
+/** One run of a pipeline. */
+export function Page() {
+  const { traceId = '' } = useParams<{ traceId: string }>()
+  const { data: trace, error, refetch } = useQuery(traceQuery(traceId))
+  // Asked for at once, whoever shows them.
+  useQuery(attributionsQuery(traceId))
+  useQuery(errorTypesQuery(useProject()))
+  useEffect(() => {
+    if (trace) updateLists(trace)
+  }, [trace])
+  if (trace) return <OneTrace trace={trace} />
+  if (error) return <NoTrace error={error} onRetry={refetch} />
+  return (
+    <div className={classes.page}>
+      <Title order={1} className={classes.loading}>
+        Trace
+      </Title>
+      <Skeleton h={84} />
+      <Skeleton h={38} />
+      <div className={classes.body}>
+        <Skeleton />
+        <Skeleton />
+      </div>
+    </div>
+  )
+}
+
+function OneTrace({ trace }: { trace: Trace }) {
+  const project = useProject()
+  const [, navigate] = useLocation()
+  const { spanId, section, place, choose, show, jump } = useChosen()
+  const { spans, feedback, createdAt, durationMs } = trace
+  const tree = useMemo(() => spanTree(spans, { createdAt, durationMs }), [spans, createdAt, durationMs])
+  const withFeedback = useMemo(() => new Set(feedback.map(item => item.spanId)), [feedback])
+  const root = tree.rows[0]?.span
+  const span = tree.rows[tree.indexOf.get(spanId ?? '') ?? 0]?.span
+  const named = useMemo(() => ({ traceId: trace.traceId, project }), [trace.traceId, project])
+  const stepOf = useCallback((id: string) => tree.rows[tree.indexOf.get(id) ?? -1]?.span.stepId, [tree])
+  const onJump = useCallback(
+    (id: string | null, path: string) => {
+      if (path.startsWith('knowledgeDocs')) navigate('/knowledge-docs')
+      else if (id !== null || placeOf(path)) jump(id ?? root?.id ?? '', path)
+    },
+    [jump, navigate, root],
+  )
+  const ofSpan = useMemo(() => feedback.filter(item => item.spanId === span?.id), [feedback, span?.id])
+  const isMissing = spanId !== null && !tree.indexOf.has(spanId)
+  return (
+    <div className={classes.page}>
+      <TraceHeader trace={trace} />
+      <Attribution id={trace.id} trace={named} stepOf={stepOf} onJump={onJump} />
+      {isMissing && (
+        <Text size="sm" role="status">
+          The span that the address names is not in this trace (any more).
+        </Text>
+      )}
+      {span ? (
+        <div className={classes.body}>
+          <SpanList tree={tree} chosenId={span.id} withFeedback={withFeedback} onChoose={choose} />
+          <SpanPanel
+            span={span}
+            feedback={ofSpan}
+            id={trace.id}
+            trace={named}
+            section={section}
+            place={place}
+            onSection={show}
+          />
+        </div>
+      ) : (
+        <Text c="dimmed">No span of this trace has come yet.</Text>
+      )}
+    </div>
+  )
+}
+
+function NoTrace({ error, onRetry }: { error: Error; onRetry: () => unknown }) {
+  const status = error instanceof Fault ? error.status : 0
+  if (status !== 404 && status !== 403)
+    return <FaultAlert error={error} title="The trace could not be read" onRetry={onRetry} />
+  return (
+    <Stack gap="sm" py="xl">
+      <BackLink />
+      <Title order={1}>{status === 404 ? 'There is no such trace' : 'This trace is not yours to see'}</Title>
+      <Text size="sm">
+        {status === 404
+          ? 'It was deleted, or its address is wrong.'
+          : 'It belongs to another organization, or to a project that you may not read.'}
+      </Text>
+    </Stack>
+  )
+}

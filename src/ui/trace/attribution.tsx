@@ -1,0 +1,100 @@
+import { Button, Collapse, Group, Skeleton, Text, Title, UnstyledButton } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Fault } from '../api/client.ts'
+import type { Attributions } from '../api/wire.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { share } from '../parts/format.ts'
+import classes from './attribution.module.css'
+import { AttributionDetail } from './attribution-detail.tsx'
+import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
+
+export type PastAttribution = Attributions['attributions'][number]
+export type EngineAnswer = Extract<PastAttribution, { kind: 'engine' }>
+
+interface AttributionProps {
+  /** The trace's own id. */
+  id: string
+  trace: NamedTrace
+  /** What a span is called, by its id. */
+  stepOf: (spanId: string) => string | undefined
+  /** Goes to where a finding is; undefined: it is in no span. */
+  onJump: (spanId: string | null, path: string) => void
+}
+
+const NONE: PastAttribution[] = []
+
+/** Whose fault it was: the last word of a reviewer or an engine on a line, and all of it below. */
+export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
+  const queryClient = useQueryClient()
+  const [isOpen, { toggle, open }] = useDisclosure()
+  const { data: history = NONE, error, isPending, refetch } = useQuery(attributionsQuery(id))
+  const answer = history.findLast(past => past.kind === 'engine')
+  const overrule = history.findLast(past => past.kind === 'review' && past.inForce)
+  const word = overrule ?? answer
+  const analysis = useMutation({
+    mutationFn: () => analyze(trace, answer !== undefined),
+    onSuccess: open,
+    onSettled: () => queryClient.invalidateQueries({ queryKey: attributionsQuery(id).queryKey }),
+  })
+  const hasNothingToSay = analysis.error instanceof Fault && analysis.error.status === 422
+  return (
+    <section className={classes.card} aria-label="Attribution">
+      <Group justify="space-between" gap="xs" wrap="nowrap">
+        <UnstyledButton
+          className={classes.summary}
+          aria-expanded={isOpen}
+          onClick={toggle}
+          disabled={history.length === 0}
+        >
+          {history.length > 0 &&
+            (isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />)}
+          <Title order={2} className={classes.title}>
+            Attribution
+          </Title>
+          {isPending ? (
+            <Skeleton w={220} h={14} />
+          ) : word ? (
+            <span className={classes.word}>
+              <strong>{word.errorTypeName}</strong>
+              {word.errorTypeCategory && <span> · {word.errorTypeCategory}</span>}
+              <span className={classes.dimmed}>
+                {overrule
+                  ? ' · named by a reviewer'
+                  : answer && ` · ${share(answer.confidence, 1)} sure · ${answer.engine}`}
+              </span>
+            </span>
+          ) : (
+            !error && <span className={classes.dimmed}>Not analyzed yet</span>
+          )}
+        </UnstyledButton>
+        <Button
+          size="compact-xs"
+          variant="default"
+          loading={analysis.isPending}
+          onClick={() => analysis.mutate()}
+          flex="none"
+        >
+          {answer ? 'Analyze again' : 'Analyze'}
+        </Button>
+      </Group>
+      {analysis.isPending && (
+        <Text size="xs" c="dimmed" role="status">
+          Analyzing…
+        </Text>
+      )}
+      {hasNothingToSay ? (
+        <Text size="sm" role="alert" mt={4}>
+          There is nothing to analyze: nobody has given feedback, commented or corrected an output of this trace yet.
+        </Text>
+      ) : (
+        analysis.error && <FaultAlert error={analysis.error} title="Not analyzed" onRetry={() => analysis.mutate()} />
+      )}
+      {error && <FaultAlert error={error} title="The attribution could not be read" onRetry={refetch} />}
+      <Collapse expanded={isOpen}>
+        {isOpen && <AttributionDetail history={history} answer={answer} stepOf={stepOf} onJump={onJump} />}
+      </Collapse>
+    </section>
+  )
+}

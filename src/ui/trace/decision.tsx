@@ -1,0 +1,86 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { IconArrowBackUp, IconCheck } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Fault } from '../api/client.ts'
+import { useNames } from '../api/names.ts'
+import { sessionQuery } from '../api/session.ts'
+import type { Span } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { ReviewState } from '../parts/review-state.tsx'
+import { decide } from './queries.ts'
+import classes from './span-panel.module.css'
+import { useErrorTypeNames } from './use-error-type-names.ts'
+
+/** What was decided about a span's output, by whom; and a way to accept it or take that back. */
+export function Decision({ span, traceId }: { span: Span; traceId: string }) {
+  const { data: session } = useQuery(sessionQuery)
+  const names = useNames([span.review.by])
+  const typeName = useErrorTypeNames()
+  const { mutate, isPending, error, reset } = useMutation({
+    mutationFn: (decision: 'accept' | 'reset') => decide(span, decision, traceId),
+  })
+  if (span.output === null && span.review.state === 'unreviewed') return null
+  const { state, by, at, stale, comment, errorType } = span.review
+  const mayReview = session?.scopes.includes('review')
+  const choose = (decision: 'accept' | 'reset') => {
+    reset()
+    mutate(decision)
+  }
+  return (
+    <Stack gap="xs" className={classes.card}>
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs" fz="xs" c="dimmed">
+          <ReviewState state={state} isStale={stale} />
+          {by !== null && <span>by {names.get(by) ?? '…'}</span>}
+          {at !== null && <Moment at={at} />}
+        </Group>
+        {mayReview ? (
+          <Group gap="xs">
+            {state !== 'unreviewed' && (
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                leftSection={<IconArrowBackUp size={14} aria-hidden />}
+                loading={isPending}
+                onClick={() => choose('reset')}
+              >
+                Take back
+              </Button>
+            )}
+            {span.output !== null && (state === 'unreviewed' || stale) && (
+              <Button
+                size="compact-sm"
+                leftSection={<IconCheck size={14} aria-hidden />}
+                loading={isPending}
+                onClick={() => choose('accept')}
+              >
+                Accept
+              </Button>
+            )}
+          </Group>
+        ) : (
+          <Text size="xs" c="dimmed">
+            To decide takes the scope “review”.
+          </Text>
+        )}
+      </Group>
+      {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
+      {comment !== null && (
+        <Text size="sm" className={classes.said} dir="auto">
+          <ShownText text={comment} />
+        </Text>
+      )}
+      {error &&
+        (error instanceof Fault && error.status === 412 ? (
+          <Alert color="yellow" variant="light" title="It has changed meanwhile" role="alert">
+            Somebody reviewed this span, or its output changed, after you opened it. It is shown as it is now; nothing
+            of yours was saved.
+          </Alert>
+        ) : (
+          <FaultAlert error={error} title="Not saved" />
+        ))}
+    </Stack>
+  )
+}

@@ -1,0 +1,45 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useLocation } from 'wouter'
+import type { Trace } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
+import { listAddress } from '../traces/list-place.ts'
+import { removeFromLists } from '../traces/queries.ts'
+import { deleteTrace } from './queries.ts'
+
+/** Asks whether a trace is to go for good, and goes back to the list as it was left. */
+export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => void }) {
+  const [, navigate] = useLocation()
+  const queryClient = useQueryClient()
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () => deleteTrace(trace.id),
+    onSuccess: () => {
+      removeFromLists(trace.id)
+      notifications.show({ message: `The trace ${trace.traceId} was deleted.` })
+      navigate(listAddress())
+      queryClient.removeQueries({ queryKey: ['trace', trace.id] })
+    },
+  })
+  return (
+    <Modal opened onClose={onClose} title="Delete this trace?" centered>
+      <Stack gap="sm">
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          <ShownText text={trace.name} /> with its {count(trace.spanCount)} spans, their reviews and{' '}
+          {count(trace.feedbackCount)} pieces of feedback. Nothing brings them back.
+        </Text>
+        {error && <FaultAlert error={error} title="Not deleted" />}
+        <Group justify="end" gap="xs">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            Keep it
+          </Button>
+          <Button color="red" loading={isPending} onClick={() => mutate()}>
+            Delete
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

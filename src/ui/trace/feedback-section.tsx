@@ -1,0 +1,47 @@
+import { Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNames } from '../api/names.ts'
+import { sessionQuery } from '../api/session.ts'
+import type { Feedback } from '../api/wire.ts'
+import { CommentForm } from './comment-form.tsx'
+import { FeedbackCard } from './feedback-card.tsx'
+import { comment } from './queries.ts'
+
+interface FeedbackSectionProps {
+  spanId: string
+  traceId: string
+  feedback: readonly Feedback[]
+}
+
+/** What people said of a span: feedback that a pipeline sent, and reviewers' comments. */
+export function FeedbackSection({ spanId, traceId, feedback }: FeedbackSectionProps) {
+  const { data: session } = useQuery(sessionQuery)
+  const names = useNames(feedback.map(({ userId }) => userId))
+  const mayComment = session?.scopes.includes('review')
+  return (
+    <Stack gap="xs">
+      {feedback.length === 0 && <Text c="dimmed">Nobody has said anything about this span yet.</Text>}
+      {feedback.map(item => (
+        <FeedbackCard
+          key={item.id}
+          feedback={item}
+          traceId={traceId}
+          name={names.get(item.userId)}
+          isOwn={mayComment === true && item.source === 'review' && item.userId === session?.actorId}
+        />
+      ))}
+      {mayComment ? (
+        <CommentForm
+          draft={spanId}
+          label="Comment"
+          action="Comment"
+          onSave={(content, id) => comment(traceId, spanId, content, id)}
+        />
+      ) : (
+        <Text size="xs" c="dimmed">
+          To comment takes the scope “review”.
+        </Text>
+      )}
+    </Stack>
+  )
+}

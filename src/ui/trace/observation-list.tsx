@@ -1,0 +1,81 @@
+import { Button, Group, Skeleton, Stack, Switch, Text } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { JsonView } from '../json/json-view.tsx'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import { type NamedTrace, observationsQuery } from './queries.ts'
+import classes from './span-panel.module.css'
+
+/** How many are shown at a time: each is a value of its own. */
+const SHOWN = 30
+
+/** What was sent of a trace, as it was sent: that of one span, or all of it. */
+export function ObservationList({ spanId, trace }: { spanId: string; trace: NamedTrace }) {
+  const [isWhole, setWhole] = useState(false)
+  const [limit, setLimit] = useState(SHOWN)
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    observationsQuery(trace),
+  )
+  if (error && !data) return <FaultAlert error={error} onRetry={refetch} />
+  if (!data) return <Skeleton h={220} aria-label="Loading observations" />
+  const all = data.pages.flatMap(({ observations }) => observations)
+  const sought = isWhole ? all : all.filter(({ span_id }) => span_id === spanId)
+  const isMore = sought.length > limit || hasNextPage
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" gap="xs">
+        <Text size="xs" c="dimmed" role="status">
+          {count(sought.length)} {isWhole ? 'of the trace' : `of this span, among the trace's ${count(all.length)}`}
+          {hasNextPage && ' read so far'}
+        </Text>
+        <Switch
+          size="xs"
+          label="Whole trace"
+          checked={isWhole}
+          onChange={({ currentTarget }) => setWhole(currentTarget.checked)}
+        />
+      </Group>
+      {sought.slice(0, limit).map(({ observation_id, type, key, data: value, timestamp }) => (
+        <Stack key={observation_id} gap={4}>
+          <Group gap="xs" fz="xs">
+            <Text span inherit fw={600} dir="auto" className={classes.said}>
+              {type}
+              {key !== null && (
+                <>
+                  {' '}
+                  · <ShownText text={key} />
+                </>
+              )}
+            </Text>
+            <Moment at={timestamp} c="dimmed" />
+          </Group>
+          <JsonView value={value} label={`${type}${key === null ? '' : ` ${key}`}`} maxHeight="240px" />
+        </Stack>
+      ))}
+      {sought.length === 0 && !hasNextPage && (
+        <Text c="dimmed">
+          {isWhole
+            ? 'No observation was sent: the values came with the spans.'
+            : 'No observation was sent for this span: its values came with it.'}
+        </Text>
+      )}
+      {error && <FaultAlert error={error} onRetry={fetchNextPage} />}
+      {isMore && (
+        <Button
+          size="xs"
+          variant="default"
+          loading={isFetchingNextPage}
+          onClick={() => {
+            setLimit(shown => shown + SHOWN)
+            if (sought.length <= limit + SHOWN && hasNextPage) void fetchNextPage()
+          }}
+        >
+          More
+        </Button>
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,78 @@
+import { SegmentedControl, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useState } from 'react'
+import type { Json, Span } from '../api/wire.ts'
+import { CodeDiff } from '../code/index.tsx'
+import { JsonView } from '../json/json-view.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { Decision } from './decision.tsx'
+import { useWholeSpan } from './use-whole-span.ts'
+
+interface OutputSectionProps {
+  span: Span
+  traceId: string
+  /** A dotted path in the output to mark. */
+  marked: string | undefined
+  /** The same in the approved output. */
+  markedApproved: string | undefined
+}
+
+/** A span's output, what was decided about it, and what was approved in its place. */
+export function OutputSection({ span: shown, traceId, marked, markedApproved }: OutputSectionProps) {
+  const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput'])
+  const isCorrected = shown.review.state === 'corrected' || shown.review.stale
+  return (
+    <Stack gap="sm">
+      <Decision span={span ?? shown} traceId={traceId} />
+      {error ? (
+        <FaultAlert error={error} onRetry={refetch} />
+      ) : !span ? (
+        <Skeleton h={220} aria-label="Loading output" />
+      ) : (
+        <>
+          {isCorrected && <Approved span={span} marked={markedApproved} />}
+          {isCorrected && <Title order={3}>Output</Title>}
+          {span.output === null ? (
+            <Text c="dimmed">This span has no output, so there is nothing to review.</Text>
+          ) : (
+            <JsonView value={span.output} label="output" marked={marked} maxHeight="max(50vh, 320px)" />
+          )}
+        </>
+      )}
+    </Stack>
+  )
+}
+
+function Approved({ span, marked }: { span: Span; marked: string | undefined }) {
+  const [chosen, setMode] = useState<'changes' | 'value'>()
+  const mode = chosen ?? (marked === undefined ? 'changes' : 'value')
+  const isText = typeof span.output === 'string' && typeof span.approvedOutput === 'string'
+  return (
+    <Stack gap={6}>
+      <Title order={3}>Approved output</Title>
+      <SegmentedControl
+        size="xs"
+        aria-label="How the approved output is shown"
+        value={mode}
+        onChange={value => setMode(value === 'value' ? 'value' : 'changes')}
+        data={[
+          { value: 'changes', label: 'Changes' },
+          { value: 'value', label: 'Value' },
+        ]}
+        style={{ alignSelf: 'start' }}
+      />
+      {mode === 'changes' ? (
+        <CodeDiff
+          before={textOf(span.output)}
+          after={textOf(span.approvedOutput)}
+          label="Output and approved output"
+          language={isText ? 'text' : 'json'}
+        />
+      ) : (
+        <JsonView value={span.approvedOutput} label="approved output" marked={marked} maxHeight="max(40vh, 280px)" />
+      )}
+    </Stack>
+  )
+}
+
+/** A value as it is compared: texts line by line, others as JSON. */
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))

@@ -1,0 +1,189 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { call, Fault } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { Attributions, Feedback, Json, Observations, Prompts, Review, SpanOfTrace, Trace } from '../api/wire.ts'
+import { updateLists } from '../traces/queries.ts'
+import { withFeedback, withoutFeedback, withSpan } from './trace-changes.ts'
+
+const FOLLOW_MS = 5_000
+/** Of larger traces that still run, one asks for what is new by hand. */
+const FOLLOWED_SPANS = 1_000
+const ATTRIBUTION_POLL_MS = 2_000
+const ATTRIBUTION_PATIENCE_MS = 5 * 60_000
+const MAX_PAGE = 200
+
+/** A trace with previews of its values. */
+export const traceQuery = (traceId: string) =>
+  queryOptions({
+    queryKey: ['trace', traceId, 'preview'],
+    queryFn: ({ signal }) =>
+      call<Trace>(`/api/traces/${encodeURIComponent(traceId)}`, { query: { payloads: 'preview' }, signal }),
+    // To compare 10,000 spans with what they were takes longer than to show them.
+    structuralSharing: false,
+    refetchInterval: ({ state: { data } }) =>
+      data?.status === 'running' && data.spanCount <= FOLLOWED_SPANS ? FOLLOW_MS : false,
+  })
+
+/** A trace with all of its values, as the API answers it. */
+export const wholeTraceQuery = (traceId: string) =>
+  queryOptions({
+    queryKey: ['trace', traceId, 'whole'],
+    queryFn: ({ signal }) => call<Json>(`/api/traces/${encodeURIComponent(traceId)}`, { signal }),
+    structuralSharing: false,
+    gcTime: 0,
+  })
+
+/** A span with all of its values. The etag tells what it was like. */
+export const spanQuery = (spanId: string, etag: string) =>
+  queryOptions({
+    queryKey: ['span', spanId, etag],
+    queryFn: ({ signal }) => readSpan(spanId, signal),
+    structuralSharing: false,
+    staleTime: 60_000,
+  })
+
+const readSpan = (spanId: string, signal?: AbortSignal) =>
+  call<SpanOfTrace>(`/api/spans/${spanId}`, signal ? { signal } : {})
+
+/** Every decision on a span, newest first. */
+export const reviewsQuery = (spanId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['reviews', spanId],
+    queryFn: ({ pageParam, signal }) =>
+      call<{ reviews: Review[]; nextCursor: string | null }>(`/api/spans/${spanId}/reviews`, {
+        query: { cursor: pageParam },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  })
+
+/** A trace as the ingestion interface names it: by the client's id, in a project. */
+export interface NamedTrace {
+  traceId: string
+  project: string | undefined
+}
+
+const inProject = ({ project }: NamedTrace): Record<string, string> =>
+  project === undefined ? {} : { 'x-project-slug': project }
+
+const ingestPath = ({ traceId }: NamedTrace, call: string) => `/api/v1/traces/${encodeURIComponent(traceId)}/${call}`
+
+/** A trace's observations as they were sent. */
+export const observationsQuery = (trace: NamedTrace) =>
+  infiniteQueryOptions({
+    queryKey: ['observations', trace.project, trace.traceId],
+    queryFn: ({ pageParam, signal }) =>
+      call<Observations>(ingestPath(trace, 'observations'), {
+        query: { cursor: pageParam },
+        headers: inProject(trace),
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+    structuralSharing: false,
+  })
+
+/** What engines and reviewers said of a trace's fault, oldest first. */
+export const attributionsQuery = (traceId: string) =>
+  queryOptions({
+    queryKey: ['attributions', traceId],
+    queryFn: async ({ signal }) => {
+      const attributions: Attributions['attributions'] = []
+      let cursor: string | null = null
+      do {
+        const page: Attributions = await call(`/api/traces/${encodeURIComponent(traceId)}/attributions`, {
+          query: { limit: MAX_PAGE, cursor },
+          signal,
+        })
+        attributions.push(...page.attributions)
+        cursor = page.nextCursor
+      } while (cursor !== null)
+      return attributions
+    },
+  })
+
+/** Has a trace analyzed and waits for the answer. A `Fault` 422 where there is no feedback, 502 where the engine failed. */
+export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void> {
+  const headers = inProject(trace)
+  const end = Date.now() + ATTRIBUTION_PATIENCE_MS
+  let answer = await call<{ status?: 'pending' }>(ingestPath(trace, 'attribute'), {
+    method: 'POST',
+    query: { force: isAgain || undefined },
+    headers,
+  })
+  while (answer.status === 'pending') {
+    if (Date.now() > end) {
+      throw new Fault('It takes longer than five minutes. The answer will be here once there is one.', {
+        status: 0,
+        code: 'pending',
+        requestId: '',
+      })
+    }
+    await new Promise(resolve => setTimeout(resolve, ATTRIBUTION_POLL_MS))
+    answer = await call(ingestPath(trace, 'attribution'), { headers })
+  }
+}
+
+/** The prompt of a step, which has at most one. */
+export const promptOfStepQuery = (project: string | undefined, stepId: string) =>
+  queryOptions({
+    queryKey: ['prompts', project, 'step', stepId],
+    queryFn: async ({ signal }) => {
+      const { prompts } = await call<Prompts>('/api/prompts', { query: { projectSlug: project, stepId }, signal })
+      return prompts[0] ?? null
+    },
+    staleTime: 5 * 60_000,
+    enabled: project !== undefined,
+  })
+
+/** Decides on a span as it was seen. A `Fault` 412 where it has changed since: the trace then shows it as it is now. */
+export async function decide(
+  span: { id: string; etag: string },
+  decision: 'accept' | 'reset',
+  traceId: string,
+): Promise<void> {
+  try {
+    const decided = await call<SpanOfTrace>(`/api/spans/${span.id}/review`, {
+      method: 'PUT',
+      body: { decision },
+      headers: { 'if-match': span.etag },
+    })
+    changeTrace(traceId, trace => withSpan(trace, decided))
+  } catch (error) {
+    if (error instanceof Fault && error.status === 412) await readAgain(span.id, traceId)
+    throw error
+  } finally {
+    void queryClient.invalidateQueries({ queryKey: ['reviews', span.id] })
+  }
+}
+
+async function readAgain(spanId: string, traceId: string): Promise<void> {
+  const span = await readSpan(spanId)
+  changeTrace(traceId, trace => withSpan(trace, span))
+}
+
+/** Comments on a span. The id makes one comment of it, however often it is sent. */
+export async function comment(traceId: string, spanId: string, content: string, id: string): Promise<void> {
+  const made = await call<Feedback>(`/api/spans/${spanId}/feedback`, { method: 'POST', body: { content, id } })
+  changeTrace(traceId, trace => withFeedback(trace, made))
+}
+
+export async function changeComment(traceId: string, feedbackId: string, content: string): Promise<void> {
+  const changed = await call<Feedback>(`/api/feedback/${feedbackId}`, { method: 'PATCH', body: { content } })
+  changeTrace(traceId, trace => withFeedback(trace, changed))
+}
+
+export async function deleteComment(traceId: string, feedbackId: string): Promise<void> {
+  await call(`/api/feedback/${feedbackId}`, { method: 'DELETE' })
+  changeTrace(traceId, trace => withoutFeedback(trace, feedbackId))
+}
+
+export const deleteTrace = (traceId: string): Promise<unknown> =>
+  call(`/api/traces/${encodeURIComponent(traceId)}`, { method: 'DELETE' })
+
+function changeTrace(traceId: string, change: (trace: Trace) => Trace): void {
+  const { queryKey } = traceQuery(traceId)
+  const trace = queryClient.setQueryData(queryKey, shown => shown && change(shown))
+  if (trace) updateLists(trace)
+}

@@ -1,0 +1,78 @@
+import { Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNames } from '../api/names.ts'
+import { sessionQuery } from '../api/session.ts'
+import type { Review } from '../api/wire.ts'
+import { CodeDiff } from '../code/index.tsx'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { reviewsQuery } from './queries.ts'
+import classes from './span-panel.module.css'
+import { useErrorTypeNames } from './use-error-type-names.ts'
+
+const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Taken back' }
+
+/** Every decision ever made on a span, newest first. */
+export function ReviewHistory({ spanId }: { spanId: string }) {
+  const { data: session } = useQuery(sessionQuery)
+  const mayRead = session?.scopes.includes('review') ?? true
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    ...reviewsQuery(spanId),
+    enabled: mayRead,
+  })
+  const reviews = data?.pages.flatMap(page => page.reviews) ?? []
+  const names = useNames(reviews.map(({ by }) => by))
+  if (!mayRead) return <Text c="dimmed">To read the history takes the scope “review”, which you do not have.</Text>
+  if (error) return <FaultAlert error={error} onRetry={refetch} />
+  if (!data) return <Skeleton h={120} aria-label="Loading reviews" />
+  if (reviews.length === 0) return <Text c="dimmed">Nobody has decided on this span yet.</Text>
+  return (
+    <Stack gap="xs">
+      {reviews.map(review => (
+        <Decided key={review.id} review={review} name={names.get(review.by)} />
+      ))}
+      {hasNextPage && (
+        <Button size="xs" variant="default" loading={isFetchingNextPage} onClick={() => fetchNextPage()}>
+          Earlier ones
+        </Button>
+      )}
+    </Stack>
+  )
+}
+
+function Decided({ review, name }: { review: Review; name: string | undefined }) {
+  const [isOpen, setOpen] = useState(false)
+  const typeName = useErrorTypeNames()
+  const { decision, at, comment, errorType, before, after } = review
+  return (
+    <Stack gap={6} className={classes.card}>
+      <Group justify="space-between" gap="xs">
+        <Group gap="xs" fz="xs" c="dimmed">
+          <Badge variant="default" tt="none" fw={500}>
+            {WORDS[decision]}
+          </Badge>
+          <span>by {name ?? '…'}</span>
+          <Moment at={at} />
+        </Group>
+        <Button size="compact-xs" variant="subtle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Hide what it changed' : 'What it changed'}
+        </Button>
+      </Group>
+      {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
+      {comment !== null && (
+        <Text size="sm" className={classes.said} dir="auto">
+          <ShownText text={comment} />
+        </Text>
+      )}
+      {isOpen && (
+        <CodeDiff
+          before={before === null ? '' : JSON.stringify(before, undefined, 2)}
+          after={after === null ? '' : JSON.stringify(after, undefined, 2)}
+          label="The approved output before and after"
+        />
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,137 @@
+import { VisuallyHidden } from '@mantine/core'
+import {
+  IconAlertTriangle,
+  IconCheck,
+  IconChevronDown,
+  IconChevronRight,
+  IconMessage,
+  IconPencil,
+} from '@tabler/icons-react'
+import { memo } from 'react'
+import type { Span } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { duration } from '../parts/format.ts'
+import { kindOf } from './span-kind.ts'
+import classes from './span-list.module.css'
+import type { SpanRow } from './span-tree.ts'
+
+interface SpanLineProps {
+  row: SpanRow<Span>
+  /** Its id in the page. */
+  id: string
+  /** Its place among the rows that show. */
+  index: number
+  isFolded: boolean
+  isChosen: boolean
+  /** The keys are at it. */
+  isActive: boolean
+  /** It shows only because something under it was found. */
+  isOnTheWay: boolean
+  hasFeedback: boolean
+  /** How long the whole trace took, in milliseconds. */
+  length: number
+}
+
+export const LINE_HEIGHT = 28
+const INDENT = 14
+/** Deeper spans stand no further in, so that their names can be read. */
+const MAX_INDENTS = 16
+
+/** A span in the tree, with its bar in the timeline. Clicks are the list's. */
+export const SpanLine = memo(function SpanLine({
+  row,
+  id,
+  index,
+  isFolded,
+  isChosen,
+  isActive,
+  isOnTheWay,
+  hasFeedback,
+  length,
+}: SpanLineProps) {
+  const { span, depth, childCount, place, siblings, isOrphan } = row
+  const kind = kindOf(span)
+  const { state, stale } = span.review
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names the item that the keys are at
+    <div
+      id={id}
+      role="treeitem"
+      aria-level={depth + 1}
+      aria-posinset={place}
+      aria-setsize={siblings}
+      aria-expanded={childCount > 0 ? !isFolded : undefined}
+      aria-selected={isChosen}
+      data-index={index}
+      data-active={isActive || undefined}
+      data-way={isOnTheWay || undefined}
+      className={classes.line}
+      style={{ transform: `translateY(${index * LINE_HEIGHT}px)` }}
+    >
+      <div className={classes.step} style={{ paddingInlineStart: Math.min(depth, MAX_INDENTS) * INDENT }}>
+        <span className={classes.fold} data-fold={childCount > 0 || undefined} aria-hidden>
+          {childCount > 0 && (isFolded ? <IconChevronRight size={14} /> : <IconChevronDown size={14} />)}
+        </span>
+        {kind && <kind.Icon size={14} className={classes.kind} role="img" aria-label={kind.label} />}
+        <span className={classes.name} dir="auto" title={span.stepId}>
+          <ShownText text={span.stepId} />
+        </span>
+        {depth > MAX_INDENTS && <span className={classes.deep}>+{depth - MAX_INDENTS}</span>}
+        {isOrphan && (
+          <span className={classes.deep} title="Its parent has not come">
+            no parent
+          </span>
+        )}
+        <span className={classes.marks}>
+          {span.status === 'error' && (
+            <IconAlertTriangle size={14} className={classes.error} role="img" aria-label="Error" />
+          )}
+          {state === 'accepted' && (
+            <IconCheck size={14} className={classes.accepted} role="img" aria-label="Accepted" />
+          )}
+          {state === 'corrected' && (
+            <IconPencil size={14} className={classes.corrected} role="img" aria-label="Corrected" />
+          )}
+          {stale && <VisuallyHidden>Output changed since</VisuallyHidden>}
+          {hasFeedback && <IconMessage size={14} role="img" aria-label="Feedback" />}
+        </span>
+      </div>
+      <div className={classes.bars}>
+        <Bar row={row} length={length} />
+      </div>
+    </div>
+  )
+})
+
+/** Where names of times stand left of their bars: those that begin near the end. */
+const LATE = 0.7
+
+function Bar({ row: { span, start, end }, length }: Pick<SpanLineProps, 'row' | 'length'>) {
+  const left = `${(start / length) * 100}%`
+  const isLate = end / length > LATE && start / length > 1 - LATE
+  const isLong = end / length > LATE && !isLate
+  return (
+    <>
+      <span
+        className={classes.bar}
+        data-status={span.status ?? undefined}
+        style={{ left, width: `${((end - start) / length) * 100}%` }}
+      />
+      {end > start && (
+        <span
+          className={classes.took}
+          style={
+            isLate
+              ? { right: `calc(${100 - (start / length) * 100}% + 4px)` }
+              : isLong
+                ? { right: 4 }
+                : { left: `calc(${(end / length) * 100}% + 6px)` }
+          }
+          data-inside={isLong || undefined}
+        >
+          {duration(end - start)}
+        </span>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,50 @@
+import { ActionIcon, CopyButton, Menu } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconBraces, IconCheck, IconDots, IconTerminal2, IconTrash } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { sessionQuery } from '../api/session.ts'
+import type { Trace } from '../api/wire.ts'
+import { curlOf } from '../parts/curl.ts'
+import { DeleteTrace } from './delete-trace.tsx'
+import { RawTrace } from './raw-trace.tsx'
+
+/** What can be done with a trace as a whole. */
+export function TraceActions({ trace }: { trace: Trace }) {
+  const { data: session } = useQuery(sessionQuery)
+  const [isRaw, raw] = useDisclosure()
+  const [isDeleting, deleting] = useDisclosure()
+  const mayDelete = session?.scopes.includes('manage')
+  return (
+    <>
+      <Menu position="bottom-end" width={240}>
+        <Menu.Target>
+          <ActionIcon variant="default" aria-label="What can be done with this trace">
+            <IconDots size={16} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconBraces size={16} aria-hidden />} onClick={raw.open}>
+            Raw JSON
+          </Menu.Item>
+          <CopyButton value={curlOf(`/api/traces/${trace.id}`)}>
+            {({ copied, copy }) => (
+              <Menu.Item
+                closeMenuOnClick={false}
+                leftSection={copied ? <IconCheck size={16} aria-hidden /> : <IconTerminal2 size={16} aria-hidden />}
+                onClick={copy}
+              >
+                {copied ? 'Copied' : 'Copy as curl'}
+              </Menu.Item>
+            )}
+          </CopyButton>
+          <Menu.Divider />
+          <Menu.Item disabled={!mayDelete} leftSection={<IconTrash size={16} aria-hidden />} onClick={deleting.open}>
+            {mayDelete ? 'Delete the trace' : 'Delete (takes the scope “manage”)'}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {isRaw && <RawTrace trace={trace} onClose={raw.close} />}
+      {isDeleting && <DeleteTrace trace={trace} onClose={deleting.close} />}
+    </>
+  )
+}

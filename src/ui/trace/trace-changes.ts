@@ -1,0 +1,43 @@
+import type { Feedback, Span, SpanOfTrace, Trace } from '../api/wire.ts'
+
+/*
+ * What becomes of a trace that is shown when something in it changes, so that 10,000 spans need not be read again.
+ */
+
+/** A trace with one of its spans as it is now. */
+export function withSpan(trace: Trace, { trace: _, ...span }: SpanOfTrace): Trace {
+  const spans = trace.spans.map(other => (other.id === span.id ? span : other))
+  return { ...trace, spans, ...reviewOf(spans) }
+}
+
+/** A trace with feedback added, or as it is now where it had it. */
+export function withFeedback(trace: Trace, feedback: Feedback): Trace {
+  const isKnown = trace.feedback.some(({ id }) => id === feedback.id)
+  return withAllFeedback(
+    trace,
+    isKnown
+      ? trace.feedback.map(other => (other.id === feedback.id ? feedback : other))
+      : [...trace.feedback, feedback],
+  )
+}
+
+export const withoutFeedback = (trace: Trace, feedbackId: string): Trace =>
+  withAllFeedback(
+    trace,
+    trace.feedback.filter(({ id }) => id !== feedbackId),
+  )
+
+const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
+  ...trace,
+  feedback,
+  feedbackCount: feedback.length,
+})
+
+/** A trace's review state, as the service tells it of its spans with an output. */
+function reviewOf(spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'reviewState'> {
+  const reviewed = spans.filter(({ review }) => review.state !== 'unreviewed')
+  const isOpen = spans.some(({ output, review }) => output !== null && review.state === 'unreviewed')
+  const isCorrected = reviewed.some(({ review }) => review.state === 'corrected')
+  const state = isOpen ? 'mixed' : isCorrected ? 'corrected' : 'accepted'
+  return { reviewedCount: reviewed.length, reviewState: reviewed.length === 0 ? 'unreviewed' : state }
+}

@@ -1,0 +1,95 @@
+import { Anchor, Code, Group, Popover, Text, Title, UnstyledButton } from '@mantine/core'
+import { IconArrowLeft, IconCircleCheck, IconLoader } from '@tabler/icons-react'
+import { Link } from 'wouter'
+import type { Trace } from '../api/wire.ts'
+import { JsonView } from '../json/json-view.tsx'
+import { ShownText } from '../json/shown-text.tsx'
+import { CopyIcon } from '../parts/copied-code.tsx'
+import { count, duration } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import { ReviewState } from '../parts/review-state.tsx'
+import { useProject } from '../session/project.ts'
+import { withMetadata } from '../traces/filters.ts'
+import { listAddress } from '../traces/list-place.ts'
+import { metadataLeaves } from '../traces/metadata-leaves.ts'
+import { TraceActions } from './trace-actions.tsx'
+import classes from './trace-header.module.css'
+
+const SHOWN_LEAVES = 6
+
+/** What a trace is: its name and ids, when it ran, how far it is reviewed, its metadata, and what can be done with it. */
+export function TraceHeader({ trace }: { trace: Trace }) {
+  const Status = trace.status === 'running' ? IconLoader : IconCircleCheck
+  return (
+    <header className={classes.header}>
+      <Group justify="space-between" wrap="nowrap" align="start" gap="xs">
+        <div className={classes.name}>
+          <BackLink />
+          <Title order={1} className={classes.title} dir="auto">
+            <ShownText text={trace.name} />
+          </Title>
+        </div>
+        <TraceActions trace={trace} />
+      </Group>
+      <Group gap="4px 12px" className={classes.facts}>
+        <span className={classes.fact}>
+          <Status size={14} aria-hidden /> {trace.status === 'running' ? 'Running' : 'Completed'}
+        </span>
+        <Moment at={trace.createdAt} />
+        <span>{duration(trace.durationMs)}</span>
+        <span className={classes.fact}>
+          <ReviewState state={trace.reviewState} />
+          {count(trace.reviewedCount)} of {count(trace.spanCount)} reviewed
+        </span>
+        <span className={classes.fact}>
+          <Code className={classes.id}>{trace.traceId}</Code>
+          <CopyIcon text={trace.traceId} label="Copy the trace's id" />
+        </span>
+      </Group>
+      <Metadata metadata={trace.metadata} />
+    </header>
+  )
+}
+
+/** Leads back to the list as it was left. */
+export const BackLink = () => (
+  <Anchor component={Link} href={listAddress()} size="xs" className={classes.back}>
+    <IconArrowLeft size={14} aria-hidden /> Traces
+  </Anchor>
+)
+
+function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
+  const project = useProject()
+  const leaves = metadataLeaves(metadata, SHOWN_LEAVES)
+  if (leaves.length === 0) return null
+  const list = new URLSearchParams(project === undefined ? {} : { project })
+  return (
+    <Group gap={6}>
+      {leaves.map((leaf, index) => (
+        <Link
+          // biome-ignore lint/suspicious/noArrayIndexKey: a path may come several times, and they never move
+          key={index}
+          href={`/traces?${withMetadata(list, leaf)}`}
+          className={classes.leaf}
+          title={`Traces with ${leaf.path}=${leaf.value}`}
+          dir="auto"
+        >
+          <span className={classes.path}>
+            <ShownText text={leaf.path} />=
+          </span>
+          <ShownText text={leaf.value} />
+        </Link>
+      ))}
+      <Popover width={420} position="bottom-start" withinPortal trapFocus>
+        <Popover.Target>
+          <UnstyledButton className={classes.all}>All metadata</UnstyledButton>
+        </Popover.Target>
+        <Popover.Dropdown p="xs" maw="92vw" aria-label="Metadata">
+          <JsonView value={metadata} label="the trace's metadata" maxHeight="50vh" />
+        </Popover.Dropdown>
+      </Popover>
+      {/* Keeps its place where nothing is searchable. */}
+      {leaves.length === 0 && <Text size="xs">&nbsp;</Text>}
+    </Group>
+  )
+}

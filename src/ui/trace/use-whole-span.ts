@@ -1,0 +1,13 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Span } from '../api/wire.ts'
+import { spanQuery } from './queries.ts'
+
+/** The values of a span that may be shown as previews. */
+export type SpanValue = 'output' | 'approvedOutput' | 'input' | 'state' | 'metadata'
+
+/** A span with some of its values whole: those that are previews are asked for. */
+export function useWholeSpan(span: Span, values: readonly SpanValue[]) {
+  const isCut = span.truncated.some(field => values.some(value => field === value || field.startsWith(`${value}.`)))
+  const { data, error, refetch } = useQuery({ ...spanQuery(span.id, span.etag), enabled: isCut })
+  return { span: isCut ? data : span, error, refetch }
+}

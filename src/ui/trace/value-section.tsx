@@ -1,0 +1,32 @@
+import { Skeleton, Text } from '@mantine/core'
+import type { Json, Span } from '../api/wire.ts'
+import { JsonView } from '../json/json-view.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { useWholeSpan } from './use-whole-span.ts'
+
+interface ValueSectionProps {
+  span: Span
+  field: 'input' | 'state' | 'metadata'
+  label: string
+  /** A dotted path in it to mark. */
+  marked: string | undefined
+}
+
+/** One value of a span, whole. */
+export function ValueSection({ span: shown, field, label, marked }: ValueSectionProps) {
+  const { span, error, refetch } = useWholeSpan(shown, [field])
+  if (error) return <FaultAlert error={error} onRetry={refetch} />
+  if (!span) return <Skeleton h={220} aria-label={`Loading ${label.toLowerCase()}`} />
+  const value = span[field]
+  if (isNothing(value)) return <Text c="dimmed">{NOTHING[field]}</Text>
+  return <JsonView value={value} label={label.toLowerCase()} marked={marked} maxHeight="max(50vh, 320px)" />
+}
+
+const isNothing = (value: Json): boolean =>
+  value === null || (typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0)
+
+const NOTHING = {
+  input: 'No input was recorded for this span.',
+  state: 'No state was recorded for this span.',
+  metadata: 'This span has no metadata.',
+}
