@@ -1,3 +1,52 @@
-import { Title } from '@mantine/core'
+import { ScrollArea, Stack, Tabs, Title } from '@mantine/core'
+import { useLocation, useParams, useSearchParams } from 'wouter'
+import { useMay } from '../parts/scopes.tsx'
+import { AuditLogTab } from './audit-log-tab.tsx'
+import { ErrorTypesTab } from './error-types-tab.tsx'
+import { KeysTab } from './keys-tab.tsx'
+import { NeedsManage } from './limits-of-key.tsx'
+import { ProjectsTab } from './projects-tab.tsx'
+import { UsersTab } from './users-tab.tsx'
 
-export const Page = () => <Title order={1}>Soon</Title>
+const TABS = [
+  { path: 'projects', label: 'Projects', Content: ProjectsTab },
+  { path: 'keys', label: 'API keys', Content: KeysTab },
+  { path: 'users', label: 'Users', Content: UsersTab },
+  { path: 'error-types', label: 'Error types', Content: ErrorTypesTab },
+  { path: 'audit-log', label: 'Audit log', Content: AuditLogTab },
+] as const
+
+/** What is set up once: projects and how long they keep traces, keys, users, error types, and who did what. */
+export function Page() {
+  const { tab } = useParams<{ tab?: string }>()
+  const [, navigate] = useLocation()
+  const [parameters] = useSearchParams()
+  const mayManage = useMay('manage')
+  const chosen = TABS.find(({ path }) => path === tab) ?? TABS[0]
+  const choose = (path: string | null) => {
+    const project = parameters.get('project')
+    navigate(`/settings/${path}${project === null ? '' : `?${new URLSearchParams({ project })}`}`)
+  }
+  return (
+    <Stack gap="sm" maw={1200}>
+      <Title order={1}>Settings</Title>
+      <Tabs value={chosen.path} onChange={choose} keepMounted={false}>
+        <ScrollArea type="never" mb="md">
+          <Tabs.List style={{ flexWrap: 'nowrap' }}>
+            {TABS.map(({ path, label }) => (
+              <Tabs.Tab key={path} value={path} px="sm">
+                {label}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+        </ScrollArea>
+        {TABS.map(({ path, label, Content }) => (
+          <Tabs.Panel key={path} value={path}>
+            {/* Error types can be read by whoever reads. */}
+            {mayManage === false && path !== 'error-types' ? <NeedsManage what={label} /> : <Content />}
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Stack>
+  )
+}

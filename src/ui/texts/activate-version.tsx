@@ -1,7 +1,7 @@
 import { Button, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
-import { Confirm } from '../parts/confirm.tsx'
+import { FormModal } from '../parts/form-modal.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
 import { activateVersion, refreshTexts } from './writes.ts'
@@ -34,12 +34,12 @@ export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
       <Button size="xs" variant="light" onClick={begin}>
         {act} version {version.number}
       </Button>
-      <Confirm
+      <FormModal
         isOpen={isOpen}
         onClose={close}
         title={`${act} version ${version.number}?`}
         act={`${act} version ${version.number}`}
-        onConfirm={() => submit(undefined)}
+        onSubmit={() => submit(undefined)}
         isPending={isPending}
         error={error}
       >
@@ -49,7 +49,7 @@ export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
         <Text size="sm" c="dimmed">
           Spans keep the version that they were made with, reviews stay, and the way back is the same.
         </Text>
-      </Confirm>
+      </FormModal>
     </>
   )
 }

@@ -5,7 +5,7 @@ import { IconTrash } from '@tabler/icons-react'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { queryClient } from '../api/query-client.ts'
-import { Confirm } from '../parts/confirm.tsx'
+import { FormModal } from '../parts/form-modal.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
 import type { TextKind, VersionedText } from './kinds.ts'
 import { deleteText } from './writes.ts'
@@ -36,12 +36,12 @@ export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText
           <IconTrash size={16} aria-hidden />
         </ActionIcon>
       </Tooltip>
-      <Confirm
+      <FormModal
         isOpen={isOpen}
         onClose={close}
         title={`${label}?`}
         act={label}
-        onConfirm={() => submit(undefined)}
+        onSubmit={() => submit(undefined)}
         isPending={isPending}
         error={error}
         isDestructive
@@ -64,7 +64,7 @@ export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText
           value={typed}
           onChange={({ currentTarget }) => setTyped(currentTarget.value)}
         />
-      </Confirm>
+      </FormModal>
     </>
   )
 }

@@ -47,7 +47,7 @@ export const EMPTY_DRAFT: TextDraft = {
   name: '',
   title: '',
   content: '',
-  schema: '',
+  schema: '{}',
   note: '',
   activate: true,
   baseId: '',

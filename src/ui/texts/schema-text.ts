@@ -1,7 +1,8 @@
 import type { Json } from '../api/wire.ts'
 
-/** A schema as people edit it: '' for none. */
-export const schemaText = (schema: Json | null): string => (schema === null ? '' : JSON.stringify(schema, undefined, 2))
+/** A schema as people edit it: `{}` for none. */
+export const schemaText = (schema: Json | null): string =>
+  schema === null ? '{}' : JSON.stringify(schema, undefined, 2)
 
 /** The schema that a text spells, or why it spells none. */
 export function parseSchema(text: string): { schema: object } | { fault: string } {

@@ -1,5 +1,6 @@
 import { Input } from '@mantine/core'
 import { CodeEditor } from '../code/index.tsx'
+import classes from './text-fields.module.css'
 
 interface FieldProps {
   value: string
@@ -10,7 +11,16 @@ interface FieldProps {
 /** The text of a version. */
 export const ContentField = ({ value, onChange, error }: FieldProps) => (
   <Input.Wrapper label="Content" labelElement="div" error={error} withAsterisk>
-    <CodeEditor value={value} onChange={onChange} label="Content" language="text" minHeight="14rem" maxHeight="55vh" />
+    <div className={classes.editor}>
+      <CodeEditor
+        value={value}
+        onChange={onChange}
+        label="Content"
+        language="text"
+        minHeight="14rem"
+        maxHeight="55vh"
+      />
+    </div>
   </Input.Wrapper>
 )
 
@@ -19,9 +29,11 @@ export const SchemaField = ({ value, onChange, error }: FieldProps) => (
   <Input.Wrapper
     label="Output schema"
     labelElement="div"
-    description="JSON Schema of the step's output: reviewers get a form made from it, and corrections are checked against it. Empty: any output."
+    description="JSON Schema of the step's output: reviewers get a form made from it, and corrections are checked against it. {} lets any output pass."
     error={error}
   >
-    <CodeEditor value={value} onChange={onChange} label="Output schema" minHeight="8rem" maxHeight="40vh" />
+    <div className={classes.editor}>
+      <CodeEditor value={value} onChange={onChange} label="Output schema" minHeight="8rem" maxHeight="40vh" />
+    </div>
   </Input.Wrapper>
 )

@@ -2,13 +2,13 @@ import { Button, Group, Modal, Stack } from '@mantine/core'
 import type { FormEvent, PropsWithChildren } from 'react'
 import { FaultAlert } from './fault-alert.tsx'
 
-interface ConfirmProps {
+interface FormModalProps {
   isOpen: boolean
   onClose: () => void
   title: string
   /** What the button says: the act itself, never "OK". */
   act: string
-  onConfirm: () => void
+  onSubmit: () => void
   isPending: boolean
   error: Error | null
   /** Whether the act takes something away. */
@@ -16,14 +16,15 @@ interface ConfirmProps {
   isDisabled?: boolean
 }
 
-/** Asks before an act, in words that say what it changes. */
-export function Confirm(props: PropsWithChildren<ConfirmProps>) {
-  const { isOpen, onClose, title, act, onConfirm, isPending, error, isDestructive, isDisabled, children } = props
+/** A form over the page, or a question before an act in words that say what it changes. */
+export function FormModal(props: PropsWithChildren<FormModalProps>) {
+  const { isOpen, onClose, title, act, onSubmit, isPending, error, isDestructive, isDisabled, children } = props
   const submit = (event: FormEvent) => {
     event.preventDefault()
     // A form that is portalled from within another one would send that too.
     event.stopPropagation()
-    onConfirm()
+    // It can still be clicked while it fades out.
+    if (isOpen) onSubmit()
   }
   return (
     <Modal opened={isOpen} onClose={onClose} title={title} centered closeButtonProps={{ 'aria-label': 'Close' }}>

@@ -1,0 +1,36 @@
+import type { AuditAction } from '../../store/audit.ts'
+
+/** What each action of the log is called. */
+const LABELS: Readonly<Record<AuditAction, string>> = {
+  'organization.create': 'Organization created',
+  'project.create': 'Project created',
+  'project.change': 'Project changed',
+  'api_key.create': 'API key created',
+  'api_key.revoke': 'API key revoked',
+  'api_key.rotate': 'API key replaced',
+  'user.create': 'User added',
+  'trace.delete': 'Trace deleted',
+  'prompt.create': 'Prompt created',
+  'prompt.add_version': 'Prompt version added',
+  'prompt.activate': 'Prompt version activated',
+  'prompt.delete': 'Prompt deleted',
+  'knowledge_doc.create': 'Knowledge doc created',
+  'knowledge_doc.add_version': 'Knowledge doc version added',
+  'knowledge_doc.activate': 'Knowledge doc version activated',
+  'knowledge_doc.delete': 'Knowledge doc deleted',
+  'review.accept': 'Output accepted',
+  'review.correct': 'Output corrected',
+  'review.reset': 'Review taken back',
+  'comment.create': 'Comment written',
+  'comment.change': 'Comment changed',
+  'comment.delete': 'Comment deleted',
+  'error_type.change': 'Error type changed',
+}
+
+/** The actions to choose among. */
+export const AUDIT_ACTION_OPTIONS = Object.entries(LABELS).map(([value, label]) => ({ value, label }))
+
+const labels = new Map<string, string>(Object.entries(LABELS))
+
+/** An action in words; one that this page does not know yet as it is. */
+export const auditActionLabel = (action: string): string => labels.get(action) ?? action

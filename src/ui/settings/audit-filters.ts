@@ -1,0 +1,46 @@
+/** What the address says of which entries are listed. */
+export interface AuditFilters extends Readonly<Record<string, string | null>> {
+  action: string | null
+  userId: string | null
+  keyId: string | null
+  targetId: string | null
+  /** ISO 8601, UTC; inclusive. */
+  from: string | null
+  /** Exclusive. */
+  to: string | null
+}
+
+const NAMES = ['action', 'userId', 'keyId', 'targetId', 'from', 'to'] as const
+
+/** The filters that an address names. */
+export const auditFiltersOf = (parameters: URLSearchParams): AuditFilters => {
+  const [action, userId, keyId, targetId, from, to] = NAMES.map(name => parameters.get(name) || null)
+  return {
+    action: action ?? null,
+    userId: userId ?? null,
+    keyId: keyId ?? null,
+    targetId: targetId ?? null,
+    from: from ?? null,
+    to: to ?? null,
+  }
+}
+
+/** An address's parameters with some filters changed. */
+export function withAuditFilters(parameters: URLSearchParams, changes: Partial<AuditFilters>): URLSearchParams {
+  const next = new URLSearchParams(parameters)
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) next.set(name, value)
+    else next.delete(name)
+  }
+  return next
+}
+
+/** No filter at all. */
+export const NO_AUDIT_FILTERS: AuditFilters = {
+  action: null,
+  userId: null,
+  keyId: null,
+  targetId: null,
+  from: null,
+  to: null,
+}

@@ -1,0 +1,96 @@
+import { Group, Stack, Text } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useSearchParams } from 'wouter'
+import { useNames } from '../api/names.ts'
+import { sessionQuery } from '../api/session.ts'
+import type { AuditLog } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { CopyIcon } from '../parts/copied-code.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
+import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { auditActionLabel } from './audit-actions.ts'
+import { AuditFilterBar } from './audit-filter-bar.tsx'
+import { auditFiltersOf } from './audit-filters.ts'
+import { AuditTarget } from './audit-target.tsx'
+import { OneProjectOnly } from './limits-of-key.tsx'
+import { auditLogQuery } from './queries.ts'
+import { TabBar } from './tab-bar.tsx'
+
+type Entry = AuditLog['entries'][number]
+
+/** Who did what, newest first. */
+export function AuditLogTab() {
+  const [parameters] = useSearchParams()
+  const filters = auditFiltersOf(parameters)
+  const query = useInfiniteQuery(auditLogQuery(filters))
+  const entries = query.data?.pages.flatMap(page => page.entries)
+  const { data: session } = useQuery(sessionQuery)
+  const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
+  const names = useNames(entries?.flatMap(namedIn) ?? [])
+  const isFiltered = Object.values(filters).some(value => value !== null)
+  const columns: Column<Entry>[] = [
+    { label: 'When', cell: ({ at }) => <Moment at={at} />, isNarrow: true },
+    { label: 'What', cell: ({ action }) => auditActionLabel(action) },
+    { label: 'Who', cell: ({ actor }) => <Actor actor={actor} names={names} /> },
+    { label: 'To what', cell: entry => <AuditTarget entry={entry} names={names} projects={projects} /> },
+    {
+      label: 'Project',
+      cell: ({ projectId }) =>
+        projectId === null ? 'All' : <ShownText text={projects.get(projectId) ?? projectId.slice(0, 8)} />,
+    },
+    {
+      label: 'Request',
+      cell: ({ requestId }) => <CopyIcon text={requestId} label="Copy the request's id" />,
+      isActions: true,
+    },
+  ]
+  return (
+    <Stack gap="sm">
+      <TabBar about="What people and keys have changed, with the id of the request that did it. Kept for a year." />
+      <OneProjectOnly>What concerns other projects, or the organization as a whole, is not shown.</OneProjectOnly>
+      <AuditFilterBar filters={filters} names={names} />
+      {query.error && !query.data ? (
+        <FaultAlert error={query.error} onRetry={query.refetch} />
+      ) : entries?.length === 0 && !query.hasNextPage ? (
+        <Empty title={isFiltered ? 'Nothing of that kind' : 'Nothing was changed yet'}>
+          {isFiltered
+            ? 'No entry is all that the filters ask for. Take one of them away.'
+            : 'Projects, keys, prompts, reviews: each change shows here, with who made it.'}
+        </Empty>
+      ) : (
+        <div style={{ opacity: query.isPlaceholderData ? 0.6 : 1 }}>
+          <StackedTable label="Audit log" columns={columns} rows={entries} keyOf={({ id }) => id} />
+        </div>
+      )}
+      <ShowMore query={query} />
+    </Stack>
+  )
+}
+
+/** The ids in an entry that have names. */
+const namedIn = ({ actor, action, targetId }: Entry): (string | null)[] => [
+  actor.userId,
+  actor.keyId,
+  /^(user|api_key)\./.test(action) ? targetId : null,
+]
+
+function Actor({ actor: { userId, keyId }, names }: { actor: Entry['actor']; names: ReadonlyMap<string, string> }) {
+  if (keyId === null) return 'The admin token'
+  const key = names.get(keyId) ?? `Key ${keyId.slice(0, 8)}`
+  if (userId === null) return <ShownText text={key} />
+  return (
+    <Group gap={4}>
+      <Text size="sm" inherit dir="auto">
+        <ShownText text={names.get(userId) ?? userId.slice(0, 8)} />
+      </Text>
+      {names.has(keyId) && (
+        <Text size="xs" c="dimmed" dir="auto">
+          with <ShownText text={key} />
+        </Text>
+      )}
+    </Group>
+  )
+}

@@ -1,0 +1,64 @@
+import { Anchor, Code } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link, useSearchParams } from 'wouter'
+import type { AuditLog } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { NO_AUDIT_FILTERS, withAuditFilters } from './audit-filters.ts'
+
+interface AuditTargetProps {
+  entry: AuditLog['entries'][number]
+  names: ReadonlyMap<string, string>
+  projects: ReadonlyMap<string, string>
+}
+
+const SHORT = 8
+
+/** What something was done to: by its name where it has one, with the way there and to all that was done to it. */
+export function AuditTarget({ entry, names, projects }: AuditTargetProps) {
+  const [parameters] = useSearchParams()
+  const { targetId } = entry
+  const name = names.get(targetId) ?? projects.get(targetId)
+  const history = withAuditFilters(parameters, { ...NO_AUDIT_FILTERS, targetId })
+  return (
+    <>
+      <Place entry={entry}>
+        {name === undefined ? <Code title={targetId}>{targetId.slice(0, SHORT)}</Code> : <ShownText text={name} />}
+      </Place>
+      {parameters.get('targetId') !== targetId && (
+        <>
+          {' '}
+          <Anchor
+            component={Link}
+            href={`/settings/audit-log?${history}`}
+            size="xs"
+            aria-label={`All that was done to ${name ?? targetId.slice(0, SHORT)}`}
+          >
+            History
+          </Anchor>
+        </>
+      )}
+    </>
+  )
+}
+
+/** Links to a text that is still there, and to what an activation or a new version changed in it. */
+function Place({
+  entry: { action, targetId, beforeId, afterId },
+  children,
+}: {
+  entry: AuditTargetProps['entry']
+  children: ReactNode
+}) {
+  const [kind, act] = action.split('.')
+  const page = kind === 'prompt' ? '/prompts' : kind === 'knowledge_doc' ? '/knowledge-docs' : undefined
+  if (page === undefined || act === 'delete') return children
+  const versions = new URLSearchParams({
+    ...(afterId !== null && afterId !== targetId && { version: afterId }),
+    ...(afterId !== null && beforeId !== null && { compare: beforeId }),
+  })
+  return (
+    <Anchor component={Link} inherit href={`${page}/${targetId}?${versions}`}>
+      {children}
+    </Anchor>
+  )
+}

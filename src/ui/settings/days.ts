@@ -1,0 +1,22 @@
+/*
+ * Days of the reader's own calendar (`YYYY-MM-DD`), and the times (ISO 8601, UTC) at which they begin and end.
+ */
+
+/** The reader's day in which a time lies. */
+export function dayOf(time: string): string {
+  const date = new Date(time)
+  const part = (value: number) => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${part(date.getMonth() + 1)}-${part(date.getDate())}`
+}
+
+/** When a day begins. */
+export const startOfDay = (day: string): string => new Date(`${day}T00:00:00`).toISOString()
+
+/** The last millisecond of a day. */
+export const endOfDay = (day: string): string => new Date(`${day}T23:59:59.999`).toISOString()
+
+/** When the day after a day begins. */
+export const nextDay = (day: string): string => new Date(Date.parse(endOfDay(day)) + 1).toISOString()
+
+/** The day that is over at a time. */
+export const previousDay = (time: string): string => dayOf(new Date(Date.parse(time) - 1).toISOString())

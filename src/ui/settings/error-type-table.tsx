@@ -1,0 +1,68 @@
+import { Badge, Group, Text } from '@mantine/core'
+import { ShownText } from '../json/shown-text.tsx'
+import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { ErrorTypeForm } from './error-type-form.tsx'
+import { ErrorTypeSwitch } from './error-type-switch.tsx'
+import type { ErrorType } from './writes.ts'
+
+interface ErrorTypeTableProps {
+  label: string
+  errorTypes: readonly ErrorType[]
+  all: readonly ErrorType[]
+  /** Undefined: they can only be read. */
+  projectId: string | undefined
+}
+
+/** The error types of a category. */
+export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeTableProps) {
+  if (errorTypes.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        None.
+      </Text>
+    )
+  }
+  const columns: Column<ErrorType>[] = [
+    {
+      label: 'In use',
+      cell: errorType => <ErrorTypeSwitch projectId={projectId} errorType={errorType} />,
+      isNarrow: true,
+    },
+    {
+      label: 'Type',
+      cell: ({ name, errorType, isBuiltIn }) => (
+        <>
+          <Group gap="xs">
+            <Text size="sm" fw={600} dir="auto">
+              <ShownText text={name} />
+            </Text>
+            {!isBuiltIn && (
+              <Badge variant="default" size="sm" tt="none" fw={400}>
+                Your own
+              </Badge>
+            )}
+          </Group>
+          <Text size="xs" c="dimmed" ff="monospace">
+            {errorType}
+          </Text>
+        </>
+      ),
+    },
+    {
+      label: 'When it is the cause',
+      cell: ({ rule }) => (
+        <Text size="sm" dir="auto">
+          <ShownText text={rule} />
+        </Text>
+      ),
+    },
+    {
+      label: 'Actions',
+      cell: errorType =>
+        projectId !== undefined &&
+        !errorType.isBuiltIn && <ErrorTypeForm projectId={projectId} errorTypes={all} own={errorType} />,
+      isActions: true,
+    },
+  ]
+  return <StackedTable label={label} columns={columns} rows={errorTypes} keyOf={({ id }) => id} />
+}

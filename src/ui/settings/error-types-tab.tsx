@@ -1,0 +1,58 @@
+import { Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { sessionQuery } from '../api/session.ts'
+import type { ErrorTypes } from '../api/wire.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { MissingScope, useMay } from '../parts/scopes.tsx'
+import { useProject } from '../session/project.ts'
+import { ErrorTypeForm } from './error-type-form.tsx'
+import { ErrorTypeTable } from './error-type-table.tsx'
+import { errorTypesQuery } from './queries.ts'
+import { TabBar } from './tab-bar.tsx'
+
+type Category = ErrorTypes['errorTypes'][number]['category']
+
+const CATEGORIES: readonly { category: Category; about: string }[] = [
+  { category: 'AI Error', about: 'The pipeline is at fault: its model, prompt, retrieval or tools.' },
+  { category: 'User Error', about: 'What the user sent did not allow a better output.' },
+  { category: 'Human Error', about: 'The reviewer or labeller is at fault.' },
+]
+
+/** What a disagreement may come from in the chosen project: built-in types to switch, and the project's own. */
+export function ErrorTypesTab() {
+  const projectSlug = useProject()
+  const { data: session } = useQuery(sessionQuery)
+  const mayManage = useMay('manage')
+  const { data, error, refetch, isPlaceholderData } = useQuery(errorTypesQuery(projectSlug))
+  const project = session?.projects.find(({ slug }) => slug === projectSlug)
+  const errorTypes = data?.errorTypes
+  const projectId = mayManage && !isPlaceholderData ? project?.id : undefined
+  return (
+    <Stack gap="md">
+      <TabBar
+        about={`What a disagreement between a reviewer and an output may come from${project ? ` in ${project.name}` : ''}. Engines answer with the types that are switched on, and reviewers choose among them.`}
+      >
+        {projectId !== undefined && errorTypes && <ErrorTypeForm projectId={projectId} errorTypes={errorTypes} />}
+      </TabBar>
+      {mayManage === false && <MissingScope scope="manage">You can read these and not change them</MissingScope>}
+      {error && !data && <FaultAlert error={error} onRetry={refetch} />}
+      {projectSlug === undefined && session && <Text size="sm">Error types belong to a project. Make one first.</Text>}
+      {!error && !data && projectSlug !== undefined && <Skeleton h={600} />}
+      {errorTypes &&
+        CATEGORIES.map(({ category, about }) => (
+          <Stack key={category} gap={4} component="section" aria-label={category}>
+            <Title order={2}>{category}</Title>
+            <Text size="sm" c="dimmed">
+              {about}
+            </Text>
+            <ErrorTypeTable
+              label={category}
+              projectId={projectId}
+              errorTypes={errorTypes.filter(errorType => errorType.category === category)}
+              all={errorTypes}
+            />
+          </Stack>
+        ))}
+    </Stack>
+  )
+}

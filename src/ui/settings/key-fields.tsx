@@ -1,0 +1,118 @@
+import '@mantine/dates/styles.css'
+import { Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
+import { DatePickerInput } from '@mantine/dates'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import type { Session } from '../api/wire.ts'
+import type { FieldFaults } from '../parts/field-faults.ts'
+import { dayOf, endOfDay } from './days.ts'
+import { usersQuery } from './queries.ts'
+import type { KeyDraft, Scope } from './writes.ts'
+
+interface KeyFieldsProps {
+  session: Session
+  draft: KeyDraft
+  onChange: (part: Partial<KeyDraft>) => void
+  faults: FieldFaults
+}
+
+const SCOPES: readonly { scope: Scope; description: string }[] = [
+  { scope: 'ingest', description: 'Send traces, observations and feedback, search and attribute: for pipelines' },
+  { scope: 'read', description: 'Read traces, prompts, knowledge docs and insights' },
+  { scope: 'review', description: 'Decide on outputs and comment: for reviewers, with read' },
+  { scope: 'manage', description: 'Change prompts, knowledge docs and all that is in these settings' },
+]
+
+const ALL = ''
+
+/** What a key may do, where, for whom and until when. */
+export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) {
+  const users = useAllUsers()
+  const projects = session.projects.map(({ slug, name }) => ({ value: slug, label: name }))
+  return (
+    <>
+      <TextInput
+        label="Name"
+        description="What it is for: it stands in lists, and beside what the key does."
+        placeholder="Support pipeline"
+        required
+        data-autofocus
+        autoComplete="off"
+        value={draft.name}
+        onChange={({ currentTarget }) => onChange({ name: currentTarget.value })}
+        error={faults.of('name')}
+      />
+      <Select
+        label="Project"
+        data={session.project ? projects : [{ value: ALL, label: 'All projects' }, ...projects]}
+        disabled={session.project !== null}
+        allowDeselect={false}
+        searchable={projects.length > 8}
+        value={draft.projectSlug ?? ALL}
+        onChange={slug => onChange({ projectSlug: slug === ALL ? null : slug })}
+        error={faults.of('projectSlug')}
+      />
+      <Checkbox.Group
+        label="Scopes"
+        withAsterisk
+        value={draft.scopes}
+        onChange={scopes =>
+          onChange({ scopes: SCOPES.map(({ scope }) => scope).filter(scope => scopes.includes(scope)) })
+        }
+        error={faults.of('scopes')}
+      >
+        <Stack gap={6} mt={4}>
+          {SCOPES.map(({ scope, description }) => (
+            <Checkbox
+              key={scope}
+              value={scope}
+              label={scope}
+              description={session.scopes.includes(scope) ? description : 'Your own key lacks it, so it cannot give it'}
+              disabled={!session.scopes.includes(scope)}
+            />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <Select
+        label="Acts for"
+        description="A reviewer's key carries their name; a pipeline's acts for nobody."
+        placeholder="Nobody"
+        data={users.map(({ id, name, email }) => ({ value: id, label: name === '' ? email : `${name} (${email})` }))}
+        searchable
+        clearable
+        nothingFoundMessage="No such user: add them under Users"
+        value={draft.userId}
+        onChange={userId => onChange({ userId })}
+        error={faults.of('userId')}
+      />
+      <DatePickerInput
+        label="Works until the end of"
+        placeholder="Until it is revoked"
+        clearable
+        minDate={dayOf(new Date().toISOString())}
+        value={draft.expiresAt === null ? null : dayOf(draft.expiresAt)}
+        onChange={day => onChange({ expiresAt: day === null ? null : endOfDay(day) })}
+        error={faults.of('expiresAt')}
+      />
+      <NumberInput
+        label="Requests a minute"
+        placeholder="The deployment's default"
+        min={1}
+        allowDecimal={false}
+        allowNegative={false}
+        value={draft.rateLimitPerMinute ?? ''}
+        onChange={value => onChange({ rateLimitPerMinute: value === '' ? null : Number(value) })}
+        error={faults.of('rateLimitPerMinute')}
+      />
+    </>
+  )
+}
+
+/** Every user, as they come. */
+function useAllUsers() {
+  const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery(usersQuery)
+  useEffect(() => {
+    if (hasNextPage && !isFetching) fetchNextPage()
+  }, [hasNextPage, isFetching, fetchNextPage])
+  return data?.pages.flatMap(page => page.users) ?? []
+}

@@ -1,0 +1,111 @@
+import { Badge, Group, Stack, Text } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNames } from '../api/names.ts'
+import { sessionQuery } from '../api/session.ts'
+import type { NewApiKey } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
+import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { type ApiKey, isAlive, keyState } from './key-state.ts'
+import { KeyStateMark } from './key-state-mark.tsx'
+import { OneProjectOnly } from './limits-of-key.tsx'
+import { NewKey } from './new-key.tsx'
+import { apiKeysQuery } from './queries.ts'
+import { RevokeKey } from './revoke-key.tsx'
+import { RotateKey } from './rotate-key.tsx'
+import { SecretModal } from './secret-modal.tsx'
+import { TabBar } from './tab-bar.tsx'
+import { refreshKeys } from './writes.ts'
+
+/** The organization's API keys. */
+export function KeysTab() {
+  // Here, where no answer that changes the list takes it away.
+  const [made, setMade] = useState<NewApiKey>()
+  const query = useInfiniteQuery(apiKeysQuery)
+  const keys = query.data?.pages.flatMap(page => page.apiKeys)
+  const { data: session } = useQuery(sessionQuery)
+  const users = useNames(keys?.map(({ userId }) => userId) ?? [])
+  const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
+  const columns: Column<ApiKey>[] = [
+    {
+      label: 'Name',
+      cell: ({ id, name, prefix }) => (
+        <>
+          <Text size="sm" fw={600} dir="auto">
+            <ShownText text={name} />
+          </Text>
+          <Text size="xs" c="dimmed">
+            <code>{prefix}…</code>
+            {id === session?.key?.id && ', which you are signed in with'}
+          </Text>
+        </>
+      ),
+    },
+    {
+      label: 'Project',
+      cell: ({ projectId }) => (projectId === null ? 'All' : <ShownText text={projects.get(projectId) ?? projectId} />),
+    },
+    { label: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
+    {
+      label: 'Acts for',
+      cell: ({ userId }) => (userId === null ? 'Nobody' : <ShownText text={users.get(userId) ?? 'A user'} />),
+    },
+    {
+      label: 'Limit',
+      cell: ({ rateLimitPerMinute }) =>
+        rateLimitPerMinute === null ? 'Default' : `${count(rateLimitPerMinute)} a minute`,
+      isNarrow: true,
+    },
+    {
+      label: 'Expires',
+      cell: ({ expiresAt }) => (expiresAt === null ? 'Never' : <Moment at={expiresAt} />),
+    },
+    { label: 'State', cell: key => <KeyStateMark state={keyState(key, Date.now())} />, isNarrow: true },
+    {
+      label: 'Actions',
+      cell: key =>
+        isAlive(keyState(key, Date.now())) && (
+          <Group gap={4} wrap="nowrap" justify="flex-end">
+            <RotateKey apiKey={key} isOwn={key.id === session?.key?.id} onMade={setMade} />
+            <RevokeKey apiKey={key} isOwn={key.id === session?.key?.id} />
+          </Group>
+        ),
+      isActions: true,
+    },
+  ]
+  return (
+    <Stack gap="sm">
+      <TabBar about="What pipelines and reviewers sign in with. A key's secret is shown once, when it is made; only its hash is stored.">
+        {session && <NewKey session={session} onMade={setMade} />}
+      </TabBar>
+      <OneProjectOnly>Keys of other projects are not shown, and a new key is one for this project.</OneProjectOnly>
+      {query.error && !query.data ? (
+        <FaultAlert error={query.error} onRetry={query.refetch} />
+      ) : (
+        <StackedTable label="API keys" columns={columns} rows={keys} keyOf={({ id }) => id} />
+      )}
+      <ShowMore query={query} />
+      <SecretModal
+        apiKey={made}
+        onDone={() => {
+          setMade(undefined)
+          refreshKeys()
+        }}
+      />
+    </Stack>
+  )
+}
+
+const Scopes = ({ scopes }: { scopes: readonly string[] }) => (
+  <Group gap={4}>
+    {scopes.map(scope => (
+      <Badge key={scope} variant="default" size="sm" tt="none" fw={400}>
+        {scope}
+      </Badge>
+    ))}
+  </Group>
+)

@@ -1,0 +1,29 @@
+import { Alert, Text } from '@mantine/core'
+import { IconLock } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { sessionQuery } from '../api/session.ts'
+import { MissingScope } from '../parts/scopes.tsx'
+
+/** Stands for a list that whoever is signed in may not see. */
+export const NeedsManage = ({ what }: { what: string }) => (
+  <MissingScope scope="manage">{what} are for those who manage the organization</MissingScope>
+)
+
+/** The one project that whoever is signed in is let into; null: all; undefined: not known yet. */
+export function useOnlyProject() {
+  const { data: session } = useQuery(sessionQuery)
+  return session?.project
+}
+
+/** Says what a key of one project may not do, where that is so. */
+export function OneProjectOnly({ children }: { children: string }) {
+  const project = useOnlyProject()
+  if (!project) return null
+  return (
+    <Alert variant="default" icon={<IconLock size={18} aria-hidden />} py="xs">
+      <Text size="sm">
+        You are signed in with a key for the project {project.name} alone. {children}
+      </Text>
+    </Alert>
+  )
+}

@@ -1,0 +1,34 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+import type { ApiKeys, AuditLog, ErrorTypes, Projects, Users } from '../api/wire.ts'
+import type { AuditFilters } from './audit-filters.ts'
+
+const PAGE = 100
+
+/** A list of the management API, page by page. */
+const pagesOf = <Answer extends { nextCursor: string | null }>(
+  path: string,
+  query: Readonly<Record<string, string | null>> = {},
+) =>
+  infiniteQueryOptions({
+    queryKey: ['settings', path, query],
+    queryFn: ({ pageParam, signal }) =>
+      call<Answer>(path, { query: { ...query, limit: PAGE, cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+  })
+
+export const projectsQuery = pagesOf<Projects>('/api/projects')
+export const apiKeysQuery = pagesOf<ApiKeys>('/api/api-keys')
+export const usersQuery = pagesOf<Users>('/api/users')
+export const auditLogQuery = (filters: AuditFilters) => pagesOf<AuditLog>('/api/audit-log', { ...filters })
+
+/** The error types that count in a project: the built-in ones and its own. */
+export const errorTypesQuery = (projectSlug: string | undefined) =>
+  queryOptions({
+    queryKey: ['error-types', projectSlug],
+    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug }, signal }),
+    enabled: projectSlug !== undefined,
+    placeholderData: keepPreviousData,
+  })

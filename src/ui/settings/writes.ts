@@ -1,0 +1,55 @@
+import { call } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import { SESSION_KEY } from '../api/session.ts'
+import type { ErrorTypes, NewApiKey, Project, Session, Users } from '../api/wire.ts'
+import { apiKeysQuery, projectsQuery, usersQuery } from './queries.ts'
+
+export type Scope = Session['scopes'][number]
+export type ErrorType = ErrorTypes['errorTypes'][number]
+
+/** What a key is made from; null: without it. */
+export interface KeyDraft {
+  name: string
+  projectSlug: string | null
+  scopes: Scope[]
+  userId: string | null
+  expiresAt: string | null
+  rateLimitPerMinute: number | null
+}
+
+export const createProject = (body: { slug: string; name: string }) =>
+  call<Project>('/api/projects', { method: 'POST', body })
+
+export const changeProject = (
+  id: string,
+  body: Partial<Pick<Project, 'name' | 'retentionDays' | 'retainReviewed' | 'autoAttribute'>>,
+) => call<Project>(`/api/projects/${id}`, { method: 'PATCH', body })
+
+export const createKey = (body: KeyDraft) => call<NewApiKey>('/api/api-keys', { method: 'POST', body })
+
+export const rotateKey = (id: string, graceSeconds: number) =>
+  call<NewApiKey>(`/api/api-keys/${id}/rotate`, { method: 'POST', body: { graceSeconds } })
+
+export const revokeKey = (id: string) => call<{ id: string }>(`/api/api-keys/${id}`, { method: 'DELETE' })
+
+export const createUser = (body: { email: string; name: string }) =>
+  call<Users['users'][number]>('/api/users', { method: 'POST', body })
+
+export const putErrorType = (
+  projectId: string,
+  errorType: string,
+  body: Partial<Pick<ErrorType, 'name' | 'category' | 'rule' | 'isEnabled'>>,
+) => call<ErrorType>(`/api/projects/${projectId}/error-types/${encodeURIComponent(errorType)}`, { method: 'PUT', body })
+
+/** Asks anew for projects, where they are listed and where they are chosen. */
+export const refreshProjects = () =>
+  Promise.all([
+    queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey }),
+    queryClient.invalidateQueries({ queryKey: SESSION_KEY }),
+  ])
+
+export const refreshKeys = () => queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey })
+
+export const refreshUsers = () => queryClient.invalidateQueries({ queryKey: usersQuery.queryKey })
+
+export const refreshErrorTypes = () => queryClient.invalidateQueries({ queryKey: ['error-types'] })
