@@ -1,3 +1,143 @@
-import { Title } from '@mantine/core'
+import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useMemo } from 'react'
+import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import type { Insights } from '../api/wire.ts'
+import { curlOf } from '../parts/curl.ts'
+import { Empty } from '../parts/empty.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { count } from '../parts/format.ts'
+import { useProject } from '../session/project.ts'
+import { Acceptance } from './acceptance.tsx'
+import { ErrorTypes } from './error-types.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { FixNext } from './fix-next.tsx'
+import { Headline, HeadlineSkeleton } from './headline.tsx'
+import classes from './insights.module.css'
+import { loadCharts } from './lazy-charts.tsx'
+import { errorTypesQuery, insightsQuery, isBeginning, newestTraceQuery } from './queries.ts'
+import { decidedOf, sumOf } from './ranking.ts'
+import { Reviewers } from './reviewers.tsx'
+import { bucketsOf, rangeName, type WindowDays, windowsAt } from './window.ts'
+import { useWindow, WindowSelect } from './window-select.tsx'
 
-export const Page = () => <Title order={1}>Soon</Title>
+/** Insights: what should be fixed next. */
+export function Page() {
+  const project = useProject()
+  useEffect(loadCharts, [])
+  if (project === undefined) return <NoProject />
+  return <ProjectInsights key={project} project={project} />
+}
+
+function ProjectInsights({ project }: { project: string }) {
+  const [days, chooseDays] = useWindow()
+  const { current, before } = windowsAt(Date.now(), days)
+  const insights = useQuery(insightsQuery(project, current))
+  const earlier = useQuery(insightsQuery(project, before))
+  const errorTypes = useQuery(errorTypesQuery(project))
+  const newest = useQuery(newestTraceQuery(project))
+  const typeNames = useMemo(
+    () => new Map((errorTypes.data?.errorTypes ?? []).map(({ errorType, name }) => [errorType, name])),
+    [errorTypes.data],
+  )
+  const isNew = newest.data !== undefined && isBeginning(newest.data)
+  const isReady = insights.data !== undefined && !newest.isPending
+  return (
+    <Stack gap="lg" className={classes.page} data-stale={insights.isPlaceholderData || undefined}>
+      <Group justify="space-between" gap="xs">
+        <div>
+          <Title order={1}>Insights</Title>
+          <Text size="xs" c="dimmed">
+            {rangeName(insights.data ?? current)}, days of UTC
+          </Text>
+        </div>
+        {!isNew && <WindowSelect days={days} onChoose={chooseDays} />}
+      </Group>
+      {insights.error && <FaultAlert error={insights.error} title="No insights" onRetry={insights.refetch} />}
+      {isNew && newest.data && <FirstSteps project={project} newest={newest.data} />}
+      {!isReady && !insights.error && <PageSkeleton />}
+      {isReady && !isNew && (
+        <Findings
+          insights={insights.data}
+          before={earlier.isPlaceholderData ? undefined : earlier.data}
+          days={days}
+          project={project}
+          typeNames={typeNames}
+        />
+      )}
+    </Stack>
+  )
+}
+
+interface FindingsProps {
+  insights: Insights
+  before: Insights | undefined
+  days: WindowDays
+  project: string
+  typeNames: ReadonlyMap<string, string>
+}
+
+function Findings({ insights, before, days, project, typeNames }: FindingsProps) {
+  const { from, to, errorTypes, reviewers } = insights
+  const buckets = useMemo(() => bucketsOf({ from, to }), [from, to])
+  const isDecided = decidedOf(sumOf(insights.steps)) > 0
+  return (
+    <>
+      <Headline insights={insights} before={before} days={days} reviewPath={pathWith('/review', { project })} />
+      {!isDecided && <NoDecisions insights={insights} days={days} project={project} />}
+      {isDecided && <FixNext insights={insights} project={project} typeNames={typeNames} />}
+      {isDecided && <Acceptance insights={insights} buckets={buckets} />}
+      {(isDecided || errorTypes.length > 0) && (
+        <ErrorTypes counts={errorTypes} project={project} typeNames={typeNames} />
+      )}
+      {isDecided && <Reviewers reviewers={reviewers} buckets={buckets} />}
+    </>
+  )
+}
+
+function NoDecisions({ insights: { outputs }, days, project }: Omit<FindingsProps, 'before' | 'typeNames'>) {
+  const waiting = outputs.total - outputs.reviewed
+  return (
+    <Empty title={`No decision in these ${days} days`}>
+      What to fix next shows in what reviewers correct.{' '}
+      {waiting > 0 && `${count(waiting)} outputs of these days wait. `}
+      <Anchor component={Link} href={pathWith('/review', { project })} inherit underline="always">
+        Review some
+      </Anchor>
+      {days < 90 && (
+        <>
+          , or{' '}
+          <Anchor component={Link} href={pathWith('/', { project, days: 90 })} inherit underline="always">
+            look at 90 days
+          </Anchor>
+        </>
+      )}
+      .
+    </Empty>
+  )
+}
+
+const PageSkeleton = () => (
+  <>
+    <HeadlineSkeleton />
+    <Skeleton h={420} />
+    <Skeleton h={520} />
+  </>
+)
+
+const NoProject = () => (
+  <Stack>
+    <Title order={1}>Insights</Title>
+    <Empty
+      title="No project yet"
+      curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Customer support' } })}
+    >
+      A project holds the traces of one pipeline. Make one here, or under{' '}
+      <Anchor component={Link} href="/settings" inherit underline="always">
+        Settings
+      </Anchor>
+      ; both need the scope manage.
+    </Empty>
+  </Stack>
+)

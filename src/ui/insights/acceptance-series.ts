@@ -1,0 +1,73 @@
+import type { Insights } from '../api/wire.ts'
+import { type Decided, decidedOf, type PromptVersion, sumOf } from './ranking.ts'
+import { type Bucket, bucketIndex } from './window.ts'
+
+/** A line of a step's panel: what was decided on one prompt version's outputs, bucket by bucket. */
+export interface AcceptanceLine {
+  /** A name for code: free of whatever a pipeline may send. */
+  key: string
+  label: string
+  isActive: boolean
+  /** Null where nothing was decided. */
+  points: (Decided | null)[]
+  total: Decided
+}
+
+export interface StepAcceptance extends Decided {
+  stepId: string
+  /** Newest version first, what names no version last. */
+  lines: AcceptanceLine[]
+}
+
+/** Lines that one panel can show apart; what is older goes together. */
+const MAX_LINES = 4
+
+/** What a prompt version is called: `v3`; beside another step's outputs, whose it is. */
+export const versionName = ({ number, stepId }: PromptVersion, ofStep: string): string =>
+  stepId === ofStep ? `v${number}` : `v${number} of ${stepId}`
+
+/** Each step's decisions over time, a line for each prompt version, the step with the most decisions first. */
+export function acceptanceByStep({ days, promptVersions }: Insights, buckets: readonly Bucket[]): StepAcceptance[] {
+  const versionOf = new Map(promptVersions.map(version => [version.id, version]))
+  return [...Map.groupBy(days, ({ stepId }) => stepId)]
+    .map(([stepId, ofStep]) => ({ stepId, ...sumOf(ofStep), lines: linesOf(stepId, ofStep, versionOf, buckets) }))
+    .toSorted((left, right) => decidedOf(right) - decidedOf(left) || (left.stepId < right.stepId ? -1 : 1))
+}
+
+type Days = Insights['days']
+
+function linesOf(
+  stepId: string,
+  days: Days,
+  versionOf: ReadonlyMap<string, PromptVersion>,
+  buckets: readonly Bucket[],
+): AcceptanceLine[] {
+  const byVersion = Map.groupBy(days, ({ promptVersionId }) => versionOf.get(promptVersionId ?? ''))
+  const unnamed = byVersion.get(undefined)
+  const named = [...byVersion]
+    .flatMap(([version, ofVersion]) => (version ? [{ version, days: ofVersion }] : []))
+    .toSorted((left, right) => right.version.number - left.version.number)
+  const room = MAX_LINES - (unnamed ? 1 : 0)
+  const apart = named.length > room ? named.slice(0, room - 1) : named
+  const earlier = named.slice(apart.length).flatMap(({ days }) => days)
+  const parts = [
+    ...apart.map(({ version, days }) => ({ label: versionName(version, stepId), isActive: version.isActive, days })),
+    ...(earlier.length > 0 ? [{ label: 'earlier versions', isActive: false, days: earlier }] : []),
+    ...(unnamed ? [{ label: named.length > 0 ? 'no version' : 'all', isActive: false, days: unnamed }] : []),
+  ]
+  return parts.map(({ label, isActive, days }, index) => ({
+    key: `line${index}`,
+    label,
+    isActive,
+    points: pointsOf(days, buckets),
+    total: sumOf(days),
+  }))
+}
+
+function pointsOf(days: Days, buckets: readonly Bucket[]): (Decided | null)[] {
+  const byBucket = Map.groupBy(days, ({ day }) => bucketIndex(buckets, day))
+  return buckets.map((_, index) => {
+    const found = byBucket.get(index)
+    return found ? sumOf(found) : null
+  })
+}

@@ -1,0 +1,136 @@
+import { Button, Group, Table, Text } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import type { Insights } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count, share } from '../parts/format.ts'
+import { acceptanceByStep, type StepAcceptance } from './acceptance-series.ts'
+import classes from './insights.module.css'
+import { AcceptancePanel } from './lazy-charts.tsx'
+import { lineStyle } from './line-style.ts'
+import { decidedOf, FEW_DECISIONS } from './ranking.ts'
+import { ChartSection, ScrolledTable } from './section.tsx'
+import { type Bucket, bucketName } from './window.ts'
+
+/** Panels that are shown before more are asked for. */
+const FIRST = 6
+
+interface AcceptanceProps {
+  insights: Insights
+  buckets: readonly Bucket[]
+}
+
+/** Whether each step gets better: its acceptance over time, a line for each prompt version. */
+export function Acceptance({ insights, buckets }: AcceptanceProps) {
+  const steps = useMemo(() => acceptanceByStep(insights, buckets), [insights, buckets])
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? steps : steps.slice(0, FIRST)
+  return (
+    <ChartSection
+      title="Acceptance by step and prompt version"
+      description={`Share of decided outputs that were accepted as they were. Larger dots stand for more decisions, hollow ones for fewer than ${FEW_DECISIONS}.`}
+      chart={
+        <>
+          <div className={classes.panels}>
+            {shown.map(step => (
+              <StepPanel key={step.stepId} step={step} buckets={buckets} />
+            ))}
+          </div>
+          {steps.length > shown.length && (
+            <div>
+              <Button variant="default" size="xs" onClick={() => setWhole(true)}>
+                Show all {count(steps.length)} steps
+              </Button>
+            </div>
+          )}
+        </>
+      }
+      table={() => <AcceptanceTable steps={steps} buckets={buckets} />}
+    />
+  )
+}
+
+function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly Bucket[] }) {
+  const { stepId, accepted, lines } = step
+  const decided = decidedOf(step)
+  return (
+    <div className={classes.panel}>
+      <Group justify="space-between" gap="xs" wrap="nowrap" align="start">
+        <Text component="h3" size="sm" fw={600} className={classes.name} dir="auto" lineClamp={2}>
+          <ShownText text={stepId} />
+        </Text>
+        <Text size="xs" c="dimmed" flex="none">
+          {share(accepted, decided)} of {count(decided)}
+        </Text>
+      </Group>
+      <ul className={classes.lines}>
+        {lines.map(({ key, label, isActive, total }, index) => (
+          <li key={key}>
+            <svg width={22} height={8} aria-hidden="true" className={classes.sample}>
+              <line
+                x1={0}
+                x2={22}
+                y1={4}
+                y2={4}
+                stroke={lineStyle(index).color}
+                strokeWidth={2}
+                strokeDasharray={lineStyle(index).dashes}
+              />
+            </svg>
+            <span>
+              <ShownText text={label} />
+              {isActive && ' (active)'} {share(total.accepted, decidedOf(total))}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <AcceptancePanel
+        label={`Acceptance of ${stepId} over time; the table has the numbers`}
+        lines={lines}
+        buckets={buckets}
+      />
+    </div>
+  )
+}
+
+function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[]; buckets: readonly Bucket[] }) {
+  return (
+    <ScrolledTable label="Acceptance by step, prompt version and day">
+      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Step</Table.Th>
+            <Table.Th>Version</Table.Th>
+            <Table.Th>When</Table.Th>
+            <Table.Th className={classes.number}>Accepted</Table.Th>
+            <Table.Th className={classes.number}>Corrected</Table.Th>
+            <Table.Th className={classes.number}>Acceptance</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {steps.flatMap(({ stepId, lines }) =>
+            lines.flatMap(({ key, label, points }) =>
+              buckets.flatMap((bucket, index) => {
+                const point = points[index]
+                if (!point) return []
+                return (
+                  <Table.Tr key={`${stepId} ${key} ${bucket.from}`}>
+                    <Table.Td className={classes.name}>
+                      <ShownText text={stepId} />
+                    </Table.Td>
+                    <Table.Td className={classes.reviewer}>
+                      <ShownText text={label} />
+                    </Table.Td>
+                    <Table.Td>{bucketName(bucket)}</Table.Td>
+                    <Table.Td className={classes.number}>{count(point.accepted)}</Table.Td>
+                    <Table.Td className={classes.number}>{count(point.corrected)}</Table.Td>
+                    <Table.Td className={classes.number}>{share(point.accepted, decidedOf(point))}</Table.Td>
+                  </Table.Tr>
+                )
+              }),
+            ),
+          )}
+        </Table.Tbody>
+      </Table>
+    </ScrolledTable>
+  )
+}

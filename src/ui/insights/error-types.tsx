@@ -1,0 +1,108 @@
+import { Table, Text, VisuallyHidden } from '@mantine/core'
+import { IconCpu, IconUser } from '@tabler/icons-react'
+import { type CSSProperties, useMemo } from 'react'
+import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import type { Insights } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count } from '../parts/format.ts'
+import { errorTypeTable, type Named, namedOf } from './error-counts.ts'
+import classes from './insights.module.css'
+import { ScrolledTable, Section } from './section.tsx'
+
+/** The deepest shade of a cell, in percent: text on it stays readable. */
+const MAX_HEAT = 34
+
+interface ErrorTypesProps {
+  counts: Insights['errorTypes']
+  project: string
+  typeNames: ReadonlyMap<string, string>
+}
+
+/** Which errors each step makes, as reviewers named them and as the engine answered. */
+export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
+  const { steps, rows, most } = useMemo(() => errorTypeTable(counts), [counts])
+  return (
+    <Section
+      title="Error types by step"
+      description={
+        <>
+          <IconUser size={12} aria-hidden /> named by reviewers, <IconCpu size={12} aria-hidden /> answered by the
+          attribution engine. A count leads to the traces.
+        </>
+      }
+    >
+      {rows.length === 0 ? (
+        <Text size="sm">
+          No error type was named in these days. Reviewers name one as they correct; attribution answers once a trace
+          has feedback.
+        </Text>
+      ) : (
+        <ScrolledTable label="Counts of error types by step">
+          <Table verticalSpacing={6} horizontalSpacing="xs" fz="sm">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th className={classes.type}>Error type</Table.Th>
+                {steps.map(stepId => (
+                  <Table.Th key={stepId ?? ''} className={classes.step} scope="col">
+                    {stepId === null ? 'no step' : <ShownText text={stepId} />}
+                  </Table.Th>
+                ))}
+                <Table.Th className={classes.number}>All</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map(({ errorType, cells, ...total }) => (
+                <Table.Tr key={errorType}>
+                  <Table.Th className={classes.type} scope="row" dir="auto">
+                    <ShownText text={typeNames.get(errorType) ?? errorType} />
+                  </Table.Th>
+                  {steps.map(stepId => (
+                    <Cell
+                      key={stepId ?? ''}
+                      named={cells.get(stepId)}
+                      most={most}
+                      path={pathWith('/traces', { project, errorType, stepId })}
+                    />
+                  ))}
+                  <Cell named={total} most={0} path={pathWith('/traces', { project, errorType })} />
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </ScrolledTable>
+      )}
+    </Section>
+  )
+}
+
+function Cell({ named, most, path }: { named: Named | undefined; most: number; path: string }) {
+  if (!named) {
+    return (
+      <Table.Td className={classes.number} c="dimmed">
+        <span aria-hidden>·</span>
+      </Table.Td>
+    )
+  }
+  const heat = most === 0 ? 0 : Math.round((MAX_HEAT * namedOf(named)) / most)
+  return (
+    <Table.Td className={classes.heat} style={{ '--heat': heat } as CSSProperties}>
+      <Link href={path}>
+        {named.review > 0 && (
+          <span className={classes.by}>
+            <IconUser size={12} aria-hidden />
+            {count(named.review)}
+            <VisuallyHidden> by reviewers</VisuallyHidden>
+          </span>
+        )}
+        {named.engine > 0 && (
+          <span className={classes.by}>
+            <IconCpu size={12} aria-hidden />
+            {count(named.engine)}
+            <VisuallyHidden> by the engine</VisuallyHidden>
+          </span>
+        )}
+      </Link>
+    </Table.Td>
+  )
+}

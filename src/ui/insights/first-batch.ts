@@ -1,0 +1,29 @@
+/**
+ * The body of a batch that posts one finished run with an input and an output, so that there is something to review. The
+ * output belongs to the trace as a whole: no span's id has to be made up. Sent again, it is the same trace.
+ */
+export function firstBatch(moment: Date, project: string) {
+  const timestamp = moment.toISOString()
+  const trace_id = `trace_first_${timestamp.slice(0, 19).replaceAll(/\D/g, '')}`
+  const observation = (type: 'input' | 'output', data: object) => ({
+    type: 'observation',
+    body: { trace_id, type, data, timestamp },
+  })
+  return {
+    events: [
+      {
+        type: 'trace',
+        body: {
+          trace_id,
+          name: 'first-answer',
+          timestamp,
+          status: 'completed',
+          duration_ms: 840,
+          metadata: { from: `first steps of ${project}` },
+        },
+      },
+      observation('input', { question: 'Can I return an opened item?' }),
+      observation('output', { answer: 'Yes, within 30 days.' }),
+    ],
+  }
+}

@@ -1,0 +1,98 @@
+import { Anchor, Code, Stack, Text, Title } from '@mantine/core'
+import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { type PropsWithChildren, useState } from 'react'
+import { Link } from 'wouter'
+import { pathWith } from '../api/client.ts'
+import { sessionQuery } from '../api/session.ts'
+import type { TraceList } from '../api/wire.ts'
+import { CopiedCode } from '../parts/copied-code.tsx'
+import { curlOf } from '../parts/curl.ts'
+import { firstBatch } from './first-batch.ts'
+import classes from './insights.module.css'
+import { watchedKeysQuery } from './queries.ts'
+
+interface FirstStepsProps {
+  project: string
+  newest: TraceList
+}
+
+/** What a new project needs before there is anything to learn from it; each step is ticked as it happens. */
+export function FirstSteps({ project, newest }: FirstStepsProps) {
+  const { data: session } = useQuery(sessionQuery)
+  const mayManage = session?.scopes.includes('manage') ?? false
+  const { data: keys } = useQuery(watchedKeysQuery(mayManage))
+  const [moment] = useState(() => new Date())
+  const ownKeyIngests = session?.key !== null && (session?.scopes.includes('ingest') ?? false)
+  const projectId = session?.projects.find(({ slug }) => slug === project)?.id
+  const hasTrace = newest.traces.length > 0
+  const hasKey =
+    hasTrace ||
+    ownKeyIngests ||
+    (keys?.apiKeys ?? []).some(
+      ({ scopes, projectId: ofProject, revokedAt }) =>
+        revokedAt === null && scopes.includes('ingest') && (ofProject === null || ofProject === projectId),
+    )
+  return (
+    <Stack component="section" aria-label="First steps" maw={760} py="md">
+      <div>
+        <Title order={2}>This project is new</Title>
+        <Text size="sm" c="dimmed">
+          Three steps, and this page shows what to fix next. They are ticked as they happen.
+        </Text>
+      </div>
+      <ol className={classes.checklist}>
+        <Task title="Make a key for your pipeline" isDone={hasKey}>
+          {mayManage || session === undefined ? (
+            <>
+              Under{' '}
+              <Anchor component={Link} href={pathWith('/settings/keys', { project })} inherit underline="always">
+                Settings
+              </Anchor>
+              , with the scope <Code>ingest</Code>. Keep it in <Code>COUNTERSIGN_KEY</Code>.
+            </>
+          ) : (
+            <>
+              You may not make keys: whoever manages your organization makes one under Settings, with the scope{' '}
+              <Code>ingest</Code>.
+            </>
+          )}
+        </Task>
+        <Task title="Post a trace" isDone={hasTrace}>
+          A run of your pipeline with an input and an output, in one paste:
+          <CopiedCode
+            text={curlOf('/api/v1/batch', { method: 'POST', body: firstBatch(moment, project) })}
+            label="Copy the command"
+          />
+        </Task>
+        <Task title="Review its output" isDone={newest.traces.some(({ reviewedCount }) => reviewedCount > 0)}>
+          {hasTrace ? (
+            <Anchor component={Link} href={pathWith('/review', { project })} inherit underline="always">
+              It waits in the queue
+            </Anchor>
+          ) : (
+            'It will wait in the queue: accept it, or correct it.'
+          )}
+        </Task>
+      </ol>
+    </Stack>
+  )
+}
+
+function Task({ title, isDone, children }: PropsWithChildren<{ title: string; isDone: boolean }>) {
+  return (
+    <li className={classes.task}>
+      {isDone ? (
+        <IconCircleCheck size={20} className={classes.done} aria-label="Done" />
+      ) : (
+        <IconCircleDashed size={20} className={classes.open} aria-label="To do" />
+      )}
+      <Stack gap={6}>
+        <Title order={3}>{title}</Title>
+        <Text size="sm" component="div">
+          {children}
+        </Text>
+      </Stack>
+    </li>
+  )
+}

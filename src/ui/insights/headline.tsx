@@ -1,0 +1,117 @@
+import { Anchor, Group, Paper, Progress, SimpleGrid, Skeleton, Text } from '@mantine/core'
+import { IconMinus, IconTrendingDown, IconTrendingUp } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { Insights } from '../api/wire.ts'
+import { count, share } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+import classes from './insights.module.css'
+import { decidedOf, sumOf } from './ranking.ts'
+import type { WindowDays } from './window.ts'
+
+interface HeadlineProps {
+  insights: Insights
+  /** The same of as many days before; undefined: not known (yet). */
+  before: Insights | undefined
+  days: WindowDays
+  reviewPath: string
+}
+
+/** How it goes, in four figures. */
+export function Headline({ insights, before, days, reviewPath }: HeadlineProps) {
+  const decided = sumOf(insights.steps)
+  const earlier = before && sumOf(before.steps)
+  const { total, reviewed, countedAt } = insights.outputs
+  const active = insights.reviewers.length
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      <Fact
+        label="Reviewed outputs"
+        figure={countedAt === null ? '–' : share(reviewed, total)}
+        gauge={<Progress value={total === 0 ? 0 : (100 * reviewed) / total} size="xs" aria-hidden />}
+      >
+        {countedAt === null ? (
+          'Outputs are counted in the background, and were not yet.'
+        ) : (
+          <>
+            {count(reviewed)} of {count(total)}, as of <Moment at={countedAt} />
+            {total > reviewed && (
+              <>
+                {'. '}
+                <Anchor component={Link} href={reviewPath} inherit underline="always">
+                  {count(total - reviewed)} wait
+                </Anchor>
+              </>
+            )}
+          </>
+        )}
+      </Fact>
+      <Fact label="Accepted as they were" figure={share(decided.accepted, decidedOf(decided))}>
+        of {count(decidedOf(decided))} decided. {earlier && <ShareChange now={decided} before={earlier} days={days} />}
+      </Fact>
+      <Fact label="Corrections" figure={count(decided.corrected)}>
+        {earlier ? `${count(earlier.corrected)} in the ${days} days before` : ' '}
+      </Fact>
+      <Fact label="Reviewers active" figure={count(active)}>
+        {before ? `${count(before.reviewers.length)} in the ${days} days before` : ' '}
+      </Fact>
+    </SimpleGrid>
+  )
+}
+
+/** As much room as the figures take. */
+export const HeadlineSkeleton = () => (
+  <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+    {['reviewed', 'accepted', 'corrections', 'reviewers'].map(name => (
+      <Skeleton key={name} h={122} />
+    ))}
+  </SimpleGrid>
+)
+
+interface FactProps {
+  label: string
+  figure: string
+  gauge?: ReactNode
+  children: ReactNode
+}
+
+const Fact = ({ label, figure, gauge, children }: FactProps) => (
+  <Paper withBorder p="sm" mih={122}>
+    <Text size="xs" c="dimmed">
+      {label}
+    </Text>
+    <Text className={classes.figure} my={2}>
+      {figure}
+    </Text>
+    {gauge}
+    <Text size="xs" component="div" mt={4}>
+      {children}
+    </Text>
+  </Paper>
+)
+
+interface ShareChangeProps {
+  now: Parameters<typeof decidedOf>[0]
+  before: Parameters<typeof decidedOf>[0]
+  days: WindowDays
+}
+
+function ShareChange({ now, before, days }: ShareChangeProps) {
+  if (decidedOf(before) === 0) return `None was in the ${days} days before.`
+  if (decidedOf(now) === 0) return `${share(before.accepted, decidedOf(before))} in the ${days} days before.`
+  const points = percentOf(now) - percentOf(before)
+  const Icon = points > 0 ? IconTrendingUp : points < 0 ? IconTrendingDown : IconMinus
+  const words =
+    points === 0
+      ? `As in the ${days} days before`
+      : `${points > 0 ? 'Up' : 'Down'} ${Math.abs(points)} ${Math.abs(points) === 1 ? 'point' : 'points'} from ${share(before.accepted, decidedOf(before))} in the ${days} days before`
+  return (
+    <Group component="span" gap={4} wrap="nowrap" align="start">
+      <Icon size={14} aria-hidden style={{ flex: 'none', marginTop: 2 }} />
+      {words}
+    </Group>
+  )
+}
+
+const percentOf = (decided: Parameters<typeof decidedOf>[0]): number =>
+  Math.round((100 * decided.accepted) / decidedOf(decided))

@@ -1,0 +1,27 @@
+import { Skeleton } from '@mantine/core'
+import { lazy, Suspense } from 'react'
+import type { AcceptancePanelProps, ThroughputChartProps } from './charts.tsx'
+
+/*
+ * The charts, whose code is loaded beside the data that they show.
+ */
+
+const load = () => import('./charts.tsx')
+
+const LazyAcceptancePanel = lazy(async () => ({ default: (await load()).AcceptancePanel }))
+const LazyThroughputChart = lazy(async () => ({ default: (await load()).ThroughputChart }))
+
+/** Begins to load the charts before there is anything to show. Where it fails, showing one tells. */
+export const loadCharts = (): void => void load().catch(() => undefined)
+
+export const AcceptancePanel = (props: AcceptancePanelProps) => (
+  <Suspense fallback={<Skeleton h={150} />}>
+    <LazyAcceptancePanel {...props} />
+  </Suspense>
+)
+
+export const ThroughputChart = (props: ThroughputChartProps) => (
+  <Suspense fallback={<Skeleton h={220} />}>
+    <LazyThroughputChart {...props} />
+  </Suspense>
+)

@@ -1,0 +1,107 @@
+import { Table } from '@mantine/core'
+import { useMemo } from 'react'
+import type { Insights } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { count } from '../parts/format.ts'
+import { BarSwatch } from './bar-pattern.tsx'
+import classes from './insights.module.css'
+import { ThroughputChart } from './lazy-charts.tsx'
+import { ChartSection, ScrolledTable } from './section.tsx'
+import { type Reviewer, shownApart, throughput } from './throughput.ts'
+import { type Bucket, bucketName } from './window.ts'
+
+interface ReviewersProps {
+  reviewers: Insights['reviewers']
+  buckets: readonly Bucket[]
+}
+
+/** How much reviewers get done: by day, and in total. */
+export function Reviewers({ reviewers, buckets }: ReviewersProps) {
+  const everybody = useMemo(() => throughput(reviewers, buckets), [reviewers, buckets])
+  const apart = useMemo(() => shownApart(everybody), [everybody])
+  return (
+    <ChartSection
+      title="Reviewers"
+      description="Decisions in force, by the day when they were made."
+      chart={
+        <div className={classes.throughput}>
+          <ThroughputChart
+            label="Decisions by day and reviewer; the table has the numbers"
+            reviewers={apart}
+            buckets={buckets}
+          />
+          <Totals everybody={everybody} apart={apart} />
+        </div>
+      }
+      table={() => <DayTable everybody={everybody} buckets={buckets} />}
+    />
+  )
+}
+
+function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: readonly Reviewer[] }) {
+  // Those who are shown together have the last bar's pattern.
+  const swatchOf = (index: number) => (apart[index]?.key === everybody[index]?.key ? index : apart.length - 1)
+  return (
+    <ScrolledTable label="Decisions by reviewer">
+      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Reviewer</Table.Th>
+            <Table.Th className={classes.number}>Decisions</Table.Th>
+            <Table.Th className={classes.number}>Days</Table.Th>
+            <Table.Th className={classes.number}>A day</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {everybody.map(({ key, name, total, activeDays }, index) => (
+            <Table.Tr key={key}>
+              <Table.Td className={classes.reviewer} dir="auto">
+                <BarSwatch index={swatchOf(index)} /> <ShownText text={name} />
+              </Table.Td>
+              <Table.Td className={classes.number}>{count(total)}</Table.Td>
+              <Table.Td className={classes.number}>{count(activeDays)}</Table.Td>
+              <Table.Td className={classes.number}>
+                {activeDays === 0 ? '–' : count(Math.round(total / activeDays))}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrolledTable>
+  )
+}
+
+function DayTable({ everybody, buckets }: { everybody: readonly Reviewer[]; buckets: readonly Bucket[] }) {
+  return (
+    <ScrolledTable label="Decisions by day and reviewer">
+      <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>When</Table.Th>
+            {everybody.map(({ key, name }) => (
+              <Table.Th key={key} className={`${classes.number} ${classes.reviewer}`}>
+                <ShownText text={name} />
+              </Table.Th>
+            ))}
+            <Table.Th className={classes.number}>All</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {buckets.map((bucket, index) => (
+            <Table.Tr key={bucket.from}>
+              <Table.Td>{bucketName(bucket)}</Table.Td>
+              {everybody.map(({ key, reviewed }) => (
+                <Table.Td key={key} className={classes.number}>
+                  {count(reviewed[index] ?? 0)}
+                </Table.Td>
+              ))}
+              <Table.Td className={classes.number}>
+                {count(everybody.reduce((sum, { reviewed }) => sum + (reviewed[index] ?? 0), 0))}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrolledTable>
+  )
+}

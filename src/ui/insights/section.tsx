@@ -1,0 +1,68 @@
+import { Group, SegmentedControl, Stack, Text, Title } from '@mantine/core'
+import { type PropsWithChildren, type ReactNode, useId, useState } from 'react'
+import classes from './insights.module.css'
+
+interface SectionProps {
+  title: string
+  description: ReactNode
+  controls?: ReactNode
+}
+
+/** A part of the page: the question that it answers, and the answer. */
+export function Section({ title, description, controls, children }: PropsWithChildren<SectionProps>) {
+  const id = useId()
+  return (
+    <Stack component="section" gap="xs" aria-labelledby={id}>
+      <Group justify="space-between" align="end" gap="xs">
+        <div>
+          <Title order={2} id={id}>
+            {title}
+          </Title>
+          <Text size="xs" c="dimmed">
+            {description}
+          </Text>
+        </div>
+        {controls}
+      </Group>
+      {children}
+    </Stack>
+  )
+}
+
+interface ChartSectionProps extends Omit<SectionProps, 'controls'> {
+  chart: ReactNode
+  /** The same in numbers, for those who do not see the chart or want them exactly. */
+  table: () => ReactNode
+}
+
+/** A part of the page that shows a chart, or the table of its numbers. */
+export function ChartSection({ chart, table, ...props }: ChartSectionProps) {
+  const [isTable, setTable] = useState(false)
+  return (
+    <Section
+      {...props}
+      controls={
+        <SegmentedControl
+          size="xs"
+          aria-label={`How ${props.title.toLowerCase()} is shown`}
+          value={isTable ? 'table' : 'chart'}
+          onChange={value => setTable(value === 'table')}
+          data={[
+            { value: 'chart', label: 'Chart' },
+            { value: 'table', label: 'Table' },
+          ]}
+        />
+      }
+    >
+      {isTable ? table() : chart}
+    </Section>
+  )
+}
+
+/** A table that scrolls within its own bounds. */
+export const ScrolledTable = ({ label, children }: PropsWithChildren<{ label: string }>) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+  <section className={classes.scroll} tabIndex={0} aria-label={label}>
+    {children}
+  </section>
+)

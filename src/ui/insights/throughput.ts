@@ -1,0 +1,47 @@
+import type { Insights } from '../api/wire.ts'
+import { type Bucket, bucketIndex } from './window.ts'
+
+/** What one reviewer, or several taken together, reviewed. */
+export interface Reviewer {
+  /** A name for code: free of whatever a person may be called. */
+  key: string
+  name: string
+  total: number
+  activeDays: number
+  /** Bucket by bucket. */
+  reviewed: number[]
+}
+
+/** Reviewers that one chart can show apart. */
+const MAX_APART = 5
+
+/** Everybody who reviewed something, the busiest first. */
+export const throughput = (reviewers: Insights['reviewers'], buckets: readonly Bucket[]): Reviewer[] =>
+  reviewers
+    .map(({ userId, name, days }) => {
+      const byBucket = Map.groupBy(days, ({ day }) => bucketIndex(buckets, day))
+      const reviewed = buckets.map((_, index) => totalOf((byBucket.get(index) ?? []).map(day => day.reviewed)))
+      return { key: userId, name, total: totalOf(days.map(day => day.reviewed)), activeDays: days.length, reviewed }
+    })
+    .toSorted((left, right) => right.total - left.total || (left.name < right.name ? -1 : 1))
+    .map((reviewer, index) => ({ ...reviewer, key: `reviewer${index}` }))
+
+/** The reviewers that a chart shows apart, and the others as one. */
+export function shownApart(reviewers: readonly Reviewer[]): Reviewer[] {
+  if (reviewers.length <= MAX_APART + 1) return [...reviewers]
+  const others = reviewers.slice(MAX_APART)
+  return [
+    ...reviewers.slice(0, MAX_APART),
+    {
+      key: 'others',
+      name: `${others.length} others`,
+      total: totalOf(others.map(({ total }) => total)),
+      activeDays: Math.max(...others.map(({ activeDays }) => activeDays)),
+      reviewed: (others[0]?.reviewed ?? []).map((_, index) =>
+        totalOf(others.map(({ reviewed }) => reviewed[index] ?? 0)),
+      ),
+    },
+  ]
+}
+
+const totalOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0)
