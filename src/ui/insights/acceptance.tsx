@@ -93,6 +93,7 @@ function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly 
 }
 
 function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[]; buckets: readonly Bucket[] }) {
+  const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Acceptance by step, prompt version and day">
       <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
@@ -109,7 +110,7 @@ function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[];
         <Table.Tbody>
           {steps.flatMap(({ stepId, lines }) =>
             lines.flatMap(({ key, label, points }) =>
-              buckets.flatMap((bucket, index) => {
+              newestFirst.flatMap(([index, bucket]) => {
                 const point = points[index]
                 if (!point) return []
                 return (

@@ -1,5 +1,6 @@
 import '@mantine/charts/styles.css'
 import { BarChart, LineChart } from '@mantine/charts'
+import { ShownText } from '../json/shown-text.tsx'
 import { count, share } from '../parts/format.ts'
 import type { AcceptanceLine } from './acceptance-series.ts'
 import { BarPattern } from './bar-pattern.tsx'
@@ -38,10 +39,13 @@ export function AcceptancePanel({ label, lines, buckets }: AcceptancePanelProps)
         dataKey="from"
         accessibilityLayer={false}
         curveType="linear"
-        series={lines.map(({ key, label }, index) => {
-          const { color, dashes } = lineStyle(index)
-          return { name: key, label, color, strokeDasharray: dashes }
-        })}
+        // The newest version is drawn last, above the others.
+        series={lines
+          .map(({ key, label }, index) => {
+            const { color, dashes } = lineStyle(index)
+            return { name: key, label, color, strokeDasharray: dashes }
+          })
+          .toReversed()}
         lineProps={({ name, color }) => ({
           dot: ({ cx, cy, index, key }) => {
             const point = index === undefined ? null : lineOf.get(name)?.points[index]
@@ -50,10 +54,18 @@ export function AcceptancePanel({ label, lines, buckets }: AcceptancePanelProps)
           },
         })}
         yAxisProps={{ domain: [0, 1], ticks: [0, 0.5, 1], width: 44 }}
-        xAxisProps={{ tickFormatter: (from: string) => dayName(from), minTickGap: 24 }}
+        xAxisProps={{
+          tickFormatter: (from: string) => dayName(from),
+          interval: 'equidistantPreserveStart',
+          minTickGap: 24,
+        }}
         valueFormatter={value => share(value, 1)}
         lineChartProps={{ margin: { top: 8, right: 12, bottom: 0, left: 0 } }}
         tooltipProps={{
+          // Below, where it hides no line.
+          position: { y: PANEL_HEIGHT - 24 },
+          allowEscapeViewBox: { y: true },
+          wrapperStyle: { zIndex: 3 },
           content: ({ active, payload }) => {
             const index = indexIn(payload)
             const bucket = buckets[index]
@@ -66,8 +78,8 @@ export function AcceptancePanel({ label, lines, buckets }: AcceptancePanelProps)
                   return (
                     point && (
                       <div key={key}>
-                        {label}: {share(point.accepted, decidedOf(point))}, {count(point.accepted)} of{' '}
-                        {count(decidedOf(point))} accepted
+                        <ShownText text={label} />: {share(point.accepted, decidedOf(point))}, {count(point.accepted)}{' '}
+                        of {count(decidedOf(point))} accepted
                       </div>
                     )
                   )
@@ -137,7 +149,11 @@ export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartPr
           strokeWidth: 1,
         })}
         yAxisProps={{ allowDecimals: false, width: 44 }}
-        xAxisProps={{ tickFormatter: (from: string) => dayName(from), minTickGap: 24 }}
+        xAxisProps={{
+          tickFormatter: (from: string) => dayName(from),
+          interval: 'equidistantPreserveStart',
+          minTickGap: 24,
+        }}
         valueFormatter={count}
         barChartProps={{ margin: { top: 8, right: 12, bottom: 0, left: 0 } }}
         tooltipProps={{
@@ -152,7 +168,7 @@ export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartPr
                   .filter(({ reviewed }) => (reviewed[index] ?? 0) > 0)
                   .map(({ key, name, reviewed }) => (
                     <div key={key}>
-                      {name}: {count(reviewed[index] ?? 0)}
+                      <ShownText text={name} />: {count(reviewed[index] ?? 0)}
                     </div>
                   ))}
               </div>

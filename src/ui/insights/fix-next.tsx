@@ -185,7 +185,7 @@ const Unknown = ({ steps, project }: { steps: readonly RankedStep[]; project: st
         >
           <ShownText text={step.stepId} />
         </Anchor>{' '}
-        ({decidedOf(step) === 0 ? 'none' : count(decidedOf(step))}, {count(step.waiting)} wait)
+        ({count(decidedOf(step))} decided, {count(step.waiting)} wait)
       </span>
     ))}
     {steps.length > 10 && ` and ${count(steps.length - 10)} more`}.

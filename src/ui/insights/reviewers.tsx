@@ -72,6 +72,7 @@ function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: r
 }
 
 function DayTable({ everybody, buckets }: { everybody: readonly Reviewer[]; buckets: readonly Bucket[] }) {
+  const newestFirst = [...buckets.entries()].toReversed()
   return (
     <ScrolledTable label="Decisions by day and reviewer">
       <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
@@ -87,7 +88,7 @@ function DayTable({ everybody, buckets }: { everybody: readonly Reviewer[]; buck
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {buckets.map((bucket, index) => (
+          {newestFirst.map(([index, bucket]) => (
             <Table.Tr key={bucket.from}>
               <Table.Td>{bucketName(bucket)}</Table.Td>
               {everybody.map(({ key, reviewed }) => (
