@@ -1,6 +1,6 @@
 import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { Insights } from '../api/wire.ts'
@@ -42,6 +42,7 @@ function ProjectInsights({ project }: { project: string }) {
     [errorTypes.data],
   )
   const isNew = newest.data !== undefined && isBeginning(newest.data)
+  useOnceOver(isNew, insights.refetch)
   const isReady = insights.data !== undefined && !newest.isPending
   return (
     <Stack gap="lg" className={classes.page} data-stale={insights.isPlaceholderData || undefined}>
@@ -68,6 +69,15 @@ function ProjectInsights({ project }: { project: string }) {
       )}
     </Stack>
   )
+}
+
+/** Does something when a state is over that was seen before. */
+function useOnceOver(isOn: boolean, act: () => unknown): void {
+  const wasOn = useRef(false)
+  useEffect(() => {
+    if (wasOn.current && !isOn) act()
+    wasOn.current = isOn
+  }, [isOn, act])
 }
 
 interface FindingsProps {

@@ -70,7 +70,7 @@ export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: 
       .filter(step => isKnown(step) && decidedIn(step).corrected > 0)
       .toSorted((left, right) => right.expected - left.expected || byName(left, right)),
     unknown: all
-      .filter(step => !isKnown(step) && step.waiting > 0)
+      .filter(step => !isKnown(step) && (step.waiting > 0 || step.corrected > 0))
       .toSorted((left, right) => right.waiting - left.waiting || byName(left, right)),
   }
 }
