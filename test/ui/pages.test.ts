@@ -1,0 +1,58 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { EVERY_PAGE } from './every-page.ts'
+import { expectNoSidewaysScroll } from './layout.ts'
+import { slowedCalls } from './requests.ts'
+import { type SampleProject, sampleProject } from './sample-project.ts'
+import { expect, signIn, test } from './test.ts'
+
+/** Long enough for a page's script to be loaded meanwhile. */
+const DELAY_MS = 300
+
+let sample: SampleProject
+
+test.beforeAll(async () => {
+  sample = await sampleProject()
+})
+
+/** What axe finds that keeps people out, in words. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))
+}
+
+test.describe('each page asks in two rounds, is accessible in both colour schemes, and fits a phone', () => {
+  for (const { name, path } of EVERY_PAGE) {
+    test(name, async ({ page, context }) => {
+      // The owner sees every section of the settings.
+      await signIn(context, sample.ownerKey)
+      const calls = await slowedCalls(page, DELAY_MS)
+      await page.goto(`${path(sample)}?project=${sample.project.slug}`)
+      await calls.settle()
+      expect(calls.rounds().slice(2)).toEqual([])
+      await calls.stop()
+
+      await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+      await expect(page.getByRole('alert')).toHaveCount(0)
+      expect(await seriousFindings(page)).toEqual([])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', 'dark')
+      expect(await seriousFindings(page)).toEqual([])
+
+      await page.setViewportSize({ width: 390, height: 844 })
+      await expectNoSidewaysScroll(page)
+    })
+  }
+})
+
+test('the sign-in is accessible in both colour schemes, and fits a phone', async ({ page }) => {
+  await page.goto('/')
+  await expect(page.getByLabel('API key')).toBeVisible()
+  expect(await seriousFindings(page)).toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await seriousFindings(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expectNoSidewaysScroll(page)
+})

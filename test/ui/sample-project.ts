@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import { type Event, newOrganization, type Organization, runCron } from './organization.ts'
+
+export const STEP = 'generate-answer'
+
+const START = Date.now() - 3_600_000
+
+/** A time of the last hour, so that what counts the last days sees it. */
+export const time = (milliseconds: number): string => new Date(START + milliseconds).toISOString()
+
+export const OUTPUT_SCHEMA = {
+  type: 'object',
+  properties: { answer: { type: 'string' }, months: { type: 'integer', minimum: 0 } },
+  required: ['answer'],
+}
+
+/** What the pipeline put out in the trace with this number. */
+export const answer = (index: number) => ({
+  answer: `Answer ${index}: the warranty lasts ${index} months.`,
+  months: index,
+})
+
+/** A completed trace with one span that has an output. */
+export function answered(index: number, fields: { promptVersionId?: string; output?: unknown } = {}) {
+  const trace_id = `trace_sample_${index}`
+  const span_id = randomUUID()
+  const events: Event[] = [
+    {
+      type: 'trace',
+      body: {
+        trace_id,
+        name: 'support-answer',
+        timestamp: time(index * 1_000),
+        status: 'completed',
+        duration_ms: 840,
+        metadata: { group_id: `session-${index % 3}`, customer: { tier: index % 2 === 0 ? 'gold' : 'basic' } },
+      },
+    },
+    {
+      type: 'span',
+      body: {
+        trace_id,
+        span_id,
+        step_id: STEP,
+        input: { question: `Question ${index}: how long is the warranty?` },
+        output: fields.output ?? answer(index),
+        timestamp: time(index * 1_000 + 10),
+        duration_ms: 700,
+        ...(fields.promptVersionId && { prompt_version_id: fields.promptVersionId }),
+      },
+    },
+  ]
+  return { trace_id, span_id, events }
+}
+
+export interface SampleProject extends Organization {
+  promptId: string
+  docId: string
+  /** Has a parent and its child, each kind of observation, feedback, and a decision. */
+  traceId: string
+}
+
+const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
+const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
+
+/** A project with a little of everything that the app shows. */
+export async function sampleProject(): Promise<SampleProject> {
+  const organization = await newOrganization()
+  const { make, call, post, project } = organization
+  const text = { projectSlug: project.slug, note: 'First' }
+  const promptId = await make('/api/prompts', {
+    ...text,
+    stepId: STEP,
+    content: 'Answer in one sentence.\nName the months.',
+    outputSchema: OUTPUT_SCHEMA,
+  })
+  await make(`/api/prompts/${promptId}/versions`, {
+    content: 'Answer in two sentences.\nName the months.',
+    note: 'Longer',
+  })
+  const docId = await make('/api/knowledge-docs', {
+    ...text,
+    slug: 'warranty',
+    title: 'Warranty',
+    content: '24 months.',
+  })
+  const {
+    prompts: [{ versionId: promptVersionId }],
+  } = v.parse(Prompts, await call('GET', `/api/prompts?projectSlug=${project.slug}`))
+
+  const samples = Array.from({ length: 12 }, (_, index) => answered(index, { promptVersionId }))
+  await post(samples.flatMap(({ events }) => events))
+  const last = samples.at(-1)
+  if (!last) throw new Error('There are no samples')
+  const { trace_id, span_id } = last
+  const about = { trace_id, span_id, timestamp: time(12_000) }
+  await post([
+    {
+      type: 'span',
+      body: {
+        ...about,
+        span_id: randomUUID(),
+        parent_span_id: span_id,
+        step_id: 'retrieve',
+        input: 'warranty',
+        output: ['24 months.'],
+        status: 'error',
+      },
+    },
+    { type: 'observation', body: { ...about, type: 'state', key: 'documents', data: [{ slug: 'warranty' }] } },
+    {
+      type: 'feedback',
+      body: {
+        ...about,
+        rating: 'negative',
+        comment: 'It is 24 months.',
+        correction: { answer: '24 months.' },
+        labeller: { name: 'Noor', email: 'noor@example.com' },
+      },
+    },
+  ])
+  const ada = await organization.reviewer('Ada')
+  await Promise.all(
+    samples
+      .slice(0, 4)
+      .map(({ span_id }) => call('PUT', `/api/spans/${span_id}/review`, { decision: 'accept' }, ada.key)),
+  )
+  await call(
+    'PUT',
+    `/api/spans/${span_id}/review`,
+    {
+      decision: 'correct',
+      approvedOutput: { answer: 'It lasts 24 months.', months: 24 },
+      comment: 'Of another product.',
+      errorType: 'hallucinated_content',
+    },
+    ada.key,
+  )
+  await call('POST', `/api/spans/${span_id}/feedback`, { content: 'See the warranty page.' }, ada.key)
+  await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
+  // Counts what Insights shows.
+  await runCron()
+  const {
+    traces: [{ id: traceId }],
+  } = v.parse(Traces, await call('GET', `/api/traces?projectSlug=${project.slug}`))
+  return { ...organization, promptId, docId, traceId }
+}
