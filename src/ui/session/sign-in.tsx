@@ -59,7 +59,7 @@ export function SignIn() {
             <Text size="sm" c="dimmed">
               No key? Whoever manages your organization makes one under Settings, with the scopes <Code>read</Code> and{' '}
               <Code>review</Code>. On your own machine <Code>npm start</Code> prints a link. The{' '}
-              <Anchor href="/docs" inherit>
+              <Anchor href="/docs" inherit underline="always">
                 API
               </Anchor>{' '}
               needs no session.
