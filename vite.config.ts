@@ -1,9 +1,16 @@
+import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
 export default defineConfig({
   root: 'src/ui',
   plugins: [react()],
+  // The registry for rjsf's own tests, which its index exports, imports a validator that needs eval and is not installed.
+  resolve: {
+    alias: {
+      '@rjsf/validator-ajv8': fileURLToPath(new URL('src/ui/review/form/validator.ts', import.meta.url)),
+    },
+  },
   build: {
     outDir: '../../dist/ui',
     emptyOutDir: true,

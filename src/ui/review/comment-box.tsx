@@ -1,0 +1,75 @@
+import { Button, Group, Text, Textarea } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { RefObject } from 'react'
+import { call } from '../api/client.ts'
+import type { Feedback, SpanOfTrace } from '../api/wire.ts'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import type { Draft } from './drafts.ts'
+import { traceQuery } from './queries.ts'
+
+/** Comments on a span; a retry makes no second comment, for its id is made here. */
+export function usePostComment(span: SpanOfTrace, onPosted: () => void) {
+  const queryClient = useQueryClient()
+  return useMutation({
+    mutationFn: ({ comment, commentId }: Pick<Draft, 'comment' | 'commentId'>) =>
+      call<Feedback>(`/api/spans/${span.id}/feedback`, {
+        method: 'POST',
+        body: { content: comment.trim(), id: commentId },
+      }),
+    onSuccess: () => {
+      onPosted()
+      notifications.show({ message: 'Comment posted', color: 'green', autoClose: 2_000 })
+      return queryClient.invalidateQueries({ queryKey: traceQuery(span.trace.id).queryKey })
+    },
+  })
+}
+
+interface CommentBoxProps {
+  value: string
+  onChange: (comment: string) => void
+  onPost: () => void
+  onClose: () => void
+  posting: Pick<ReturnType<typeof usePostComment>, 'isPending' | 'error'>
+  field: RefObject<HTMLTextAreaElement | null>
+}
+
+/** Says something about a span without deciding on it. */
+export const CommentBox = ({ value, onChange, onPost, onClose, posting, field }: CommentBoxProps) => (
+  <div>
+    <Textarea
+      ref={field}
+      label="Comment"
+      description="For everybody, beside the trace's feedback; decides nothing"
+      autosize
+      minRows={2}
+      maxRows={8}
+      maxLength={16_384}
+      autoFocus
+      dir="auto"
+      data-comment
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+    {posting.error && <FaultAlert error={posting.error} title="Not posted; the text is still here" />}
+    <Group justify="space-between" mt={6}>
+      <Text size="xs" c="dimmed">
+        Ctrl/⌘ Enter posts it
+      </Text>
+      <Group gap="xs">
+        <Button size="compact-sm" variant="subtle" color="gray" onClick={onClose}>
+          Close
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="light"
+          disabled={value.trim() === ''}
+          loading={posting.isPending}
+          onClick={onPost}
+        >
+          Post
+        </Button>
+      </Group>
+    </Group>
+  </div>
+)

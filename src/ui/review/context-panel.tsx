@@ -1,0 +1,81 @@
+import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { Json, SpanOfTrace } from '../api/wire.ts'
+import { JsonView } from '../json/json-view.tsx'
+import { ShownText } from '../json/shown-text.tsx'
+import { duration } from '../parts/format.ts'
+import { Moment } from '../parts/moment.tsx'
+
+interface ContextPanelProps {
+  span: SpanOfTrace
+  /** Whether values are whole, not previews. */
+  isWhole: boolean
+}
+
+/** What an output came from: its step and trace, the input, and what it was made with. */
+export function ContextPanel({ span, isWhole }: ContextPanelProps) {
+  const { trace, stepId, status, durationMs, createdAt, input, state, metadata } = span
+  return (
+    <Stack gap="sm">
+      <div>
+        <Title order={2} lineClamp={2} dir="auto">
+          <ShownText text={stepId} />
+        </Title>
+        <Text size="sm" lineClamp={1} title={trace.name}>
+          in{' '}
+          <Anchor component={Link} href={`/traces/${trace.id}?span=${span.id}`} inherit>
+            <ShownText text={trace.name} />
+          </Anchor>
+        </Text>
+        <Group gap="xs" c="dimmed" fz="xs">
+          <Moment at={createdAt} />
+          {durationMs !== null && <span>took {duration(durationMs)}</span>}
+          {status === 'error' && (
+            <Group gap={4} c="var(--negative)">
+              <IconAlertTriangle size={13} aria-hidden /> ended with an error
+            </Group>
+          )}
+        </Group>
+      </div>
+      <Section title="Input">
+        <Shown value={input} label="the input" isWhole={isWhole} maxHeight="50vh" />
+      </Section>
+      {Object.keys(state).length > 0 && (
+        <Section title="State">
+          <Shown value={state} label="the state" isWhole={isWhole} maxHeight="40vh" />
+        </Section>
+      )}
+      {hasFields(metadata) && (
+        <Section title="Metadata">
+          <Shown value={metadata} label="the metadata" isWhole={isWhole} maxHeight="30vh" />
+        </Section>
+      )}
+    </Stack>
+  )
+}
+
+const Section = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section aria-label={title}>
+    <Title order={3} mb={4}>
+      {title}
+    </Title>
+    {children}
+  </section>
+)
+
+/** A value, once it is whole. */
+export const Shown = ({
+  value,
+  label,
+  isWhole,
+  maxHeight,
+}: {
+  value: Json
+  label: string
+  isWhole: boolean
+  maxHeight: string
+}) => (isWhole ? <JsonView value={value} label={label} maxHeight={maxHeight} /> : <Skeleton h="10rem" />)
+
+const hasFields = (value: Json): boolean => typeof value === 'object' && value !== null && Object.keys(value).length > 0

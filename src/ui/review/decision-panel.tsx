@@ -1,0 +1,187 @@
+import { Button, Group, Select, Stack, Text, Textarea, Title } from '@mantine/core'
+import {
+  IconArrowBackUp,
+  IconCheck,
+  IconMessagePlus,
+  IconPencil,
+  IconPlayerSkipForward,
+  IconX,
+} from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import type { ErrorTypes } from '../api/wire.ts'
+import { Moment } from '../parts/moment.tsx'
+import classes from './decision-panel.module.css'
+import type { Draft } from './drafts.ts'
+import { KeyHint } from './key-hint.tsx'
+
+export interface DecisionActions {
+  accept: () => void
+  edit: () => void
+  save: () => void
+  leave: () => void
+  skip: () => void
+  comment: () => void
+  undo: () => void
+  discard: () => void
+}
+
+interface DecisionPanelProps {
+  actions: DecisionActions
+  draft: Draft | undefined
+  write: (change: Partial<Draft>) => void
+  /** Whether this browser keeps drafts over a reload. */
+  isDraftKept: boolean
+  isEditing: boolean
+  /** Why nothing can be decided now; undefined: it can. */
+  hindrance: string | undefined
+  /** Whether the decision on this span can be undone. */
+  isDecided: boolean
+  errorTypes: ErrorTypes['errorTypes']
+  /** What hinders. */
+  children?: ReactNode
+  /** Where a comment is written. */
+  comment: ReactNode
+}
+
+const MAX_NOTE_LENGTH = 16_384
+
+/** What is decided, why, and the buttons that do it. */
+export function DecisionPanel(props: DecisionPanelProps) {
+  const { actions, draft, write, isDraftKept, isEditing, hindrance, isDecided, errorTypes, children, comment } = props
+  const hasEdit = draft !== undefined && draft.text !== null
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" mih={28}>
+        <Title order={2}>Decision</Title>
+      </Group>
+      <Buttons {...props} />
+      {hindrance !== undefined && (
+        <Text size="sm" role="status">
+          {hindrance}
+        </Text>
+      )}
+      {isDecided && (
+        <Button variant="default" leftSection={<IconArrowBackUp size={16} aria-hidden />} onClick={actions.undo}>
+          Undo this decision
+        </Button>
+      )}
+      {children}
+      {hasEdit && !isEditing && (
+        <Text size="sm" className={classes.draft}>
+          You began to edit this at <Moment at={new Date(draft.at).toISOString()} />. <b>E</b> goes on with it.{' '}
+          <Button size="compact-xs" variant="subtle" color="gray" onClick={actions.discard}>
+            Discard the edit
+          </Button>
+        </Text>
+      )}
+      <Textarea
+        label="Reason"
+        description="Kept with the decision"
+        autosize
+        minRows={2}
+        maxRows={10}
+        maxLength={MAX_NOTE_LENGTH}
+        dir="auto"
+        value={draft?.note ?? ''}
+        onChange={({ currentTarget }) => write({ note: currentTarget.value })}
+      />
+      {(isEditing || hasEdit) && (
+        <Select
+          label="What went wrong"
+          description="The error type, where there is one"
+          placeholder="None chosen"
+          data={byCategory(errorTypes)}
+          value={draft?.errorType ?? null}
+          onChange={errorType => write({ errorType })}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': 'Choose none' }}
+          nothingFoundMessage="No such error type"
+        />
+      )}
+      {comment}
+      {!isDraftKept && draft && (
+        <Text size="xs" c="var(--corrected)">
+          This browser keeps no drafts: what you write is lost with a reload.
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+const Buttons = ({
+  actions,
+  isEditing,
+  hindrance,
+}: Pick<DecisionPanelProps, 'actions' | 'isEditing' | 'hindrance'>) => (
+  <div className={classes.buttons}>
+    {isEditing ? (
+      <>
+        <Button
+          className={classes.wide}
+          leftSection={<IconCheck size={16} aria-hidden />}
+          rightSection={<KeyHint keys={['mod', 'Enter']} />}
+          disabled={hindrance !== undefined}
+          onClick={actions.save}
+        >
+          Save
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<IconX size={16} aria-hidden />}
+          rightSection={<KeyHint keys={['Esc']} />}
+          onClick={actions.leave}
+        >
+          Close
+        </Button>
+      </>
+    ) : (
+      <>
+        <Button
+          className={classes.wide}
+          leftSection={<IconCheck size={16} aria-hidden />}
+          rightSection={<KeyHint keys={['A']} />}
+          disabled={hindrance !== undefined}
+          onClick={actions.accept}
+        >
+          Accept
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<IconPencil size={16} aria-hidden />}
+          rightSection={<KeyHint keys={['E']} />}
+          disabled={hindrance !== undefined}
+          onClick={actions.edit}
+        >
+          Edit
+        </Button>
+      </>
+    )}
+    <Button
+      variant="default"
+      leftSection={<IconPlayerSkipForward size={16} aria-hidden />}
+      rightSection={<KeyHint keys={['S']} />}
+      onClick={actions.skip}
+    >
+      Skip
+    </Button>
+    <Button
+      className={classes.wide}
+      variant="default"
+      leftSection={<IconMessagePlus size={16} aria-hidden />}
+      rightSection={<KeyHint keys={['C']} />}
+      onClick={actions.comment}
+    >
+      Comment
+    </Button>
+  </div>
+)
+
+/** Those that may be named, under their categories. */
+function byCategory(errorTypes: ErrorTypes['errorTypes']) {
+  const enabled = errorTypes.filter(({ isEnabled }) => isEnabled)
+  return [...Map.groupBy(enabled, ({ category }) => category)].map(([group, types]) => ({
+    group,
+    items: types.map(({ errorType, name }) => ({ value: errorType, label: name })),
+  }))
+}

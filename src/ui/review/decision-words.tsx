@@ -1,0 +1,24 @@
+import { useNames } from '../api/names.ts'
+import type { SpanOfTrace } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import { Moment } from '../parts/moment.tsx'
+import { useDesk } from './use-desk.ts'
+
+/** Who decided what, when: «Kofi accepted this at …». */
+export function DecisionWords({ review: { state, by, at } }: { review: SpanOfTrace['review'] }) {
+  const { actorId } = useDesk()
+  const names = useNames([by])
+  const who = by === actorId ? 'You' : by === null ? 'Somebody' : (names.get(by) ?? 'Another reviewer')
+  if (state === 'unreviewed') return <>The decision on this was taken back</>
+  return (
+    <>
+      <ShownText text={who} /> {state} this
+      {at !== null && (
+        <>
+          {' '}
+          at <Moment at={at} />
+        </>
+      )}
+    </>
+  )
+}

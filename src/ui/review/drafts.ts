@@ -1,0 +1,126 @@
+import { createStore } from './store.ts'
+
+/** What a reviewer wrote about a span and has not saved. */
+export interface Draft {
+  /** The span's, as it was when this was written. */
+  etag: string
+  /** The edited value as JSON text, valid or not; null: not edited. */
+  text: string | null
+  /** Why it is decided so; goes with the decision. */
+  note: string
+  errorType: string | null
+  /** A comment that is not posted yet. */
+  comment: string
+  /** The comment's id, so that a second attempt makes no second comment. */
+  commentId: string
+  isEditing: boolean
+  /** When it was last written, in milliseconds since 1970. */
+  at: number
+}
+
+export interface Drafts {
+  get: (spanId: string) => Draft | undefined
+  put: (spanId: string, draft: Draft) => void
+  remove: (spanId: string) => void
+  subscribe: (listener: () => void) => () => void
+  /** Writes now what is written a moment after typing else. */
+  flush: () => void
+  /** Whether the last one that was written would survive a reload. */
+  isKept: () => boolean
+}
+
+const PREFIX = 'countersign.draft:'
+const MAX_AGE_MS = 14 * 86_400_000
+/** A keystroke costs no write of what may be a large value. */
+const WRITE_DELAY_MS = 300
+
+/** Whether there is nothing in a draft that would be missed. An opened editor is no text. */
+export const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
+  text === null && note === '' && errorType === null && comment === ''
+
+/** One reviewer's drafts, kept by this browser for 14 days. Where it keeps none they live as long as the page does. */
+export function createDrafts(storage: Storage | undefined, actorId: string): Drafts {
+  const prefix = `${PREFIX}${actorId}:`
+  const drafts = createStore<ReadonlyMap<string, Draft>>(new Map(storage && keptDrafts(storage, prefix)))
+  const unwritten = new Set<string>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isKept = storage !== undefined
+
+  const flush = (): void => {
+    clearTimeout(timer)
+    for (const spanId of unwritten) {
+      const draft = drafts.get().get(spanId)
+      isKept = write(storage, prefix + spanId, draft)
+    }
+    unwritten.clear()
+  }
+  const changed = (spanId: string, change: (copy: Map<string, Draft>) => void): void => {
+    drafts.change(all => {
+      const copy = new Map(all)
+      change(copy)
+      return copy
+    })
+    unwritten.add(spanId)
+    clearTimeout(timer)
+    timer = setTimeout(flush, WRITE_DELAY_MS)
+  }
+
+  return {
+    get: spanId => drafts.get().get(spanId),
+    put: (spanId, draft) => changed(spanId, copy => copy.set(spanId, draft)),
+    remove: spanId => {
+      changed(spanId, copy => copy.delete(spanId))
+      flush()
+    },
+    subscribe: drafts.subscribe,
+    flush,
+    isKept: () => isKept,
+  }
+}
+
+function write(storage: Storage | undefined, key: string, draft: Draft | undefined): boolean {
+  if (!storage) return false
+  try {
+    if (!draft || isEmptyDraft(draft)) storage.removeItem(key)
+    else storage.setItem(key, JSON.stringify(draft))
+    return true
+  } catch {
+    // Full, or forbidden.
+    return false
+  }
+}
+
+/** The drafts that a browser kept, without those too old, which it forgets. */
+function keptDrafts(storage: Storage, prefix: string): [spanId: string, Draft][] {
+  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? '')
+  return keys
+    .filter(key => key.startsWith(PREFIX))
+    .flatMap(key => {
+      const draft = draftFrom(storage.getItem(key))
+      if (draft && draft.at > Date.now() - MAX_AGE_MS) return key.startsWith(prefix) ? [[key, draft] as const] : []
+      storage.removeItem(key)
+      return []
+    })
+    .map(([key, draft]) => [key.slice(prefix.length), draft])
+}
+
+function draftFrom(kept: string | null): Draft | undefined {
+  try {
+    const value: unknown = JSON.parse(kept ?? '')
+    return isDraft(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isDraft = (value: unknown): value is Draft => {
+  if (typeof value !== 'object' || value === null) return false
+  const { etag, text, note, errorType, comment, commentId, isEditing, at } = value as Partial<Record<string, unknown>>
+  const texts = [etag, note, comment, commentId]
+  return (
+    texts.every(field => typeof field === 'string') &&
+    [text, errorType].every(field => field === null || typeof field === 'string') &&
+    typeof isEditing === 'boolean' &&
+    typeof at === 'number'
+  )
+}

@@ -1,0 +1,37 @@
+import { Textarea } from '@mantine/core'
+import { ariaDescribedByIds, getTemplate, labelValue, type WidgetProps } from '@rjsf/utils'
+
+/** A text takes the width of the form from this length on. */
+const LONG_LENGTH = 40
+
+/** A field for a text or, as rjsf has it, for a number. */
+export function TextField(props: WidgetProps) {
+  const BaseInput = getTemplate('BaseInputTemplate', props.registry, props.options)
+  const isText = props.schema.type === 'string' && props.schema.format === undefined
+  return isText ? <GrowingText {...props} /> : <BaseInput {...props} />
+}
+
+/** Grows with its text: pipelines write paragraphs. An optional text that is emptied is gone; a required one is an empty text. */
+function GrowingText({ id, htmlName, name, value, required, label, hideLabel, rawErrors, onChange }: WidgetProps) {
+  const text = typeof value === 'string' ? value : ''
+  return (
+    <div data-long={text.length > LONG_LENGTH || undefined}>
+      <Textarea
+        id={id}
+        name={htmlName ?? name}
+        label={labelValue(label, hideLabel)}
+        required={required ?? false}
+        autosize
+        minRows={1}
+        maxRows={16}
+        dir="auto"
+        value={text}
+        error={rawErrors?.join('\n')}
+        aria-describedby={ariaDescribedByIds(id)}
+        onChange={({ currentTarget }) =>
+          onChange(currentTarget.value === '' && !required ? undefined : currentTarget.value)
+        }
+      />
+    </div>
+  )
+}

@@ -1,0 +1,91 @@
+import type { Json } from '../../api/wire.ts'
+
+type JsonObject = { [name: string]: Json }
+
+/** Every field is a component: past this a form is slower than an editor, and longer than anybody reads. */
+const MAX_FIELDS = 500
+
+/** Why a value cannot be edited by a form made from its schema; undefined where it can. */
+export function whyNoForm(schema: JsonObject, value: Json): string | undefined {
+  const type = typeNamed(schema, schema)
+  if (type === undefined) return 'The schema does not say what kind of value it describes'
+  if (type !== 'any' && type !== kindOf(value) && !(type === 'number' && kindOf(value) === 'integer')) {
+    return `The output is not of the type ${type} that the schema names`
+  }
+  if (hasLostReference(schema)) return 'The schema has a reference into nowhere'
+  if (countOf(value, MAX_FIELDS + 1) > MAX_FIELDS) return `The output has more than ${MAX_FIELDS} fields`
+  return undefined
+}
+
+/** The fields of an object that a form leaves out, since their schemas do not say how to draw them. */
+export function undrawnFields(schema: JsonObject): string[] {
+  const { properties } = schema
+  if (!isObject(properties)) return []
+  return Object.entries(properties).flatMap(([name, field]) =>
+    isObject(field) && typeNamed(field, schema) !== undefined ? [] : [name],
+  )
+}
+
+/** Whether some `$ref` names what the schema does not hold. Values that are no schemas are looked through with the others. */
+function hasLostReference(root: JsonObject): boolean {
+  const open: Json[] = [root]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    if (isObject(next) && typeof next.$ref === 'string' && !isFound(root, next.$ref)) return true
+    open.push(...Object.values(next))
+  }
+  return false
+}
+
+/** Whether a reference (a JSON pointer as a URI fragment, RFC 6901, section 6) is to a place in a schema. */
+function isFound(root: JsonObject, reference: string): boolean {
+  if (!reference.startsWith('#')) return false
+  const steps = reference.slice(1).split('/').slice(1).map(stepOf)
+  const place = steps.reduce<Json | undefined>(
+    (at, step) =>
+      typeof at === 'object' && at !== null ? Object.entries(at).find(([name]) => name === step)?.[1] : undefined,
+    root,
+  )
+  return place !== undefined
+}
+
+function stepOf(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return step
+  }
+}
+
+const SHAPES = ['anyOf', 'oneOf', 'allOf', 'enum', 'const', '$ref', 'if'] as const
+
+/** The type that a schema names, `any` where it has another way to say what it describes. */
+function typeNamed(schema: JsonObject, root: JsonObject): string | undefined {
+  const { type, $ref } = schema
+  if (typeof type === 'string') return type
+  if (isObject(schema.properties)) return 'object'
+  if (Array.isArray(type)) return 'any'
+  if (typeof $ref === 'string' && $ref === '#' && schema === root) return undefined
+  return SHAPES.some(name => Object.hasOwn(schema, name)) ? 'any' : undefined
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function kindOf(value: Json): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value
+}
+
+/** How many scalars a value holds, counted no further than to a limit. */
+function countOf(value: Json, limit: number): number {
+  const open: Json[] = [value]
+  let found = 0
+  for (let next = open.pop(); next !== undefined && found + open.length < limit; next = open.pop()) {
+    if (typeof next === 'object' && next !== null) open.push(...Object.values(next).slice(0, limit))
+    else found += 1
+  }
+  return found + open.length
+}

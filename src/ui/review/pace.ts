@@ -1,0 +1,11 @@
+/** A longer pause is one: it does not count as time spent on an item. */
+const PAUSE_MS = 5 * 60_000
+const LEAST_MS = 60_000
+
+/** Decisions an hour, by the times (milliseconds) at which they were made since a sitting began; null before the first. */
+export function perHour(startedAt: number, decidedAt: readonly number[]): number | null {
+  if (decidedAt.length === 0) return null
+  const times = [startedAt, ...decidedAt]
+  const active = times.slice(1).reduce((sum, at, index) => sum + Math.min(at - (times[index] ?? at), PAUSE_MS), 0)
+  return Math.round((decidedAt.length * 3_600_000) / Math.max(active, LEAST_MS))
+}

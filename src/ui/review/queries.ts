@@ -1,0 +1,67 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { call } from '../api/client.ts'
+import type { ErrorTypes, Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
+import type { QueueFilter } from './filters.ts'
+
+/** Of previews, which say where a value is cut: what is looked at is read in full. */
+const PAGE = 25
+const MAX_PAGE = 200
+
+/** The queue as it was when it was asked for. Never by itself asked again: it would move under the reviewer. */
+export const queueQuery = (projectSlug: string | undefined, filter: QueueFilter) =>
+  infiniteQueryOptions({
+    queryKey: ['review-queue', projectSlug, filter],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      call<ReviewQueue>('/api/review-queue', {
+        query: { projectSlug, ...filter, payloads: 'preview', limit: PAGE, cursor },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    enabled: projectSlug !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+
+/**
+ * A span in full, as it was when it was first looked at, so that nothing changes under the reviewer in silence: what changed
+ * meanwhile is refused by its etag, and then read again.
+ */
+export const spanQuery = (spanId: string) =>
+  queryOptions({
+    queryKey: ['review', 'span', spanId],
+    queryFn: ({ signal }) => call<SpanOfTrace>(`/api/spans/${spanId}`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 10 * 60_000,
+  })
+
+/** A span's trace with all feedback on it. */
+export const traceQuery = (traceId: string) =>
+  queryOptions({
+    queryKey: ['review', 'trace', traceId],
+    queryFn: ({ signal }) => call<Trace>(`/api/traces/${traceId}`, { query: { payloads: 'preview' }, signal }),
+    staleTime: 60_000,
+  })
+
+export const promptsQuery = (projectSlug: string | undefined) =>
+  queryOptions({
+    queryKey: ['review', 'prompts', projectSlug],
+    queryFn: ({ signal }) => call<Prompts>('/api/prompts', { query: { projectSlug, limit: MAX_PAGE }, signal }),
+    enabled: projectSlug !== undefined,
+    staleTime: 60_000,
+  })
+
+export const promptQuery = (promptId: string) =>
+  queryOptions({
+    queryKey: ['review', 'prompt', promptId],
+    queryFn: ({ signal }) => call<Prompt>(`/api/prompts/${promptId}`, { signal }),
+    staleTime: 60_000,
+  })
+
+export const errorTypesQuery = (projectSlug: string | undefined) =>
+  queryOptions({
+    queryKey: ['review', 'error-types', projectSlug],
+    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug }, signal }),
+    enabled: projectSlug !== undefined,
+    staleTime: 5 * 60_000,
+  })

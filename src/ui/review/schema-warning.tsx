@@ -1,0 +1,33 @@
+import { List } from '@mantine/core'
+import { ShownText } from '../json/shown-text.tsx'
+import { Warning } from './warning.tsx'
+
+interface Fault {
+  path: string
+  message: string
+}
+
+const MAX_SHOWN_FAULTS = 8
+
+/** Says before it is decided on that a value breaks its step's schema. */
+export const SchemaWarning = ({ faults }: { faults: readonly Fault[] }) => (
+  <Warning title="Breaks its schema">
+    <FaultList faults={faults} />
+  </Warning>
+)
+
+/** Places and what is wrong there. */
+export const FaultList = ({ faults }: { faults: readonly Fault[] }) => (
+  <List size="sm" listStyleType="none">
+    {faults.slice(0, MAX_SHOWN_FAULTS).map(({ path, message }, index) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: a list that is only ever replaced, where a place may fail twice
+      <List.Item key={index} style={{ overflowWrap: 'anywhere' }}>
+        <code>
+          <ShownText text={path} />
+        </code>{' '}
+        <ShownText text={message} />
+      </List.Item>
+    ))}
+    {faults.length > MAX_SHOWN_FAULTS && <List.Item>… and {faults.length - MAX_SHOWN_FAULTS} more</List.Item>}
+  </List>
+)

@@ -1,0 +1,40 @@
+import { Button, Group, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { navigate } from 'wouter/use-browser-location'
+import type { SpanOfTrace } from '../api/wire.ts'
+import { ShownText } from '../json/shown-text.tsx'
+import type { Trouble } from './sitting.ts'
+
+/** Says that a decision was not taken, on whichever page the reviewer is by now, and leads back to its span. */
+export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): void {
+  const id = `review ${span.id}`
+  const goBack = () => {
+    notifications.hide(id)
+    const parameters = new URLSearchParams(location.search)
+    parameters.set('span', span.id)
+    navigate(`/review?${parameters}`)
+  }
+  notifications.hide(id)
+  notifications.show({
+    id,
+    color: 'red',
+    icon: <IconAlertTriangle size={18} aria-hidden />,
+    title: request === 'reset' ? 'Not undone' : 'Not saved',
+    autoClose: false,
+    message: (
+      <Group justify="space-between" align="end" gap="xs">
+        <Text size="sm" lineClamp={3} flex="1 1 12rem">
+          <ShownText text={span.stepId} />: {fault.status === 412 ? 'somebody changed it meanwhile' : fault.message}.
+          Nothing is lost.
+        </Text>
+        <Button size="compact-sm" variant="light" onClick={goBack}>
+          Go back to it
+        </Button>
+      </Group>
+    ),
+  })
+}
+
+/** Takes the notice away once the reviewer is there. */
+export const hideTrouble = (spanId: string): string => notifications.hide(`review ${spanId}`)

@@ -1,0 +1,136 @@
+import { Button, Code, Group, Stack, Text } from '@mantine/core'
+import { IconUsers } from '@tabler/icons-react'
+import type { SpanOfTrace } from '../api/wire.ts'
+import { CodeDiff } from '../code/index.tsx'
+import { FaultAlert } from '../parts/fault-alert.tsx'
+import { DecisionWords } from './decision-words.tsx'
+import { textOf } from './json-text.ts'
+import { FaultList } from './schema-warning.tsx'
+import type { Trouble } from './sitting.ts'
+import { Warning } from './warning.tsx'
+import { whatChanged } from './what-changed.ts'
+
+interface TroublePanelProps {
+  trouble: Trouble
+  /** The span as it is now. */
+  span: SpanOfTrace
+  onDecideAgain: () => void
+  onLeave: () => void
+  onForce: () => void
+  onRetry: () => void
+}
+
+/** Why a decision was not taken, and the ways on from there. What was written is still in the draft. */
+export function TroublePanel({ trouble, span, onDecideAgain, onLeave, onForce, onRetry }: TroublePanelProps) {
+  const { fault, request } = trouble
+  if (fault.status === 412) {
+    return <Conflict trouble={trouble} span={span} onDecideAgain={onDecideAgain} onLeave={onLeave} />
+  }
+  if (request !== 'reset' && fault.status === 422 && fault.details.length > 0) {
+    return (
+      <SchemaAlert
+        message={fault.message}
+        faults={fault.details}
+        requestId={fault.requestId}
+        onForce={onForce}
+        onBack={onDecideAgain}
+      />
+    )
+  }
+  return (
+    <FaultAlert
+      error={fault}
+      title={request === 'reset' ? 'Not undone' : 'Not saved; nothing is lost'}
+      onRetry={onRetry}
+    />
+  )
+}
+
+interface SchemaAlertProps {
+  message: string
+  faults: readonly { path: string; message: string }[]
+  requestId?: string
+  onForce: () => void
+  onBack: () => void
+}
+
+/** Where a value breaks its step's schema, and the choice to approve it nevertheless. */
+export const SchemaAlert = ({ message, faults, requestId, onForce, onBack }: SchemaAlertProps) => (
+  <Warning isUrgent title="Not saved: it breaks the step's schema">
+    <Stack gap="xs">
+      {faults.length > 0 ? <FaultList faults={faults} /> : <Text size="sm">{message}</Text>}
+      {requestId !== undefined && requestId !== '' && (
+        <Text size="xs">
+          Request <Code>{requestId}</Code>
+        </Text>
+      )}
+      <Group gap="xs">
+        <Button size="xs" variant="default" onClick={onBack}>
+          Go on editing
+        </Button>
+        <Button size="xs" variant="default" onClick={onForce}>
+          Save anyway
+        </Button>
+      </Group>
+    </Stack>
+  </Warning>
+)
+
+/** Somebody was here meanwhile. */
+function Conflict({
+  trouble,
+  span,
+  onDecideAgain,
+  onLeave,
+}: Pick<TroublePanelProps, 'span' | 'onDecideAgain' | 'onLeave' | 'trouble'>) {
+  const { seen, request } = trouble
+  const { isOutputOther, review } = whatChanged(seen, span)
+  const mine = request === 'reset' ? undefined : (request.approvedOutput ?? seen.output)
+  const isReviewed = span.review.state !== 'unreviewed'
+  return (
+    <Warning isUrgent title="Changed meanwhile" icon={<IconUsers size={16} aria-hidden />}>
+      <Stack gap="xs">
+        {review && (
+          <Text size="sm">
+            <DecisionWords review={review} />.
+          </Text>
+        )}
+        {isOutputOther && <Text size="sm">The output has changed since you looked at it.</Text>}
+        {!review && !isOutputOther && <Text size="sm">The span was changed; it reads the same as before.</Text>}
+        {isOutputOther && (
+          <Compared
+            label="The output that you saw, and the one that is there now"
+            before={textOf(seen.output)}
+            after={textOf(span.output)}
+          />
+        )}
+        {isReviewed && mine !== undefined && (
+          <Compared
+            label="What is approved now, and what you would approve"
+            before={textOf(span.approvedOutput)}
+            after={textOf(mine)}
+          />
+        )}
+        <Text size="sm">What you wrote is still here.</Text>
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={onLeave}>
+            Leave it as it is now
+          </Button>
+          <Button size="xs" variant="light" onClick={onDecideAgain}>
+            Decide again
+          </Button>
+        </Group>
+      </Stack>
+    </Warning>
+  )
+}
+
+const Compared = ({ label, before, after }: { label: string; before: string; after: string }) => (
+  <div>
+    <Text size="xs" c="dimmed">
+      {label}
+      {before === after && ': the same'}
+    </Text>
+    {before !== after && <CodeDiff before={before} after={after} label={label} />}
+  </div>
+)

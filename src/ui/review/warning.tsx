@@ -1,0 +1,31 @@
+import { Alert } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import type { PropsWithChildren, ReactNode } from 'react'
+import classes from './warning.module.css'
+
+interface WarningProps {
+  title?: string
+  icon?: ReactNode
+  /** Whether it answers something that the reviewer did: then it is read out at once. */
+  isUrgent?: boolean
+}
+
+/** Something to know before one goes on. */
+export const Warning = ({
+  title,
+  icon = <IconAlertTriangle size={16} aria-hidden />,
+  isUrgent = false,
+  children,
+}: PropsWithChildren<WarningProps>) => (
+  <Alert
+    variant="light"
+    color="yellow"
+    p="xs"
+    title={title}
+    icon={icon}
+    role={isUrgent ? 'alert' : 'status'}
+    classNames={{ root: classes.root, title: classes.title, icon: classes.title }}
+  >
+    {children}
+  </Alert>
+)
