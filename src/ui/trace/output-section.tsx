@@ -5,6 +5,7 @@ import { CodeDiff } from '../code/index.tsx'
 import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Decision } from './decision.tsx'
+import { MarkedPlace } from './marked-place.tsx'
 import { useWholeSpan } from './use-whole-span.ts'
 
 interface OutputSectionProps {
@@ -20,6 +21,7 @@ interface OutputSectionProps {
 export function OutputSection({ span: shown, traceId, marked, markedApproved }: OutputSectionProps) {
   const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput'])
   const isCorrected = shown.review.state === 'corrected' || shown.review.stale
+  const isSought = marked !== undefined
   return (
     <Stack gap="sm">
       <Decision span={span ?? shown} traceId={traceId} />
@@ -29,13 +31,16 @@ export function OutputSection({ span: shown, traceId, marked, markedApproved }: 
         <Skeleton h={220} aria-label="Loading output" />
       ) : (
         <>
-          {isCorrected && <Approved span={span} marked={markedApproved} />}
+          {isCorrected && !isSought && <Approved span={span} marked={markedApproved} />}
           {isCorrected && <Title order={3}>Output</Title>}
           {span.output === null ? (
             <Text c="dimmed">This span has no output, so there is nothing to review.</Text>
           ) : (
-            <JsonView value={span.output} label="output" marked={marked} maxHeight="max(50vh, 320px)" />
+            <MarkedPlace marked={marked}>
+              <JsonView value={span.output} label="output" marked={marked} maxHeight="max(50vh, 320px)" />
+            </MarkedPlace>
           )}
+          {isCorrected && isSought && <Approved span={span} marked={markedApproved} />}
         </>
       )}
     </Stack>
@@ -68,7 +73,9 @@ function Approved({ span, marked }: { span: Span; marked: string | undefined }) 
           language={isText ? 'text' : 'json'}
         />
       ) : (
-        <JsonView value={span.approvedOutput} label="approved output" marked={marked} maxHeight="max(40vh, 280px)" />
+        <MarkedPlace marked={marked}>
+          <JsonView value={span.approvedOutput} label="approved output" marked={marked} maxHeight="max(40vh, 280px)" />
+        </MarkedPlace>
       )}
     </Stack>
   )

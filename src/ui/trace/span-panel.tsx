@@ -62,7 +62,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
         <Group gap="xs" className={classes.facts}>
           {span.status === 'error' ? <span className={classes.error}>Error</span> : span.status === 'ok' && 'OK'}
           {kind && <span>{kind.label}</span>}
-          <span>{duration(span.durationMs)}</span>
+          {span.durationMs !== null && <span>{duration(span.durationMs)}</span>}
           <Moment at={span.createdAt} />
           {span.promptVersionId !== null && <PromptLink span={span} versionId={span.promptVersionId} />}
         </Group>
@@ -74,17 +74,24 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
         className={classes.tabs}
         variant="default"
       >
-        <Tabs.List className={classes.list}>
+        <Tabs.List>
           {Object.entries(LABELS).map(([name, label]) => {
             const items = isSection(name) ? counts[name] : undefined
             return (
-              <Tabs.Tab key={name} value={name} px="xs" py={8}>
+              <Tabs.Tab
+                key={name}
+                value={name}
+                className={classes.tab}
+                rightSection={
+                  items !== undefined &&
+                  items > 0 && (
+                    <Badge size="xs" variant="default" circle={items < 10}>
+                      {items}
+                    </Badge>
+                  )
+                }
+              >
                 {label}
-                {items !== undefined && items > 0 && (
-                  <Badge size="xs" variant="default" ml={4} circle={items < 10}>
-                    {items}
-                  </Badge>
-                )}
               </Tabs.Tab>
             )
           })}

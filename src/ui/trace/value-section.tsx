@@ -2,6 +2,7 @@ import { Skeleton, Text } from '@mantine/core'
 import type { Json, Span } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { MarkedPlace } from './marked-place.tsx'
 import { useWholeSpan } from './use-whole-span.ts'
 
 interface ValueSectionProps {
@@ -19,7 +20,11 @@ export function ValueSection({ span: shown, field, label, marked }: ValueSection
   if (!span) return <Skeleton h={220} aria-label={`Loading ${label.toLowerCase()}`} />
   const value = span[field]
   if (isNothing(value)) return <Text c="dimmed">{NOTHING[field]}</Text>
-  return <JsonView value={value} label={label.toLowerCase()} marked={marked} maxHeight="max(50vh, 320px)" />
+  return (
+    <MarkedPlace marked={marked}>
+      <JsonView value={value} label={label.toLowerCase()} marked={marked} maxHeight="max(50vh, 320px)" />
+    </MarkedPlace>
+  )
 }
 
 const isNothing = (value: Json): boolean =>

@@ -1,6 +1,6 @@
 import { Text, Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useCallback, useMemo } from 'react'
+import { useCallback, useEffect, useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { useProject } from '../session/project.ts'
@@ -45,6 +45,9 @@ export function Page() {
     (filter: MetadataFilter) => setAddress(current => withMetadata(current, filter)),
     [setAddress],
   )
+
+  // Most who come here open one of them.
+  useEffect(() => void import('../trace/page.tsx'), [])
 
   const isEmpty = pages !== undefined && !isPlaceholderData && traces.length === 0 && !hasNextPage
   const lookedBackTo = pages?.at(-1)?.lookedBackTo ?? null

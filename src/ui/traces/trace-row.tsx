@@ -2,11 +2,13 @@ import { Text, UnstyledButton } from '@mantine/core'
 import { IconCircleCheck, IconLoader, IconMessage } from '@tabler/icons-react'
 import { memo } from 'react'
 import { Link } from 'wouter'
+import { queryClient } from '../api/query-client.ts'
 import type { TraceItem } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count, duration } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
+import { traceQuery } from '../trace/queries.ts'
 import type { MetadataFilter } from './filters.ts'
 import { metadataLeaves } from './metadata-leaves.ts'
 import classes from './trace-table.module.css'
@@ -37,7 +39,12 @@ export const TraceRow = memo(function TraceRow({ trace, index, start, project, o
         <Moment at={trace.createdAt} />
       </td>
       <td className={classes.name}>
-        <Link href={address} className={classes.link} dir="auto">
+        <Link
+          href={address}
+          className={classes.link}
+          dir="auto"
+          onPointerDown={() => void queryClient.prefetchQuery(traceQuery(trace.id))}
+        >
           <ShownText text={trace.name} />
         </Link>
       </td>
