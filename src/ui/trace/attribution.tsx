@@ -42,33 +42,19 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   return (
     <section className={classes.card} aria-label="Attribution">
       <Group justify="space-between" gap="xs" wrap="nowrap">
-        <UnstyledButton
-          className={classes.summary}
-          aria-expanded={isOpen}
-          onClick={toggle}
-          disabled={history.length === 0}
-        >
-          {history.length > 0 &&
-            (isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />)}
+        <div className={classes.summary}>
           <Title order={2} className={classes.title}>
-            Attribution
+            {history.length > 0 ? (
+              <UnstyledButton className={classes.toggle} aria-expanded={isOpen} onClick={toggle}>
+                {isOpen ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
+                Attribution
+              </UnstyledButton>
+            ) : (
+              'Attribution'
+            )}
           </Title>
-          {isPending ? (
-            <Skeleton w={220} h={14} />
-          ) : word ? (
-            <span className={classes.word}>
-              <strong>{word.errorTypeName}</strong>
-              {word.errorTypeCategory && <span> · {word.errorTypeCategory}</span>}
-              <span className={classes.dimmed}>
-                {overrule
-                  ? ' · named by a reviewer'
-                  : answer && ` · ${share(answer.confidence, 1)} sure · ${answer.engine}`}
-              </span>
-            </span>
-          ) : (
-            !error && <span className={classes.dimmed}>Not analyzed yet</span>
-          )}
-        </UnstyledButton>
+          {isPending ? <Skeleton w={220} h={14} /> : !error && <Summary word={word} />}
+        </div>
         <Button
           size="compact-xs"
           variant="default"
@@ -96,5 +82,18 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
         {isOpen && <AttributionDetail history={history} answer={answer} stepOf={stepOf} onJump={onJump} />}
       </Collapse>
     </section>
+  )
+}
+
+/** The last word on a line. */
+function Summary({ word }: { word: PastAttribution | undefined }) {
+  if (!word) return <span className={classes.dimmed}>Not analyzed yet</span>
+  const source = word.kind === 'review' ? 'named by a reviewer' : `${share(word.confidence, 1)} sure · ${word.engine}`
+  return (
+    <span className={classes.word}>
+      <strong>{word.errorTypeName}</strong>
+      {word.errorTypeCategory && ` · ${word.errorTypeCategory}`}
+      <span className={classes.dimmed}> · {source}</span>
+    </span>
   )
 }

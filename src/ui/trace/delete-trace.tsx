@@ -24,7 +24,7 @@ export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => v
     },
   })
   return (
-    <Modal opened onClose={onClose} title="Delete this trace?" centered>
+    <Modal opened onClose={onClose} title="Delete this trace?" centered closeButtonProps={{ 'aria-label': 'Close' }}>
       <Stack gap="sm">
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           <ShownText text={trace.name} /> with its {count(trace.spanCount)} spans, their reviews and{' '}

@@ -11,7 +11,14 @@ import { wholeTraceQuery } from './queries.ts'
 export function RawTrace({ trace, onClose }: { trace: Trace; onClose: () => void }) {
   const { data, error, refetch } = useQuery(wholeTraceQuery(trace.id))
   return (
-    <Drawer opened onClose={onClose} position="right" size="xl" title="Raw JSON">
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size="xl"
+      title="Raw JSON"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       {error ? (
         <FaultAlert error={error} onRetry={refetch} />
       ) : data ? (

@@ -124,7 +124,7 @@ function Bar({ row: { span, start, end }, length }: Pick<SpanLineProps, 'row' | 
             isLate
               ? { right: `calc(${100 - (start / length) * 100}% + 4px)` }
               : isLong
-                ? { right: 4 }
+                ? { right: `${100 - (end / length) * 100}%` }
                 : { left: `calc(${(end / length) * 100}% + 6px)` }
           }
           data-inside={isLong || undefined}

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Pill, Select, Skeleton, Text, TextInput } from '@mantine/core'
+import { Box, Button, Checkbox, Group, Pill, Select, Skeleton, Text, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
 import { IconFilter, IconFilterOff } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
@@ -32,6 +32,16 @@ export function FilterBar() {
   const set = (name: FilterName, value: string | null) => setAddress(current => withFilter(current, name, value))
   const metadata = metadataFilters(address)
   const version = address.get('promptVersionId')
+  const clear = active > 0 && (
+    <Button
+      size="compact-sm"
+      variant="subtle"
+      leftSection={<IconFilterOff size={14} aria-hidden />}
+      onClick={() => setAddress(withoutFilters)}
+    >
+      Clear filters
+    </Button>
+  )
   return (
     <search aria-label="Filters" className={classes.bar}>
       <Group gap="xs" hiddenFrom="sm" justify="space-between">
@@ -44,6 +54,7 @@ export function FilterBar() {
         >
           Filters{active > 0 && ` (${active})`}
         </Button>
+        {clear}
       </Group>
       <div className={classes.fields} data-open={isOpen || undefined}>
         <TextFilter name="name" label="Name" placeholder="The whole name" />
@@ -72,8 +83,9 @@ export function FilterBar() {
           checked={address.get('kind') === 'all'}
           onChange={({ currentTarget }) => set('kind', currentTarget.checked ? 'all' : null)}
         />
+        <Box visibleFrom="sm">{clear}</Box>
       </div>
-      {active > 0 && (
+      {(version !== null || metadata.length > 0) && (
         <Group gap={6}>
           {version !== null && (
             <Chip label={`prompt version ${version}`} onRemove={() => set('promptVersionId', null)} />
@@ -85,14 +97,6 @@ export function FilterBar() {
               onRemove={() => setAddress(current => withoutMetadata(current, filter))}
             />
           ))}
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            leftSection={<IconFilterOff size={14} aria-hidden />}
-            onClick={() => setAddress(withoutFilters)}
-          >
-            Clear filters
-          </Button>
         </Group>
       )}
     </search>
@@ -187,7 +191,7 @@ const Chip = ({ label, onRemove }: { label: string; onRemove: () => void }) => (
   <Pill
     withRemoveButton
     onRemove={onRemove}
-    removeButtonProps={{ 'aria-label': `Remove the filter ${label}`, tabIndex: 0 }}
+    removeButtonProps={{ 'aria-label': `Remove the filter ${label}`, 'aria-hidden': false, tabIndex: 0 }}
     className={classes.chip}
   >
     <Text span inherit dir="auto">
