@@ -5,6 +5,8 @@ import classes from './stacked-table.module.css'
 export interface Column<Row> {
   label: string
   cell: (row: Row) => ReactNode
+  /** A CSS length, so that tables under one another line up; else as the contents need it. */
+  width?: string
   /** Takes no more room than its contents. */
   isNarrow?: boolean
   /** Stands at the end of the row, without its label on narrow screens. */
@@ -30,7 +32,12 @@ export function StackedTable<Row>({ label, columns, rows, keyOf }: StackedTableP
       <Table.Thead className={classes.header} role="rowgroup">
         <Table.Tr role="row">
           {columns.map(column => (
-            <Table.Th key={column.label} role="columnheader" className={classesOf(classes.head, column)}>
+            <Table.Th
+              key={column.label}
+              role="columnheader"
+              className={classesOf(classes.head, column)}
+              w={column.width}
+            >
               {column.label}
             </Table.Th>
           ))}

@@ -2,12 +2,11 @@ import '@mantine/dates/styles.css'
 import { Button, Group, Select } from '@mantine/core'
 import { DatePickerInput } from '@mantine/dates'
 import { IconX } from '@tabler/icons-react'
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
 import { AUDIT_ACTION_OPTIONS } from './audit-actions.ts'
 import { type AuditFilters, NO_AUDIT_FILTERS, withAuditFilters } from './audit-filters.ts'
 import { dayOf, nextDay, previousDay, startOfDay } from './days.ts'
-import { apiKeysQuery, usersQuery } from './queries.ts'
+import { useAllKeys, useAllUsers } from './use-all.ts'
 
 interface AuditFilterBarProps {
   filters: AuditFilters
@@ -79,10 +78,8 @@ interface WhoSelectProps extends AuditFilterBarProps {
 
 /** Chooses a person or a key. */
 function WhoSelect({ filters: { userId, keyId }, names, onChange }: WhoSelectProps) {
-  const users = useInfiniteQuery(usersQuery).data?.pages.flatMap(page => page.users) ?? []
-  const keys = useInfiniteQuery(apiKeysQuery).data?.pages.flatMap(page => page.apiKeys) ?? []
-  const people = users.map(({ id, name, email }) => ({ value: `user ${id}`, label: name || email }))
-  const keyOptions = keys.map(({ id, name, prefix }) => ({ value: `key ${id}`, label: `${name} (${prefix}…)` }))
+  const people = useAllUsers().map(({ id, name, email }) => ({ value: `user ${id}`, label: name || email }))
+  const keyOptions = useAllKeys().map(({ id, name, prefix }) => ({ value: `key ${id}`, label: `${name} (${prefix}…)` }))
   const chosen = userId !== null ? `user ${userId}` : keyId !== null ? `key ${keyId}` : null
   const isListed = [...people, ...keyOptions].some(({ value }) => value === chosen)
   const id = userId ?? keyId

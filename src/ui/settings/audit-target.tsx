@@ -31,7 +31,7 @@ export function AuditTarget({ entry, names, projects }: AuditTargetProps) {
             component={Link}
             href={`/settings/audit-log?${history}`}
             size="xs"
-            aria-label={`All that was done to ${name ?? targetId.slice(0, SHORT)}`}
+            aria-label={`History of ${name ?? targetId.slice(0, SHORT)}`}
           >
             History
           </Anchor>

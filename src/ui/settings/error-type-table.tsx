@@ -30,6 +30,7 @@ export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeT
     },
     {
       label: 'Type',
+      width: '18rem',
       cell: ({ name, errorType, isBuiltIn }) => (
         <>
           <Group gap="xs">
@@ -56,13 +57,16 @@ export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeT
         </Text>
       ),
     },
-    {
-      label: 'Actions',
-      cell: errorType =>
-        projectId !== undefined &&
-        !errorType.isBuiltIn && <ErrorTypeForm projectId={projectId} errorTypes={all} own={errorType} />,
-      isActions: true,
-    },
+    ...(projectId !== undefined && errorTypes.some(({ isBuiltIn }) => !isBuiltIn)
+      ? [
+          {
+            label: 'Actions',
+            cell: (errorType: ErrorType) =>
+              !errorType.isBuiltIn && <ErrorTypeForm projectId={projectId} errorTypes={all} own={errorType} />,
+            isActions: true,
+          },
+        ]
+      : []),
   ]
   return <StackedTable label={label} columns={columns} rows={errorTypes} keyOf={({ id }) => id} />
 }

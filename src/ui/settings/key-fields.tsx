@@ -1,12 +1,10 @@
 import '@mantine/dates/styles.css'
 import { Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
 import { DatePickerInput } from '@mantine/dates'
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
 import type { Session } from '../api/wire.ts'
 import type { FieldFaults } from '../parts/field-faults.ts'
 import { dayOf, endOfDay } from './days.ts'
-import { usersQuery } from './queries.ts'
+import { useAllUsers } from './use-all.ts'
 import type { KeyDraft, Scope } from './writes.ts'
 
 interface KeyFieldsProps {
@@ -106,13 +104,4 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
       />
     </>
   )
-}
-
-/** Every user, as they come. */
-function useAllUsers() {
-  const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery(usersQuery)
-  useEffect(() => {
-    if (hasNextPage && !isFetching) fetchNextPage()
-  }, [hasNextPage, isFetching, fetchNextPage])
-  return data?.pages.flatMap(page => page.users) ?? []
 }

@@ -34,7 +34,7 @@ export function Page() {
         <ScrollArea type="never" mb="md">
           <Tabs.List style={{ flexWrap: 'nowrap' }}>
             {TABS.map(({ path, label }) => (
-              <Tabs.Tab key={path} value={path} px="sm">
+              <Tabs.Tab key={path} value={path} px={{ base: 7, sm: 'sm' }}>
                 {label}
               </Tabs.Tab>
             ))}
