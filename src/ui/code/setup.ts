@@ -23,6 +23,8 @@ const theme = EditorView.theme({
   },
   '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--negative-soft) !important' },
   '.cm-collapsedLines': { background: 'var(--panel)', color: 'var(--mantine-color-dimmed)' },
+  // Its own sign is missing in many fonts.
+  '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯"' },
 })
 
 const highlight = HighlightStyle.define([
@@ -40,7 +42,7 @@ export const base = (language: CodeLanguage, label: string): Extension[] => [
   syntaxHighlighting(highlight),
   visibleMarks,
   EditorView.lineWrapping,
-  EditorView.contentAttributes.of({ 'aria-label': label }),
+  EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
   lineNumbers(),
   highlightSelectionMatches(),
   keymap.of([...searchKeymap, ...foldKeymap]),
