@@ -70,7 +70,8 @@ export function KeysTab() {
       cell: key =>
         isAlive(keyState(key, Date.now())) && (
           <Group gap={4} wrap="nowrap" justify="flex-end">
-            <RotateKey apiKey={key} isOwn={key.id === session?.key?.id} onMade={setMade} />
+            {/* One that is replaced already has its successor. */}
+            {key.revokedAt === null && <RotateKey apiKey={key} isOwn={key.id === session?.key?.id} onMade={setMade} />}
             <RevokeKey apiKey={key} isOwn={key.id === session?.key?.id} />
           </Group>
         ),

@@ -1,10 +1,11 @@
-import { Alert, Anchor, Button, Checkbox, Group, SegmentedControl, Stack, TextInput, Title } from '@mantine/core'
+import { Anchor, Button, Checkbox, Group, SegmentedControl, Stack, TextInput, Title } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { type FormEvent, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { fieldFaults } from '../parts/field-faults.ts'
 import { useSubmission } from '../parts/use-submission.ts'
+import { Warning } from '../parts/warning.tsx'
 import { EMPTY_DRAFT, type TextDraft } from './draft.ts'
 import { DraftChanges } from './draft-changes.tsx'
 import { DraftState } from './draft-state.tsx'
@@ -62,7 +63,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
           />
         </Group>
         {isChanged && base && active && base.id !== active.id && (
-          <Alert variant="light" color="yellow" title={`Version ${active.number} became active meanwhile`}>
+          <Warning title={`Version ${active.number} became active meanwhile`}>
             This draft was begun from version {base.number}.{' '}
             <Anchor
               component={Link}
@@ -72,7 +73,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
               See what changed between them
             </Anchor>
             ; the draft stays.
-          </Alert>
+          </Warning>
         )}
         {isComparing ? (
           <DraftChanges kind={kind} draft={draft} active={active} />
