@@ -5,10 +5,18 @@ import { sessionQuery } from '../api/session.ts'
 
 const REMEMBERED = 'countersign.project'
 
-/** The slug of the project that the address, or else this browser's last visit, names. */
+/** Keeps a project for the addresses that name none: of this tab, and of those opened later. */
+export function rememberProject(slug: string): void {
+  sessionStorage.setItem(REMEMBERED, slug)
+  localStorage.setItem(REMEMBERED, slug)
+}
+
+/** The slug of the project that the address, or else this tab's or this browser's last visit, names. */
 export function useProjectHint(): string | undefined {
   const [parameters] = useSearchParams()
-  return parameters.get('project') ?? localStorage.getItem(REMEMBERED) ?? undefined
+  return (
+    parameters.get('project') ?? sessionStorage.getItem(REMEMBERED) ?? localStorage.getItem(REMEMBERED) ?? undefined
+  )
 }
 
 /**
@@ -27,7 +35,7 @@ export function useChooseProject(): (slug: string) => void {
   const [, setParameters] = useSearchParams()
   return useCallback(
     (slug: string) => {
-      localStorage.setItem(REMEMBERED, slug)
+      rememberProject(slug)
       setParameters({ project: slug })
     },
     [setParameters],

@@ -2,7 +2,7 @@ import { AppShell, Box, Burger, Group, NavLink, ScrollArea, Stack, Text } from '
 import { useDisclosure } from '@mantine/hooks'
 import { type PropsWithChildren, useEffect } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { useProject } from '../session/project.ts'
+import { rememberProject, useProject } from '../session/project.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { CommandButton } from './command-button.tsx'
 import { isIn, SECTIONS } from './navigation.ts'
@@ -69,11 +69,14 @@ const Brand = () => (
   </Group>
 )
 
-/** An address that is passed on opens in the same project. */
+/** An address that is passed on opens in the same project, and so do the links from there. */
 function useProjectInAddress(): void {
   const project = useProject()
   const [parameters, setParameters] = useSearchParams()
   const named = parameters.get('project')
+  useEffect(() => {
+    if (project !== undefined) rememberProject(project)
+  }, [project])
   useEffect(() => {
     if (project === undefined || project === named) return
     setParameters(
