@@ -10,8 +10,9 @@ export const share = (part: number, whole: number): string => (whole === 0 ? 'â€
 /** Milliseconds as people say them: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(milliseconds: number | null): string {
   if (milliseconds === null) return 'â€“'
-  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`
-  if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(1)} s`
+  // As far as it rounds to less than the next unit.
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`
+  if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)} s`
   const seconds = Math.round(milliseconds / 1_000)
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
