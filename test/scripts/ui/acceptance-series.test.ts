@@ -1,0 +1,85 @@
+import { describe, it } from 'vitest'
+import type { Insights } from '../../../src/ui/api/wire.ts'
+import { acceptanceByStep } from '../../../src/ui/insights/acceptance-series.ts'
+import { bucketsOf } from '../../../src/ui/insights/window.ts'
+
+const RANGE = { from: '2026-11-01T00:00:00.000Z', to: '2026-11-04T00:00:00.000Z' }
+
+/** The lines of steps over three days. */
+const seriesOf = (days: Insights['days'], promptVersions: Insights['promptVersions'] = []) =>
+  acceptanceByStep(
+    {
+      ...RANGE,
+      outputs: { total: 0, reviewed: 0, countedAt: null },
+      steps: [],
+      days,
+      promptVersions,
+      errorTypes: [],
+      reviewers: [],
+    },
+    bucketsOf(RANGE),
+  )
+
+const version = (number: number, stepId = 'classify') => ({
+  id: `${stepId}-${number}`,
+  promptId: stepId,
+  stepId,
+  number,
+  isActive: number === 1,
+})
+
+const decided = (day: number, promptVersionId: string | null, accepted = 1, corrected = 0) => ({
+  day: `2026-11-0${day}`,
+  stepId: 'classify',
+  promptVersionId,
+  accepted,
+  corrected,
+})
+
+describe('acceptanceByStep', () => {
+  it('has a line for each version, the newest first, with gaps where nothing was decided', ({ expect }) => {
+    const [step] = seriesOf(
+      [decided(1, 'classify-1', 2, 1), decided(3, 'classify-1'), decided(3, 'classify-2', 0, 4), decided(2, null)],
+      [version(1), version(2)],
+    )
+    expect(step?.lines.map(({ label, isActive }) => [label, isActive])).toEqual([
+      ['v2', false],
+      ['v1', true],
+      ['no version', false],
+    ])
+    expect(step?.lines[1]?.points).toEqual([{ accepted: 2, corrected: 1 }, null, { accepted: 1, corrected: 0 }])
+    expect(step).toMatchObject({ accepted: 4, corrected: 5 })
+  })
+
+  it('takes versions that are too many to tell apart together, the oldest ones', ({ expect }) => {
+    const numbers = [1, 2, 3, 4, 5, 6]
+    const [step] = seriesOf(
+      numbers.map(number => decided(1, `classify-${number}`)),
+      numbers.map(number => version(number)),
+    )
+    expect(step?.lines.map(({ label, total }) => [label, total.accepted])).toEqual([
+      ['v6', 1],
+      ['v5', 1],
+      ['v4', 1],
+      ['earlier versions', 3],
+    ])
+  })
+
+  it("says whose version it is where it is another step's", ({ expect }) => {
+    const [step] = seriesOf([decided(1, 'route-2')], [version(2, 'route')])
+    expect(step?.lines.map(({ label }) => label)).toEqual(['v2 of route'])
+  })
+
+  it('puts the step with the most decisions first, and takes no name for anything but a name', ({ expect }) => {
+    const steps = seriesOf([
+      { ...decided(1, null, 1), stepId: 'few' },
+      { ...decided(1, null, 2), stepId: '__proto__' },
+      { ...decided(2, 'deleted', 1), stepId: '__proto__' },
+    ])
+    expect(steps.map(({ stepId, accepted }) => [stepId, accepted])).toEqual([
+      ['__proto__', 3],
+      ['few', 1],
+    ])
+    expect(steps[0]?.lines).toMatchObject([{ label: 'all', total: { accepted: 3 } }])
+  })
+})

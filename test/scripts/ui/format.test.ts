@@ -1,0 +1,47 @@
+import { describe, it } from 'vitest'
+import { count, duration, share } from '../../../src/ui/parts/format.ts'
+
+/** A number as it reads without the separators of whatever language the tests run in. */
+const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
+
+describe('count', () => {
+  it('says every digit', ({ expect }) => {
+    expect([0, 7, 1_234, 12_345_678].map(value => digits(count(value)))).toEqual(['0', '7', '1234', '12345678'])
+  })
+})
+
+describe('share', () => {
+  it('is in percent, without digits after the point', ({ expect }) => {
+    expect(digits(share(1, 3))).toBe('33')
+    expect(digits(share(2, 3))).toBe('67')
+    expect(digits(share(0, 5))).toBe('0')
+    expect(digits(share(5, 5))).toBe('100')
+  })
+
+  it('is a dash of nothing', ({ expect }) => {
+    expect(share(0, 0)).toBe('–')
+  })
+})
+
+describe('duration', () => {
+  it.for([
+    [null, '–'],
+    [0, '0 ms'],
+    [0.4, '0 ms'],
+    [840, '840 ms'],
+    [999, '999 ms'],
+    [999.6, '1.0 s'],
+    [1_000, '1.0 s'],
+    [1_249, '1.2 s'],
+    [59_949, '59.9 s'],
+    [59_950, '1 min 0 s'],
+    [60_000, '1 min 0 s'],
+    [185_000, '3 min 5 s'],
+    [3_599_499, '59 min 59 s'],
+    [3_599_500, '1 h 0 min'],
+    [7_800_000, '2 h 10 min'],
+    [90_000_000, '25 h 0 min'],
+  ] as [number | null, string][])('says %j as %s', ([milliseconds, text], { expect }) => {
+    expect(duration(milliseconds)).toBe(text)
+  })
+})

@@ -1,0 +1,111 @@
+import { describe, it } from 'vitest'
+import type { Json } from '../../../src/ui/api/wire.ts'
+import { jsonRows, toggledToShow } from '../../../src/ui/json/json-rows.ts'
+
+const NONE: ReadonlySet<string> = new Set()
+
+const pathsOf = (value: Json, toggled = NONE) => jsonRows(value, toggled).map(({ path }) => path)
+
+/** An object in an object, and so on, with a text within all of them. */
+function nested(levels: number): Json {
+  let value: Json = 'within'
+  for (let level = 0; level < levels; level += 1) value = { a: value }
+  return value
+}
+
+const pathOf = (levels: number): string => Array.from({ length: levels }, () => 'a').join('.')
+
+describe('jsonRows', () => {
+  it('has a line for each value, top to bottom', ({ expect }) => {
+    const rows = jsonRows({ user: { id: 7, tags: ['vip', null] }, ok: true }, NONE)
+    expect(rows.map(({ path, name, depth, size }) => [path, name, depth, size])).toEqual([
+      ['', null, 0, 2],
+      ['user', 'user', 1, 2],
+      ['user.id', 'id', 2, null],
+      ['user.tags', 'tags', 2, 2],
+      ['user.tags.0', '0', 3, null],
+      ['user.tags.1', '1', 3, null],
+      ['ok', 'ok', 1, null],
+    ])
+  })
+
+  it.for([['text'], [''], [0], [false], [null]] as [Json][])('has one line for %j', ([value], { expect }) => {
+    expect(jsonRows(value, NONE)).toEqual([{ path: '', name: null, depth: 0, value, size: null, isOpen: false }])
+  })
+
+  it('has nothing to open in what is empty', ({ expect }) => {
+    expect(jsonRows({ list: [], object: {} }, NONE)).toMatchObject([{ size: 2 }, { size: null }, { size: null }])
+    expect(jsonRows([], new Set(['']))).toMatchObject([{ size: null, isOpen: false }])
+  })
+
+  it('folds what lies deep, and what is long, until somebody opens it', ({ expect }) => {
+    const value = { a: { b: { c: { d: { e: 1 } } } }, list: Array.from({ length: 201 }, (_, index) => index) }
+    expect(pathsOf(value)).toEqual(['', 'a', 'a.b', 'a.b.c', 'a.b.c.d', 'list'])
+    expect(pathsOf(value, new Set(['a.b.c.d']))).toContain('a.b.c.d.e')
+    expect(pathsOf(value, new Set(['list']))).toContain('list.200')
+  })
+
+  it('folds what is toggled', ({ expect }) => {
+    expect(pathsOf({ a: { b: 1 }, c: 2 }, new Set(['a']))).toEqual(['', 'a', 'c'])
+    expect(jsonRows({ a: 1 }, new Set(['']))).toMatchObject([{ path: '', isOpen: false, size: 1 }])
+  })
+
+  it('shows names that mean something to JavaScript like any other', ({ expect }) => {
+    const value: Json = JSON.parse('{"__proto__": {"toString": 1}, "constructor": null, "": 2}')
+    expect(pathsOf(value)).toEqual(['', '__proto__', '__proto__.toString', 'constructor', ''])
+  })
+
+  it('opens 10,000 levels', ({ expect }) => {
+    const levels = 10_000
+    const value = nested(levels)
+    expect(jsonRows(value, NONE)).toHaveLength(5)
+    const rows = jsonRows(value, toggledToShow(value, pathOf(levels), NONE))
+    expect(rows).toHaveLength(levels + 1)
+    expect(rows.at(-1)).toMatchObject({ depth: levels, value: 'within', size: null })
+  })
+
+  it('lists a hundred thousand items', ({ expect }) => {
+    const value = Array.from({ length: 100_000 }, (_, index) => ({ index }))
+    expect(jsonRows(value, NONE)).toHaveLength(1)
+    expect(jsonRows(value, new Set(['']))).toHaveLength(200_001)
+  })
+})
+
+describe('toggledToShow', () => {
+  const shown = (value: Json, path: string, toggled = NONE) => pathsOf(value, toggledToShow(value, path, toggled))
+
+  it('opens what is on the way, and nothing else', ({ expect }) => {
+    const value = { a: { b: { c: { d: { e: { f: 1 } } } } }, other: { x: { y: { z: { deep: 1 } } } } }
+    expect(shown(value, 'a.b.c.d.e.f')).toContain('a.b.c.d.e.f')
+    expect(shown(value, 'a.b.c.d.e.f')).not.toContain('other.x.y.z.deep')
+  })
+
+  it('opens again what somebody folded, and leaves alone what they opened', ({ expect }) => {
+    const value = { a: { b: 1 }, list: Array.from({ length: 300 }, () => 0) }
+    const toggled = new Set(['', 'a', 'list'])
+    expect(shown(value, 'a.b', toggled)).toEqual(expect.arrayContaining(['a.b', 'list.299']))
+    expect([...toggled]).toEqual(['', 'a', 'list'])
+  })
+
+  it('finds names with dots in them', ({ expect }) => {
+    const value = { a: { 'b.c': { 'd.e': { f: { 'g.h': { i: 1 } } } } } }
+    expect(shown(value, 'a.b.c.d.e.f.g.h.i')).toContain('a.b.c.d.e.f.g.h.i')
+  })
+
+  it('finds the longer name where a shorter one begins like it', ({ expect }) => {
+    const value = { a: { x: 1 }, 'a.b': { c: { d: { e: { f: 1 } } } } }
+    expect(shown(value, 'a.b.c.d.e.f')).toContain('a.b.c.d.e.f')
+  })
+
+  it('opens as far as a path leads, of one that leads nowhere', ({ expect }) => {
+    const value = { a: { b: 1 } }
+    for (const path of ['', 'a.x', 'x', 'a.b.c', '.', 'a..b', 'toString', '__proto__.x']) {
+      expect(shown(value, path), path).toEqual(['', 'a', 'a.b'])
+    }
+  })
+
+  it('opens an item of a long list', ({ expect }) => {
+    const value = { list: Array.from({ length: 1_000 }, (_, index) => ({ index })) }
+    expect(shown(value, 'list.999.index')).toContain('list.999.index')
+  })
+})
