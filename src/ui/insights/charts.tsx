@@ -4,6 +4,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { count, share } from '../parts/format.ts'
 import type { AcceptanceLine } from './acceptance-series.ts'
 import { BarPattern } from './bar-pattern.tsx'
+import { PANEL_HEIGHT, THROUGHPUT_HEIGHT } from './chart-size.ts'
 import classes from './insights.module.css'
 import { barColor, lineStyle } from './line-style.ts'
 import { type Decided, decidedOf, FEW_DECISIONS } from './ranking.ts'
@@ -13,9 +14,6 @@ import { type Bucket, bucketName, dayName } from './window.ts'
 /*
  * The charts themselves: this module and what draws them are loaded when a page shows one.
  */
-
-export const PANEL_HEIGHT = 150
-export const THROUGHPUT_HEIGHT = 220
 
 export interface AcceptancePanelProps {
   label: string

@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core'
 import { lazy, Suspense } from 'react'
+import { PANEL_HEIGHT, THROUGHPUT_HEIGHT } from './chart-size.ts'
 import type { AcceptancePanelProps, ThroughputChartProps } from './charts.tsx'
 
 /*
@@ -15,13 +16,13 @@ const LazyThroughputChart = lazy(async () => ({ default: (await load()).Throughp
 export const loadCharts = (): void => void load().catch(() => undefined)
 
 export const AcceptancePanel = (props: AcceptancePanelProps) => (
-  <Suspense fallback={<Skeleton h={150} />}>
+  <Suspense fallback={<Skeleton h={PANEL_HEIGHT} />}>
     <LazyAcceptancePanel {...props} />
   </Suspense>
 )
 
 export const ThroughputChart = (props: ThroughputChartProps) => (
-  <Suspense fallback={<Skeleton h={220} />}>
+  <Suspense fallback={<Skeleton h={THROUGHPUT_HEIGHT} />}>
     <LazyThroughputChart {...props} />
   </Suspense>
 )
