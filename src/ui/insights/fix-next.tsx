@@ -101,7 +101,11 @@ function Rank({ step, place, project, named, typeNames }: RankProps) {
         <Trend step={step} />
         <Text size="sm" component="div" className={classes.links}>
           <Anchor component={Link} href={pathWith('/traces', { project, stepId, review: 'corrected' })} inherit>
-            See what was corrected
+            Corrected traces
+          </Anchor>
+          {/* A trace counts as corrected once all of it is reviewed: corrections may be in these, too. */}
+          <Anchor component={Link} href={pathWith('/traces', { project, stepId, review: 'mixed' })} inherit>
+            Partly reviewed ones
           </Anchor>
           {waiting > 0 && (
             <Anchor component={Link} href={pathWith('/review', { project, stepId })} inherit>
