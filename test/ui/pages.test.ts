@@ -2,12 +2,9 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 import { EVERY_PAGE } from './every-page.ts'
 import { expectNoSidewaysScroll } from './layout.ts'
-import { slowedCalls } from './requests.ts'
+import { roundsOfCalls } from './requests.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
-
-/** Long enough for a page's script to be loaded meanwhile. */
-const DELAY_MS = 300
 
 let sample: SampleProject
 
@@ -28,11 +25,8 @@ test.describe('each page asks in two rounds, is accessible in both colour scheme
     test(name, async ({ page, context }) => {
       // The owner sees every section of the settings.
       await signIn(context, sample.ownerKey)
-      const calls = await slowedCalls(page, DELAY_MS)
-      await page.goto(`${path(sample)}?project=${sample.project.slug}`)
-      await calls.settle()
-      expect(calls.rounds().slice(2)).toEqual([])
-      await calls.stop()
+      const rounds = await roundsOfCalls(page, `${path(sample)}?project=${sample.project.slug}`)
+      expect(rounds.slice(2), 'what waits for what already waited').toEqual([])
 
       await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
       await expect(page.getByRole('alert')).toHaveCount(0)

@@ -1,53 +1,46 @@
-import type { Page, Request } from '@playwright/test'
+import type { Page, Request, Route } from '@playwright/test'
 
-interface Call {
-  url: string
-  begin: number
-  /** When its answer was whole; undefined: it is under way. */
-  end?: number
-}
+/** Nothing began within this time: whoever waits for an answer waits. */
+const QUIET_MS = 200
 
 /**
- * Notes the calls of the API that a page makes, each held back for a while: so calls that wait for each other stand apart from
- * those that only happen to come late.
+ * Holds back the calls of the API that a page makes, and answers them round by round: those that it makes before any is
+ * answered, then those that it makes on these answers, and so on. However slow the machine, a call is in the first round that
+ * has all that it needs.
  */
-export async function slowedCalls(page: Page, delayMs: number) {
-  const calls = new Map<Request, Call>()
-  const end = (request: Request) => {
-    const call = calls.get(request)
-    if (call) call.end = performance.now()
+export async function roundsOfCalls(page: Page, address: string): Promise<string[][]> {
+  const held: Route[] = []
+  const underWay = new Set<Request>()
+  const isCall = (url: URL) => url.pathname.startsWith('/api/')
+  let changedAt = performance.now()
+  const noted = (change: () => unknown) => () => {
+    change()
+    changedAt = performance.now()
   }
-  page.on('request', request => {
-    const { pathname, search } = new URL(request.url())
-    if (pathname.startsWith('/api/')) calls.set(request, { url: pathname + search, begin: performance.now() })
-  })
+  const begin = (request: Request) => noted(() => !isCall(new URL(request.url())) && underWay.add(request))()
+  const end = (request: Request) => noted(() => underWay.delete(request))()
+  page.on('request', begin)
   page.on('requestfinished', end)
   page.on('requestfailed', end)
-  await page.route('**/api/**', async route => {
-    await new Promise(resolve => setTimeout(resolve, delayMs))
-    await route.continue()
-  })
-  return {
-    /** Waits until no call is under way, nor any new one within the delay. */
-    settle: async () => {
-      for (let quietSince = performance.now(); performance.now() - quietSince < delayMs; ) {
-        await page.waitForTimeout(20)
-        if ([...calls.values()].some(call => call.end === undefined)) quietSince = performance.now()
-      }
-    },
-    /** The calls by rounds: each began after one of the round before had ended. */
-    rounds: () => roundsOf([...calls.values()]),
-    stop: () => page.unrouteAll({ behavior: 'ignoreErrors' }),
-  }
-}
+  await page.route(isCall, route => noted(() => held.push(route))())
 
-function roundsOf(calls: readonly Call[]): string[][] {
-  const rounds: Call[][] = []
-  for (const call of calls.toSorted((one, other) => one.begin - other.begin)) {
-    const before = rounds.findLastIndex(round => round.some(({ end = Number.POSITIVE_INFINITY }) => end <= call.begin))
-    const round = rounds[before + 1]
-    if (round) round.push(call)
-    else rounds.push([call])
+  const quiet = async () => {
+    while (underWay.size > 0 || performance.now() - changedAt < QUIET_MS) {
+      await page.waitForTimeout(QUIET_MS / 4)
+      // An answer that is there may still wait for the page to read it.
+      await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve)))
+    }
   }
-  return rounds.map(round => round.map(({ url }) => url))
+  const rounds: string[][] = []
+  await page.goto(address)
+  await quiet()
+  while (held.length > 0) {
+    const round = held.splice(0)
+    rounds.push(round.map(route => route.request().url()))
+    for (const route of round) underWay.add(route.request())
+    await Promise.all(round.map(route => route.continue()))
+    await quiet()
+  }
+  await page.unroute(isCall)
+  return rounds
 }

@@ -1,0 +1,39 @@
+import { newOrganization } from './organization.ts'
+import { serverUrl } from './server.ts'
+import { expect, signIn, test } from './test.ts'
+
+test('a key is shown once, copied, works, and can be revoked', async ({ page, context }) => {
+  const { ownerKey, project } = await newOrganization()
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await signIn(context, ownerKey)
+  await page.goto(`/settings/keys?project=${project.slug}`)
+  await page.getByRole('button', { name: 'New key' }).click()
+  const form = page.getByRole('dialog')
+  await form.getByLabel('Name').fill('Pipeline of the test')
+  for (const scope of ['ingest', 'review', 'manage']) await form.getByLabel(scope, { exact: true }).setChecked(false)
+  await form.getByLabel('read', { exact: true }).setChecked(true)
+  await page.keyboard.press('Enter')
+
+  const secret = page.getByRole('dialog').filter({ hasText: 'Copy it now' })
+  await secret.getByRole('button', { name: 'Copy the key' }).click()
+  const key = await page.evaluate(() => navigator.clipboard.readText())
+  expect(key).toMatch(/^cs_\w{24}$/)
+  await expect(secret).toContainText(key)
+  const read = () => fetch(`${serverUrl()}/api/traces?projectSlug=${project.slug}`, { headers: { 'x-api-key': key } })
+  expect((await read()).status).toBe(200)
+  const write = await fetch(`${serverUrl()}/api/projects`, { headers: { 'x-api-key': key } })
+  expect(write.status).toBe(403)
+
+  await page.reload()
+  const row = page.getByRole('row').filter({ hasText: 'Pipeline of the test' })
+  await expect(row).toContainText(key.slice(0, 8))
+  expect(await page.content()).not.toContain(key)
+  expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain(key)
+
+  await row.getByRole('button', { name: /Revoke/ }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /Revoke/ })
+    .click()
+  await expect(row).toContainText('Revoked')
+})

@@ -1,0 +1,40 @@
+import * as v from 'valibot'
+import { newOrganization } from './organization.ts'
+import { expect, signIn, test } from './test.ts'
+
+const Prompts = v.object({ prompts: v.tuple([v.object({ content: v.string() })]) })
+
+test('a prompt gets a version, and is rolled back to the one before', async ({ page, context }) => {
+  const { make, call, key, project } = await newOrganization()
+  const promptId = await make('/api/prompts', {
+    projectSlug: project.slug,
+    stepId: 'answer',
+    content: 'Answer kindly.',
+  })
+  const active = async () =>
+    v.parse(Prompts, await call('GET', `/api/prompts?projectSlug=${project.slug}`)).prompts[0].content
+  await signIn(context, key)
+  await page.goto(`/prompts?project=${project.slug}`)
+  await page
+    .getByRole('list', { name: 'Prompts' })
+    .getByRole('link', { name: /answer/ })
+    .click()
+  await expect(page).toHaveURL(new RegExp(`/prompts/${promptId}`))
+  const versions = page.getByRole('navigation', { name: 'Versions' })
+  await expect(versions.getByRole('link')).toHaveCount(1)
+
+  await page.getByRole('button', { name: 'New version' }).click()
+  const content = page.getByRole('textbox', { name: /Content|Prompt/ })
+  await content.fill('Answer curtly.')
+  await page.getByRole('button', { name: /Save|Add|Create/ }).click()
+  await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 2')
+  expect(await active()).toBe('Answer curtly.')
+
+  await versions.getByRole('link', { name: /Version 1/ }).click()
+  await page.getByRole('button', { name: 'Roll back to version 1' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('Version 1 will be active instead of version 2')
+  await dialog.getByRole('button', { name: 'Roll back to version 1' }).click()
+  await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 1')
+  expect(await active()).toBe('Answer kindly.')
+})

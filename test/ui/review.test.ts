@@ -1,0 +1,197 @@
+import type { Page } from '@playwright/test'
+import * as v from 'valibot'
+import { newOrganization, type Organization } from './organization.ts'
+import { answer, answered, OUTPUT_SCHEMA, STEP } from './sample-project.ts'
+import { expect, signIn, test } from './test.ts'
+
+const MAX_MEDIAN_MS = 150
+
+/** An organization with a queue of spans, oldest first, and two reviewers. */
+async function withQueue(length: number) {
+  const organization = await newOrganization()
+  const { project, make, post } = organization
+  await make('/api/prompts', {
+    projectSlug: project.slug,
+    stepId: STEP,
+    content: 'Answer.',
+    outputSchema: OUTPUT_SCHEMA,
+  })
+  const samples = Array.from({ length }, (_, index) => answered(index))
+  await post(samples.flatMap(({ events }) => events))
+  const spanIds = samples.map(({ span_id }) => span_id)
+  return { organization, spanIds, ada: await organization.reviewer('Ada'), kofi: await organization.reviewer('Kofi') }
+}
+
+const Span = v.object({
+  output: v.unknown(),
+  approvedOutput: v.unknown(),
+  review: v.object({ state: v.string(), by: v.nullable(v.string()) }),
+})
+
+const spanOf = async (organization: Organization, spanId: string | undefined) =>
+  v.parse(Span, await organization.call('GET', `/api/spans/${spanId}`))
+
+const stateOf = async (organization: Organization, spanId: string | undefined) =>
+  (await spanOf(organization, spanId)).review.state
+
+const output = (page: Page) => page.getByRole('region', { name: 'Output', exact: true })
+
+const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
+
+/** Presses a key, and measures in the page how long it takes until the output of another item is there, in milliseconds. */
+async function timeToItem(page: Page, key: string, index: number): Promise<number> {
+  const shown = await page.evaluateHandle(
+    text => ({
+      after: new Promise<number>(resolve => {
+        let pressedAt = Number.POSITIVE_INFINITY
+        addEventListener('keydown', ({ timeStamp }) => (pressedAt = timeStamp), { capture: true })
+        const observer = new MutationObserver(() => {
+          if (!document.querySelector('[aria-label="Output"]')?.textContent?.includes(text)) return
+          observer.disconnect()
+          resolve(performance.now() - pressedAt)
+        })
+        observer.observe(document.body, { subtree: true, childList: true, characterData: true })
+      }),
+    }),
+    answer(index).answer,
+  )
+  await page.keyboard.press(key)
+  return shown.evaluate(({ after }) => after)
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
+
+test('ten items are reviewed with keys alone, each there in a blink', async ({ page, context }) => {
+  const { organization, spanIds, ada } = await withQueue(12)
+  const { keyboard } = page
+  await signIn(context, ada.key)
+  await page.goto(`/review?project=${organization.project.slug}`)
+  await showsItem(page, 0)
+  const times: number[] = []
+  const goOn = async (key: string, index: number) => times.push(await timeToItem(page, key, index))
+
+  await keyboard.press('?')
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toContainText('Accept the output as it is')
+  await keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toHaveCount(0)
+
+  for (let index = 0; index < 4; index++) await goOn('a', index + 1)
+  // Taken back, and decided again.
+  await keyboard.press('u')
+  await showsItem(page, 3)
+  await expect.poll(() => stateOf(organization, spanIds[3])).toBe('unreviewed')
+  await goOn('a', 4)
+
+  await keyboard.press('e')
+  const edit = page.getByRole('region', { name: 'Edit', exact: true })
+  await expect(edit.getByLabel('answer')).toBeVisible()
+  for (let tabs = 0; tabs < 10 && !(await edit.getByLabel('answer').evaluate(isFocused)); tabs++)
+    await keyboard.press('Tab')
+  await keyboard.press('ControlOrMeta+a')
+  await keyboard.type('It lasts 24 months.')
+  await expect(page.getByRole('region', { name: 'Changes', exact: true })).toContainText('It lasts 24 months.')
+  await goOn('ControlOrMeta+Enter', 5)
+
+  await keyboard.press('c')
+  await expect(page.getByLabel('Comment', { exact: true })).toBeFocused()
+  await keyboard.type('as in the letter of the law')
+  await keyboard.press('ControlOrMeta+Enter')
+  await expect(page.getByRole('region', { name: 'Context', exact: true })).toContainText('as in the letter of the law')
+  await showsItem(page, 5)
+  await goOn('a', 6)
+
+  await goOn('s', 7)
+  await goOn('k', 6)
+  await goOn('j', 7)
+  for (let index = 7; index < 11; index++) await goOn('a', index + 1)
+  await expect(page.getByText('2 to review')).toBeVisible()
+
+  await expect
+    .poll(() => Promise.all(spanIds.map(id => stateOf(organization, id))))
+    .toEqual([
+      ...Array.from({ length: 4 }, () => 'accepted'),
+      'corrected',
+      'accepted',
+      'unreviewed',
+      ...Array.from({ length: 4 }, () => 'accepted'),
+      'unreviewed',
+    ])
+  const corrected = await spanOf(organization, spanIds[4])
+  expect(corrected).toMatchObject({
+    approvedOutput: { answer: 'It lasts 24 months.', months: 4 },
+    review: { by: ada.id },
+  })
+  expect(times.length).toBeGreaterThan(10)
+  expect(median(times), times.join()).toBeLessThan(MAX_MEDIAN_MS)
+})
+
+const isFocused = (element: Element) => element === document.activeElement
+
+test('a draft survives a reload, and is saved only when it is sent', async ({ page, context }) => {
+  const { organization, spanIds, ada } = await withQueue(2)
+  await signIn(context, ada.key)
+  await page.goto(`/review?project=${organization.project.slug}`)
+  await showsItem(page, 0)
+  await page.keyboard.press('e')
+  await page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer').fill('Half of a senten')
+  await page.getByLabel('Reason').fill('Because')
+  await page.reload()
+
+  await expect(page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer')).toHaveValue(
+    'Half of a senten',
+  )
+  await expect(page.getByLabel('Reason')).toHaveValue('Because')
+  expect(await stateOf(organization, spanIds[0])).toBe('unreviewed')
+
+  await page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer').fill('A whole sentence.')
+  await page.keyboard.press('ControlOrMeta+Enter')
+  await showsItem(page, 1)
+  await expect
+    .poll(() => spanOf(organization, spanIds[0]))
+    .toMatchObject({ approvedOutput: { answer: 'A whole sentence.', months: 0 } })
+  await page.keyboard.press('k')
+  await expect(page.getByLabel('Reason')).toHaveValue('')
+})
+
+test('two reviewers of one item hear of each other, and lose no text', async ({ page, context, anotherBrowser }) => {
+  const { organization, spanIds, ada, kofi } = await withQueue(2)
+  const address = `/review?project=${organization.project.slug}`
+  await signIn(context, ada.key)
+  await page.goto(address)
+  await showsItem(page, 0)
+  await page.keyboard.press('e')
+  const edit = page.getByRole('region', { name: 'Edit', exact: true })
+  await edit.getByLabel('answer').fill('What Ada wrote.')
+
+  const other = await anotherBrowser(kofi.key)
+  await other.goto(`${address}&span=${spanIds[0]}`)
+  await expect(other.getByText('Held by somebody else')).toBeVisible()
+  await expect(other.getByRole('button', { name: 'Accept' })).toBeDisabled()
+  // As if Ada's claim had run out.
+  await organization.call('POST', '/api/review-queue/release', { spanIds }, ada.key)
+  await other.getByRole('button', { name: 'Ask again' }).click()
+  await expect(other.getByRole('button', { name: 'Accept' })).toBeEnabled()
+  await other.keyboard.press('a')
+  await expect.poll(() => stateOf(organization, spanIds[0])).toBe('accepted')
+
+  await page.keyboard.press('ControlOrMeta+Enter')
+  const notice = page.getByRole('alert').filter({ hasText: 'Not saved' })
+  await expect(notice).toContainText('somebody changed it meanwhile')
+  await notice.getByRole('button', { name: 'Go back to it' }).click()
+  const conflict = page.getByRole('alert').filter({ hasText: 'Changed meanwhile' })
+  await expect(conflict).toContainText('Kofi accepted this')
+  await expect(conflict).toContainText('What you wrote is still here')
+  await expect(conflict).toContainText('What Ada wrote.')
+  expect(await stateOf(organization, spanIds[0])).toBe('accepted')
+
+  await conflict.getByRole('button', { name: 'Decide again' }).click()
+  await expect(edit.getByLabel('answer')).toHaveValue('What Ada wrote.')
+  await page.keyboard.press('ControlOrMeta+Enter')
+  await expect
+    .poll(() => spanOf(organization, spanIds[0]))
+    .toMatchObject({
+      approvedOutput: { answer: 'What Ada wrote.', months: 0 },
+      review: { state: 'corrected', by: ada.id },
+    })
+})
