@@ -57,16 +57,16 @@ function JsonTree({ value, label, marked, maxHeight }: TreeProps) {
     if (marked !== undefined) setToggled(current => toggledToShow(value, marked, current))
   }, [marked, value])
   const markedIndex = marked === undefined ? -1 : rows.findIndex(({ path }) => path === marked)
-  const toggle = (path: string) =>
+  const toggle = (pointer: string) =>
     setToggled(current => {
       const next = new Set(current)
-      if (!next.delete(path)) next.add(path)
+      if (!next.delete(pointer)) next.add(pointer)
       return next
     })
   return (
     <VirtualLines
       count={rows.length}
-      keyOf={index => rows[index]?.path ?? index}
+      keyOf={index => rows[index]?.pointer ?? index}
       label={label}
       maxHeight={maxHeight}
       marked={markedIndex}
@@ -79,8 +79,8 @@ function JsonTree({ value, label, marked, maxHeight }: TreeProps) {
   )
 }
 
-function Row({ row, onToggle }: { row: JsonRow; onToggle: (path: string) => void }) {
-  const { name, value, size, isOpen, path } = row
+function Row({ row, onToggle }: { row: JsonRow; onToggle: (pointer: string) => void }) {
+  const { name, value, size, isOpen, pointer } = row
   const indent = { paddingInlineStart: `${row.depth * 14}px` }
   if (size === null) {
     return (
@@ -96,7 +96,7 @@ function Row({ row, onToggle }: { row: JsonRow; onToggle: (path: string) => void
     <UnstyledButton
       className={classes.line}
       style={indent}
-      onClick={() => onToggle(path)}
+      onClick={() => onToggle(pointer)}
       aria-expanded={isOpen}
       aria-label={`${name ?? 'value'}, ${size} ${size === 1 ? 'entry' : 'entries'}`}
     >

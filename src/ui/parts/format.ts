@@ -4,8 +4,14 @@ const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFrac
 /** A count with the reader's separators. */
 export const count = (value: number): string => number.format(value)
 
-/** A share of a whole; '–' of nothing. */
-export const share = (part: number, whole: number): string => (whole === 0 ? '–' : percent.format(part / whole))
+/** A share of a whole, '–' of nothing. Only all is 100 %, and only none is 0 %. */
+export function share(part: number, whole: number): string {
+  if (whole === 0) return '–'
+  const ratio = part / whole
+  if (ratio > 0 && ratio < 0.01) return `<${percent.format(0.01)}`
+  if (ratio > 0.99 && ratio < 1) return `>${percent.format(0.99)}`
+  return percent.format(ratio)
+}
 
 /** Milliseconds as people say them: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(milliseconds: number | null): string {

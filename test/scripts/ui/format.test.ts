@@ -18,6 +18,11 @@ describe('share', () => {
     expect(digits(share(5, 5))).toBe('100')
   })
 
+  it('says neither all nor none where it is not', ({ expect }) => {
+    expect(digits(share(999, 1_000))).toBe('>99')
+    expect(digits(share(1, 1_000))).toBe('<1')
+  })
+
   it('is a dash of nothing', ({ expect }) => {
     expect(share(0, 0)).toBe('–')
   })
