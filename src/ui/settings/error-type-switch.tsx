@@ -1,4 +1,4 @@
-import { Switch } from '@mantine/core'
+import { Switch, Text } from '@mantine/core'
 import { fieldFaults } from '../parts/field-faults.ts'
 import { useSubmission } from '../parts/use-submission.ts'
 import { type ErrorType, putErrorType, refreshErrorTypes } from './writes.ts'
@@ -21,12 +21,13 @@ export function ErrorTypeSwitch({ errorType, projectId }: ErrorTypeSwitchProps) 
     },
     onDone: refreshErrorTypes,
   })
+  // A switch that cannot be moved does not show well how it stands.
+  if (projectId === undefined) return <Text size="sm">{errorType.isEnabled ? 'Yes' : 'No'}</Text>
   return (
     <Switch
       aria-label={`${errorType.name}: in use`}
       size="sm"
       checked={isPending ? variables : errorType.isEnabled}
-      disabled={projectId === undefined}
       onChange={({ currentTarget }) => submit(currentTarget.checked)}
       error={fieldFaults(error, ['isEnabled']).of('isEnabled') ?? error?.message}
     />
