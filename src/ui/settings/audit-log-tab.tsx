@@ -18,7 +18,7 @@ import { AuditTarget } from './audit-target.tsx'
 import { OneProjectOnly } from './limits-of-key.tsx'
 import { auditLogQuery } from './queries.ts'
 import { TabBar } from './tab-bar.tsx'
-import { useAllKeys } from './use-all.ts'
+import { useAllKeys, useAllUsers } from './use-all.ts'
 
 type Entry = AuditLog['entries'][number]
 
@@ -30,9 +30,10 @@ export function AuditLogTab() {
   const entries = query.data?.pages.flatMap(page => page.entries)
   const { data: session } = useQuery(sessionQuery)
   const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
-  // Keys that act for somebody have that person's name there, and their own in their list.
+  // Both lists are here for the filters, and have names while others are asked for; keys that act for somebody have theirs only there.
+  const userNames = useAllUsers().map(({ id, name, email }) => [id, name || email] as const)
   const keyNames = useAllKeys().map(({ id, name }) => [id, name] as const)
-  const names = new Map([...useNames(entries?.flatMap(namedIn) ?? []), ...keyNames])
+  const names = new Map([...useNames(entries?.flatMap(namedIn) ?? []), ...userNames, ...keyNames])
   const isFiltered = Object.values(filters).some(value => value !== null)
   const columns: Column<Entry>[] = [
     { label: 'When', cell: ({ at }) => <Moment at={at} />, isNarrow: true },
