@@ -19,7 +19,7 @@ const theme = EditorView.theme({
   '.cm-deletedChunk, .cm-deletedLine': { backgroundColor: 'var(--negative-soft) !important' },
   '.cm-changedText': { background: 'light-dark(#b5e3c4, #235a39) !important' },
   '.cm-deletedText, .cm-deletedLine .cm-changedText, &.cm-merge-a .cm-changedText': {
-    background: 'light-dark(#f7c6c2, #6b2f2c) !important',
+    background: 'light-dark(#fad6d3, #6b2f2c) !important',
   },
   '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--negative-soft) !important' },
   '.cm-collapsedLines': { background: 'var(--panel)', color: 'var(--mantine-color-dimmed)' },
