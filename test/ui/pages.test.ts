@@ -26,7 +26,7 @@ test.describe('each page asks in two rounds, is accessible in both colour scheme
       // The owner sees every section of the settings.
       await signIn(context, sample.ownerKey)
       const rounds = await roundsOfCalls(page, `${path(sample)}?project=${sample.project.slug}`)
-      expect(rounds.slice(2), 'what waits for what already waited').toEqual([])
+      expect(rounds.length, JSON.stringify(rounds, undefined, 2)).toBeLessThanOrEqual(2)
 
       await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
       await expect(page.getByRole('alert')).toHaveCount(0)

@@ -34,6 +34,15 @@ const spanOf = async (organization: Organization, spanId: string | undefined) =>
 const stateOf = async (organization: Organization, spanId: string | undefined) =>
   (await spanOf(organization, spanId)).review.state
 
+const Queue = v.object({ spans: v.array(v.object({ id: v.string() })) })
+
+/** The first span of the queue that nobody but the key's user holds. */
+const firstFree = async (organization: Organization, key: string) =>
+  v.parse(
+    Queue,
+    await organization.call('GET', `/api/review-queue?projectSlug=${organization.project.slug}`, undefined, key),
+  ).spans[0]?.id
+
 const output = (page: Page) => page.getByRole('region', { name: 'Output', exact: true })
 
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
@@ -155,8 +164,18 @@ test('a draft survives a reload, and is saved only when it is sent', async ({ pa
 })
 
 test('two reviewers of one item hear of each other, and lose no text', async ({ page, context, anotherBrowser }) => {
-  const { organization, spanIds, ada, kofi } = await withQueue(2)
+  const { organization, spanIds, ada, kofi } = await withQueue(8)
   const address = `/review?project=${organization.project.slug}`
+  const other = await anotherBrowser(kofi.key)
+  await other.goto(address)
+  // Kofi looks at the first ones, and leaves them.
+  for (let index = 0; index < 4; index++) {
+    await showsItem(other, index)
+    await other.keyboard.press('j')
+  }
+  await showsItem(other, 4)
+  await expect.poll(() => firstFree(organization, ada.key)).toBe(spanIds[0])
+
   await signIn(context, ada.key)
   await page.goto(address)
   await showsItem(page, 0)
@@ -164,8 +183,11 @@ test('two reviewers of one item hear of each other, and lose no text', async ({ 
   const edit = page.getByRole('region', { name: 'Edit', exact: true })
   await edit.getByLabel('answer').fill('What Ada wrote.')
 
-  const other = await anotherBrowser(kofi.key)
-  await other.goto(`${address}&span=${spanIds[0]}`)
+  for (let index = 4; index > 0; index--) {
+    await showsItem(other, index)
+    await other.keyboard.press('k')
+  }
+  await showsItem(other, 0)
   await expect(other.getByText('Held by somebody else')).toBeVisible()
   await expect(other.getByRole('button', { name: 'Accept' })).toBeDisabled()
   // As if Ada's claim had run out.

