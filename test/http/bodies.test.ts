@@ -12,6 +12,7 @@ import {
 } from '../../src/limits.ts'
 import { type Answer, newOrg, send } from '../support/org.ts'
 import { newWorld, sampleOf, type World } from '../support/samples.ts'
+import { ORIGIN } from '../support/session.ts'
 import { storedCounts } from '../support/stored.ts'
 
 const contracts = endpoints
@@ -62,7 +63,7 @@ async function post(contract: Contract, text: string, way: Way): Promise<Answer>
   return send(
     new Request(`https://countersign.test${sampleOf(contract).path(isRotation ? await spareKey() : world)}`, {
       method: contract.method,
-      headers: { authorization: `Bearer ${key}`, 'x-project-slug': 'support', ...headers },
+      headers: { authorization: `Bearer ${key}`, 'x-project-slug': 'support', origin: ORIGIN, ...headers },
       body: isChunked ? pieces(bytes) : bytes,
     }),
   )
@@ -131,7 +132,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     const answer = await send(
       new Request(`https://countersign.test${sampleOf(contract).path(world)}`, {
         method: contract.method,
-        headers: { authorization: `Bearer ${key}` },
+        headers: { authorization: `Bearer ${key}`, origin: ORIGIN },
         body: endless,
       }),
     )
