@@ -27,15 +27,15 @@ export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => v
     <Modal opened onClose={onClose} title="Delete this trace?" centered closeButtonProps={{ 'aria-label': 'Close' }}>
       <Stack gap="sm">
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-          <ShownText text={trace.name} /> with its {count(trace.spanCount)} spans, their reviews and{' '}
-          {count(trace.feedbackCount)} pieces of feedback. Nothing brings them back.
+          <ShownText text={trace.name} /> goes with its spans ({count(trace.spanCount)}), their reviews and its feedback
+          ({count(trace.feedbackCount)}). Nothing brings them back.
         </Text>
         {error && <FaultAlert error={error} title="Not deleted" />}
         <Group justify="end" gap="xs">
           <Button variant="default" onClick={onClose} data-autofocus>
             Keep it
           </Button>
-          <Button color="red" loading={isPending} onClick={() => mutate()}>
+          <Button color="red.9" loading={isPending} onClick={() => mutate()}>
             Delete
           </Button>
         </Group>

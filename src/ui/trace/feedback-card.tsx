@@ -80,7 +80,7 @@ export function FeedbackCard({ feedback, traceId, name, isOwn }: FeedbackCardPro
       {mode === 'delete' && (
         <Group gap="xs">
           <Text size="sm">Delete this comment?</Text>
-          <Button size="compact-sm" color="red" loading={isPending} onClick={() => mutate()}>
+          <Button size="compact-sm" color="red.9" loading={isPending} onClick={() => mutate()}>
             Delete
           </Button>
           <Button size="compact-sm" variant="default" onClick={() => setMode('read')}>

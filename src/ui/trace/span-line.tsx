@@ -35,7 +35,7 @@ interface SpanLineProps {
 export const LINE_HEIGHT = 28
 const INDENT = 14
 /** Deeper spans stand no further in, so that their names can be read. */
-const MAX_INDENTS = 16
+const MAX_INDENTS = 10
 
 /** A span in the tree, with its bar in the timeline. Clicks are the list's. */
 export const SpanLine = memo(function SpanLine({

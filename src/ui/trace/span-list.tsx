@@ -112,7 +112,9 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
           rightSection={typed !== '' && <CloseButton size="xs" aria-label="Show all" onClick={() => setTyped('')} />}
         />
         <Text size="xs" c="dimmed" role="status" className={classes.count}>
-          {found ? `${count(found.matches.size)} of ${count(tree.rows.length)}` : `${count(tree.rows.length)} spans`}
+          {found
+            ? `${count(found.matches.size)} of ${count(tree.rows.length)}`
+            : `${count(tree.rows.length)} ${tree.rows.length === 1 ? 'span' : 'spans'}`}
         </Text>
         <Tooltip label="Fold all">
           <ActionIcon variant="subtle" color="gray" aria-label="Fold all" onClick={foldAll} disabled={!!found}>

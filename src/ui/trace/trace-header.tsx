@@ -1,4 +1,4 @@
-import { Anchor, Code, Group, Popover, Text, Title, UnstyledButton } from '@mantine/core'
+import { Anchor, Code, Group, Popover, Title, UnstyledButton } from '@mantine/core'
 import { IconArrowLeft, IconCircleCheck, IconLoader } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { Trace } from '../api/wire.ts'
@@ -36,7 +36,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
           <Status size={14} aria-hidden /> {trace.status === 'running' ? 'Running' : 'Completed'}
         </span>
         <Moment at={trace.createdAt} />
-        <span>{duration(trace.durationMs)}</span>
+        {trace.durationMs !== null && <span>{duration(trace.durationMs)}</span>}
         <span className={classes.fact}>
           <ReviewState state={trace.reviewState} />
           {count(trace.reviewedCount)} of {count(trace.spanCount)} reviewed
@@ -88,8 +88,6 @@ function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
           <JsonView value={metadata} label="the trace's metadata" maxHeight="50vh" />
         </Popover.Dropdown>
       </Popover>
-      {/* Keeps its place where nothing is searchable. */}
-      {leaves.length === 0 && <Text size="xs">&nbsp;</Text>}
     </Group>
   )
 }
