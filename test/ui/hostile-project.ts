@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import { type Event, newOrganization, type Organization } from './organization.ts'
+import { time } from './sample-project.ts'
+
+/** A text that is more than it seems, and a part of it as a page must show it. */
+interface HostileText {
+  name: string
+  text: string
+  shown: string
+}
+
+const ATTACK = "window.__pwned='ran'"
+
+export const HOSTILE_TEXTS: readonly HostileText[] = [
+  {
+    name: 'markup, scripts and templates',
+    text: `<img src=x onerror="${ATTACK}"><script>${ATTACK}</script> {{constructor.constructor("${ATTACK}")()}} \${${ATTACK}} [a](javascript:${ATTACK})`,
+    shown: '<img src=x onerror=',
+  },
+  {
+    name: 'a link that is a script',
+    text: `javascript:${ATTACK}//"onmouseover="${ATTACK}" x='`,
+    shown: 'javascript:window.__pwned',
+  },
+  {
+    name: 'marks of direction, joined emoji and combining marks',
+    text: `\u202Eexe.tnemyap\u202C \u2066\u200Bfree \u{1F469}\u200D\u{1F469}\u200D\u{1F467} \u{1F3F3}\uFE0F\u200D\u{1F308} Z\u0351\u036B\u0343 \uFDFD עברית`,
+    shown: 'U+202E',
+  },
+  { name: 'a word without an end', text: 'W'.repeat(100_000), shown: 'WWWWWWWWWWWWWWWW' },
+  { name: 'a name that objects have', text: '__proto__', shown: '__proto__' },
+]
+
+const MAX_NAME_LENGTH = 256
+
+const name = (text: string) => text.slice(0, MAX_NAME_LENGTH)
+
+/** An object with a text as its keys and values, at any depth. */
+const about = (text: string, length = text.length) => ({
+  [text.slice(0, length)]: text.slice(0, length),
+  nested: { [name(text)]: [name(text), { constructor: name(text), toString: null, '': name(text) }] },
+})
+
+/** All that a pipeline can send of one trace, every text of it hostile. */
+function hostileTrace(text: string, index: number) {
+  const trace_id = `trace___proto__${index}_${'-'.repeat(60)}`
+  const span_id = randomUUID()
+  const timestamp = time(index * 1_000)
+  const in_span = { trace_id, span_id, timestamp }
+  const events: Event[] = [
+    {
+      type: 'trace',
+      body: {
+        trace_id,
+        name: name(text),
+        timestamp,
+        status: 'completed',
+        duration_ms: 5,
+        metadata: about(text, 20_000),
+      },
+    },
+    {
+      type: 'span',
+      body: { ...in_span, step_id: name(text), input: about(text), output: about(text), metadata: about(text, 20_000) },
+    },
+    { type: 'observation', body: { ...in_span, type: 'input', data: about(text) } },
+    { type: 'observation', body: { ...in_span, type: 'state', key: name(text), data: text } },
+    {
+      type: 'feedback',
+      body: {
+        ...in_span,
+        feedback_id: `${index} ${text.slice(0, 100)}`,
+        rating: 'negative',
+        comment: text.slice(0, 16_000),
+        correction: about(text, 40_000),
+        labeller: { name: name(text), email: name(text) },
+      },
+    },
+  ]
+  return { trace_id, span_id, events }
+}
+
+export interface HostileProject extends Organization {
+  /** In the order of HOSTILE_TEXTS. */
+  places: { trace: string; span: string; prompt: string; doc: string }[]
+}
+
+const Trace = v.object({ id: v.string() })
+
+/** A project in which nearly every text is hostile, those of its owner included. */
+export async function hostileProject(): Promise<HostileProject> {
+  const organization = await newOrganization()
+  const { project, make, post, call, key, ownerKey } = organization
+  const places: HostileProject['places'] = []
+  for (const [index, { text }] of HOSTILE_TEXTS.entries()) {
+    const { trace_id, span_id, events } = hostileTrace(text, index)
+    await post(events)
+    const content = { projectSlug: project.slug, content: text, note: name(text) }
+    const prompt = await make('/api/prompts', {
+      ...content,
+      stepId: name(text),
+      outputSchema: { type: 'object', title: name(text), properties: { [name(text)]: { description: name(text) } } },
+    })
+    const doc = await make('/api/knowledge-docs', { ...content, slug: `doc-${index}`, title: name(text) })
+    await make('/api/users', { email: `hostile-${index}@example.com`, name: name(text) })
+    await make('/api/api-keys', { name: name(text), projectSlug: project.slug, scopes: ['read'] })
+    await call('PUT', `/api/projects/${project.id}/error-types/hostile_${index}`, {
+      name: name(text),
+      category: 'AI Error',
+      rule: text.slice(0, 1_000),
+    })
+    await call('POST', `/api/spans/${span_id}/feedback`, { content: text.slice(0, 16_000) })
+    await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
+    const { trace } = v.parse(v.object({ trace: Trace }), await call('GET', `/api/spans/${span_id}`))
+    places.push({ trace: trace.id, span: span_id, prompt, doc })
+  }
+  // The first is decided on, the others wait in the queue.
+  const reviewed = places[0]?.span
+  await call(
+    'PUT',
+    `/api/spans/${reviewed}/review`,
+    {
+      decision: 'correct',
+      approvedOutput: about(HOSTILE_TEXTS[0]?.text ?? ''),
+      comment: HOSTILE_TEXTS[0]?.text,
+      errorType: 'hostile_0',
+      force: true,
+    },
+    key,
+  )
+  await call(
+    'PATCH',
+    `/api/projects/${project.id}`,
+    { name: HOSTILE_TEXTS[0]?.text.slice(0, MAX_NAME_LENGTH) },
+    ownerKey,
+  )
+  return { ...organization, places }
+}
