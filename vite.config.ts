@@ -14,6 +14,8 @@ export default defineConfig({
   build: {
     outDir: '../../dist/ui',
     emptyOutDir: true,
+    // What each page loads, for the test of how much that is.
+    manifest: true,
     // A page is an entry of its own: only /docs loads Scalar, whose chunks are large.
     rolldownOptions: { input: ['src/ui/index.html', 'src/ui/docs.html'] },
     chunkSizeWarningLimit: 1000,
