@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { IconArrowBackUp, IconCheck } from '@tabler/icons-react'
+import { IconArrowBackUp, IconCheck, IconPencil } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
 import { Fault } from '../api/client.ts'
 import { useNames } from '../api/names.ts'
 import { sessionQuery } from '../api/session.ts'
@@ -9,6 +10,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
+import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
 import classes from './span-panel.module.css'
 import { useErrorTypeNames } from './use-error-type-names.ts'
@@ -16,6 +18,7 @@ import { useErrorTypeNames } from './use-error-type-names.ts'
 /** What was decided about a span's output, by whom; and a way to accept it or take that back. */
 export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const { data: session } = useQuery(sessionQuery)
+  const project = useProject()
   const names = useNames([span.review.by])
   const typeName = useErrorTypeNames()
   const { mutate, isPending, error, reset } = useMutation({
@@ -47,6 +50,17 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
                 onClick={() => choose('reset')}
               >
                 Take back
+              </Button>
+            )}
+            {span.output !== null && (
+              <Button
+                component={Link}
+                href={`/review?${new URLSearchParams({ ...(project !== undefined && { project }), span: span.id })}`}
+                size="compact-sm"
+                variant="default"
+                leftSection={<IconPencil size={14} aria-hidden />}
+              >
+                Open in Review
               </Button>
             )}
             {span.output !== null && (state === 'unreviewed' || stale) && (
