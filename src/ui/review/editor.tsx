@@ -74,7 +74,7 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
           </FormFault>
         )}
         {undrawn.length > 0 && (
-          <Text size="sm" c="dimmed">
+          <Text size="sm" c="dimmed" className={classes.undrawn}>
             Not in the form, since the schema does not say how to draw them: {undrawn.join(', ')}. Edit them under JSON.
           </Text>
         )}

@@ -2,6 +2,7 @@ import '@mantine/dates/styles.css'
 import { createTheme, MantineThemeProvider, Text } from '@mantine/core'
 import { Form } from '@rjsf/mantine'
 import type { RJSFSchema, UnsupportedFieldProps } from '@rjsf/utils'
+import { useEffect, useRef } from 'react'
 import type { Json } from '../../api/wire.ts'
 import { isSameValue } from '../json-text.ts'
 import classes from './schema-form.module.css'
@@ -47,34 +48,39 @@ const dense = createTheme({
 })
 
 /** A form for a value, made from its schema. */
-export const SchemaForm = ({ schema, value, onChange }: SchemaFormProps) => (
-  <MantineThemeProvider theme={dense}>
-    <div className={classes.form}>
-      <Form
-        tagName="div"
-        // Whatever the schema is, it is one of JSON Schema's to the form, which says so where it cannot draw it.
-        schema={schema as RJSFSchema}
-        uiSchema={NO_HEADING}
-        formData={value}
-        validator={validator}
-        onChange={({ formData }) => {
-          const changed = asJson(formData)
-          if (!isSameValue(changed, value)) onChange(changed)
-        }}
-        liveValidate="onChange"
-        noHtml5Validate
-        showErrorList={false}
-        idPrefix="edited"
-        templates={TEMPLATES}
-        widgets={WIDGETS}
-        experimental_defaultFormStateBehavior={NO_DEFAULTS}
-      >
-        {/* No button of its own: the decision is beside it. */}
-        <span />
-      </Form>
-    </div>
-  </MantineThemeProvider>
-)
+export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
+  const form = useRef<HTMLDivElement>(null)
+  // Whoever opened it begins to write, as in the other editors.
+  useEffect(() => form.current?.querySelector<HTMLElement>('input, textarea')?.focus(), [])
+  return (
+    <MantineThemeProvider theme={dense}>
+      <div ref={form} className={classes.form}>
+        <Form
+          tagName="div"
+          // Whatever the schema is, it is one of JSON Schema's to the form, which says so where it cannot draw it.
+          schema={schema as RJSFSchema}
+          uiSchema={NO_HEADING}
+          formData={value}
+          validator={validator}
+          onChange={({ formData }) => {
+            const changed = asJson(formData)
+            if (!isSameValue(changed, value)) onChange(changed)
+          }}
+          liveValidate="onChange"
+          noHtml5Validate
+          showErrorList={false}
+          idPrefix="edited"
+          templates={TEMPLATES}
+          widgets={WIDGETS}
+          experimental_defaultFormStateBehavior={NO_DEFAULTS}
+        >
+          {/* No button of its own: the decision is beside it. */}
+          <span />
+        </Form>
+      </div>
+    </MantineThemeProvider>
+  )
+}
 
 function Undrawable({ fieldPathId }: UnsupportedFieldProps) {
   return (
