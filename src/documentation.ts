@@ -373,6 +373,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'GET /api/traces/{traceId}': {
     response: {
       ...traceItem,
+      project: { id: PROJECT_ID, slug: 'support' },
       spans: [rootSpan, span],
       feedback: [
         {

@@ -88,7 +88,12 @@ export const Feedback = v.object({
   createdAt: IsoTime,
 })
 
-export const Trace = v.object({ ...TraceItem.entries, spans: v.array(Span), feedback: v.array(Feedback) })
+export const Trace = v.object({
+  ...TraceItem.entries,
+  project: v.object({ id: Uuid, slug: v.string() }),
+  spans: v.array(Span),
+  feedback: v.array(Feedback),
+})
 
 export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({
   id: trace.id,
@@ -113,6 +118,7 @@ export const toTrace = (trace: TraceDetail): v.InferOutput<typeof Trace> => ({
     correctedCount: trace.spans.filter(({ review }) => review?.state === 'corrected').length,
     feedbackCount: trace.feedback.length,
   }),
+  project: { id: trace.projectId, slug: trace.projectSlug },
   spans: trace.spans.map(toSpan),
   feedback: trace.feedback.map(toFeedback),
 })

@@ -30,6 +30,8 @@ export interface FeedbackDetail {
 
 export interface TraceDetail extends TraceSummary {
   projectKey: number
+  projectId: string
+  projectSlug: string
   /** False: every span with an output is reviewed. */
   needsReview: boolean
   /** Root first, then by time and id. */
@@ -70,6 +72,8 @@ const traceFields = {
   needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
   isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
   metadata: sql<string>`${traces.metadata}`.as('metadata'),
+  projectId: sql<string>`(select id from projects where projects.key = traces.project_key)`.as('projectId'),
+  projectSlug: sql<string>`(select slug from projects where projects.key = traces.project_key)`.as('projectSlug'),
 }
 
 const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)

@@ -92,6 +92,14 @@ describe('a trace', () => {
     },
   )
 
+  it('names its project, which an id alone does not', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
+    const { body } = await org.owner.get('/api/projects')
+    const project = body.projects.find(({ slug }: { slug: string }) => slug === 'support')
+    expect((await org.owner.get(`/api/traces/${id}`)).body.project).toEqual({ id: project.id, slug: 'support' })
+  })
+
   it('is found by its id in either case', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body

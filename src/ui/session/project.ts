@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import { sessionQuery } from '../api/session.ts'
 
@@ -40,4 +40,26 @@ export function useChooseProject(): (slug: string) => void {
     },
     [setParameters],
   )
+}
+
+/** The same parameters in another project. */
+export const inProject =
+  (slug: string) =>
+  (parameters: URLSearchParams): URLSearchParams => {
+    const next = new URLSearchParams(parameters)
+    next.set('project', slug)
+    return next
+  }
+
+/** Goes to the project of what a page shows, where its address named another one, or none. */
+export function useProjectOfPage(slug: string): void {
+  const { data: session } = useQuery(sessionQuery)
+  const project = useProject()
+  const [, setParameters] = useSearchParams()
+  const isOther = slug !== project && session?.projects.some(each => each.slug === slug) === true
+  useEffect(() => {
+    if (!isOther) return
+    rememberProject(slug)
+    setParameters(inProject(slug), { replace: true })
+  }, [slug, isOther, setParameters])
 }

@@ -2,7 +2,7 @@ import { AppShell, Box, Burger, Group, NavLink, ScrollArea, Stack, Text } from '
 import { useDisclosure } from '@mantine/hooks'
 import { type PropsWithChildren, useEffect } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { rememberProject, useProject } from '../session/project.ts'
+import { inProject, rememberProject, useProject } from '../session/project.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { CommandButton } from './command-button.tsx'
 import { isIn, SECTIONS } from './navigation.ts'
@@ -79,13 +79,6 @@ function useProjectInAddress(): void {
   }, [project])
   useEffect(() => {
     if (project === undefined || project === named) return
-    setParameters(
-      current => {
-        const next = new URLSearchParams(current)
-        next.set('project', project)
-        return next
-      },
-      { replace: true },
-    )
+    setParameters(inProject(project), { replace: true })
   }, [project, named, setParameters])
 }

@@ -5,7 +5,7 @@ import { useLocation, useParams } from 'wouter'
 import { Fault } from '../api/client.ts'
 import type { Trace } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { useProject } from '../session/project.ts'
+import { useProject, useProjectOfPage } from '../session/project.ts'
 import { errorTypesQuery, updateLists } from '../traces/queries.ts'
 import { Attribution } from './attribution.tsx'
 import classes from './page.module.css'
@@ -45,7 +45,8 @@ export function Page() {
 }
 
 function OneTrace({ trace }: { trace: Trace }) {
-  const project = useProject()
+  const project = trace.project.slug
+  useProjectOfPage(project)
   const [, navigate] = useLocation()
   const { spanId, section, place, choose, show, jump } = useChosen()
   const { spans, feedback, createdAt, durationMs } = trace
