@@ -1,0 +1,42 @@
+import { describe, it } from 'vitest'
+import { validator } from '../../../src/ui/review/form/validator.ts'
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    answer: { type: 'string' },
+    'a.b': { type: 'integer' },
+    list: { type: 'array', items: { enum: [1, 2] } },
+  },
+  required: ['answer'],
+  additionalProperties: false,
+} as const
+
+const faultsIn = (data: unknown, schema: object = SCHEMA) =>
+  validator.validateFormData(data, schema).errors.map(({ property, message }) => [property, message])
+
+describe('the validator of forms', () => {
+  it('finds nothing wrong with what keeps to the schema', ({ expect }) => {
+    expect(faultsIn({ answer: 'yes', 'a.b': 1, list: [1, 2] })).toEqual([])
+  })
+
+  it('names the field of each fault, whatever it is called', ({ expect }) => {
+    expect(faultsIn({})).toEqual([["['answer']", 'is required']])
+    expect(faultsIn({ answer: 'yes', 'a.b': 'x' })[0]?.[0]).toBe("['a.b']")
+    expect(faultsIn({ answer: 'yes', list: [1, 3] })[0]?.[0]).toBe("['list']['1']")
+  })
+
+  it('tells which of several schemas data keeps to, with references into the whole', ({ expect }) => {
+    const root = { $defs: { short: { type: 'string', maxLength: 2 } } }
+    expect(validator.isValid({ $ref: '#/$defs/short' }, 'ab', root)).toBe(true)
+    expect(validator.isValid({ $ref: '#/$defs/short' }, 'abc', root)).toBe(false)
+  })
+
+  it.for([{ $ref: '#/nowhere' }, { type: 'no type' }, { pattern: '(' }])(
+    'survives the schema %j',
+    (schema, { expect }) => {
+      expect(validator.isValid(schema, 'x', schema)).toBeTypeOf('boolean')
+      expect(() => validator.validateFormData('x', schema)).not.toThrow()
+    },
+  )
+})
