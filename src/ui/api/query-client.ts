@@ -1,6 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { Fault } from './client.ts'
-import { SESSION_KEY } from './session.ts'
+import { isOfSomebody, SESSION_KEY } from './session.ts'
 import type { Session } from './wire.ts'
 
 const ATTEMPTS = 3
@@ -31,5 +31,5 @@ const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500 
  */
 export function changeSession(session: Session | null): void {
   queryClient.setQueryData(SESSION_KEY, session)
-  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+  queryClient.removeQueries({ predicate: isOfSomebody })
 }

@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query'
+import { type Query, queryOptions } from '@tanstack/react-query'
 import { call, Fault } from './client.ts'
 import type { Session } from './wire.ts'
 
@@ -7,16 +7,40 @@ export const SESSION_KEY = ['session']
 /** Who is signed in; null: nobody. */
 export const sessionQuery = queryOptions({
   queryKey: SESSION_KEY,
-  queryFn: ({ signal }) =>
-    call<Session>('/api/session', { signal }).catch((error: unknown) => {
+  queryFn: async ({ signal, client }) => {
+    const session = await call<Session>('/api/session', { signal }).catch((error: unknown) => {
       if (error instanceof Fault && error.status === 401) return null
       throw error
-    }),
+    })
+    const before = client.getQueryData<Session | null>(SESSION_KEY)
+    if (before && session && whoIs(before) !== whoIs(session)) client.resetQueries({ predicate: isOfSomebody })
+    return session
+  },
   staleTime: 5 * 60_000,
+  // The cookie is every tab's: another one may have signed out meanwhile, or somebody else in.
+  refetchOnWindowFocus: 'always',
 })
+
+/** What somebody who is signed in is called. */
+export const nameOf = ({ user, key }: Session): string => user?.name || user?.email || key?.name || 'Account'
+
+const whoIs = ({ organization, key, actorId }: Session): string => `${organization.id} ${key?.id} ${actorId}`
+
+/** Whether a query's answer depends on who asks: all but the one that says who that is. */
+export const isOfSomebody = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
 
 /** Signs this browser in with a key, or with a link that is good for once. */
 export const signIn = (credential: { apiKey: string } | { link: string }): Promise<Session> =>
-  call<Session>('/api/session', { method: 'POST', body: credential })
+  call<Session>('/api/session', { method: 'POST', body: credential }).catch((error: unknown) => {
+    // No fault of the session that there may be already.
+    if (error instanceof Fault && error.status === 401)
+      throw new Error(REFUSALS['link' in credential ? 'link' : 'apiKey'])
+    throw error
+  })
+
+const REFUSALS = {
+  apiKey: 'There is no such key, or it was revoked, or it has expired.',
+  link: 'The link was used before, or is past its time. Each is good for one sign-in.',
+} as const
 
 export const signOut = (): Promise<unknown> => call('/api/session', { method: 'DELETE' })

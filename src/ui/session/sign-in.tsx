@@ -1,35 +1,46 @@
-import { Anchor, Button, Card, Center, Code, Group, PasswordInput, Stack, Text, Title } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Alert, Anchor, Button, Card, Center, Code, Group, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { useWindowEvent } from '@mantine/hooks'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
+import { Fault } from '../api/client.ts'
 import { changeSession } from '../api/query-client.ts'
-import { signIn } from '../api/session.ts'
+import { nameOf, sessionQuery, signIn } from '../api/session.ts'
+import type { Session } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { fieldFaults } from '../parts/field-faults.ts'
 
-/** Signs in with an API key, which goes to the service once and is kept nowhere here, or with the link that the address has. */
+/**
+ * Signs in with an API key, which goes to the service once and is kept nowhere here, or with the link that the address has.
+ * Somebody who is signed in already is asked first: a link may come from anybody, and be one to another organization.
+ */
 export function SignIn() {
   const [path, navigate] = useLocation()
+  const { data: session, isPending: isAsking } = useQuery(sessionQuery)
   const [apiKey, setApiKey] = useState('')
-  const { mutate, isPending, error, reset } = useMutation({
+  const [link, setLink] = useState(() => linkIn(location))
+  const tried = useRef('')
+  const { mutate, isPending, error, variables, reset } = useMutation({
     mutationFn: signIn,
-    onSuccess: session => {
-      changeSession(session)
+    onSuccess: signedIn => {
+      changeSession(signedIn)
       if (path === '/sign-in') navigate('/', { replace: true })
     },
   })
-  // A link is good for once, and effects run twice in development.
-  const isTried = useRef(false)
+  useWindowEvent('hashchange', () => setLink(linkIn(location)))
   useEffect(() => {
-    const link = path === '/sign-in' ? location.hash.slice(1) : ''
-    if (link === '' || isTried.current) return
-    isTried.current = true
+    if (link === '') return
     history.replaceState(null, '', '/sign-in')
+    // A link is good for once, and effects run twice in development.
+    if (isAsking || session || tried.current === link) return
+    tried.current = link
     mutate({ link })
-  }, [path, mutate])
+  }, [link, isAsking, session, mutate])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     mutate({ apiKey: apiKey.trim() })
   }
+  const faults = fieldFaults(error, ['apiKey'])
   return (
     <Center mih="100dvh" p="md" component="main">
       <Card withBorder w="100%" maw={420} p="xl">
@@ -39,6 +50,7 @@ export function SignIn() {
               <img src="/icon.svg" alt="" width={28} height={28} />
               <Title order={1}>Sign in to Countersign</Title>
             </Group>
+            {session && <SignedIn session={session} {...(link !== '' && { onLink: () => mutate({ link }) })} />}
             <PasswordInput
               label="API key"
               description="It makes a session of 12 hours; the browser does not keep it."
@@ -51,8 +63,15 @@ export function SignIn() {
                 setApiKey(currentTarget.value)
                 reset()
               }}
+              error={faults.of('apiKey')}
             />
-            {error && <FaultAlert error={error} title="Not signed in" />}
+            {faults.rest && (
+              <FaultAlert
+                error={faults.rest}
+                title="Not signed in"
+                {...(faults.rest instanceof Fault && variables && { onRetry: () => mutate(variables) })}
+              />
+            )}
             <Button type="submit" loading={isPending}>
               Sign in
             </Button>
@@ -70,3 +89,22 @@ export function SignIn() {
     </Center>
   )
 }
+
+/** The link's token in an address: in its fragment, which no server is sent. */
+const linkIn = ({ pathname, hash }: Location): string => (pathname === '/sign-in' ? hash.slice(1) : '')
+
+/** Says who is signed in already, with the way on. */
+const SignedIn = ({ session, onLink }: { session: Session; onLink?: () => void }) => (
+  <Alert variant="default" title={`You are signed in as ${nameOf(session)} (${session.organization.name})`}>
+    <Group gap="xs">
+      <Button component={Link} href="/" size="xs" variant="default">
+        Continue
+      </Button>
+      {onLink && (
+        <Button size="xs" variant="default" onClick={onLink}>
+          Sign in with the link instead
+        </Button>
+      )}
+    </Group>
+  </Alert>
+)

@@ -1,8 +1,9 @@
 import { Menu, Text, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
 import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { changeSession } from '../api/query-client.ts'
-import { sessionQuery, signOut } from '../api/session.ts'
+import { nameOf, sessionQuery, signOut } from '../api/session.ts'
 import classes from './account-menu.module.css'
 
 /** Who is signed in, the colour scheme, and the way out. */
@@ -10,9 +11,13 @@ export function AccountMenu() {
   const { data: session } = useQuery(sessionQuery)
   const scheme = useComputedColorScheme('light')
   const { setColorScheme } = useMantineColorScheme()
-  const { mutate: leave } = useMutation({ mutationFn: signOut, onSuccess: () => changeSession(null) })
+  const { mutate: leave } = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => changeSession(null),
+    onError: ({ message }) => notifications.show({ color: 'red', title: 'You are still signed in', message }),
+  })
   const other = scheme === 'dark' ? 'light' : 'dark'
-  const name = session?.user?.name || session?.user?.email || session?.key?.name || 'Account'
+  const name = session ? nameOf(session) : 'Account'
   return (
     <Menu position="top-start" width={220}>
       <Menu.Target>
