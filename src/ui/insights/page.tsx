@@ -4,10 +4,10 @@ import { useEffect, useMemo, useRef } from 'react'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import type { Insights } from '../api/wire.ts'
-import { curlOf } from '../parts/curl.ts'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
+import { NoProject } from '../parts/no-project.tsx'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
 import { ErrorTypes } from './error-types.tsx'
@@ -26,7 +26,14 @@ import { useWindow, WindowSelect } from './window-select.tsx'
 export function Page() {
   const project = useProject()
   useEffect(loadCharts, [])
-  if (project === undefined) return <NoProject />
+  if (project === undefined) {
+    return (
+      <Stack>
+        <Title order={1}>Insights</Title>
+        <NoProject />
+      </Stack>
+    )
+  }
   return <ProjectInsights key={project} project={project} />
 }
 
@@ -134,20 +141,4 @@ const PageSkeleton = () => (
     <Skeleton h={420} />
     <Skeleton h={520} />
   </>
-)
-
-const NoProject = () => (
-  <Stack>
-    <Title order={1}>Insights</Title>
-    <Empty
-      title="No project yet"
-      curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Customer support' } })}
-    >
-      A project holds the traces of one pipeline. Make one here, or under{' '}
-      <Anchor component={Link} href="/settings" inherit underline="always">
-        Settings
-      </Anchor>
-      ; both need the scope manage.
-    </Empty>
-  </Stack>
 )

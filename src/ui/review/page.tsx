@@ -4,6 +4,7 @@ import type { PropsWithChildren } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { sessionQuery } from '../api/session.ts'
 import { Empty } from '../parts/empty.tsx'
+import { NoProject } from '../parts/no-project.tsx'
 import { useProject } from '../session/project.ts'
 import { deskOf } from './desk.ts'
 import { filterFrom } from './filters.ts'
@@ -38,9 +39,7 @@ export const Page = () => {
   if (projectSlug === undefined) {
     return (
       <Framed>
-        <Empty title="There is no project yet">
-          Traces belong to a project. <Link href="/settings/projects">Make one under Settings</Link>.
-        </Empty>
+        <NoProject />
       </Framed>
     )
   }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
 import type { ErrorTypes } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { NoProject } from '../parts/no-project.tsx'
 import { MissingScope, useMay } from '../parts/scopes.tsx'
 import { useProject } from '../session/project.ts'
 import { ErrorTypeForm } from './error-type-form.tsx'
@@ -36,7 +37,7 @@ export function ErrorTypesTab() {
       </TabBar>
       {mayManage === false && <MissingScope scope="manage">You can read these and not change them</MissingScope>}
       {error && !data && <FaultAlert error={error} onRetry={refetch} />}
-      {projectSlug === undefined && session && <Text size="sm">Error types belong to a project. Make one first.</Text>}
+      {projectSlug === undefined && session && <NoProject />}
       {!error && !data && projectSlug !== undefined && <Skeleton h={600} />}
       {errorTypes &&
         CATEGORIES.map(({ category, about }) => (

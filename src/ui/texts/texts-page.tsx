@@ -6,6 +6,7 @@ import { loadCode } from '../code/index.tsx'
 import { curlOf } from '../parts/curl.ts'
 import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { NoProject } from '../parts/no-project.tsx'
 import { MissingScope, useMay } from '../parts/scopes.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { useProject } from '../session/project.ts'
@@ -51,7 +52,7 @@ export function TextsPage({ kind }: { kind: TextKind }) {
       {mayManage === false && <MissingScope scope="manage">You can read these and not change them</MissingScope>}
       {query.error && !query.data && <FaultAlert error={query.error} onRetry={query.refetch} />}
       {query.isPending && projectSlug !== undefined && <Expected />}
-      {projectSlug === undefined && mayManage !== undefined && <NoProject kind={kind} />}
+      {projectSlug === undefined && <NoProject />}
       {items?.length === 0 && projectSlug !== undefined && <NoTexts kind={kind} projectSlug={projectSlug} />}
       {items && items.length > 0 && (
         <ul className={classes.list} aria-label={kind.many} data-old={query.isPlaceholderData || undefined}>
@@ -102,14 +103,5 @@ const NoTexts = ({ kind, projectSlug }: { kind: TextKind; projectSlug: string })
   >
     Write the first one here with “New {kind.one}”, or keep them in your repository and post them from there with a key
     that has the scope <code>manage</code>:
-  </Empty>
-)
-
-const NoProject = ({ kind }: { kind: TextKind }) => (
-  <Empty
-    title="No project yet"
-    curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Support' } })}
-  >
-    {kind.many} belong to a project. Make one under Settings, or from a terminal:
   </Empty>
 )

@@ -1,8 +1,9 @@
-import { Text, Title } from '@mantine/core'
+import { Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { NoProject } from '../parts/no-project.tsx'
 import { useProject } from '../session/project.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { type MetadataFilter, queryOf, withMetadata, withoutFilters } from './filters.ts'
@@ -54,13 +55,13 @@ export function Page() {
   return (
     <div className={classes.page}>
       <Title order={1}>Traces</Title>
-      <FilterBar />
+      {project !== undefined && <FilterBar />}
       {list.error && !pages ? (
         <FaultAlert error={list.error} title="The traces could not be read" onRetry={list.refetch} />
       ) : isEmpty ? (
         <NoTraces isFiltered={filters !== ''} onClear={() => setAddress(withoutFilters)} />
       ) : project === undefined ? (
-        <Text>This organization has no project yet. Whoever manages it makes one under Settings.</Text>
+        <NoProject />
       ) : (
         <TraceTable
           list={isPlaceholderData ? undefined : `${project} ${filters}`}
