@@ -1,14 +1,13 @@
 import { Anchor, Code, Stack, Text, Title } from '@mantine/core'
 import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
-import { type PropsWithChildren, useState } from 'react'
+import type { PropsWithChildren } from 'react'
 import { Link } from 'wouter'
 import { pathWith } from '../api/client.ts'
 import { sessionQuery } from '../api/session.ts'
 import type { TraceList } from '../api/wire.ts'
 import { CopiedCode } from '../parts/copied-code.tsx'
-import { curlOf } from '../parts/curl.ts'
-import { firstBatch } from './first-batch.ts'
+import { useFirstTrace } from '../parts/first-trace.ts'
 import classes from './insights.module.css'
 import { watchedKeysQuery } from './queries.ts'
 
@@ -22,7 +21,7 @@ export function FirstSteps({ project, newest }: FirstStepsProps) {
   const { data: session } = useQuery(sessionQuery)
   const mayManage = session?.scopes.includes('manage') ?? false
   const { data: keys } = useQuery(watchedKeysQuery(mayManage))
-  const [moment] = useState(() => new Date())
+  const firstTrace = useFirstTrace(project)
   const ownKeyIngests = session?.key !== null && (session?.scopes.includes('ingest') ?? false)
   const projectId = session?.projects.find(({ slug }) => slug === project)?.id
   const hasTrace = newest.traces.length > 0
@@ -60,10 +59,7 @@ export function FirstSteps({ project, newest }: FirstStepsProps) {
         </Task>
         <Task title="Post a trace" isDone={hasTrace}>
           A run of your pipeline with an input and an output, in one paste:
-          <CopiedCode
-            text={curlOf('/api/v1/batch', { method: 'POST', body: firstBatch(moment, project) })}
-            label="Copy the command"
-          />
+          <CopiedCode text={firstTrace} label="Copy the command" />
         </Task>
         <Task title="Review its output" isDone={newest.traces.some(({ reviewedCount }) => reviewedCount > 0)}>
           {hasTrace ? (

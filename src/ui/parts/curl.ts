@@ -1,17 +1,20 @@
 interface CurlOptions {
   method?: string
   body?: unknown
+  /** The project of an ingestion call, which a key for all of them must name. */
+  projectSlug?: string
 }
 
 /** A shell's word for a text, whatever it holds. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The command that makes the same call from a terminal, with a key in COUNTERSIGN_KEY. */
-export function curlOf(path: string, { method = 'GET', body }: CurlOptions = {}): string {
+export function curlOf(path: string, { method = 'GET', body, projectSlug }: CurlOptions = {}): string {
   const url = new URL(path, location.origin).href
   return [
     `curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)}`,
     `-H "Authorization: Bearer $COUNTERSIGN_KEY"`,
+    ...(projectSlug === undefined ? [] : [`-H 'x-project-slug: ${projectSlug}'`]),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ')
 }

@@ -1,9 +1,7 @@
 import { Anchor, Button, Code, Group, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { sessionQuery } from '../api/session.ts'
-import { curlOf } from '../parts/curl.ts'
 import { Empty } from '../parts/empty.tsx'
+import { useFirstTrace } from '../parts/first-trace.ts'
 import { ORDERS, type QueueFilter } from './filters.ts'
 import { withNoneSkipped } from './sitting.ts'
 import { useDesk, useSitting } from './use-desk.ts'
@@ -18,14 +16,11 @@ interface FinishedProps {
 export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
   const desk = useDesk()
   const { skipped, decidedAt } = useSitting()
-  const { data: session } = useQuery(sessionQuery)
+  const firstTrace = useFirstTrace(projectSlug)
   const isFiltered = filter.stepId !== '' || filter.name !== ''
   const title = titleFor({ isFiltered, hasSkipped: skipped.size > 0, hasDecided: decidedAt.length > 0 })
   return (
-    <Empty
-      title={title}
-      {...(!isFiltered && decidedAt.length === 0 && { curl: exampleOf(projectSlug, session?.project === null) })}
-    >
+    <Empty title={title} {...(!isFiltered && decidedAt.length === 0 && { curl: firstTrace })}>
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
           ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}; the rest is decided, or held by others.`
@@ -66,18 +61,4 @@ function titleFor({ isFiltered, hasSkipped, hasDecided }: Record<'isFiltered' | 
   if (hasSkipped) return 'Only what you skipped is left'
   if (hasDecided) return 'That was all. Well done.'
   return isFiltered ? 'Nothing here to review' : 'The queue is empty'
-}
-
-/** A command that posts a trace with an output. */
-function exampleOf(projectSlug: string, needsProject: boolean): string {
-  const trace_id = 'trace_first_review'
-  const timestamp = new Date().toISOString()
-  const observation = { trace_id, timestamp, type: 'output', data: { answer: 'Returns are free for 30 days.' } }
-  const events = [
-    { type: 'trace', body: { trace_id, name: 'answer-question', timestamp, status: 'completed', duration_ms: 840 } },
-    { type: 'observation', body: { ...observation, type: 'input', data: { question: 'How long can I return it?' } } },
-    { type: 'observation', body: observation },
-  ]
-  const command = curlOf('/api/v1/batch', { method: 'POST', body: { events } })
-  return needsProject ? `${command} \\\n  -H 'x-project-slug: ${projectSlug}'` : command
 }

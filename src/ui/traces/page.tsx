@@ -58,10 +58,10 @@ export function Page() {
       {project !== undefined && <FilterBar />}
       {list.error && !pages ? (
         <FaultAlert error={list.error} title="The traces could not be read" onRetry={list.refetch} />
-      ) : isEmpty ? (
-        <NoTraces isFiltered={filters !== ''} onClear={() => setAddress(withoutFilters)} />
       ) : project === undefined ? (
         <NoProject />
+      ) : isEmpty ? (
+        <NoTraces projectSlug={project} isFiltered={filters !== ''} onClear={() => setAddress(withoutFilters)} />
       ) : (
         <TraceTable
           list={isPlaceholderData ? undefined : `${project} ${filters}`}

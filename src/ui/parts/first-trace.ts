@@ -1,8 +1,17 @@
+import { useState } from 'react'
+import { curlOf } from './curl.ts'
+
+/** The command that posts a project's first trace, with any key that may ingest there. */
+export function useFirstTrace(projectSlug: string): string {
+  const [moment] = useState(() => new Date())
+  return curlOf('/api/v1/batch', { method: 'POST', body: firstBatch(moment, projectSlug), projectSlug })
+}
+
 /**
  * The body of a batch that posts one finished run with an input and an output, so that there is something to review. The
  * output belongs to the trace as a whole: no span's id has to be made up. Sent again, it is the same trace.
  */
-export function firstBatch(moment: Date, project: string) {
+function firstBatch(moment: Date, project: string) {
   const timestamp = moment.toISOString()
   const trace_id = `trace_first_${timestamp.slice(0, 19).replaceAll(/\D/g, '')}`
   const observation = (type: 'input' | 'output', data: object) => ({
