@@ -16,6 +16,10 @@ export const documented = <Item extends object>(item: Item, jsonSchema: Record<s
   jsonSchema,
 })
 
+/** A schema with the words that the OpenAPI document shows for it. */
+export const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(schema, v.metadata({ description }))
+
 /** What is parsed by one schema, with the other one that the OpenAPI document shows for it. */
 export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericSchema<unknown, unknown>) => ({
   ...schema,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
 import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
-import { IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
+import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
@@ -17,9 +17,6 @@ import {
 import { openStore, type Registry, type Store } from '../store/store.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
-
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.pipe(schema, v.metadata({ description }))
 
 const Session = v.object({
   organization: v.object({ id: Uuid, slug: Slug, name: v.string() }),

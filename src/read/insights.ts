@@ -1,14 +1,11 @@
 import * as v from 'valibot'
-import { IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
+import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
 import { type DayRange, readInsights } from '../store/insights.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Decided } from './text-wire.ts'
-
-const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
-  v.pipe(schema, v.metadata({ description }))
 
 const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'] }))
 

@@ -30,10 +30,7 @@ export const listReviewers = endpoint({
       reviewers: v.array(
         v.object({
           id: Uuid,
-          name: v.pipe(
-            v.string(),
-            v.metadata({ description: "A user's name, or e-mail without one; the name of a key that acts for nobody" }),
-          ),
+          name: v.pipe(v.string(), v.metadata({ description: "A user's name, or e-mail without one; a key's name" })),
         }),
       ),
     }),

@@ -2,17 +2,9 @@ import { and, eq, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { MAX_INSIGHT_ROWS } from '../limits.ts'
 import { named, readPlain } from './database.ts'
 import type { Project } from './projects.ts'
-import {
-  answerDays,
-  apiKeys,
-  countedDays,
-  outputDays,
-  reviewDays,
-  textVersions,
-  users,
-  versionedTexts,
-} from './schema.ts'
+import { answerDays, countedDays, outputDays, reviewDays, textVersions, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
+import { actorName } from './users.ts'
 
 /** Days of UTC, counted from 1970: the first one, and the one after the last. */
 export interface DayRange {
@@ -96,7 +88,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
       database
         .select({
           id: sql<string>`scanned.id`.as('id'),
-          name: sql<string | null>`${nameOf(store, sql`scanned.id`)}`.as('name'),
+          name: sql<string | null>`${actorName(store, sql`scanned.id`)}`.as('name'),
         })
         .from(scannedIds(userId))
         .limit(MAX_INSIGHT_ROWS),
@@ -155,13 +147,6 @@ export async function readInsights(store: Store, project: Project, days: DayRang
     answers,
   }
 }
-
-/** What an actor is called: a user by name or else by e-mail, a key that acts for nobody by its own name. */
-const nameOf = ({ organization }: Store, id: SQL): SQL => sql`coalesce(
-  (select coalesce(nullif(${users.name}, ''), ${users.email}) from ${users}
-    where ${users.organizationKey} = ${organization.key} and ${users.id} = ${id}),
-  (select ${apiKeys.name} from ${apiKeys}
-    where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
 
 /** The query of how many decisions are in force on spans that used versions of a text, for `decidedByVersion`. */
 export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>

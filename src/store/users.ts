@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
 import { MAX_SEARCHED_ORGANIZATIONS } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
@@ -82,33 +82,22 @@ export async function findMemberships(
     .limit(2)
 }
 
-/**
- * The names behind ids of those who act: a user's, or the e-mail where there is none, and of a key that acts for nobody the
- * key's. Ids that are neither, in the organization, have none.
- */
-export async function findActorNames(
-  { database, organization }: Store,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
-  const asked = sql`json_each(${JSON.stringify(ids)}) as item`
-  const [people, keys] = await database.batch([
-    database
-      .select({ id: users.id, name: users.name, email: users.email })
-      .from(asked)
-      .crossJoin(users)
-      .where(and(eq(users.organizationKey, organization.key), sql`${users.id} = item.value`)),
-    database
-      .select({ id: apiKeys.id, name: apiKeys.name })
-      .from(asked)
-      .crossJoin(apiKeys)
-      .where(
-        and(sql`${apiKeys.id} = item.value`, eq(apiKeys.organizationKey, organization.key), isNull(apiKeys.userId)),
-      ),
-  ])
-  return new Map([
-    ...keys.map(({ id, name }) => [id, name] as const),
-    ...people.map(({ id, name, email }) => [id, name || email] as const),
-  ])
+/** What those who act are called, by an id: a user's name, or the e-mail without one, or a key's name; null for what is neither. */
+export const actorName = ({ organization }: Store, id: SQL): SQL => sql`coalesce(
+  (select coalesce(nullif(${users.name}, ''), ${users.email}) from ${users}
+    where ${users.organizationKey} = ${organization.key} and ${users.id} = ${id}),
+  (select ${apiKeys.name} from ${apiKeys}
+    where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
+
+/** The names behind ids of those who act. Ids that are no user's and no key's of the organization have none. */
+export async function findActorNames(store: Store, ids: readonly string[]): Promise<Map<string, string>> {
+  const rows = await store.database
+    .select({
+      id: sql<string>`item.value`.as('id'),
+      name: sql<string | null>`${actorName(store, sql`item.value`)}`.as('name'),
+    })
+    .from(sql`json_each(${JSON.stringify(ids)}) as item`)
+  return new Map(rows.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])))
 }
 
 /** A page of the organization's users, by e-mail. */

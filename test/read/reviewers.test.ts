@@ -15,7 +15,7 @@ const newKey = async (name: string, fields: object = {}): Promise<string> =>
   (await org.owner.post('/api/api-keys', { name, scopes: ['review'], ...fields })).body.id
 
 describe('the names of reviewers', () => {
-  it('are of users and of keys that act for nobody, in the order of the ids', async ({ expect }) => {
+  it('are of users and of keys, in the order of the ids', async ({ expect }) => {
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -31,6 +31,7 @@ describe('the names of reviewers', () => {
     expect(await namesOf(ids)).toEqual([
       { id: own, name: 'Script' },
       { id: labeller.id, name: 'kofi@example.com' },
+      { id: adas, name: "Ada's" },
       { id: user.id, name: 'Ada' },
     ])
   })
