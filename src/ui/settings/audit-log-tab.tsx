@@ -30,7 +30,7 @@ export function AuditLogTab() {
   const entries = query.data?.pages.flatMap(page => page.entries)
   const { data: session } = useQuery(sessionQuery)
   const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
-  // Both lists are here for the filters, and have names while others are asked for; keys that act for somebody have theirs only there.
+  // Both lists are here for the filters, and have names while others are asked for.
   const userNames = useAllUsers().map(({ id, name, email }) => [id, name || email] as const)
   const keyNames = useAllKeys().map(({ id, name }) => [id, name] as const)
   const names = new Map([...useNames(entries?.flatMap(namedIn) ?? []), ...userNames, ...keyNames])
@@ -53,7 +53,7 @@ export function AuditLogTab() {
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="What people and keys have changed, with the id of the request that did it. Kept for a year." />
+      <TabBar about="What people and keys have changed, with the id of the request that did it. Kept for a year, or as long as the deployment says." />
       <OneProjectOnly>What concerns other projects, or the organization as a whole, is not shown.</OneProjectOnly>
       <AuditFilterBar filters={filters} names={names} />
       {query.error && !query.data ? (
@@ -82,19 +82,23 @@ const namedIn = ({ actor, action, targetId }: Entry): (string | null)[] => [
 ]
 
 function Actor({ actor: { userId, keyId }, names }: { actor: Entry['actor']; names: ReadonlyMap<string, string> }) {
-  if (keyId === null) return 'The admin token'
-  const key = names.get(keyId) ?? `Key ${keyId.slice(0, 8)}`
-  if (userId === null) return <ShownText text={key} />
+  const user = userId === null ? null : (names.get(userId) ?? userId.slice(0, 8))
+  const key = keyId === null ? null : (names.get(keyId) ?? `Key ${keyId.slice(0, 8)}`)
+  if (user === null) return key === null ? 'The admin token' : <ShownText text={key} />
   return (
     <Group gap={4}>
       <Text size="sm" inherit dir="auto">
-        <ShownText text={names.get(userId) ?? userId.slice(0, 8)} />
+        <ShownText text={user} />
       </Text>
-      {names.has(keyId) && (
-        <Text size="xs" c="dimmed" dir="auto">
-          with <ShownText text={key} />
-        </Text>
-      )}
+      <Text size="xs" c="dimmed" dir="auto">
+        {key === null ? (
+          'through Cloudflare Access'
+        ) : (
+          <>
+            with <ShownText text={key} />
+          </>
+        )}
+      </Text>
     </Group>
   )
 }
