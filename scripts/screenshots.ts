@@ -1,0 +1,156 @@
+/** Takes the pictures of docs/screenshots: each page of the app with the demo's data, light and dark. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { type Browser, type BrowserContext, chromium, type Page } from '@playwright/test'
+import * as v from 'valibot'
+import { newServer } from '../test/scripts/server.ts'
+import { CHROMIUM_ARGUMENTS, findChromium } from './find-chromium.ts'
+
+const FOLDER = resolve(import.meta.dirname, '../docs/screenshots')
+const MAX_BYTES = 250 * 1024
+const COUNT_PATIENCE_MS = 10 * 60_000
+const SCHEMES = ['light', 'dark'] as const
+const REVIEW = '/review?order=negative'
+const DESKTOP = { width: 1440, height: 900 }
+const PHONE = { width: 390, height: 844 }
+
+interface Picture {
+  name: string
+  /** The page's path, which may take a look at what the API answers to find it. */
+  path: (get: Get) => Promise<string> | string
+  /** What is done there before the picture is taken. */
+  prepare?: (page: Page) => Promise<void>
+  size?: typeof DESKTOP
+}
+
+/** Reads from the API as whoever is signed in. */
+type Get = (path: string) => Promise<unknown>
+
+const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
+const Spans = v.object({
+  spans: v.array(v.object({ id: v.string(), review: v.object({ state: v.string() }) })),
+})
+const Prompts = v.object({ prompts: v.array(v.object({ id: v.string(), stepId: v.string() })) })
+const Prompt = v.object({ versions: v.array(v.object({ id: v.string(), isActive: v.boolean() })) })
+const KnowledgeDocs = v.object({ knowledgeDocs: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
+
+const Insights = v.object({ outputs: v.object({ countedAt: v.nullable(v.string()) }) })
+
+const PICTURES: readonly Picture[] = [
+  { name: 'insights', path: () => '/' },
+  { name: 'review', path: () => REVIEW },
+  { name: 'review-editing', path: () => `${REVIEW}&stepId=generate-answer`, prepare: edit },
+  { name: 'review-phone', path: () => REVIEW, size: PHONE },
+  { name: 'traces', path: () => '/traces' },
+  { name: 'trace', path: correctedTrace, prepare: openAttribution },
+  { name: 'prompts', path: () => '/prompts' },
+  { name: 'prompt', path: comparedPrompt },
+  { name: 'knowledge-docs', path: () => '/knowledge-docs' },
+  { name: 'knowledge-doc', path: firstKnowledgeDoc },
+  ...['projects', 'keys', 'users', 'error-types', 'audit-log'].map(tab => ({
+    name: `settings-${tab}`,
+    path: () => `/settings/${tab}`,
+  })),
+]
+
+async function edit(page: Page): Promise<void> {
+  await page.keyboard.press('e')
+  const field = page.getByRole('region', { name: 'Edit', exact: true }).getByRole('textbox').first()
+  await field.fill(`${await field.inputValue()} Ask us if anything is unclear.`)
+  await page.getByRole('region', { name: 'Changes', exact: true }).getByText('Ask us').first().waitFor()
+}
+
+async function openAttribution(page: Page): Promise<void> {
+  await page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click()
+}
+
+/** A trace of which an output was corrected, and that output. */
+async function correctedTrace(get: Get): Promise<string> {
+  const list = await get('/api/traces?projectSlug=support&hasFeedback=true&review=corrected&rating=negative')
+  const {
+    traces: [{ id }],
+  } = v.parse(Traces, list)
+  const { spans } = v.parse(Spans, await get(`/api/traces/${id}?payloads=preview`))
+  return `/traces/${id}?span=${spans.find(({ review }) => review.state === 'corrected')?.id}`
+}
+
+/** A prompt's active version, compared with the one before. */
+async function comparedPrompt(get: Get): Promise<string> {
+  const { prompts } = v.parse(Prompts, await get('/api/prompts?projectSlug=support'))
+  const prompt = prompts.find(({ stepId }) => stepId === 'generate-answer') ?? prompts[0]
+  const { versions } = v.parse(Prompt, await get(`/api/prompts/${prompt?.id}`))
+  const active = versions.findIndex(({ isActive }) => isActive)
+  return `/prompts/${prompt?.id}?version=${versions[active]?.id}&compare=${versions[active - 1]?.id}`
+}
+
+async function firstKnowledgeDoc(get: Get): Promise<string> {
+  const list = v.parse(KnowledgeDocs, await get('/api/knowledge-docs?projectSlug=support'))
+  return `/knowledge-docs/${list.knowledgeDocs[0].id}`
+}
+
+/** Takes all pictures in a browser that is signed in by a link. */
+async function takePictures(browser: Browser, url: string, link: string): Promise<void> {
+  const context = await browser.newContext({
+    baseURL: url,
+    viewport: DESKTOP,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+  })
+  const page = await context.newPage()
+  await page.goto('/')
+  await show(page, 'sign-in')
+  await page.goto(link)
+  await page.getByRole('navigation', { name: 'Sections' }).waitFor()
+  const get: Get = async path => (await context.request.get(path)).json()
+  await countOutputs(context, get)
+  for (const { name, path, prepare, size = DESKTOP } of PICTURES) {
+    await page.setViewportSize(size)
+    const address = await path(get)
+    await page.goto(`${address}${address.includes('?') ? '&' : '?'}project=support`)
+    await page.waitForLoadState('networkidle')
+    await prepare?.(page)
+    await show(page, name)
+  }
+  await context.close()
+}
+
+/** Has counted, as cron does minute by minute, what Insights shows. New traces are left alone for a while at first. */
+async function countOutputs({ request }: BrowserContext, get: Get): Promise<void> {
+  for (const end = Date.now() + COUNT_PATIENCE_MS; Date.now() < end; await setTimeout(5_000)) {
+    await request.get('/cdn-cgi/handler/scheduled')
+    const { outputs } = v.parse(Insights, await get('/api/insights?projectSlug=support'))
+    if (outputs.countedAt !== null) return
+  }
+  throw new Error('Outputs were not counted')
+}
+
+/** Takes the pictures of a page as it stands, in each colour scheme. */
+async function show(page: Page, name: string): Promise<void> {
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme })
+    await page.waitForLoadState('networkidle')
+    const picture = await page.screenshot({ scale: 'css', animations: 'disabled' })
+    const file = `${name}-${colorScheme}.png`
+    if (picture.length > MAX_BYTES) throw new Error(`${file} has ${picture.length} bytes, more than ${MAX_BYTES}`)
+    await writeFile(join(FOLDER, file), picture)
+    console.log(`${file}: ${Math.round(picture.length / 1024)} KiB`)
+  }
+}
+
+const executablePath = findChromium()
+if (!executablePath) throw new Error('No Chromium was found: install one, or name it in CHROMIUM_PATH')
+const server = await newServer()
+try {
+  const printed = await server.start()
+  const link = /\S+\/sign-in#\S+/.exec(printed)?.[0]
+  if (!link) throw new Error(`The server did not start:\n${printed}`)
+  await mkdir(FOLDER, { recursive: true })
+  // Letters with grey edges take half the bytes of coloured ones.
+  const args = [...CHROMIUM_ARGUMENTS, '--disable-lcd-text']
+  const browser = await chromium.launch({ executablePath, args })
+  await takePictures(browser, server.url, link)
+  await browser.close()
+} finally {
+  await server.remove()
+}
