@@ -1,6 +1,9 @@
 import { type ComponentType, lazy, Suspense } from 'react'
-import { Route, Switch } from 'wouter'
+import { Route, Switch, useLocation } from 'wouter'
 import { PageFault } from './parts/page-fault.tsx'
+import { useMay } from './parts/scopes.tsx'
+import { isIn } from './shell/navigation.ts'
+import { NeedsRead } from './shell/needs-read.tsx'
 import { NotFound } from './shell/not-found.tsx'
 
 const page = (load: () => Promise<{ Page: ComponentType }>) => lazy(async () => ({ default: (await load()).Page }))
@@ -20,19 +23,24 @@ export const PAGES = {
 
 const routes = Object.entries(PAGES).map(([path, load]) => ({ path, Component: page(load) }))
 
-export const Pages = () => (
-  <PageFault>
-    <Suspense>
-      <Switch>
-        {routes.map(({ path, Component }) => (
-          <Route key={path} path={path}>
-            <Component />
+export function Pages() {
+  const [address] = useLocation()
+  const mayRead = useMay('read')
+  return (
+    <PageFault address={address}>
+      <Suspense>
+        <Switch>
+          {routes.map(({ path, Component }) => (
+            <Route key={path} path={path}>
+              {/* Each of the settings has a scope of its own. */}
+              {mayRead === false && !isIn('/settings', address) ? <NeedsRead /> : <Component />}
+            </Route>
+          ))}
+          <Route>
+            <NotFound />
           </Route>
-        ))}
-        <Route>
-          <NotFound />
-        </Route>
-      </Switch>
-    </Suspense>
-  </PageFault>
-)
+        </Switch>
+      </Suspense>
+    </PageFault>
+  )
+}

@@ -1,12 +1,23 @@
 import { Component, type PropsWithChildren } from 'react'
 import { FaultAlert } from './fault-alert.tsx'
 
-/** Keeps a fault of one page from taking the whole app with it. */
-export class PageFault extends Component<PropsWithChildren, { error?: Error }> {
-  override state: { error?: Error } = {}
+type PageFaultProps = PropsWithChildren<{ address: string }>
+
+interface PageFaultState {
+  address?: string
+  error?: Error | undefined
+}
+
+/** Keeps a fault of one page from taking the whole app with it: at another address it is over. */
+export class PageFault extends Component<PageFaultProps, PageFaultState> {
+  override state: PageFaultState = {}
 
   static getDerivedStateFromError(error: Error) {
     return { error }
+  }
+
+  static getDerivedStateFromProps({ address }: PageFaultProps, state: PageFaultState): PageFaultState | null {
+    return address === state.address ? null : { address, error: undefined }
   }
 
   override render() {

@@ -2,12 +2,6 @@ import { Alert, Text } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
-import { MissingScope } from '../parts/scopes.tsx'
-
-/** Stands for a list that whoever is signed in may not see. */
-export const NeedsManage = ({ what }: { what: string }) => (
-  <MissingScope scope="manage">{what} are for those who manage the organization</MissingScope>
-)
 
 /** The one project that whoever is signed in is let into; null: all; undefined: not known yet. */
 export function useOnlyProject() {

@@ -1,19 +1,20 @@
 import { ScrollArea, Stack, Tabs, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useLocation, useParams, useSearchParams } from 'wouter'
-import { useMay } from '../parts/scopes.tsx'
+import { sessionQuery } from '../api/session.ts'
+import { MissingScope } from '../parts/scopes.tsx'
 import { AuditLogTab } from './audit-log-tab.tsx'
 import { ErrorTypesTab } from './error-types-tab.tsx'
 import { KeysTab } from './keys-tab.tsx'
-import { NeedsManage } from './limits-of-key.tsx'
 import { ProjectsTab } from './projects-tab.tsx'
 import { UsersTab } from './users-tab.tsx'
 
 const TABS = [
-  { path: 'projects', label: 'Projects', Content: ProjectsTab },
-  { path: 'keys', label: 'API keys', Content: KeysTab },
-  { path: 'users', label: 'Users', Content: UsersTab },
-  { path: 'error-types', label: 'Error types', Content: ErrorTypesTab },
-  { path: 'audit-log', label: 'Audit log', Content: AuditLogTab },
+  { path: 'projects', label: 'Projects', scope: 'manage', Content: ProjectsTab },
+  { path: 'keys', label: 'API keys', scope: 'manage', Content: KeysTab },
+  { path: 'users', label: 'Users', scope: 'manage', Content: UsersTab },
+  { path: 'error-types', label: 'Error types', scope: 'read', Content: ErrorTypesTab },
+  { path: 'audit-log', label: 'Audit log', scope: 'manage', Content: AuditLogTab },
 ] as const
 
 /** What is set up once: projects and how long they keep traces, keys, users, error types, and who did what. */
@@ -21,7 +22,7 @@ export function Page() {
   const { tab } = useParams<{ tab?: string }>()
   const [, navigate] = useLocation()
   const [parameters] = useSearchParams()
-  const mayManage = useMay('manage')
+  const { data: session } = useQuery(sessionQuery)
   const chosen = TABS.find(({ path }) => path === tab) ?? TABS[0]
   const choose = (path: string | null) => {
     const project = parameters.get('project')
@@ -40,10 +41,13 @@ export function Page() {
             ))}
           </Tabs.List>
         </ScrollArea>
-        {TABS.map(({ path, label, Content }) => (
+        {TABS.map(({ path, scope, Content }) => (
           <Tabs.Panel key={path} value={path}>
-            {/* Error types can be read by whoever reads. */}
-            {mayManage === false && path !== 'error-types' ? <NeedsManage what={label} /> : <Content />}
+            {session && !session.scopes.includes(scope) ? (
+              <MissingScope scope={scope}>You cannot see this with your key</MissingScope>
+            ) : (
+              <Content />
+            )}
           </Tabs.Panel>
         ))}
       </Tabs>
