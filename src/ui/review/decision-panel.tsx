@@ -7,7 +7,7 @@ import {
   IconPlayerSkipForward,
   IconX,
 } from '@tabler/icons-react'
-import type { ReactNode } from 'react'
+import type { MouseEvent, ReactNode } from 'react'
 import type { ErrorTypes } from '../api/wire.ts'
 import { Moment } from '../parts/moment.tsx'
 import classes from './decision-panel.module.css'
@@ -109,6 +109,13 @@ export function DecisionPanel(props: DecisionPanelProps) {
   )
 }
 
+/** A double click is one: what its second half would be for was not seen. */
+const once =
+  (act: () => void) =>
+  ({ detail }: MouseEvent): void => {
+    if (detail < 2) act()
+  }
+
 const Buttons = ({
   actions,
   isEditing,
@@ -122,7 +129,7 @@ const Buttons = ({
           leftSection={<IconCheck size={16} aria-hidden />}
           rightSection={<KeyHint keys={['mod', 'Enter']} />}
           disabled={hindrance !== undefined}
-          onClick={actions.save}
+          onClick={once(actions.save)}
         >
           Save
         </Button>
@@ -142,7 +149,7 @@ const Buttons = ({
           leftSection={<IconCheck size={16} aria-hidden />}
           rightSection={<KeyHint keys={['A']} />}
           disabled={hindrance !== undefined}
-          onClick={actions.accept}
+          onClick={once(actions.accept)}
         >
           Accept
         </Button>
@@ -161,7 +168,7 @@ const Buttons = ({
       variant="default"
       leftSection={<IconPlayerSkipForward size={16} aria-hidden />}
       rightSection={<KeyHint keys={['S']} />}
-      onClick={actions.skip}
+      onClick={once(actions.skip)}
     >
       Skip
     </Button>

@@ -20,6 +20,8 @@ export function useKeys(commands: Commands): void {
   useEffect(() => {
     // Before editors see it: to CodeMirror, too, Ctrl+Enter means something.
     const onKey = (event: KeyboardEvent) => {
+      // A button that Enter is held down on is pressed once: the items that follow were not seen.
+      if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLButtonElement) event.preventDefault()
       if (isElsewhere(event.target)) return
       const command = commandOf(event, takesText(event.target))
       if (!command || current.current[command]?.(event) !== true) return
