@@ -29,6 +29,8 @@ interface DecisionPanelProps {
   actions: DecisionActions
   draft: Draft | undefined
   write: (change: Partial<Draft>) => void
+  /** Whether the span is another one than it was when the draft was begun. */
+  isDraftOld: boolean
   /** Whether this browser keeps drafts over a reload. */
   isDraftKept: boolean
   isEditing: boolean
@@ -47,7 +49,19 @@ const MAX_NOTE_LENGTH = 16_384
 
 /** What is decided, why, and the buttons that do it. */
 export function DecisionPanel(props: DecisionPanelProps) {
-  const { actions, draft, write, isDraftKept, isEditing, hindrance, isDecided, errorTypes, children, comment } = props
+  const {
+    actions,
+    draft,
+    write,
+    isDraftOld,
+    isDraftKept,
+    isEditing,
+    hindrance,
+    isDecided,
+    errorTypes,
+    children,
+    comment,
+  } = props
   const hasEdit = draft !== undefined && draft.text !== null
   return (
     <Stack gap="sm">
@@ -69,6 +83,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
       {hasEdit && !isEditing && (
         <Text size="sm" className={classes.draft}>
           You began to edit this at <Moment at={new Date(draft.at).toISOString()} />. <b>E</b> goes on with it.{' '}
+          {isDraftOld && 'It has changed since. '}
           <Button size="compact-xs" variant="subtle" color="gray" onClick={actions.discard}>
             Discard the edit
           </Button>

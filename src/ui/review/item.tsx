@@ -200,6 +200,7 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
           actions={actions}
           draft={draft}
           write={write}
+          isDraftOld={draft !== undefined && draft.etag !== span.etag}
           isDraftKept={isKept}
           isEditing={isEditing}
           hindrance={hindrance}
