@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { IconArrowBackUp, IconChevronLeft, IconChevronRight, IconKeyboard } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import { useSearchParams } from 'wouter'
 import { queryClient } from '../api/query-client.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
@@ -30,6 +30,8 @@ const AHEAD = 3
 /** With fewer open items listed the next page is asked for. */
 const LISTED_AHEAD = 10
 const EMPTY_POLL_MS = 20_000
+/** In less a claim is answered, mostly. */
+const CLAIM_MS = 1_000
 
 /** The queue, one span at a time. */
 export function Inbox({ projectSlug }: { projectSlug: string }) {
@@ -78,6 +80,7 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
   const isClaimable = (id: string) => !sitting.decided.has(id) && !sitting.resetting.has(id)
   useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
   useReadAhead(ahead, previews)
+  useNamed(named === null ? current : undefined, show)
   useMorePages(queue, openAfter(ids, current, isOpen, LISTED_AHEAD).length)
   useNews(isFinished, query.queryKey, queue.refetch)
   useEffect(() => {
@@ -202,6 +205,17 @@ export const Blank = () => (
 /** A preview that nothing was cut from is the span in full. */
 const wholeIn = (preview: SpanOfTrace | undefined) =>
   preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
+
+/** Names in the address what is looked at once its claim is answered: it stays there, whoever claims it later on. */
+function useNamed(spanId: string | undefined, show: (spanId: string) => void): void {
+  const name = useRef(show)
+  name.current = show
+  useEffect(() => {
+    if (spanId === undefined) return
+    const timer = setTimeout(() => name.current(spanId), CLAIM_MS)
+    return () => clearTimeout(timer)
+  }, [spanId])
+}
 
 /** Reads items in full before they are looked at. */
 function useReadAhead(spanIds: readonly string[], previews: ReadonlyMap<string, SpanOfTrace>): void {
