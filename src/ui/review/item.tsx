@@ -155,8 +155,9 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
     leave: ({ target }) => {
       // A search in the editor closes first.
       if (target instanceof Element && target.closest('.cm-panel')) return false
-      const isField = target instanceof HTMLElement && target.closest(`.${classes.decision}`) !== null
-      if (isField) return did(() => target.blur())
+      const isOutside =
+        target instanceof HTMLElement && target !== document.body && !target.closest(`.${classes.output}`)
+      if (isOutside) return did(() => target.blur())
       return isEditing && did(leave)
     },
   })
