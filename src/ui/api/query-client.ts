@@ -5,8 +5,8 @@ import type { Session } from './wire.ts'
 
 const ATTEMPTS = 3
 
-/** The session ended, or was ended: the app asks for it anew, and where there is none shows how to sign in. */
-function onFault(error: Error): void {
+/** The session ended, or was ended: the app shows how to sign in. To be told of the faults of calls that are no query's. */
+export function onFault(error: Error): void {
   if (error instanceof Fault && error.status === 401) queryClient.setQueryData(SESSION_KEY, null)
 }
 

@@ -1,5 +1,5 @@
 import { call, Fault } from '../api/client.ts'
-import { queryClient } from '../api/query-client.ts'
+import { onFault, queryClient } from '../api/query-client.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import type { Desk } from './desk.ts'
 import { spanQuery } from './queries.ts'
@@ -76,6 +76,7 @@ async function tellTrouble({ sitting }: Desk, trouble: Trouble, onTrouble: OnTro
   // What it is by now, to be compared with what it was.
   if (fault.status === 412) await queryClient.fetchQuery({ ...spanQuery(seen.id), staleTime: 0 }).catch(() => undefined)
   sitting.change(before => withTrouble(before, seen.id, trouble))
+  onFault(fault)
   onTrouble(seen, trouble)
 }
 
