@@ -20,13 +20,12 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
     id,
     color: 'red',
     icon: <IconAlertTriangle size={18} aria-hidden />,
-    title: request === 'reset' ? 'Not undone' : 'Not saved',
+    title: request === 'reset' ? 'Not undone' : 'Not saved; nothing is lost',
     autoClose: false,
     message: (
       <Group justify="space-between" align="end" gap="xs">
         <Text size="sm" lineClamp={3} flex="1 1 12rem">
-          <ShownText text={span.stepId} />: {fault.status === 412 ? 'somebody changed it meanwhile' : fault.message}.
-          Nothing is lost.
+          <ShownText text={span.stepId} />: {fault.status === 412 ? 'somebody changed it meanwhile' : fault.message}
         </Text>
         <Button size="compact-sm" variant="light" onClick={goBack}>
           Go back to it

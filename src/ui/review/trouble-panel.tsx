@@ -111,7 +111,7 @@ function Conflict({
             after={textOf(mine)}
           />
         )}
-        <Text size="sm">What you wrote is still here.</Text>
+        {request !== 'reset' && <Text size="sm">What you wrote is still here.</Text>}
         <Group gap="xs">
           <Button size="xs" variant="default" onClick={onLeave}>
             Leave it as it is now
