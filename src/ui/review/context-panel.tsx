@@ -23,7 +23,7 @@ export function ContextPanel({ span, isWhole }: ContextPanelProps) {
         <Title order={2} lineClamp={2} dir="auto">
           <ShownText text={stepId} />
         </Title>
-        <Text size="sm" lineClamp={1} title={trace.name}>
+        <Text size="sm" truncate title={trace.name}>
           in{' '}
           <Anchor component={Link} href={`/traces/${trace.id}?span=${span.id}`} inherit>
             <ShownText text={trace.name} />
