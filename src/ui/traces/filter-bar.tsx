@@ -94,7 +94,7 @@ export function FilterBar() {
             <Chip
               key={`${filter.path}=${filter.value}`}
               label={`${filter.path}=${filter.value}`}
-              onRemove={() => setAddress(current => withoutMetadata(current, filter))}
+              onRemove={() => setAddress(current => withoutMetadata(current, filter.path))}
             />
           ))}
         </Group>

@@ -58,15 +58,19 @@ export const metadataFilters = (address: URLSearchParams): MetadataFilter[] =>
     .filter(([name, value]) => name.startsWith(METADATA) && isFilter(name) && value !== '')
     .map(([name, value]) => ({ path: name.slice(METADATA.length), value }))
 
-/** An address that asks for a metadata field, too; several on one path must all match, as the items of a list can. */
+/** An address that asks for a metadata field, too; in place of what it asked of that field. */
 export function withMetadata(address: URLSearchParams, { path, value }: MetadataFilter): URLSearchParams {
-  const changed = withoutMetadata(address, { path, value })
-  changed.append(METADATA + path, value)
+  const changed = new URLSearchParams(address)
+  changed.set(METADATA + path, value)
   return changed
 }
 
-export const withoutMetadata = (address: URLSearchParams, { path, value }: MetadataFilter): URLSearchParams =>
-  new URLSearchParams([...address].filter(([name, given]) => name !== METADATA + path || given !== value))
+/** An address that asks nothing of a metadata field. */
+export function withoutMetadata(address: URLSearchParams, path: string): URLSearchParams {
+  const changed = new URLSearchParams(address)
+  changed.delete(METADATA + path)
+  return changed
+}
 
 /** What somebody typed as `path=value`; undefined where it is not (yet) that. */
 export function parseMetadataFilter(text: string): MetadataFilter | undefined {
