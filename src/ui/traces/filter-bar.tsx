@@ -168,11 +168,15 @@ function TextFilter({ name, label, placeholder }: { name: FilterName; label: str
   const [address, setAddress] = useSearchParams()
   const given = address.get(name) ?? ''
   const [text, setText] = useState(given)
-  useEffect(() => setText(given), [given])
   const take = useDebouncedCallback(
     (value: string) => setAddress(current => withFilter(current, name, value.trim()), { replace: true }),
     TYPING_MS,
   )
+  useEffect(() => {
+    take.cancel()
+    // A space at the end of what is typed is not in the address.
+    setText(current => (current.trim() === given ? current : given))
+  }, [given, take])
   return (
     <TextInput
       size="xs"
