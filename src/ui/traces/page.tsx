@@ -1,6 +1,6 @@
 import { Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
@@ -29,11 +29,12 @@ export function Page() {
   const pages = data?.pages
   const traces = useMemo(() => pages?.flatMap(page => page.traces) ?? [], [pages])
   const { offset, isAtTop, onScroll } = useListPlace(address.toString())
+  const [isPointedAt, setPointedAt] = useState(false)
   const { waiting, hasMore, show } = useNewTraces({
     project,
     filters,
     pages: isPlaceholderData ? undefined : pages,
-    isAtTop,
+    isFree: isAtTop && !isPointedAt,
   })
 
   const emptyPages = pages ? pages.length - 1 - pages.findLastIndex(page => page.traces.length > 0) : 0
@@ -71,6 +72,7 @@ export function Page() {
           isStale={isPlaceholderData}
           offset={offset}
           onScroll={onScroll}
+          onPointedAt={setPointedAt}
           onEnd={onEnd}
           onFilter={onFilter}
           above={<WaitingTraces count={waiting.length} hasMore={hasMore} onShow={show} />}

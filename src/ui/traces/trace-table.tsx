@@ -27,6 +27,8 @@ interface TraceTableProps {
   /** Pixels from the top at which it begins. */
   offset: number
   onScroll: (offset: number) => void
+  /** Whether the pointer is over the rows. */
+  onPointedAt: (isPointedAt: boolean) => void
   /** The rows in sight come near the end. */
   onEnd: () => void
   onFilter: (filter: MetadataFilter) => void
@@ -45,6 +47,7 @@ export function TraceTable({
   isStale,
   offset,
   onScroll,
+  onPointedAt,
   onEnd,
   onFilter,
   above,
@@ -101,6 +104,8 @@ export function TraceTable({
         data-stale={isStale || undefined}
         className={classes.scroll}
         onScroll={({ currentTarget }) => onScroll(currentTarget.scrollTop)}
+        onMouseEnter={() => onPointedAt(true)}
+        onMouseLeave={() => onPointedAt(false)}
         onKeyDown={event => {
           if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
           event.preventDefault()

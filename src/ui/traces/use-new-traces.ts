@@ -18,12 +18,12 @@ interface NewTracesOptions {
   filters: string
   /** The list as loaded; undefined while it is another's. */
   pages: readonly TracePage[] | undefined
-  /** At the top they are put in at once: nobody's place moves. */
-  isAtTop: boolean
+  /** Nobody's place moves, nor a row under a pointer: they are put in at once. */
+  isFree: boolean
 }
 
 /** Follows what comes into a list while somebody looks at it; what changes in its first page is brought up to date. */
-export function useNewTraces({ project, filters, pages, isAtTop }: NewTracesOptions): NewTraces {
+export function useNewTraces({ project, filters, pages, isFree }: NewTracesOptions): NewTraces {
   const queryClient = useQueryClient()
   const { data: newest } = useQuery({ ...newestQuery(project, filters), enabled: pages !== undefined })
   const waiting = useMemo(() => (pages && newest ? newTraces(pages, newest.traces) : []), [pages, newest])
@@ -44,8 +44,8 @@ export function useNewTraces({ project, filters, pages, isAtTop }: NewTracesOpti
   }, [queryClient, project, filters, waiting, hasMore])
 
   useEffect(() => {
-    if (isAtTop && waiting.length > 0) show()
-  }, [isAtTop, waiting, show])
+    if (isFree && waiting.length > 0) show()
+  }, [isFree, waiting, show])
 
-  return { waiting: isAtTop ? [] : waiting, hasMore, show }
+  return { waiting: isFree ? [] : waiting, hasMore, show }
 }
