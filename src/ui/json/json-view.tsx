@@ -3,10 +3,14 @@ import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { useEffect, useMemo, useState } from 'react'
 import type { Json } from '../api/wire.ts'
 import { CopyIcon } from '../parts/copied-code.tsx'
+import { count } from '../parts/format.ts'
 import { FOLDED_STRING_LENGTH, type JsonRow, jsonRows, toggledToShow } from './json-rows.ts'
 import classes from './json-view.module.css'
 import { ShownText } from './shown-text.tsx'
 import { VirtualLines } from './virtual-lines.tsx'
+
+/** How much more of a long text comes with each click: a browser takes seconds to lay out a megabyte. */
+const MORE_LENGTH = 50_000
 
 interface JsonViewProps {
   value: Json
@@ -118,9 +122,9 @@ const Name = ({ name }: { name: string }) => (
 )
 
 function Scalar({ value }: { value: Json }) {
-  const [isWhole, setWhole] = useState(false)
+  const [length, setLength] = useState(FOLDED_STRING_LENGTH)
   if (typeof value !== 'string') return <span className={classes.literal}>{JSON.stringify(value)}</span>
-  const isLong = value.length > FOLDED_STRING_LENGTH && !isWhole
+  const left = value.length - length
   return (
     <span className={classes.string} dir="auto">
       {value === '' ? (
@@ -128,19 +132,22 @@ function Scalar({ value }: { value: Json }) {
           empty text
         </Text>
       ) : (
-        <ShownText text={isLong ? value.slice(0, FOLDED_STRING_LENGTH) : value} />
+        <ShownText text={left > 0 ? value.slice(0, length) : value} />
       )}
-      {isLong && (
-        <Button variant="subtle" size="compact-xs" onClick={() => setWhole(true)}>
-          … {value.length - FOLDED_STRING_LENGTH} more characters
+      {left > 0 && (
+        <Button variant="subtle" size="compact-xs" onClick={() => setLength(length + MORE_LENGTH)}>
+          … {count(left)} more {left === 1 ? 'character' : 'characters'}
         </Button>
       )}
     </span>
   )
 }
 
+/** A line, or so much of a long one as a browser lays out at once. */
+const LINE = /.{1,2000}/gu
+
 function RawJson({ value, label, maxHeight }: TreeProps) {
-  const lines = useMemo(() => JSON.stringify(value, undefined, 2).split('\n'), [value])
+  const lines = useMemo(() => JSON.stringify(value, undefined, 2).match(LINE) ?? [], [value])
   return (
     <VirtualLines count={lines.length} keyOf={index => index} label={label} maxHeight={maxHeight}>
       {index => (
