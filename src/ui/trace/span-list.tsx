@@ -70,6 +70,12 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
       }),
     [],
   )
+  const go = (id: string) => {
+    // Nor later to where the keys were.
+    stay.cancel()
+    setActive(id)
+    onChoose(id)
+  }
   const onKey = useCallback(
     (key: string): boolean => {
       const page = Math.floor((container.current?.clientHeight ?? 0) / LINE_HEIGHT) - 1
@@ -153,7 +159,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
         onKeyDown={event => {
           if (event.altKey || event.ctrlKey || event.metaKey) return
           if (event.key === 'Enter' || event.key === ' ') {
-            if (activeId !== undefined) onChoose(activeId)
+            if (activeId !== undefined) go(activeId)
           } else if (!onKey(event.key)) return
           event.preventDefault()
         }}
@@ -164,10 +170,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
           if (!row) return
           const { id } = row.span
           if (target.closest('[data-fold]')) fold(id, !isFolded(id))
-          else {
-            setActive(id)
-            onChoose(id)
-          }
+          else go(id)
         }}
       >
         <div role="presentation" className={classes.lines} style={{ height: virtualizer.getTotalSize() }}>
