@@ -10,7 +10,7 @@ import { errorTypesQuery, updateLists } from '../traces/queries.ts'
 import { Attribution } from './attribution.tsx'
 import classes from './page.module.css'
 import { placeOf } from './place.ts'
-import { attributionsQuery, traceQuery } from './queries.ts'
+import { attributionsQuery, isGone, traceQuery } from './queries.ts'
 import { SpanList } from './span-list.tsx'
 import { SpanPanel } from './span-panel.tsx'
 import { spanTree } from './span-tree.ts'
@@ -27,7 +27,7 @@ export function Page() {
   useEffect(() => {
     if (trace) updateLists(trace)
   }, [trace])
-  if (trace) return <OneTrace trace={trace} />
+  if (trace && !isGone(error)) return <OneTrace trace={trace} />
   if (error) return <NoTrace error={error} onRetry={refetch} />
   return (
     <div className={classes.page}>
@@ -95,15 +95,14 @@ function OneTrace({ trace }: { trace: Trace }) {
 }
 
 function NoTrace({ error, onRetry }: { error: Error; onRetry: () => unknown }) {
-  const status = error instanceof Fault ? error.status : 0
-  if (status !== 404 && status !== 403)
-    return <FaultAlert error={error} title="The trace could not be read" onRetry={onRetry} />
+  if (!isGone(error)) return <FaultAlert error={error} title="The trace could not be read" onRetry={onRetry} />
+  const isAbsent = error instanceof Fault && error.status === 404
   return (
     <Stack gap="sm" py="xl">
       <BackLink />
-      <Title order={1}>{status === 404 ? 'There is no such trace' : 'This trace is not yours to see'}</Title>
+      <Title order={1}>{isAbsent ? 'There is no such trace' : 'This trace is not yours to see'}</Title>
       <Text size="sm">
-        {status === 404
+        {isAbsent
           ? 'It was deleted, or its address is wrong.'
           : 'It belongs to another organization, or to a project that you may not read.'}
       </Text>

@@ -20,9 +20,13 @@ export const traceQuery = (traceId: string) =>
       call<Trace>(`/api/traces/${encodeURIComponent(traceId)}`, { query: { payloads: 'preview' }, signal }),
     // To compare 10,000 spans with what they were takes longer than to show them.
     structuralSharing: false,
-    refetchInterval: ({ state: { data } }) =>
-      data?.status === 'running' && data.spanCount <= FOLLOWED_SPANS ? FOLLOW_MS : false,
+    refetchInterval: ({ state: { data, error } }) =>
+      data?.status === 'running' && data.spanCount <= FOLLOWED_SPANS && !isGone(error) ? FOLLOW_MS : false,
   })
+
+/** Whether there is nothing to show any more, whatever was shown so far. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof Fault && (error.status === 404 || error.status === 403)
 
 /** A trace with all of its values, as the API answers it. */
 export const wholeTraceQuery = (traceId: string) =>
@@ -152,6 +156,8 @@ export async function decide(
     changeTrace(traceId, trace => withSpan(trace, decided))
   } catch (error) {
     if (error instanceof Fault && error.status === 412) await readAgain(span.id, traceId)
+    // The page says so.
+    if (isGone(error)) void queryClient.invalidateQueries(traceQuery(traceId))
     throw error
   } finally {
     void queryClient.invalidateQueries({ queryKey: ['reviews', span.id] })
