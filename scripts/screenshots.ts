@@ -42,7 +42,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'review', path: () => REVIEW },
   { name: 'review-editing', path: () => `${REVIEW}&stepId=generate-answer`, prepare: edit },
   { name: 'review-phone', path: () => REVIEW, size: PHONE },
-  { name: 'traces', path: () => '/traces' },
+  { name: 'traces', path: () => '/traces?rating=negative' },
   { name: 'trace', path: correctedTrace, prepare: openAttribution },
   { name: 'prompts', path: () => '/prompts' },
   { name: 'prompt', path: comparedPrompt },
@@ -65,14 +65,14 @@ async function openAttribution(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click()
 }
 
-/** A trace of which an output was corrected, and that output. */
+/** A trace whose root cause a reviewer named, and its last output that was corrected. */
 async function correctedTrace(get: Get): Promise<string> {
-  const list = await get('/api/traces?projectSlug=support&hasFeedback=true&review=corrected&rating=negative')
+  const list = await get('/api/traces?projectSlug=support&errorType=outdated_reference')
   const {
     traces: [{ id }],
   } = v.parse(Traces, list)
   const { spans } = v.parse(Spans, await get(`/api/traces/${id}?payloads=preview`))
-  return `/traces/${id}?span=${spans.find(({ review }) => review.state === 'corrected')?.id}`
+  return `/traces/${id}?span=${spans.findLast(({ review }) => review.state === 'corrected')?.id}`
 }
 
 /** A prompt's active version, compared with the one before. */
@@ -146,9 +146,7 @@ try {
   const link = /\S+\/sign-in#\S+/.exec(printed)?.[0]
   if (!link) throw new Error(`The server did not start:\n${printed}`)
   await mkdir(FOLDER, { recursive: true })
-  // Letters with grey edges take half the bytes of coloured ones.
-  const args = [...CHROMIUM_ARGUMENTS, '--disable-lcd-text']
-  const browser = await chromium.launch({ executablePath, args })
+  const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGUMENTS })
   await takePictures(browser, server.url, link)
   await browser.close()
 } finally {
