@@ -1,7 +1,8 @@
 import type { Page, Request, Route } from '@playwright/test'
 
-/** Nothing began within this time: whoever waits for an answer waits. */
-const QUIET_MS = 200
+/** After this long without a new call the page waits for answers. Some that may be late are meant to be: 400 ms. */
+const QUIET_MS = 600
+const POLL_MS = 50
 
 /**
  * Holds back the calls of the API that a page makes, and answers them round by round: those that it makes before any is
@@ -26,7 +27,7 @@ export async function roundsOfCalls(page: Page, address: string): Promise<string
 
   const quiet = async () => {
     while (underWay.size > 0 || performance.now() - changedAt < QUIET_MS) {
-      await page.waitForTimeout(QUIET_MS / 4)
+      await page.waitForTimeout(POLL_MS)
       // An answer that is there may still wait for the page to read it.
       await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve)))
     }
