@@ -58,6 +58,8 @@ export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims 
     }
   }
 
+  const allow = (spanId: string) => refused.change(ids => new Set([...ids].filter(id => id !== spanId)))
+
   return {
     want: spanIds => {
       wanted = new Set(spanIds)
@@ -66,9 +68,10 @@ export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims 
     forget: spanId => {
       held.delete(spanId)
       wanted = new Set([...wanted].filter(id => id !== spanId))
+      allow(spanId)
     },
     askAgain: spanId => {
-      refused.change(ids => new Set([...ids].filter(id => id !== spanId)))
+      allow(spanId)
       settle()
     },
     heartbeat: () => {
