@@ -60,6 +60,9 @@ export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Pr
     if (!decidedSpan) return
     const open = await send(decidedSpan, { decision: 'reset' })
     if (!sitting.get().decided.has(spanId)) queryClient.setQueryData(queryKey, open)
+    // What was written goes by what the decision went by.
+    const written = drafts.get(spanId)
+    if (written) drafts.put(spanId, { ...written, etag: open.etag })
   } catch (error) {
     await tellTrouble(desk, { request: 'reset', seen: decidedSpan ?? seen, fault: faultOf(error) }, onTrouble)
   } finally {
