@@ -2,6 +2,8 @@ import { ActionIcon, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { IconBan } from '@tabler/icons-react'
+import { changeSession } from '../api/query-client.ts'
+import { signOut } from '../api/session.ts'
 import { FormModal } from '../parts/form-modal.tsx'
 import { useSubmission } from '../parts/use-submission.ts'
 import type { ApiKey } from './key-state.ts'
@@ -13,9 +15,10 @@ export function RevokeKey({ apiKey, isOwn }: { apiKey: ApiKey; isOwn: boolean })
   const { submit, isPending, error, reset } = useSubmission({
     send: () => revokeKey(apiKey.id),
     onDone: async () => {
-      await refreshKeys()
+      await (isOwn ? signOut() : refreshKeys())
       close()
       notifications.show({ message: `The key ${apiKey.name} is revoked.` })
+      if (isOwn) changeSession(null)
     },
   })
   const begin = () => {
@@ -46,7 +49,7 @@ export function RevokeKey({ apiKey, isOwn }: { apiKey: ApiKey; isOwn: boolean })
         </Text>
         {isOwn && (
           <Text size="sm" fw={600}>
-            You are signed in with this key yourself.
+            You are signed in with this key yourself, and will be signed out.
           </Text>
         )}
       </FormModal>
