@@ -1,5 +1,6 @@
 import { Modal } from '@mantine/core'
 import type { NewApiKey } from '../api/wire.ts'
+import { useHeldPage } from '../parts/use-held-page.ts'
 import { KeySecret } from './key-secret.tsx'
 
 interface SecretModalProps {
@@ -8,17 +9,24 @@ interface SecretModalProps {
   onDone: () => void
 }
 
-/** Shows a new key's secret until somebody says to have it: no stray click takes it away. */
-export const SecretModal = ({ apiKey, onDone }: SecretModalProps) => (
-  <Modal
-    opened={apiKey !== undefined}
-    onClose={onDone}
-    title={apiKey && `The key ${apiKey.name}`}
-    size="lg"
-    closeOnClickOutside={false}
-    closeOnEscape={false}
-    withCloseButton={false}
-  >
-    {apiKey && <KeySecret apiKey={apiKey} onDone={onDone} />}
-  </Modal>
-)
+/** Shows a new key's secret until somebody says to have it: no stray click, and no way back, takes it away. */
+export function SecretModal({ apiKey, onDone }: SecretModalProps) {
+  const release = useHeldPage(apiKey !== undefined)
+  const done = () => {
+    onDone()
+    release()
+  }
+  return (
+    <Modal
+      opened={apiKey !== undefined}
+      onClose={done}
+      title={apiKey && `The key ${apiKey.name}`}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      {apiKey && <KeySecret apiKey={apiKey} onDone={done} />}
+    </Modal>
+  )
+}
