@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Box, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'wouter'
@@ -29,13 +29,13 @@ export function TextsPage({ kind }: { kind: TextKind }) {
   const setNew = (isNew: boolean) => setParameters(withParameters({ new: isNew ? '1' : null }))
   return (
     <Stack gap="sm" maw={1100}>
-      <Group justify="space-between" align="start" wrap="nowrap">
-        <div>
+      <Group justify="space-between" align="start" gap="xs">
+        <Box flex="1 1 16rem">
           <Title order={1}>{kind.many}</Title>
           <Text size="sm" c="dimmed">
             {kind.purpose}
           </Text>
-        </div>
+        </Box>
         {mayManage !== false && (
           <Button
             size="xs"
