@@ -28,6 +28,8 @@ export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
   const begin = () => {
     reset()
     open()
+    // Another version may be active by now.
+    void refreshTexts(kind, text.id)
   }
   return (
     <>
