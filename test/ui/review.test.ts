@@ -133,6 +133,26 @@ test('ten items are reviewed with keys alone, each there in a blink', async ({ p
   expect(median(times), times.join()).toBeLessThan(MAX_MEDIAN_MS)
 })
 
+test('a held key and a double click decide once', async ({ page, context }) => {
+  const { organization, spanIds, ada } = await withQueue(6)
+  await signIn(context, ada.key)
+  await page.goto(`/review?project=${organization.project.slug}`)
+  await showsItem(page, 0)
+  const accept = page.getByRole('button', { name: 'Accept' })
+  await expect(accept).toBeEnabled()
+  await accept.focus()
+  for (const key of ['Enter', 'a']) {
+    for (let times = 0; times < 5; times++) await page.keyboard.down(key)
+    await page.keyboard.up(key)
+  }
+  await showsItem(page, 2)
+  await accept.dblclick()
+  await showsItem(page, 3)
+  await expect
+    .poll(() => Promise.all(spanIds.map(id => stateOf(organization, id))))
+    .toEqual(['accepted', 'accepted', 'accepted', 'unreviewed', 'unreviewed', 'unreviewed'])
+})
+
 test('a draft survives a reload, and is saved only when it is sent', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(2)
   await signIn(context, ada.key)
