@@ -45,7 +45,9 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
                 <Table.Th className={classes.type}>Error type</Table.Th>
                 {steps.map(stepId => (
                   <Table.Th key={stepId ?? ''} className={classes.step} scope="col">
-                    {stepId === null ? 'no step' : <ShownText text={stepId} />}
+                    <Text inherit span lineClamp={3} {...(stepId !== null && { title: stepId })}>
+                      {stepId === null ? 'no step' : <ShownText text={stepId} />}
+                    </Text>
                   </Table.Th>
                 ))}
                 <Table.Th className={classes.number}>All</Table.Th>
