@@ -33,7 +33,8 @@ export function AuditLogTab() {
   // Both lists are here for the filters, and have names while others are asked for.
   const userNames = useAllUsers().map(({ id, name, email }) => [id, name || email] as const)
   const keyNames = useAllKeys().map(({ id, name }) => [id, name] as const)
-  const names = new Map([...useNames(entries?.flatMap(namedIn) ?? []), ...userNames, ...keyNames])
+  const organizationName = session ? [[session.organization.id, session.organization.name] as const] : []
+  const names = new Map([...organizationName, ...useNames(entries?.flatMap(namedIn) ?? []), ...userNames, ...keyNames])
   const isFiltered = Object.values(filters).some(value => value !== null)
   const columns: Column<Entry>[] = [
     { label: 'When', cell: ({ at }) => <Moment at={at} />, isNarrow: true },
@@ -53,7 +54,7 @@ export function AuditLogTab() {
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="What people and keys have changed, with the id of the request that did it. Kept for a year, or as long as the deployment says." />
+      <TabBar about="What people and keys have changed, with the id of the request that did it. Kept for a year by default." />
       <OneProjectOnly>What concerns other projects, or the organization as a whole, is not shown.</OneProjectOnly>
       <AuditFilterBar filters={filters} names={names} />
       {query.error && !query.data ? (
