@@ -29,6 +29,7 @@ test.describe('each page asks in two rounds, is accessible in both colour scheme
       expect(rounds.length, JSON.stringify(rounds, undefined, 2)).toBeLessThanOrEqual(2)
 
       await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+      await expect(page).toHaveTitle(/. · Countersign$/)
       await expect(page.getByRole('alert')).toHaveCount(0)
       expect(await seriousFindings(page)).toEqual([])
       await page.emulateMedia({ colorScheme: 'dark' })

@@ -8,6 +8,7 @@ import { Empty } from '../parts/empty.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { count } from '../parts/format.ts'
 import { NoProject } from '../parts/no-project.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { Acceptance } from './acceptance.tsx'
 import { ErrorTypes } from './error-types.tsx'
@@ -24,6 +25,7 @@ import { useWindow, WindowSelect } from './window-select.tsx'
 
 /** Insights: what should be fixed next. */
 export function Page() {
+  usePageTitle('Insights')
   const project = useProject()
   useEffect(loadCharts, [])
   if (project === undefined) {

@@ -5,6 +5,7 @@ import { Link, useSearchParams } from 'wouter'
 import { sessionQuery } from '../api/session.ts'
 import { Empty } from '../parts/empty.tsx'
 import { NoProject } from '../parts/no-project.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { deskOf } from './desk.ts'
 import { filterFrom } from './filters.ts'
@@ -14,6 +15,7 @@ import { DeskProvider } from './use-desk.ts'
 
 /** Where outputs are decided on. */
 export const Page = () => {
+  usePageTitle('Review')
   const projectSlug = useProject()
   const { data: session } = useQuery(sessionQuery)
   const [parameters] = useSearchParams()

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useLocation, useParams, useSearchParams } from 'wouter'
 import { sessionQuery } from '../api/session.ts'
 import { MissingScope } from '../parts/scopes.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { AuditLogTab } from './audit-log-tab.tsx'
 import { ErrorTypesTab } from './error-types-tab.tsx'
 import { KeysTab } from './keys-tab.tsx'
@@ -19,6 +20,7 @@ const TABS = [
 
 /** What is set up once: projects and how long they keep traces, keys, users, error types, and who did what. */
 export function Page() {
+  usePageTitle('Settings')
   const { tab } = useParams<{ tab?: string }>()
   const [, navigate] = useLocation()
   const [parameters] = useSearchParams()

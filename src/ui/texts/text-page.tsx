@@ -7,6 +7,7 @@ import { loadCode } from '../code/index.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { MissingScope, useMay } from '../parts/scopes.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { Comparison } from './comparison.tsx'
 import { DeleteText } from './delete-text.tsx'
 import type { TextKind, VersionedText } from './kinds.ts'
@@ -20,6 +21,7 @@ import { VersionView } from './version-view.tsx'
 /** One text: its versions, the chosen one of them or what differs between two, and the way to a new one. */
 export function TextPage({ kind, id }: { kind: TextKind; id: string }) {
   const { data: text, error, refetch } = useQuery(textQuery(kind, id))
+  usePageTitle(text ? (text.title ?? text.name) : kind.many)
   const mayManage = useMay('manage')
   const [parameters, setParameters] = useSearchParams()
   const isNew = parameters.has('new') && mayManage !== false

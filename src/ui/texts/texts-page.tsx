@@ -9,6 +9,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
 import { MissingScope, useMay } from '../parts/scopes.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import type { TextKind } from './kinds.ts'
 import { NewTextModal } from './new-text-modal.tsx'
@@ -21,6 +22,7 @@ const EXPECTED_ROWS = 6
 
 /** A project's texts of a kind, each with what is active of it, and a way to add one. */
 export function TextsPage({ kind }: { kind: TextKind }) {
+  usePageTitle(kind.many)
   const projectSlug = useProject()
   const mayManage = useMay('manage')
   const query = useInfiniteQuery(textsQuery(kind, projectSlug))

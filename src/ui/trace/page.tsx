@@ -5,6 +5,7 @@ import { useLocation, useParams } from 'wouter'
 import { Fault } from '../api/client.ts'
 import type { Trace } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject, useProjectOfPage } from '../session/project.ts'
 import { errorTypesQuery, updateLists } from '../traces/queries.ts'
 import { Attribution } from './attribution.tsx'
@@ -21,6 +22,7 @@ import { useChosen } from './use-chosen.ts'
 export function Page() {
   const { traceId = '' } = useParams<{ traceId: string }>()
   const { data: trace, error, refetch } = useQuery(traceQuery(traceId))
+  usePageTitle(trace?.name ?? 'Trace')
   // Asked for at once, whoever shows them.
   useQuery(attributionsQuery(traceId))
   useQuery(errorTypesQuery(useProject()))

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { NoProject } from '../parts/no-project.tsx'
+import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject } from '../session/project.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { type MetadataFilter, queryOf, withMetadata, withoutFilters } from './filters.ts'
@@ -21,6 +22,7 @@ const MAX_EMPTY_PAGES = 20
 
 /** Every run of a project's pipelines. */
 export function Page() {
+  usePageTitle('Traces')
   const project = useProject()
   const [address, setAddress] = useSearchParams()
   const filters = queryOf(address)
