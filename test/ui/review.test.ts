@@ -4,6 +4,12 @@ import { newOrganization, type Organization } from './organization.ts'
 import { answer, answered, OUTPUT_SCHEMA, STEP } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
+declare global {
+  interface Window {
+    pressedAt?: number
+  }
+}
+
 const MAX_MEDIAN_MS = 150
 
 /** An organization with a queue of spans, oldest first, and two reviewers. */
@@ -47,17 +53,21 @@ const output = (page: Page) => page.getByRole('region', { name: 'Output', exact:
 
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
 
-/** Presses a key, and measures in the page how long it takes until the output of another item is there, in milliseconds. */
+/** Has a page note when a key was last pressed, before the app hears of it. */
+const notePresses = (page: Page) =>
+  page.addInitScript(() => {
+    addEventListener('keydown', ({ timeStamp }) => (window.pressedAt = timeStamp), { capture: true })
+  })
+
+/** Presses a key, and measures in the page how long it takes until another item's output is painted, in milliseconds. */
 async function timeToItem(page: Page, key: string, index: number): Promise<number> {
   const shown = await page.evaluateHandle(
     text => ({
-      after: new Promise<number>(resolve => {
-        let pressedAt = Number.POSITIVE_INFINITY
-        addEventListener('keydown', ({ timeStamp }) => (pressedAt = timeStamp), { capture: true })
+      at: new Promise<number>(resolve => {
         const observer = new MutationObserver(() => {
           if (!document.querySelector('[aria-label="Output"]')?.textContent?.includes(text)) return
           observer.disconnect()
-          resolve(performance.now() - pressedAt)
+          requestAnimationFrame(() => setTimeout(() => resolve(performance.now())))
         })
         observer.observe(document.body, { subtree: true, childList: true, characterData: true })
       }),
@@ -65,7 +75,7 @@ async function timeToItem(page: Page, key: string, index: number): Promise<numbe
     answer(index).answer,
   )
   await page.keyboard.press(key)
-  return shown.evaluate(({ after }) => after)
+  return shown.evaluate(async ({ at }) => (await at) - (window.pressedAt ?? Number.NaN))
 }
 
 const median = (values: readonly number[]): number =>
@@ -74,6 +84,7 @@ const median = (values: readonly number[]): number =>
 test('ten items are reviewed with keys alone, each there in a blink', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(12)
   const { keyboard } = page
+  await notePresses(page)
   await signIn(context, ada.key)
   await page.goto(`/review?project=${organization.project.slug}`)
   await showsItem(page, 0)
@@ -130,6 +141,7 @@ test('ten items are reviewed with keys alone, each there in a blink', async ({ p
     review: { by: ada.id },
   })
   expect(times.length).toBeGreaterThan(10)
+  expect(Math.min(...times)).toBeGreaterThan(0)
   expect(median(times), times.join()).toBeLessThan(MAX_MEDIAN_MS)
 })
 
