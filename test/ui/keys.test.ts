@@ -24,6 +24,10 @@ test('a key is shown once, copied, works, and can be revoked', async ({ page, co
   const write = await fetch(`${serverUrl()}/api/projects`, { headers: { 'x-api-key': key } })
   expect(write.status).toBe(403)
 
+  await page.goBack()
+  await expect(secret).toContainText(key)
+  await secret.getByRole('button', { name: 'I have copied it' }).click()
+  await expect(secret).toBeHidden()
   await page.reload()
   const row = page.getByRole('row').filter({ hasText: 'Pipeline of the test' })
   await expect(row).toContainText(key.slice(0, 8))
