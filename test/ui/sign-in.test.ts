@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { newOrganization, type Organization } from './organization.ts'
 import { serverUrl } from './server.ts'
-import { expect, test } from './test.ts'
+import { expect, signIn, test } from './test.ts'
 
 let organization: Organization
 
@@ -64,6 +64,22 @@ test('signs in with a link once, and takes it out of the address', async ({ page
   await expect(page.getByRole('alert')).toContainText('Not signed in')
   await expect(page.getByLabel('API key')).toBeVisible()
   expect(await page.evaluate(kept)).not.toContain(token)
+})
+
+test('asks before a link signs in somebody else than who is signed in', async ({ page, context }) => {
+  const other = await newOrganization()
+  await signIn(context, organization.key)
+  const Link = v.object({ token: v.string() })
+  const { token } = v.parse(Link, await other.call('POST', '/api/sign-in-links', {}, other.ownerKey))
+  await page.goto(`/sign-in#${token}`)
+  await expect(page.getByText('You are signed in as')).toBeVisible()
+  expect(page.url()).not.toContain(token)
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await expect(page.getByRole('button', { name: 'Pipeline Acme' })).toBeVisible()
+
+  await page.goto(`/sign-in#${token}`)
+  await page.getByRole('button', { name: 'Sign in with the link instead' }).click()
+  await expect(page.getByRole('button', { name: 'Owner Acme' })).toBeVisible()
 })
 
 test('goes back to the sign-in where the session was ended elsewhere', async ({ page, anotherBrowser }) => {
