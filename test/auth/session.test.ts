@@ -253,6 +253,14 @@ describe('the end of a session', () => {
     expect(await app.delete('/api/session')).toMatchObject({ status: 200, body: { id: key.id } })
   })
 
+  it('comes with the next one of the same browser', async ({ expect }) => {
+    const before = await signIn(org.ownerKey)
+    const answer = await page(before).post('/api/session', { apiKey: org.ownerKey })
+    expect(answer.status).toBe(201)
+    expect((await page(before).get('/api/session')).status).toBe(401)
+    expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(200)
+  })
+
   it('can be asked for without a session', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
       const answer = await caller.delete('/api/session')
