@@ -20,7 +20,13 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   )
   const traceAddress = UUID.test(text) ? `/traces/${text}` : `/traces?name=${encodeURIComponent(text)}`
   return (
-    <Spotlight.Root store={store} query={query} onQueryChange={setQuery} onSpotlightClose={onClose}>
+    <Spotlight.Root
+      store={store}
+      query={query}
+      onQueryChange={setQuery}
+      onSpotlightClose={onClose}
+      attributes={{ content: { 'aria-label': 'Go to' } }}
+    >
       <Spotlight.Search
         aria-label="Go to"
         placeholder="A section, a trace's name or its id"
