@@ -1,5 +1,4 @@
-import { AxeBuilder } from '@axe-core/playwright'
-import type { Page } from '@playwright/test'
+import { seriousFindings } from './accessibility.ts'
 import { EVERY_PAGE } from './every-page.ts'
 import { expectNoSidewaysScroll } from './layout.ts'
 import { roundsOfCalls } from './requests.ts'
@@ -11,14 +10,6 @@ let sample: SampleProject
 test.beforeAll(async () => {
   sample = await sampleProject()
 })
-
-/** What axe finds that keeps people out, in words. */
-async function seriousFindings(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))
-}
 
 test.describe('each page asks in two rounds, is accessible in both colour schemes, and fits a phone', () => {
   for (const { name, path } of EVERY_PAGE) {

@@ -59,6 +59,8 @@ export interface SampleProject extends Organization {
   docId: string
   /** Has a parent and its child, each kind of observation, feedback, and a decision. */
   traceId: string
+  /** The trace's span that feedback is on. */
+  spanId: string
 }
 
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
@@ -144,5 +146,5 @@ export async function sampleProject(): Promise<SampleProject> {
   const {
     traces: [{ id: traceId }],
   } = v.parse(Traces, await call('GET', `/api/traces?projectSlug=${project.slug}`))
-  return { ...organization, promptId, docId, traceId }
+  return { ...organization, promptId, docId, traceId, spanId: span_id }
 }
