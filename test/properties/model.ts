@@ -71,6 +71,8 @@ export interface Ids {
   trace: (traceId: string) => string
   root: (traceId: string) => string
   feedback: (feedbackId: string) => string
+  /** The one project. */
+  project: { id: string; slug: string }
   /** The one prompt version that exists. */
   promptVersion: string
   /** Who gave feedback whose labeller has no e-mail. */
@@ -245,7 +247,7 @@ export function detailOf(world: World, traceId: string, ids: Ids): Fields | unde
   const trace = findTrace(world, traceId)
   if (!trace) return undefined
   const spans = [rootOf(trace, ids), ...trace.spans.toSorted(bySpanOrder).map(span => spanOf(trace, span, ids))]
-  return { ...itemOf(trace, ids), spans, feedback: feedbackOf(trace, ids) }
+  return { ...itemOf(trace, ids), project: ids.project, spans, feedback: feedbackOf(trace, ids) }
 }
 
 /** How the list shows a trace. */

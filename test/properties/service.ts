@@ -44,7 +44,12 @@ export async function newTenant(): Promise<Tenant> {
   const project = (await calls.post('/api/projects', { slug: 'support', name: 'Support' })).body
   const prompt = { projectSlug: 'support', stepId: 'ask', content: 'Answer the question.' }
   const promptVersion = (await calls.post('/api/prompts', prompt)).body.versionId
-  const ids = { ...(await idsIn(project.id)), promptVersion, caller: apiKey.id }
+  const ids = {
+    ...(await idsIn(project.id)),
+    project: { id: project.id, slug: project.slug },
+    promptVersion,
+    caller: apiKey.id,
+  }
   return { ids, client: calls, on, queued, organizationId, projectId: project.id }
 }
 

@@ -120,16 +120,13 @@ export async function emailsOf(client: Client): Promise<ReadonlyMap<string, stri
   return new Map(users.map(({ id, email }: Record<'id' | 'email', string>) => [id, email]))
 }
 
-/** A detail as the model gives it, which knows of one project. */
-export const detailIn = (detail: Detail | null, emails: ReadonlyMap<string, string>): Fields | null => {
-  if (!detail) return null
-  const { project, ...fields } = detail
-  return {
-    ...fields,
+/** A detail as the model gives it. */
+export const detailIn = (detail: Detail | null, emails: ReadonlyMap<string, string>): Fields | null =>
+  detail && {
+    ...detail,
     spans: detail.spans.map(withoutEtag),
     feedback: detail.feedback.map(each => ({ ...each, userId: emails.get(each.userId) ?? each.userId })),
   }
-}
 
 export type Detail = Fields & { spans: Fields[]; feedback: (Fields & { userId: string })[] }
 

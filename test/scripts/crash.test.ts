@@ -75,7 +75,7 @@ async function newTenant(): Promise<Tenant> {
   const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
   const { apiKey } = v.parse(Organization, await admin.make('POST', '/api/orgs', { slug: 'crash', name: 'Crash' }))
   const owner = admin.withKey(apiKey.key)
-  const Project = v.object({ id: v.string() })
+  const Project = v.object({ id: v.string(), slug: v.string() })
   const project = v.parse(Project, await owner.make('POST', '/api/projects', { slug: 'crash', name: 'Crash' }))
   const scopes = ['ingest', 'read', 'review', 'manage']
   const draft = { name: 'Crash', projectSlug: 'crash', scopes, rateLimitPerMinute: 1_000_000 }
@@ -85,7 +85,7 @@ async function newTenant(): Promise<Tenant> {
   const Prompt = v.object({ versionId: v.string() })
   const prompt = { projectSlug: 'crash', stepId: 'step', content: 'Answer.' }
   const { versionId } = v.parse(Prompt, await client.make('POST', '/api/prompts', prompt))
-  return { client, ids: idsIn(project.id, { promptVersion: versionId, caller: id }) }
+  return { client, ids: idsIn(project, { promptVersion: versionId, caller: id }) }
 }
 
 /** Writes on and on, until the server dies. */

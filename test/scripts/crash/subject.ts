@@ -75,10 +75,11 @@ export const comparable = (value: unknown): unknown =>
   })
 
 /** The ids of a project, as the contract lets clients compute them. */
-export const idsIn = (projectId: string, others: Pick<Ids, 'promptVersion' | 'caller'>): Ids => ({
-  trace: name => uuidV5(projectId, `trace:${name}`),
-  root: name => uuidV5(projectId, `root:${name}`),
-  feedback: name => uuidV5(projectId, `feedback:${name}`),
+export const idsIn = (project: Ids['project'], others: Pick<Ids, 'promptVersion' | 'caller'>): Ids => ({
+  project,
+  trace: name => uuidV5(project.id, `trace:${name}`),
+  root: name => uuidV5(project.id, `root:${name}`),
+  feedback: name => uuidV5(project.id, `feedback:${name}`),
   ...others,
 })
 
