@@ -1,9 +1,17 @@
 import type { SampleProject } from './sample-project.ts'
 
+interface EveryPage {
+  name: string
+  path: (sample: SampleProject) => string
+  /** How long it waits, at most, before it asks for something that is not needed at once. */
+  delayMs?: number
+}
+
 /** Every page of the app, and its path in a project. */
-export const EVERY_PAGE: readonly { name: string; path: (sample: SampleProject) => string }[] = [
+export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'insights', path: () => '/' },
-  { name: 'review', path: () => '/review' },
+  // For feedback it asks where a reviewer stays.
+  { name: 'review', path: () => '/review', delayMs: 600 },
   { name: 'traces', path: () => '/traces' },
   { name: 'trace', path: ({ traceId }) => `/traces/${traceId}` },
   { name: 'prompts', path: () => '/prompts' },

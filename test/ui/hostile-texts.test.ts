@@ -2,6 +2,7 @@ import type { Page } from '@playwright/test'
 import { HOSTILE_TEXTS, type HostileProject, hostileProject } from './hostile-project.ts'
 import { expectNoSidewaysScroll } from './layout.ts'
 import { runCron } from './organization.ts'
+import { open } from './requests.ts'
 import { expect, signIn, test } from './test.ts'
 
 test.use({ viewport: { width: 390, height: 844 } })
@@ -26,19 +27,14 @@ async function expectHarmless(page: Page): Promise<void> {
   await expectNoSidewaysScroll(page)
 }
 
-/** Opens a page, and waits until it shows all that it asked for. */
-async function open(page: Page, path: string): Promise<void> {
-  const separator = path.includes('?') ? '&' : '?'
-  await page.goto(`${path}${separator}project=${hostile.project.slug}`)
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  await page.waitForLoadState('networkidle')
-}
+const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${hostile.project.slug}`
 
 for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
   test.describe(name, () => {
     test('in a trace', async ({ page }) => {
       const place = hostile.places[index]
-      await open(page, `/traces/${place?.trace}?span=${place?.span}`)
+      await open(page, at(`/traces/${place?.trace}?span=${place?.span}`))
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
       await expect(page.getByRole('heading', { level: 1 })).toContainText(shown)
       await expectHarmless(page)
       const chosen = page.getByRole('region', { name: 'The chosen span' })
@@ -56,13 +52,14 @@ for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
     })
 
     test('before a reviewer', async ({ page }) => {
-      await open(page, `/review?span=${hostile.places[index]?.span}`)
+      await open(page, at(`/review?span=${hostile.places[index]?.span}`))
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
       await expect(page.getByRole('region', { name: 'Output', exact: true })).toContainText(shown)
       await expect(page.getByRole('region', { name: 'Context', exact: true })).toContainText(shown)
       await expectHarmless(page)
       await page.getByRole('button', { name: 'Edit' }).click()
       await expect(page.getByRole('region', { name: 'Edit', exact: true })).toBeVisible()
-      await page.waitForLoadState('networkidle')
+      await expect(page.getByRole('region', { name: 'Changes', exact: true })).toBeVisible()
       await expectHarmless(page)
     })
 
@@ -71,7 +68,8 @@ for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
         `/prompts/${hostile.places[index]?.prompt}`,
         `/knowledge-docs/${hostile.places[index]?.doc}`,
       ]) {
-        await open(page, path)
+        await open(page, at(path))
+        await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
         await expect(page.getByRole('heading', { level: 1 })).toContainText(shown)
         await expectHarmless(page)
       }
@@ -84,7 +82,8 @@ const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'audit-log'].map(t
 test.describe('all of them', () => {
   for (const path of ['/', '/traces', '/prompts', '/knowledge-docs', ...SETTINGS]) {
     test(`on ${path}`, async ({ page }) => {
-      await open(page, path)
+      await open(page, at(path))
+      await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
       await expectHarmless(page)
     })
   }

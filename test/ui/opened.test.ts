@@ -1,5 +1,6 @@
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import { seriousFindings } from './accessibility.ts'
+import { open } from './requests.ts'
 import { type SampleProject, sampleProject } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
@@ -9,42 +10,61 @@ test.beforeAll(async () => {
   sample = await sampleProject()
 })
 
-const click = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+interface Opened {
+  name: string
+  path: () => string
+  act: (page: Page) => Promise<void>
+  /** What is there then. */
+  shown: (page: Page) => Locator
+}
+
+const press = (key: string) => (page: Page) => page.keyboard.press(key)
+const click = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).click()
+const dialog = (name: string) => (page: Page) => page.getByRole('dialog', { name })
+
+const OPENED: readonly Opened[] = [
+  { name: 'the command palette', path: () => '/settings', act: press('ControlOrMeta+k'), shown: dialog('Go to') },
+  { name: "the inbox's keys", path: () => '/review', act: press('?'), shown: dialog('Keys') },
+  {
+    name: 'the form of an output',
+    path: () => '/review',
+    act: press('e'),
+    shown: page => page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer'),
+  },
+  {
+    name: 'a comment',
+    path: () => '/review',
+    act: press('c'),
+    shown: page => page.getByLabel('Comment', { exact: true }),
+  },
+  {
+    name: 'the root cause of a trace',
+    path: () => `/traces/${sample.traceId}`,
+    act: page => page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click(),
+    shown: page => page.getByRole('heading', { name: 'Evidence' }),
+  },
+  {
+    name: 'the feedback on a span',
+    path: () => `/traces/${sample.traceId}?span=${sample.spanId}`,
+    act: page => page.getByRole('tab', { name: 'Feedback' }).click(),
+    shown: page => page.getByText('It is 24 months.'),
+  },
+  {
+    name: 'a new version',
+    path: () => `/prompts/${sample.promptId}`,
+    act: click('New version'),
+    shown: page => page.getByRole('textbox', { name: 'Content' }),
+  },
+  { name: 'a new key', path: () => '/settings/keys', act: click('New key'), shown: dialog('New API key') },
+]
 
 test.describe('what opens in a page is accessible, too', () => {
-  const states: readonly { name: string; path: () => string; open: (page: Page) => Promise<unknown> }[] = [
-    {
-      name: 'the command palette',
-      path: () => '/settings',
-      open: async page => {
-        await page.keyboard.press('ControlOrMeta+k')
-        await page.getByRole('dialog', { name: 'Go to' }).waitFor()
-      },
-    },
-    { name: 'the form of an output', path: () => '/review', open: page => page.keyboard.press('e') },
-    { name: "the inbox's keys", path: () => '/review', open: page => page.keyboard.press('?') },
-    { name: 'a comment', path: () => '/review', open: page => page.keyboard.press('c') },
-    {
-      name: 'the root cause of a trace',
-      path: () => `/traces/${sample.traceId}`,
-      open: page => page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click(),
-    },
-    {
-      name: 'the feedback on a span',
-      path: () => `/traces/${sample.traceId}?section=feedback&span=${sample.spanId}`,
-      open: page => page.getByText('It is 24 months.').waitFor(),
-    },
-    { name: 'a new version', path: () => `/prompts/${sample.promptId}`, open: page => click(page, 'New version') },
-    { name: 'a new key', path: () => '/settings/keys', open: page => click(page, 'New key') },
-  ]
-  for (const { name, path, open } of states) {
+  for (const { name, path, act, shown } of OPENED) {
     test(name, async ({ page, context }) => {
       await signIn(context, sample.ownerKey)
-      const separator = path().includes('?') ? '&' : '?'
-      await page.goto(`${path()}${separator}project=${sample.project.slug}`)
-      await page.waitForLoadState('networkidle')
-      await open(page)
-      await page.waitForLoadState('networkidle')
+      await open(page, `${path()}${path().includes('?') ? '&' : '?'}project=${sample.project.slug}`)
+      await act(page)
+      await expect(shown(page)).toBeVisible()
       expect(await seriousFindings(page)).toEqual([])
       await page.emulateMedia({ colorScheme: 'dark' })
       expect(await seriousFindings(page)).toEqual([])

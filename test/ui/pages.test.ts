@@ -12,11 +12,11 @@ test.beforeAll(async () => {
 })
 
 test.describe('each page asks in two rounds, is accessible in both colour schemes, and fits a phone', () => {
-  for (const { name, path } of EVERY_PAGE) {
+  for (const { name, path, delayMs } of EVERY_PAGE) {
     test(name, async ({ page, context }) => {
       // The owner sees every section of the settings.
       await signIn(context, sample.ownerKey)
-      const rounds = await roundsOfCalls(page, `${path(sample)}?project=${sample.project.slug}`)
+      const rounds = await roundsOfCalls(page, `${path(sample)}?project=${sample.project.slug}`, delayMs)
       expect(rounds.length, JSON.stringify(rounds, undefined, 2)).toBeLessThanOrEqual(2)
 
       await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
