@@ -2,7 +2,7 @@
 export const ORDERS = [
   { value: 'oldest', label: 'Oldest first' },
   { value: 'newest', label: 'Newest first' },
-  { value: 'negative', label: 'Negative feedback first' },
+  { value: 'negative', label: 'Negative first' },
   { value: 'random', label: 'Random' },
 ] as const
 
