@@ -4,7 +4,7 @@ import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { ERRORS, logFault, notAuthenticated } from '../http/errors.ts'
+import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
 import { actorOf } from '../store/audit.ts'
 import {
@@ -61,7 +61,9 @@ export const beginSession = endpoint({
   responses: { 201: Session },
 }).handle(async ({ body, request, registry, runtime, now }) => {
   const { secret, hash } = await makeToken()
-  const draft = { hash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
+  const replaced = sessionSecretOf(request)
+  const replacedHash = replaced === undefined ? null : await hashKey(replaced)
+  const draft = { hash, replacedHash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
   if (body.link !== undefined) await openWithLink(registry, body.link, draft)
   else {
     const { keyId } = await authenticateKey(body.apiKey, request, runtime, registry.patience, now)
@@ -69,19 +71,10 @@ export const beginSession = endpoint({
   }
   const caller = await sessionCaller(secret, request, runtime, registry.patience, now)
   if (!caller) throw notAuthenticated()
-  const replaced = sessionSecretOf(request)
-  if (replaced) runtime.waitUntil(endReplaced(replaced, registry, runtime.requestId, now))
+  if (replaced) forgetSession(replaced)
   const store = openStore(runtime.env, caller.organization, registry.patience)
   return { status: 201, body: await toSession(store, caller), session: secret }
 })
-
-/** Ends the session whose cookie the browser is about to lose: nobody else would. It ends with its 12 hours where D1 fails. */
-async function endReplaced(secret: string, registry: Registry, requestId: string, now: number): Promise<void> {
-  forgetSession(secret)
-  await revokeSession(registry, await hashKey(secret), now).catch((error: unknown) =>
-    logFault('session_not_ended', { requestId }, error),
-  )
-}
 
 /** 401 where the link is used, past its time, or none. */
 async function openWithLink(registry: Registry, link: string, draft: SessionDraft): Promise<void> {

@@ -20,6 +20,8 @@ export interface SessionCredential extends Credential {
 /** A session that is to be: by whose secret's hash, and for how long. */
 export interface SessionDraft {
   hash: string
+  /** The hash of the one that the browser has, which ends as this one begins: nobody would have its secret. Null: none. */
+  replacedHash: string | null
   createdAt: number
   endsAt: number
 }
@@ -38,11 +40,14 @@ export async function findSession({ database }: Registry, hash: string): Promise
 
 /** Begins a session of a key, which ends with it at the latest. Sent twice, it is one. */
 export async function addSession({ database }: Registry, keyId: string, draft: SessionDraft): Promise<void> {
-  await database
-    .insert(sessions)
-    .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
-      from ${apiKeys} where ${apiKeys.id} = ${keyId}`)
-    .onConflictDoNothing()
+  await database.batch([
+    database
+      .insert(sessions)
+      .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
+        from ${apiKeys} where ${apiKeys.id} = ${keyId}`)
+      .onConflictDoNothing(),
+    endReplaced(database, draft),
+  ])
 }
 
 /**
@@ -54,7 +59,7 @@ export async function redeemSignInLink(
   linkHash: string,
   draft: SessionDraft,
 ): Promise<boolean> {
-  const [, , begun] = await database.batch([
+  const [, , , begun] = await database.batch([
     database
       .insert(sessions)
       .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
@@ -63,10 +68,23 @@ export async function redeemSignInLink(
           and ${apiKeys.id} = ${signInLinks.keyId}`)
       .onConflictDoNothing(),
     database.delete(signInLinks).where(eq(signInLinks.hash, linkHash)),
+    endReplaced(database, draft),
     database.select({ hash: sessions.hash }).from(sessions).where(eq(sessions.hash, draft.hash)),
   ])
   return begun.length > 0
 }
+
+/** The statement that ends the session which a draft replaces, once that is there. */
+const endReplaced = (database: Registry['database'], { hash, replacedHash, createdAt }: SessionDraft) =>
+  database
+    .update(sessions)
+    .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${createdAt})` })
+    .where(
+      and(
+        eq(sessions.hash, replacedHash ?? ''),
+        sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`,
+      ),
+    )
 
 /** The time at which a session ends by itself: its own, or its key's if that comes first. */
 const endOf = ({ endsAt }: SessionDraft) =>
