@@ -177,7 +177,7 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
     />
   )
   return (
-    <div className={classes.columns} ref={columns}>
+    <div className={classes.columns} data-editing={isEditing || undefined} ref={columns}>
       <section className={classes.column} aria-label="Context">
         <ContextPanel key={id} span={span} isWhole={isWhole} />
       </section>
