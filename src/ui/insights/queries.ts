@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import type { ApiKeys, ErrorTypes, Insights, TraceList } from '../api/wire.ts'
+import type { ApiKeys, Insights, TraceList } from '../api/wire.ts'
 import type { TimeRange } from './window.ts'
 
 /** How often a project that has next to nothing is looked at again. */
@@ -12,14 +12,6 @@ export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
     queryKey: ['insights', projectSlug, from, to],
     queryFn: ({ signal }) => call<Insights>('/api/insights', { query: { projectSlug, from, to }, signal }),
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
-  })
-
-/** What error types are called in a project. */
-export const errorTypesQuery = (projectSlug: string) =>
-  queryOptions({
-    queryKey: ['error-types', projectSlug],
-    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug }, signal }),
-    staleTime: 5 * 60_000,
   })
 
 /** Whether a project is at its beginning: it has no trace, or one that nobody reviewed. */

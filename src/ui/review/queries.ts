@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import type { ErrorTypes, Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
+import type { Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
 import type { QueueFilter } from './filters.ts'
 
 /** Of previews, which say where a value is cut: what is looked at is read in full. */
@@ -56,12 +56,4 @@ export const promptQuery = (promptId: string) =>
     queryKey: ['review', 'prompt', promptId],
     queryFn: ({ signal }) => call<Prompt>(`/api/prompts/${promptId}`, { signal }),
     staleTime: 60_000,
-  })
-
-export const errorTypesQuery = (projectSlug: string | undefined) =>
-  queryOptions({
-    queryKey: ['review', 'error-types', projectSlug],
-    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug }, signal }),
-    enabled: projectSlug !== undefined,
-    staleTime: 5 * 60_000,
   })

@@ -8,7 +8,7 @@ import { MissingScope, useMay } from '../parts/scopes.tsx'
 import { useProject } from '../session/project.ts'
 import { ErrorTypeForm } from './error-type-form.tsx'
 import { ErrorTypeTable } from './error-type-table.tsx'
-import { errorTypesQuery } from './queries.ts'
+import { changeableErrorTypesQuery } from './queries.ts'
 import { TabBar } from './tab-bar.tsx'
 
 type Category = ErrorTypes['errorTypes'][number]['category']
@@ -24,7 +24,7 @@ export function ErrorTypesTab() {
   const projectSlug = useProject()
   const { data: session } = useQuery(sessionQuery)
   const mayManage = useMay('manage')
-  const { data, error, refetch, isPlaceholderData } = useQuery(errorTypesQuery(projectSlug))
+  const { data, error, refetch, isPlaceholderData } = useQuery(changeableErrorTypesQuery(projectSlug))
   const project = session?.projects.find(({ slug }) => slug === projectSlug)
   const errorTypes = data?.errorTypes
   const projectId = mayManage && !isPlaceholderData ? project?.id : undefined

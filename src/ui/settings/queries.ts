@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
-import type { ApiKeys, AuditLog, ErrorTypes, Projects, Users } from '../api/wire.ts'
+import { errorTypesQuery } from '../api/error-types.ts'
+import type { ApiKeys, AuditLog, Projects, Users } from '../api/wire.ts'
 import type { AuditFilters } from './audit-filters.ts'
 
 const PAGE = 100
@@ -24,11 +25,6 @@ export const apiKeysQuery = pagesOf<ApiKeys>('/api/api-keys')
 export const usersQuery = pagesOf<Users>('/api/users')
 export const auditLogQuery = (filters: AuditFilters) => pagesOf<AuditLog>('/api/audit-log', { ...filters })
 
-/** The error types that count in a project: the built-in ones and its own. */
-export const errorTypesQuery = (projectSlug: string | undefined) =>
-  queryOptions({
-    queryKey: ['error-types', projectSlug],
-    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug }, signal }),
-    enabled: projectSlug !== undefined,
-    placeholderData: keepPreviousData,
-  })
+/** The error types of a project as they are now, for those who change them. */
+export const changeableErrorTypesQuery = (projectSlug: string | undefined) =>
+  queryOptions({ ...errorTypesQuery(projectSlug), staleTime: 10_000, placeholderData: keepPreviousData })

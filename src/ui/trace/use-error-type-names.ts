@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
+import { errorTypesQuery } from '../api/error-types.ts'
 import { useProject } from '../session/project.ts'
-import { errorTypesQuery } from '../traces/queries.ts'
 
 /** What people call an error type; its identifier where it is not known (yet). */
 export function useErrorTypeNames(): (errorType: string) => string {

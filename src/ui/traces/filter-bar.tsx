@@ -4,6 +4,7 @@ import { IconFilter, IconFilterOff } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { errorTypesQuery } from '../api/error-types.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { useProject } from '../session/project.ts'
 import classes from './filter-bar.module.css'
@@ -17,7 +18,6 @@ import {
   withoutMetadata,
 } from './filters.ts'
 import { MetadataInput } from './metadata-input.tsx'
-import { errorTypesQuery } from './queries.ts'
 
 /** Calendars are large, and nothing waits for them. */
 const TimeInput = lazy(async () => ({ default: (await import('./time-input.tsx')).TimeInput }))

@@ -1,7 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { call, pathWith } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
-import type { ErrorTypes, TraceItem, TraceList } from '../api/wire.ts'
+import type { TraceItem, TraceList } from '../api/wire.ts'
 import { type TracePage, withChanges } from './pages.ts'
 
 const PAGE_SIZE = 50
@@ -57,15 +57,6 @@ export const newestQuery = (project: string | undefined, filters: string) =>
     refetchIntervalInBackground: false,
     refetchOnWindowFocus: true,
     gcTime: 0,
-  })
-
-/** What a disagreement may come from, in a project. */
-export const errorTypesQuery = (project: string | undefined) =>
-  queryOptions({
-    queryKey: ['error-types', project],
-    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug: project }, signal }),
-    staleTime: 5 * 60_000,
-    enabled: project !== undefined,
   })
 
 type Pages = InfiniteData<TracePage, string | null>
