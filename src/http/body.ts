@@ -1,10 +1,10 @@
+import { constants, gunzipSync, inflateSync } from 'node:zlib'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { MAX_BODY_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
- * Reads a request's body, a JSON object, undefined where it is empty; of one without a `content-length`, never more than
- * `maxBytes`.
+ * Reads a request's body, a JSON object, undefined where it is empty, with the bounds and errors of `readBytes`.
  * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
  */
 export async function readJson(
@@ -31,31 +31,105 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Reads a request's body, as `readJson` bounds it. Errors: 413, 400 where it breaks off. */
+/**
+ * Reads a request's body and undoes its `content-encoding`. Neither what comes over the wire nor what it inflates to is ever
+ * held past `maxBytes`.
+ * Errors, in this order: 413, 415 for an encoding other than gzip, deflate, and identity, 400 for a body that breaks off or
+ * isn't in its encoding.
+ */
 export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
+  // Compression makes nothing smaller by growing it: a body too large on the wire is too large without it as well.
   if (announced > maxBytes) throw tooLarge(tooLargeMessage)
+  const inflate = inflaterOf(request.headers.get('content-encoding'))
   if (request.body === null) return new Uint8Array()
+  const bytes = await readWire(request, request.body, announced, maxBytes, tooLargeMessage)
+  return inflate && announced !== 0 ? inflated(inflate, bytes, maxBytes, tooLargeMessage) : bytes
+}
+
+function inflated(
+  inflate: Inflater,
+  bytes: Uint8Array,
+  maxOutputLength: number,
+  tooLargeMessage: string | undefined,
+): Uint8Array {
+  try {
+    const { buffer, engine } = inflate(bytes, { maxOutputLength, info: true })
+    if (engine.bytesWritten === bytes.byteLength) return plain(buffer)
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(tooLargeMessage)
+  }
+  throw badRequest('The body is not in its content-encoding, breaks off before its end, or goes on after it')
+}
+
+/**
+ * The beginning of a body without its `content-encoding`, from the first bytes on the wire; as much as they hold, nothing if
+ * they aren't in that encoding. They inflate to a thousand times their size at most, so pass a few hundred.
+ * Errors: 415 for an encoding other than gzip, deflate, and identity.
+ */
+export function inflatedStart(wire: Uint8Array, contentEncoding: string | null): Uint8Array {
+  const inflate = inflaterOf(contentEncoding)
+  if (!inflate) return wire
+  try {
+    return plain(inflate(wire, { finishFlush: constants.Z_SYNC_FLUSH, info: true }).buffer)
+  } catch {
+    return new Uint8Array()
+  }
+}
+
+/** The bytes as no Buffer, whose methods have other meanings. */
+const plain = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength)
+
+type Inflater = typeof gunzipSync
+
+/**
+ * How the content encodings are undone; HTTP's deflate is zlib's format. Not by a `DecompressionStream`: that buffers all that
+ * a chunk inflates to, a gigabyte for a megabyte, before anyone can stop reading.
+ */
+const INFLATERS: ReadonlyMap<string, Inflater | undefined> = new Map([
+  ['', undefined],
+  ['identity', undefined],
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+])
+
+/** What undoes a content encoding; undefined for none. 415 for one that isn't known, and for several on top of each other. */
+function inflaterOf(contentEncoding: string | null): Inflater | undefined {
+  const encoding = (contentEncoding ?? '').trim().toLowerCase()
+  if (!INFLATERS.has(encoding)) {
+    throw unsupportedMediaType('The body may be compressed with gzip or deflate, and in no other way')
+  }
+  return INFLATERS.get(encoding)
+}
+
+async function readWire(
+  request: Request,
+  body: ReadableStream<Uint8Array>,
+  announced: number,
+  maxBytes: number,
+  tooLargeMessage: string | undefined,
+): Promise<Uint8Array> {
   // HTTP ends a body where its content-length says, so such a one can be read at once, at half the cost.
-  if (Number.isNaN(announced)) return readChunks(request.body, maxBytes, tooLargeMessage)
+  if (Number.isNaN(announced)) return readChunks(body, maxBytes, tooLargeMessage)
   const bytes = new Uint8Array(await request.arrayBuffer().catch(brokenOff))
   if (bytes.byteLength > maxBytes) throw tooLarge(tooLargeMessage)
   return bytes
 }
 
-/** Reads a stream to its end, never more than `maxBytes` and a chunk. Errors: 413, and what `onBroken` makes of a fault in it. */
-export async function readChunks(
+/** Reads a stream to its end, never more than `maxBytes` and a chunk. Errors: 413, 400 where it breaks off. */
+async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
   tooLargeMessage?: string,
-  onBroken: () => never = brokenOff,
 ): Promise<Uint8Array> {
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let size = 0
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch(onBroken)
+      const { done, value } = await reader.read().catch(brokenOff)
       if (done) break
       size += value.byteLength
       if (size > maxBytes) throw tooLarge(tooLargeMessage)

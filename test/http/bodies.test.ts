@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
 import { utf8Length } from '../../src/domain/text.ts'
+import { inflatedStart } from '../../src/http/body.ts'
 import type { Contract } from '../../src/http/endpoint.ts'
 import {
   ENVELOPE_BYTES,
@@ -55,10 +56,13 @@ const spareKey = async (): Promise<World> => {
 }
 
 async function post(contract: Contract, text: string, way: Way): Promise<Answer> {
+  const bytes = new TextEncoder().encode(text)
+  return postBytes(contract, bytes, way(bytes.byteLength))
+}
+
+async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChunked }: ReturnType<Way>) {
   const keys = { admin: env.ADMIN_TOKEN, review: world.reviewerKey, other: world.org.ownerKey }
   const key = keys[contract.scope === 'admin' || contract.scope === 'review' ? contract.scope : 'other']
-  const bytes = new TextEncoder().encode(text)
-  const { headers, isChunked } = way(bytes.byteLength)
   const isRotation = contract.path.endsWith('/rotate')
   return send(
     new Request(`https://countersign.test${sampleOf(contract).path(isRotation ? await spareKey() : world)}`, {
@@ -139,6 +143,68 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     expect(answer.status).toBe(413)
     // What it held, and the piece or two that the stream makes ahead.
     expect(given).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
+  })
+})
+
+async function compressed(format: 'gzip' | 'deflate', bytes: Uint8Array): Promise<Uint8Array> {
+  const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream(format))
+  return new Uint8Array(await new Response(packed).arrayBuffer())
+}
+
+// Traces share their path with exports: test/otlp/endpoint.test.ts has how these are told apart.
+const alone = contracts.filter(([, { path }]) => path !== '/api/v1/traces')
+
+describe.for(alone)('the compressed body of %s', ([, contract]) => {
+  const postPacked = (bytes: Uint8Array, encoding: string) =>
+    postBytes(contract, bytes, { headers: { 'content-encoding': encoding }, isChunked: true })
+  const bytesOf = (size: number) => new TextEncoder().encode(padded(contract, size))
+
+  it.for(['gzip', 'deflate', 'identity'] as const)('is taken in %s', async (encoding, { expect }) => {
+    const bytes = bytesOf(0)
+    const answer = await postPacked(encoding === 'identity' ? bytes : await compressed(encoding, bytes), encoding)
+    expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
+  })
+
+  it('is measured as it is when inflated', async ({ expect }) => {
+    const limit = limitOf(contract)
+    const taken = await postPacked(await compressed('gzip', bytesOf(limit)), 'gzip')
+    expect(Object.keys(contract.responses), taken.body.error).toContain(String(taken.status))
+    for (const size of [limit + 1, limit + 40 * 1024 * 1024]) {
+      const answer = await postPacked(await compressed('gzip', bytesOf(size)), 'gzip')
+      expect(answer.status).toBe(413)
+      expect(answer.body.error).toBe(contract.errors?.[413] ?? 'Request body too large')
+    }
+  })
+
+  it('415s in any other encoding, and in two at once', async ({ expect }) => {
+    for (const encoding of ['br', 'zstd', 'gzip, gzip', 'identity, gzip', 'none']) {
+      expect((await postPacked(bytesOf(0), encoding)).status, encoding).toBe(415)
+    }
+  })
+
+  it('400s if it is not what it says, breaks off, or goes on', async ({ expect }) => {
+    const packed = await compressed('gzip', bytesOf(0))
+    const faulty = [bytesOf(1), packed.subarray(0, -1), packed.subarray(0, 12), new Uint8Array([...packed, 0])]
+    for (const bytes of faulty) expect((await postPacked(bytes, 'gzip')).status).toBe(400)
+  })
+})
+
+describe('the beginning of a body', () => {
+  const bytes = new TextEncoder().encode('{"resourceSpans":[]}'.padEnd(100_000))
+
+  it.for(['gzip', 'deflate'] as const)('is inflated from the first bytes of %s', async (format, { expect }) => {
+    const packed = await compressed(format, bytes)
+    const start = inflatedStart(packed.subarray(0, 64), format)
+    expect(start.byteLength).toBeGreaterThan(20)
+    expect(start).toEqual(bytes.subarray(0, start.byteLength))
+    expect(inflatedStart(packed.subarray(0, 3), format)).toEqual(new Uint8Array())
+    expect(inflatedStart(bytes, format)).toEqual(new Uint8Array())
+  })
+
+  it('is as it came without an encoding, and refused in one that is not known', ({ expect }) => {
+    expect(inflatedStart(bytes, null)).toEqual(bytes)
+    expect(inflatedStart(bytes, ' Identity')).toEqual(bytes)
+    expect(() => inflatedStart(bytes, 'br')).toThrow('compressed with gzip or deflate')
   })
 })
 

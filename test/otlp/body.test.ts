@@ -57,7 +57,7 @@ describe('the body of an export', () => {
     }
   })
 
-  it.for(['br', 'zstd', 'compress', 'gzip, gzip', '__proto__', 'constructor'])(
+  it.for(['br', 'zstd', 'compress', 'gzip, gzip', 'identity, gzip', '__proto__', 'constructor'])(
     '415s for %s',
     async (encoding, { expect }) => {
       await expect(readExport(request(bytes, { 'content-encoding': encoding }))).rejects.toMatchObject({ status: 415 })
@@ -72,6 +72,8 @@ describe('the body of an export', () => {
     ['raw deflate as deflate', 'deflate', rawDeflate],
     ['no byte at all as gzip', 'gzip', new Uint8Array()],
     ['something after the gzip', 'gzip', new Uint8Array([...gzip, 1, 2, 3])],
+    ['zeros after the gzip', 'gzip', new Uint8Array([...gzip, 0, 0, 0])],
+    ['something after the deflate', 'deflate', new Uint8Array([...deflate, 1, 2, 3])],
     ['a wrong checksum', 'gzip', gzip.with(-5, 0)],
   ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
     const given = request(stream([body]), { 'content-encoding': encoding })
