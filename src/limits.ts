@@ -20,6 +20,8 @@ export const MAX_BATCH_BYTES = 8 * 1024 * 1024
 export const MAX_BODY_BYTES = 256 * 1024
 /** A trace's metadata as JSON: it lies in the trace's row, which lists read whole. */
 export const MAX_METADATA_BYTES = 64 * 1024
+/** Metadata fields that one warning names: 64 KiB can spell thousands. */
+export const MAX_NAMED_FIELDS = 100
 /** Parts of one value that an answer names where it was cut to fit. */
 export const MAX_CUTS_TOLD = 10
 /** Nesting of a value. SQLite and structuredClone fail far above it, a recursive client far below those. */

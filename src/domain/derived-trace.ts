@@ -1,6 +1,6 @@
-import { MAX_METADATA_BYTES, REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../limits.ts'
+import { REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../limits.ts'
 import type { Json, JsonObject } from './json.ts'
-import { utf8Length } from './text.ts'
+import { mergeMetadata } from './merge-metadata.ts'
 import { isSameState, type TraceState } from './trace-status.ts'
 
 /*
@@ -138,30 +138,19 @@ function mergeDerivation(before: Derivation | null, facts: TraceFacts): Derivati
 }
 
 /** Metadata with the fields that rank before what is there. */
-function mergeFields(metadata: JsonObject, known: Record<string, string>, fields: TraceFacts['fields']) {
-  // Maps: a field may be named __proto__.
-  const merged = new Map(Object.entries(metadata))
-  const ranks = new Map(Object.entries(known))
-  const left: string[] = []
-  let bytes = utf8Length(JSON.stringify(metadata))
-  for (const [field, { rank, value }] of fields) {
-    const before = merged.get(field)
-    const knownRank = ranks.get(field)
-    if (before !== undefined && (knownRank === undefined || knownRank <= rank)) continue
-    const added = bytesOf(field, value) - (before === undefined ? 0 : bytesOf(field, before))
-    if (bytes + added > MAX_METADATA_BYTES) {
-      left.push(field)
-      continue
-    }
-    bytes += added
-    merged.set(field, value)
-    ranks.set(field, rank)
-  }
-  return { metadata: Object.fromEntries(merged), ranks: Object.fromEntries(ranks), left }
+function mergeFields(before: JsonObject, known: Record<string, string>, fields: TraceFacts['fields']) {
+  const stays = (field: string, rank: string) =>
+    Object.hasOwn(before, field) && (!Object.hasOwn(known, field) || (known[field] ?? '') <= rank)
+  const winning = [...fields].filter(([field, { rank }]) => !stays(field, rank))
+  const { metadata, left } = mergeMetadata(
+    before,
+    winning.map(([field, { value }]) => [field, value]),
+  )
+  const isLeft = new Set(left)
+  const ranks = winning.flatMap(([field, { rank }]) => (isLeft.has(field) ? [] : [[field, rank] as const]))
+  // A map: a field may be named __proto__.
+  return { metadata, ranks: Object.fromEntries(new Map([...Object.entries(known), ...ranks])), left }
 }
-
-/** What a field takes in an object's JSON, with its colon and a comma. */
-const bytesOf = (field: string, value: Json): number => utf8Length(JSON.stringify(field) + JSON.stringify(value)) + 2
 
 const withoutField = (metadata: JsonObject, ranks: Record<string, string>, field: string): JsonObject =>
   Object.hasOwn(ranks, field) ? without(metadata, field) : metadata

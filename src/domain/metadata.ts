@@ -1,7 +1,13 @@
-import { MAX_FIELD_PATH_BYTES, MAX_FIELD_VALUE_BYTES, MAX_SEARCHABLE_FIELDS } from '../limits.ts'
+import {
+  MAX_FIELD_PATH_BYTES,
+  MAX_FIELD_VALUE_BYTES,
+  MAX_METADATA_BYTES,
+  MAX_NAMED_FIELDS,
+  MAX_SEARCHABLE_FIELDS,
+} from '../limits.ts'
 import { sha256Hex } from './hash.ts'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
-import { utf8Length } from './text.ts'
+import { cutText, utf8Length } from './text.ts'
 
 /** A metadata leaf as the search compares it. */
 export interface SearchableField {
@@ -16,6 +22,14 @@ export interface SearchableField {
 export async function searchableFields(metadata: JsonObject): Promise<SearchableField[]> {
   const fields = await comparableFields(countLeaves(metadata).kept)
   return [...new Map(fields.map(field => [fieldKey(field), field])).values()]
+}
+
+/** Which fields of a call's metadata were left out, because the whole had no room for them; empty if none was. */
+export function leftWarnings(left: readonly string[]): string[] {
+  if (left.length === 0) return []
+  const named = left.slice(0, MAX_NAMED_FIELDS).map(field => JSON.stringify(cutText(field, MAX_FIELD_PATH_BYTES)))
+  const others = left.length > named.length ? ` and ${left.length - named.length} more` : ''
+  return [`metadata: all together may have ${MAX_METADATA_BYTES} bytes; left out ${named.join(', ')}${others}`]
 }
 
 /** Why some leaves of metadata are not searchable; empty where all are. */

@@ -1,5 +1,6 @@
 import type { Derivation } from './derived-trace.ts'
 import type { JsonObject } from './json.ts'
+import { mergeMetadata } from './merge-metadata.ts'
 
 export const TRACE_STATUSES = ['running', 'completed'] as const
 export type TraceStatus = (typeof TRACE_STATUSES)[number]
@@ -42,28 +43,29 @@ export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpa
 /**
  * The state after one more call, in whatever order calls arrive: `completed` wins for good; metadata merges at the top
  * level, a completing call's fields over those of running ones, else the later arrival, and all over what telemetry said;
- * the duration is the first completing call's.
+ * the duration is the first completing call's. `left`: the call's metadata fields that the whole had no room for.
  */
-export function mergeCall(state: TraceState, call: TraceCall): TraceState {
-  const { status, metadata, durationMs, completedFields, derivation } = state
-  if (call.status === 'completed') {
-    return {
-      ...state,
-      status: 'completed',
-      metadata: { ...metadata, ...call.metadata },
-      durationMs: status === 'completed' ? durationMs : call.durationMs,
-      completedFields: [...new Set([...completedFields, ...Object.keys(call.metadata)])],
-      derivation: derivation && withoutRanks(derivation, call.metadata),
-    }
+export function mergeCall(state: TraceState, call: TraceCall): { state: TraceState; left: string[] } {
+  const { status, durationMs, completedFields, derivation } = state
+  const isCompleting = call.status === 'completed'
+  const settled = new Set(isCompleting ? [] : completedFields)
+  const given = Object.entries(call.metadata).filter(([field]) => !settled.has(field))
+  const { metadata, left } = mergeMetadata(state.metadata, given)
+  const isLeft = new Set(left)
+  const merged = given.flatMap(([field]) => (isLeft.has(field) ? [] : [field]))
+  const after = { ...state, metadata, derivation: derivation && withoutRanks(derivation, new Set(merged)) }
+  if (!isCompleting) return { state: after, left }
+  const completion = {
+    status: 'completed' as const,
+    durationMs: status === 'completed' ? durationMs : call.durationMs,
+    completedFields: [...new Set([...completedFields, ...merged])],
   }
-  const settled = new Set(completedFields)
-  const fresh = Object.fromEntries(Object.entries(call.metadata).filter(([field]) => !settled.has(field)))
-  return { ...state, metadata: { ...metadata, ...fresh }, derivation: derivation && withoutRanks(derivation, fresh) }
+  return { state: { ...after, ...completion }, left }
 }
 
 /** What a client gave is no longer what telemetry said. */
-function withoutRanks(derivation: Derivation, given: JsonObject): Derivation {
-  const ranks = Object.entries(derivation.ranks).filter(([field]) => !Object.hasOwn(given, field))
+function withoutRanks(derivation: Derivation, given: ReadonlySet<string>): Derivation {
+  const ranks = Object.entries(derivation.ranks).filter(([field]) => !given.has(field))
   return { ...derivation, ranks: Object.fromEntries(ranks) }
 }
 

@@ -1,10 +1,9 @@
 import { posted } from '../domain/derived-trace.ts'
-import { searchableFields, searchWarnings } from '../domain/metadata.ts'
+import { leftWarnings, searchableFields, searchWarnings } from '../domain/metadata.ts'
 import { isSameState, mergeCall, newState, type TraceCall, type TraceState } from '../domain/trace-status.ts'
 import type { Project } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
 import { addTraces, findTraces, type TraceDraft, type TraceRecord, traceUpdate, updateTraces } from '../store/traces.ts'
-import { fitsMetadata } from './wire.ts'
 
 /** The calls on one trace, in the order in which they came. */
 export interface CallsOnTrace {
@@ -16,7 +15,7 @@ export interface CallsOnTrace {
 export interface Recorded {
   /** Whether they made the trace. */
   isNew: boolean
-  /** What each caller should know about metadata that is not searchable. A call that is missing was left out: with it, the metadata would be too large. */
+  /** What each caller should know about metadata that was left out or isn't searchable. */
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
@@ -78,8 +77,7 @@ function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly Cal
     const trace = traces.get(group.draft.id)
     if (!trace) return []
     const { state, warnings } = mergeCalls(stateBefore(trace, group.draft), group.calls)
-    // Calls that are all refused leave the trace as telemetry has it.
-    return [{ group, trace, state: warnings.size === 0 ? trace : state, warnings }]
+    return [{ group, trace, state, warnings }]
   })
 }
 
@@ -89,15 +87,14 @@ function stateBefore(trace: FoundTrace, draft: TraceDraft): TraceState {
   return trace.isPosted ? trace : posted(trace, draft)
 }
 
-/** Each call merged in turn; one whose metadata would make the whole too large is left out. */
+/** Each call merged in turn. */
 function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
   const warnings = new Map<TraceCall, string[]>()
   let state = from
   for (const call of calls) {
-    const next = mergeCall(state, call)
-    if (!fitsMetadata(next.metadata)) continue
-    state = next
-    warnings.set(call, searchWarnings(state.metadata))
+    const merged = mergeCall(state, call)
+    state = merged.state
+    warnings.set(call, [...leftWarnings(merged.left), ...searchWarnings(state.metadata)])
   }
   return { state, warnings }
 }

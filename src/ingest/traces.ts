@@ -1,15 +1,14 @@
 import * as v from 'valibot'
 import { rootSpanUuid, traceUuid } from '../domain/ids.ts'
 import type { TraceCall } from '../domain/trace-status.ts'
-import { Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
+import { described, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { badRequest } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES } from '../limits.ts'
 import type { Project } from '../store/projects.ts'
 import type { TraceDraft } from '../store/traces.ts'
 import { ingestProject } from './project.ts'
 import { type Recorded, recordCalls } from './record-calls.ts'
-import { METADATA_TOO_LARGE, Metadata, Status, TraceId, TraceName } from './wire.ts'
+import { Metadata, Status, TraceId, TraceName } from './wire.ts'
 
 export const Trace = v.object({
   trace_id: TraceId,
@@ -19,6 +18,8 @@ export const Trace = v.object({
   metadata: v.optional(Metadata, {}),
   duration_ms: v.optional(v.pipe(wholeNumber(0), v.metadata({ description: 'Sent when completing' }))),
 })
+
+const WARNINGS = `Metadata fields that were left out, because all together would pass ${MAX_METADATA_BYTES} bytes, and what isn't searchable`
 
 export const postTrace = endpoint({
   method: 'POST',
@@ -32,7 +33,7 @@ export const postTrace = endpoint({
       status: v.literal('accepted'),
       trace_id: TraceId,
       id: Uuid,
-      warnings: v.optional(v.array(v.string())),
+      warnings: v.optional(described(v.array(v.string()), WARNINGS)),
     }),
   },
 }).handle(async ({ body, caller, store, headers, now }) => {
@@ -58,10 +59,9 @@ export const traceCall = ({ status, metadata, duration_ms }: TraceBody): TraceCa
   durationMs: duration_ms ?? null,
 })
 
-/** The answer to one call. 400 where its metadata, merged with what is there, is too large. */
+/** The answer to one call. */
 export function traceReply({ id, traceId }: TraceDraft, call: TraceCall, recorded: Recorded | undefined) {
-  const warnings = recorded?.warnings.get(call)
-  if (!warnings) throw badRequest(METADATA_TOO_LARGE, 'metadata')
+  const warnings = recorded?.warnings.get(call) ?? []
   const body = { status: 'accepted' as const, trace_id: traceId, id, ...(warnings.length > 0 && { warnings }) }
   return { status: 202 as const, body }
 }

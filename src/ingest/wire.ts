@@ -1,6 +1,4 @@
 import * as v from 'valibot'
-import type { JsonObject } from '../domain/json.ts'
-import { utf8Length } from '../domain/text.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { jsonPayload, objectOfBytes, text } from '../http/atoms.ts'
 import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS, MAX_TRACE_ID_LENGTH } from '../limits.ts'
@@ -27,12 +25,6 @@ export const TraceName = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples:
 export const StepId = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['generate-answer'] }))
 
 export const Status = v.picklist(TRACE_STATUSES)
-
-/** Whether metadata fits its row. Asked again of what several calls merged into. */
-export const fitsMetadata = (metadata: JsonObject): boolean =>
-  utf8Length(JSON.stringify(metadata)) <= MAX_METADATA_BYTES
-
-export const METADATA_TOO_LARGE = `must have at most ${MAX_METADATA_BYTES} bytes as JSON`
 
 /** A trace's. */
 export const Metadata = v.pipe(

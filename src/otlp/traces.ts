@@ -1,3 +1,4 @@
+import { leftWarnings } from '../domain/metadata.ts'
 import { feedbackDraft } from '../ingest/feedback.ts'
 import { attributionJobsOf } from '../store/attributions.ts'
 import { saveExport } from '../store/exports.ts'
@@ -22,9 +23,7 @@ export const exportTraces = exportEndpoints('traces', async context => {
     if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
     const { onOtherTrace, leftFields } = await saveExport(store, project, traces, now)
     if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
-    for (const fields of leftFields.values()) {
-      outcome.warn(`these fields of the trace's metadata no longer fit and were left out: ${fields.join(', ')}`)
-    }
+    for (const fields of leftFields.values()) outcome.warn(...leftWarnings(fields))
     await saveJudgments(context, project, outlines)
   }
   return outcome

@@ -90,9 +90,9 @@ describe('a trace that a client posts, too', () => {
   const options = { rootSpanId: DERIVED_ROOT, now: NOW }
 
   it('is as the client says, and takes from telemetry what the client does not, in either order', ({ expect }) => {
-    const postedFirst = mergeExport(mergeCall(newState(draft), call), exported, options).state
+    const postedFirst = mergeExport(mergeCall(newState(draft), call).state, exported, options).state
     const exportedFirst = mergeExport(undefined, exported, options).state
-    const postedLast = mergeCall(posted(exportedFirst, draft), call)
+    const postedLast = mergeCall(posted(exportedFirst, draft), call).state
     for (const state of [postedFirst, postedLast, mergeExport(postedLast, exported, options).state]) {
       expect(state).toMatchObject({
         isPosted: true,

@@ -352,18 +352,6 @@ const sizes: Field[] = [
     held: async place => pick('metadata')(await tracesOf(place)),
   }),
   ...ingested({
-    name: 'metadata, merged',
-    path: 'metadata',
-    max: MAX_METADATA_BYTES,
-    type: 'trace',
-    // With the fields of the trace that is there: `{"group_id":"session-1","customer":{"tier":"gold"},"a":"..."}`.
-    make: (character, size) => object(character, size - '"group_id":"session-1","customer":{"tier":"gold"},'.length),
-    body: ({ trace_id }, metadata) => aTrace({ trace_id, metadata }),
-    held: async ({ read }) => [(await read()).metadata],
-    shown: async (_, value) => ({ group_id: 'session-1', customer: { tier: 'gold' }, ...Object(value) }),
-    replaces: true,
-  }),
-  ...ingested({
     name: 'metadata',
     path: 'metadata',
     max: MAX_METADATA_BYTES,

@@ -264,8 +264,8 @@ describe('an event’s result is the single call’s answer:', () => {
 
   it.for<[name: string, status: number, type: Type, body: () => object]>([
     [
-      'a trace whose metadata grows too large',
-      400,
+      'a trace whose metadata has no room',
+      202,
       'trace',
       () => aTrace({ trace_id, metadata: { b: 'x'.repeat(40_000) } }),
     ],
@@ -331,11 +331,25 @@ describe('the order of a batch', () => {
       event('trace', aTrace({ trace_id, name: '' })),
       event('observation', anObservation({ trace_id })),
       event('trace', aTrace({ trace_id })),
-      event('trace', aTrace({ trace_id, metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 20) } })),
       event('observation', anObservation({ trace_id })),
     ])
-    expect(statuses).toEqual([400, 404, 202, 400, 201])
-    expect((await detailOf(org, trace_id)).metadata).toEqual(aTrace().metadata)
+    expect(statuses).toEqual([400, 404, 202, 201])
+  })
+
+  it('is that in which metadata takes up its room; each event is told what of its own found none', async ({
+    expect,
+  }) => {
+    const org = await newOrg()
+    const { trace_id } = aTrace()
+    const [first, filling, completing] = await resultsOf(org, [
+      event('trace', aTrace({ trace_id })),
+      event('trace', aTrace({ trace_id, metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 100) } })),
+      event('trace', aTrace({ trace_id, status: 'completed', metadata: { b: 'x'.repeat(200), c: 1 } })),
+    ])
+    expect([first?.body.warnings, filling?.body.warnings]).toEqual([undefined, undefined])
+    expect(completing).toMatchObject({ status: 202, body: { warnings: [expect.stringMatching(/left out "b"$/)] } })
+    const { status, metadata } = await detailOf(org, trace_id)
+    expect([status, Object.keys(metadata)]).toEqual(['completed', ['group_id', 'customer', 'a', 'c']])
   })
 
   it('is that in which calls on one trace add up', async ({ expect }) => {

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { rootSpanUuid, traceUuid } from '../../src/domain/ids.ts'
-import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS } from '../../src/limits.ts'
+import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_NAMED_FIELDS, MAX_SEARCHABLE_FIELDS } from '../../src/limits.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 
@@ -171,14 +171,81 @@ describe('calls on one trace add up:', () => {
     expect(await count('stage=final&kept=yes')).toBe(1)
   })
 
-  it('metadata that becomes too large is refused, and changes nothing', async ({ expect }) => {
+  const of = (kilobytes: number) => 'x'.repeat(1024 * kilobytes)
+  it.for([
+    [
+      'completes, keeps what was there and adds what fits',
+      [{ metadata: { a: of(40) } }, { ...completed, duration_ms: 7, metadata: { b: of(40), c: 1 } }],
+      { status: 'completed', durationMs: 7, metadata: { a: of(40), c: 1 } },
+      ['b'],
+    ],
+    [
+      'keeps the value of a field whose new one does not fit',
+      [{ metadata: { a: of(40), b: 'old' } }, { metadata: { b: of(40) } }],
+      { metadata: { a: of(40), b: 'old' } },
+      ['b'],
+    ],
+    [
+      'makes room before it fills it',
+      [{ metadata: { a: of(40) } }, { metadata: { b: of(60), a: 'small' } }],
+      { metadata: { a: 'small', b: of(60) } },
+      [],
+    ],
+    [
+      'adds fields in the order in which they are sent',
+      [{ metadata: { a: of(30) } }, { metadata: { b: of(30), c: of(30) } }],
+      { metadata: { a: of(30), b: of(30) } },
+      ['c'],
+    ],
+    [
+      'leaves a field that a completing call had no room for to later calls',
+      [{ metadata: { a: of(40) } }, { ...completed, metadata: { b: of(40) } }, { metadata: { b: 'small' } }],
+      { metadata: { a: of(40), b: 'small' } },
+      [],
+    ],
+  ] as const)('a call whose metadata has no room %s', async ([, calls, expected, left], { expect }) => {
     const org = await newOrg()
-    const trace = aTrace({ metadata: { a: 'x'.repeat(40_000) } })
-    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
-    const answer = await org.ingest.post('/api/v1/traces', { ...trace, metadata: { b: 'x'.repeat(40_000) } })
-    expect(answer.status).toBe(400)
-    expect(answer.body.details[0].path).toBe('metadata')
-    expect((await read(org, id)).metadata).toEqual(trace.metadata)
+    const { trace_id } = aTrace()
+    const send = (call: object) => org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: {}, ...call }))
+    for (const call of calls.slice(0, -1)) await send(call)
+    const [first, again] = [await send(calls.at(-1) ?? {}), await send(calls.at(-1) ?? {})]
+    const warnings =
+      left.length === 0
+        ? undefined
+        : [
+            `metadata: all together may have ${MAX_METADATA_BYTES} bytes; left out ${left.map(field => `"${field}"`).join(', ')}`,
+          ]
+    expect([first.status, first.body.warnings]).toEqual([202, warnings])
+    expect(again.body).toEqual(first.body)
+    const stored = await read(org, first.body.id)
+    expect(stored).toMatchObject(expected)
+    expect(stored.metadata).toEqual(expected.metadata)
+  })
+
+  it('metadata may fill its 64 KiB to the last byte, and no further', async ({ expect }) => {
+    const half = MAX_METADATA_BYTES / 2
+    // {"a":"…","b":"…"}
+    const metadata = { b: 'x'.repeat(half - 15) }
+    const calls = [{ metadata: { a: 'x'.repeat(half) } }, { metadata }]
+    expect(new TextEncoder().encode(JSON.stringify({ ...calls[0]?.metadata, ...metadata }))).toHaveLength(
+      MAX_METADATA_BYTES,
+    )
+    expect((await afterCalls(calls)).metadata).toHaveProperty('b')
+    const longer = { metadata: { b: `${metadata.b}x` } }
+    expect((await afterCalls([...calls.slice(0, 1), longer])).metadata).not.toHaveProperty('b')
+  })
+
+  it('a warning names some of the fields that were left out, and counts the others', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace({ metadata: { a: of(60) } })
+    await org.ingest.post('/api/v1/traces', trace)
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${'n'.repeat(40)}${index}`, of(0)]))
+    const long = { [of(30)]: 1 }
+    const { warnings } = (await org.ingest.post('/api/v1/traces', { ...trace, metadata: many })).body
+    expect(warnings[0]).toMatch(/ and \d+ more$/)
+    expect(warnings[0].match(/"n+\d+"/g)).toHaveLength(MAX_NAMED_FIELDS)
+    const cut = (await org.ingest.post('/api/v1/traces', { ...trace, metadata: long })).body.warnings[0]
+    expect(cut.length).toBeLessThan(400)
   })
 
   it('updatedAt moves with a call that changes something', async ({ expect }) => {

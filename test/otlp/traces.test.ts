@@ -398,16 +398,28 @@ describe('a trace that a client posts, too', () => {
     })
   })
 
-  it('stays as it is where the call’s metadata is refused', async ({ expect }) => {
-    const { org, trace_id, span, read } = await newRun()
+  it('keeps its metadata if the call’s has no room beside it; all else of the call counts, in either order', async ({
+    expect,
+  }) => {
     const large = 'x'.repeat(40_000)
-    await exportSpans(org, [
-      span({ spanId: rootId, attributes: { ...AGENT, 'langfuse.trace.metadata.theirs': large } }),
-    ])
-    const before = await read()
-    const metadata = { mine: large }
-    expect((await org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata }))).status).toBe(400)
-    expect(await read()).toEqual(before)
+    const theirs = 'langfuse.trace.metadata.theirs'
+    const both = async (isPostedFirst: boolean) => {
+      const { org, trace_id, span, read } = await newRun()
+      const exported = () => exportSpans(org, [span({ spanId: rootId, attributes: { ...AGENT, [theirs]: large } })])
+      const call = aTrace({ trace_id, status: 'completed', duration_ms: 7, metadata: { mine: large, id: 1 } })
+      const posted = () => org.ingest.post('/api/v1/traces', call)
+      const answers = isPostedFirst ? [await posted(), await exported()] : [await exported(), await posted()]
+      return { statuses: answers.map(({ status }) => status), answers, trace: await read() }
+    }
+    const [first, last] = [await both(true), await both(false)]
+    for (const { statuses, trace } of [first, last]) {
+      expect(statuses.toSorted()).toEqual([200, 202])
+      expect(trace).toMatchObject({ status: 'completed', durationMs: 7, name: aTrace().name })
+    }
+    expect(Object.keys(first.trace.metadata)).toEqual(['mine', 'id', 'service_name'])
+    expect(first.answers[1]?.body.partialSuccess.errorMessage).toContain('left out "theirs"')
+    expect(Object.keys(last.trace.metadata).toSorted()).toEqual(['id', 'service_name', 'theirs'])
+    expect(last.answers[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
   })
 
   it('has the whole’s output at its root alone, and that is to be reviewed', async ({ expect }) => {

@@ -106,7 +106,7 @@ export type World = readonly Trace[]
 
 export const EMPTY: World = []
 
-/** A call's status and, where it succeeds, its body. `warns`: that some of the metadata is not searchable. */
+/** A call's status and, where it succeeds, its body. `warns`: that some of the metadata was left out or is not searchable. */
 export interface Answer {
   status: number
   body?: Fields
@@ -145,16 +145,39 @@ const without = (world: World, traceId: string): World => world.filter(trace => 
 const replaced = (world: World, trace: Trace): World => [...without(world, trace.traceId), trace]
 
 function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [World, Answer] {
+  if (sizeOf(body.metadata ?? {}) > MAX_METADATA_BYTES) return [world, INVALID]
   const before = findTrace(world, body.trace_id) ?? newTrace(body, at)
+  const isCompleting = body.status === 'completed'
+  // A running call doesn't overwrite a completing call's fields.
+  const given = Object.entries(body.metadata ?? {}).filter(([field]) => isCompleting || !before.settled.has(field))
+  const { metadata, left } = merged(before.metadata, given)
+  const added = given.map(([field]) => field).filter(field => !left.includes(field))
   const trace = {
     ...before,
-    ...(body.status === 'completed' ? completed(before, body) : kept(before, body)),
+    ...(isCompleting && completed(before, body, added)),
+    metadata,
     updatedAt: { from: before.updatedAt.from, to: at },
   }
-  if (bytesOf(JSON.stringify(trace.metadata)) > MAX_METADATA_BYTES) return [world, INVALID]
   const answer = { status: 'accepted', trace_id: body.trace_id, id: ids.trace(body.trace_id) }
-  return [replaced(world, trace), { status: 202, body: answer, warns: warns(trace.metadata) }]
+  return [replaced(world, trace), { status: 202, body: answer, warns: left.length > 0 || warns(metadata) }]
 }
+
+/** Fields over those that are there, as far as there is room: what makes room comes first, and what is left keeps its old value. */
+function merged(before: Fields, given: readonly [string, Json][]) {
+  const grows = ([field, value]: [string, Json]) =>
+    !Object.hasOwn(before, field) || bytesOf(JSON.stringify(value)) > bytesOf(JSON.stringify(before[field]))
+  const left: string[] = []
+  let metadata = before
+  for (const change of [...given.filter(each => !grows(each)), ...given.filter(grows)]) {
+    const [field, value] = change
+    const after = { ...metadata, [field]: value }
+    if (grows(change) && sizeOf(after) > MAX_METADATA_BYTES) left.push(field)
+    else metadata = after
+  }
+  return { metadata, left }
+}
+
+const sizeOf = (metadata: Fields): number => bytesOf(JSON.stringify(metadata))
 
 const newTrace = ({ trace_id, name, timestamp }: TraceBody, at: number): Trace => ({
   traceId: trace_id,
@@ -171,17 +194,11 @@ const newTrace = ({ trace_id, name, timestamp }: TraceBody, at: number): Trace =
   updatedAt: { from: at, to: at },
 })
 
-/** A completing call: its metadata wins, and the first one's duration stays. */
-const completed = (trace: Trace, { metadata = {}, duration_ms }: TraceBody) => ({
+/** A completing call: its metadata fields are settled, and the first one's duration stays. */
+const completed = (trace: Trace, { duration_ms }: TraceBody, added: readonly string[]) => ({
   status: 'completed' as const,
   durationMs: trace.status === 'completed' ? trace.durationMs : (duration_ms ?? null),
-  metadata: { ...trace.metadata, ...metadata },
-  settled: new Set([...trace.settled, ...Object.keys(metadata)]),
-})
-
-/** A running call: it neither takes a completion back nor overwrites a completing call's fields. */
-const kept = ({ metadata: before, settled }: Trace, { metadata = {} }: TraceBody) => ({
-  metadata: { ...before, ...Object.fromEntries(Object.entries(metadata).filter(([field]) => !settled.has(field))) },
+  settled: new Set([...trace.settled, ...added]),
 })
 
 function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [World, Answer] {
