@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { isUuid } from '../domain/ids.ts'
 import { findJsonFault, isJsonObject, type Json, type JsonObject, type JsonText } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
-import { MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES } from '../limits.ts'
+import { MAX_EMAIL_LENGTH, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES } from '../limits.ts'
 import { tooLarge } from './errors.ts'
 
 /*
@@ -144,6 +144,14 @@ const pathItem = (key: string | number): v.UnknownPathItem => ({
   key,
   value: undefined,
 })
+
+/** An e-mail address; lower case within. Only a mail server can say more: something, an @, and something without another one or a space. */
+export const Email = v.pipe(
+  text(3, MAX_EMAIL_LENGTH),
+  v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'),
+  v.metadata({ examples: ['ada@example.com'] }),
+  v.toLowerCase(),
+)
 
 /** A name that is part of URLs. */
 export const Slug = v.pipe(

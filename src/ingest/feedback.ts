@@ -3,7 +3,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
-import { objectOfBytes, shownAs, Timestamp, text, Uuid } from '../http/atoms.ts'
+import { described, Email, objectOfBytes, shownAs, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import {
@@ -11,7 +11,6 @@ import {
   escaped,
   MAX_COMMENT_LENGTH,
   MAX_CORRECTION_BYTES,
-  MAX_EMAIL_LENGTH,
   MAX_FEEDBACK_ID_LENGTH,
   MAX_NAME_LENGTH,
 } from '../limits.ts'
@@ -30,27 +29,28 @@ const Rating = v.union(
 )
 
 const LabellerFields = v.object({
-  name: v.optional(text(0, MAX_NAME_LENGTH)),
-  email: v.optional(text(1, MAX_EMAIL_LENGTH)),
+  name: v.nullish(text(0, MAX_NAME_LENGTH)),
+  email: v.nullish(Email),
 })
 
 /** To valibot a list is an object without fields, so what is no object is refused before its fields are looked at. */
 const Labeller = v.pipe(
   shownAs(v.custom<v.InferInput<typeof LabellerFields>>(isJsonObject, 'must be an object'), LabellerFields),
   LabellerFields,
+  v.transform(({ name, email }) => ({ ...(isGiven(name) && { name }), ...(isGiven(email) && { email }) })),
 )
+
+const isGiven = (value: string | null | undefined): value is string => typeof value === 'string'
 
 export const Feedback = v.object({
   trace_id: TraceId,
-  feedback_id: v.optional(
-    v.pipe(text(1, MAX_FEEDBACK_ID_LENGTH), v.metadata({ description: "The client's own id: sent again, it updates" })),
-  ),
-  span_id: v.optional(Uuid),
-  rating: v.optional(Rating),
-  comment: v.optional(text(0, MAX_COMMENT_LENGTH)),
-  correction: v.optional(objectOfBytes(MAX_CORRECTION_BYTES)),
-  labeller: v.optional(Labeller),
-  timestamp: v.optional(Timestamp),
+  feedback_id: v.nullish(described(text(1, MAX_FEEDBACK_ID_LENGTH), "The client's own id: sent again, it updates")),
+  span_id: v.nullish(Uuid),
+  rating: v.nullish(Rating),
+  comment: v.nullish(text(0, MAX_COMMENT_LENGTH)),
+  correction: v.nullish(objectOfBytes(MAX_CORRECTION_BYTES)),
+  labeller: v.nullish(Labeller),
+  timestamp: v.nullish(Timestamp),
 })
 
 const TAKEN = 'This feedback_id belongs to another trace'
@@ -114,9 +114,9 @@ export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOu
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }
 
-/** The user that a labeller's e-mail stands for. */
-async function userOf(labeller: v.InferOutput<typeof Labeller> | undefined, organizationId: string) {
+/** The user whose e-mail a labeller has. */
+async function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined, organizationId: string) {
   if (labeller?.email === undefined) return null
-  const email = labeller.email.toLowerCase()
-  return { id: await userUuid(organizationId, email), email, name: labeller.name ?? '' }
+  const { email, name = '' } = labeller
+  return { id: await userUuid(organizationId, email), email, name }
 }

@@ -14,8 +14,8 @@ const common = {
   data: JsonPayload,
   trace_id: TraceId,
   timestamp: Timestamp,
-  observation_id: v.optional(Uuid),
-  span_id: v.optional(Uuid),
+  observation_id: v.nullish(Uuid),
+  span_id: v.nullish(Uuid),
 }
 
 const StateKey = v.pipe(text(1, MAX_STATE_KEY_LENGTH), v.metadata({ examples: ['retrieved_chunks'] }))

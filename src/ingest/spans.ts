@@ -2,33 +2,29 @@ import * as v from 'valibot'
 import { contentName } from '../domain/hash.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
-import { objectOfBytes, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
+import { objectOfBytes, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound, unprocessable } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } from '../limits.ts'
 import { type NewValue, placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
-import { NO_PARENT, type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
+import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const Fields = v.object({
   trace_id: TraceId,
   span_id: Uuid,
-  parent_span_id: v.optional(
-    v.pipe(
-      v.nullable(Uuid),
-      v.metadata({ description: 'It may come later; without one the span hangs under the root' }),
-    ),
-  ),
+  parent_span_id: v.nullish(uuid('It may come later; without one the span hangs under the root')),
   step_id: StepId,
+  // Here null is a value like any other.
   input: v.optional(JsonPayload),
   output: v.optional(JsonPayload),
-  metadata: v.optional(objectOfBytes(MAX_METADATA_BYTES)),
-  prompt_version_id: v.optional(Uuid),
+  metadata: v.nullish(objectOfBytes(MAX_METADATA_BYTES)),
+  prompt_version_id: v.nullish(Uuid),
   timestamp: Timestamp,
-  duration_ms: v.optional(wholeNumber(0)),
-  status: v.optional(v.picklist(SPAN_STATUSES)),
+  duration_ms: v.nullish(wholeNumber(0)),
+  status: v.nullish(v.picklist(SPAN_STATUSES)),
 })
 
 export const Span = v.pipe(
@@ -70,7 +66,7 @@ export async function spanDraft(project: Project, body: v.InferOutput<typeof Spa
   return {
     id: body.span_id,
     traceUuid: uuid,
-    parentId: body.parent_span_id === null ? NO_PARENT : (body.parent_span_id ?? null),
+    parentId: body.parent_span_id ?? null,
     stepId: body.step_id,
     timestamp: body.timestamp,
     promptVersionId: body.prompt_version_id ?? null,

@@ -15,8 +15,8 @@ export const Trace = v.object({
   name: TraceName,
   timestamp: Timestamp,
   status: Status,
-  metadata: v.optional(Metadata, {}),
-  duration_ms: v.optional(v.pipe(wholeNumber(0), v.metadata({ description: 'Sent when completing' }))),
+  metadata: v.nullish(Metadata, {}),
+  duration_ms: v.nullish(v.pipe(wholeNumber(0), v.metadata({ description: 'Sent when completing' }))),
 })
 
 const WARNINGS = `Metadata fields that were left out, because all together would pass ${MAX_METADATA_BYTES} bytes, and what isn't searchable`

@@ -1,23 +1,14 @@
 import * as v from 'valibot'
 import { requireWholeOrganization } from '../auth/require-project.ts'
 import { userUuid } from '../domain/ids.ts'
-import { text } from '../http/atoms.ts'
+import { Email } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict } from '../http/errors.ts'
-import { MAX_EMAIL_LENGTH } from '../limits.ts'
 import { addUser, listUsers as readUsers } from '../store/users.ts'
 import { Name, toUser, User } from './wire.ts'
 
 const TAKEN = 'A user with this e-mail exists'
-
-/** Only a mail server can say more: something, an @, and something without another one or a space. */
-const Email = v.pipe(
-  text(3, MAX_EMAIL_LENGTH),
-  v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'),
-  v.metadata({ examples: ['ada@example.com'] }),
-  v.toLowerCase(),
-)
 
 export const listUsers = endpoint({
   method: 'GET',

@@ -9,9 +9,6 @@ import { spans, textVersions, traces, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, showInLists, touchAndFlag } from './traces.ts'
 
-/** What a row holds where a client says that a span has no parent, which takes back what it said before. */
-export const NO_PARENT = ''
-
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface SpanDraft {
   id: string

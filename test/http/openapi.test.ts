@@ -68,12 +68,16 @@ describe('the OpenAPI document', () => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const feedback = body.paths['/api/v1/feedback'].post.requestBody.content['application/json'].schema
     expect(feedback.required).toEqual(['trace_id'])
-    expect(feedback.properties.feedback_id).toMatchObject({ type: 'string', minLength: 1, maxLength: 128 })
-    expect(feedback.properties.correction).toMatchObject({ type: 'object' })
+    const NULL = { type: 'null' }
+    expect(feedback.properties.feedback_id.anyOf).toMatchObject([
+      { type: 'string', minLength: 1, maxLength: 128 },
+      NULL,
+    ])
+    expect(feedback.properties.correction.anyOf).toMatchObject([{ type: 'object' }, NULL])
     const { timestamp, observation_id } =
       body.paths['/api/v1/observations'].post.requestBody.content['application/json'].schema.oneOf[0].properties
     expect(timestamp).toMatchObject({ type: 'string', format: 'date-time', description: expect.any(String) })
-    expect(observation_id).toMatchObject({ type: 'string', format: 'uuid' })
+    expect(observation_id.anyOf).toMatchObject([{ type: 'string', format: 'uuid' }, NULL])
     const search = body.paths['/api/v1/traces/search'].get.parameters
     expect(search.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['group_id', 'name', 'status', 'limit', 'x-org-slug', 'x-project-slug']),

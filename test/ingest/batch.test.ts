@@ -292,7 +292,13 @@ describe('an event’s result is the single call’s answer:', () => {
     ],
     ['feedback on no trace', 404, 'feedback', () => aFeedback()],
     ['feedback of another trace', 409, 'feedback', () => aFeedback({ trace_id, feedback_id: 'taken' })],
-    ['feedback with several faults', 400, 'feedback', () => aFeedback({ trace_id: 5, rating: 'good', comment: null })],
+    [
+      'feedback of a labeller without an e-mail',
+      400,
+      'feedback',
+      () => aFeedback({ trace_id, labeller: { email: 'ada' } }),
+    ],
+    ['feedback with several faults', 400, 'feedback', () => aFeedback({ trace_id: 5, rating: 'good', comment: 7 })],
   ])('%s is a %i', async ([, status, type, bodyOf], { expect }) => {
     const body = bodyOf()
     const single = await org.ingest.post(`/api/v1/${PATHS[type]}`, body)

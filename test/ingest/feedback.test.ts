@@ -11,13 +11,15 @@ describe('feedback', () => {
     ['a rating that is another word', { rating: 'good' }, 'rating'],
     ['a rating over 1', { rating: 1.01 }, 'rating'],
     ['a rating under 0', { rating: -0.01 }, 'rating'],
-    ['a rating that is null', { rating: null }, 'rating'],
     ['a comment that is no string', { comment: 5 }, 'comment'],
     ['a comment that is too long', { comment: 'x'.repeat(MAX_COMMENT_LENGTH + 1) }, 'comment'],
     ['a correction that is no object', { correction: 'text' }, 'correction'],
     ['a labeller that is no object', { labeller: 'Ada' }, 'labeller'],
     ['a labeller that is a list', { labeller: [1] }, 'labeller'],
     ['a labeller with a name that is no string', { labeller: { name: 5 } }, 'labeller.name'],
+    ['a labeller with an empty e-mail', { labeller: { email: '' } }, 'labeller.email'],
+    ['a labeller whose e-mail is none', { labeller: { email: 'no-email-at-all' } }, 'labeller.email'],
+    ['a labeller whose e-mail has a space', { labeller: { email: 'ada @example.com' } }, 'labeller.email'],
     ['an empty feedback_id', { feedback_id: '' }, 'feedback_id'],
     ['a feedback_id that is too long', { feedback_id: 'x'.repeat(MAX_FEEDBACK_ID_LENGTH + 1) }, 'feedback_id'],
     ['a timestamp that is none', { timestamp: 'today' }, 'timestamp'],
@@ -112,6 +114,14 @@ describe('feedback', () => {
     const { feedback } = await read()
     expect(feedback.map(({ userId }: { userId: string }) => userId)).toEqual([adaId, adaId, keyId])
     expect(feedback[2].labeller).toEqual({ name: 'no e-mail' })
+  })
+
+  it('folds the case of its labeller’s e-mail', async ({ expect }) => {
+    const { org, give, read } = await newTrace()
+    await give({ labeller: { email: 'Ada@Example.COM' } })
+    expect((await read()).feedback[0].labeller).toEqual({ email: 'ada@example.com' })
+    const { users } = (await org.owner.get('/api/users')).body
+    expect(users.map(({ email }: { email: string }) => email)).toEqual(['ada@example.com'])
   })
 
   it('belongs to nobody else when its labeller is replaced by one without an e-mail', async ({ expect }) => {

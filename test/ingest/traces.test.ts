@@ -34,7 +34,6 @@ describe('a trace', () => {
     ['no status', { status: undefined }, 'status'],
     ['an unknown status', { status: 'failed' }, 'status'],
     ['metadata that is no object', { metadata: ['a'] }, 'metadata'],
-    ['metadata that is null', { metadata: null }, 'metadata'],
     ['metadata that is too large', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 7) } }, 'metadata'],
     ['a negative duration', { duration_ms: -1 }, 'duration_ms'],
     ['a duration that is not whole', { duration_ms: 1.5 }, 'duration_ms'],

@@ -337,11 +337,17 @@ const noteOf = (trace: Trace, feedback: Feedback, ids: Ids): Fields => ({
   content: feedback.comment ?? '',
   rating: feedback.rating ?? null,
   correction: feedback.correction ?? null,
-  labeller: feedback.labeller ?? null,
+  labeller: labellerOf(feedback),
   source: 'api',
   truncated: [],
   createdAt: feedback.timestamp,
 })
+
+const labellerOf = ({ labeller }: Feedback): Fields | null => {
+  if (!labeller) return null
+  const { email, ...others } = labeller
+  return { ...others, ...(email !== undefined && { email: email.toLowerCase() }) }
+}
 
 /** How `GET /api/spans/{id}` shows a span; undefined where no live trace has it. */
 export function spanAloneOf(world: World, id: string, ids: Ids): Fields | undefined {

@@ -1,0 +1,116 @@
+import { describe, it } from 'vitest'
+import { userUuid } from '../../src/domain/ids.ts'
+import { event, resultsOf } from '../support/batch.ts'
+import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { newTrace } from '../support/trace.ts'
+
+const SPAN_ID = '7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c11'
+const PARENT_ID = '7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c12'
+
+type Type = Parameters<typeof event>[0]
+
+/** Each call with all of its optional fields, but for what is null in a span's values: there it is a value. */
+const FULL = {
+  trace: { metadata: { tier: 'gold' }, duration_ms: 7 },
+  span: {
+    parent_span_id: PARENT_ID,
+    metadata: { model: 'small' },
+    prompt_version_id: undefined,
+    duration_ms: 5,
+    status: 'error',
+  },
+  observation: { observation_id: SPAN_ID, span_id: SPAN_ID, key: 'ignored' },
+  feedback: {
+    feedback_id: 'mine',
+    span_id: SPAN_ID,
+    rating: 'negative',
+    comment: 'Wrong',
+    correction: { answer: 'No' },
+    labeller: { name: 'Ada', email: 'ada@example.com' },
+    timestamp: TIME,
+  },
+} as const
+
+const nulls = (type: Type): object => Object.fromEntries(Object.keys(FULL[type]).map(field => [field, null]))
+
+/** The call without any optional field. */
+const BARE = {
+  trace: (trace_id: string) => aTrace({ trace_id, status: 'completed', metadata: undefined }),
+  span: (trace_id: string) => aSpan({ trace_id, span_id: SPAN_ID }),
+  observation: (trace_id: string) => anObservation({ trace_id }),
+  feedback: (trace_id: string) => aFeedback({ trace_id, rating: undefined, comment: undefined }),
+}
+const PATHS = { trace: 'traces', span: 'spans', observation: 'observations', feedback: 'feedback' } as const
+const TYPES = ['trace', 'span', 'observation', 'feedback'] as const
+
+const sendSingly = async (org: Org, type: Type, body: object) =>
+  (await org.ingest.post(`/api/v1/${PATHS[type]}`, body)).status
+const sendInBatch = async (org: Org, type: Type, body: object) => (await resultsOf(org, [event(type, body)]))[0]?.status
+
+describe.for([
+  ['call', sendSingly],
+  ['batch', sendInBatch],
+] as const)('null for an optional field of a %s', ([, sendBy]) => {
+  it.for(TYPES)('of a %s is absent', async (type, { expect }) => {
+    const readAfter = async (fields: object) => {
+      const { org, trace_id, read } = await newTrace()
+      const status = await sendBy(org, type, { ...BARE[type](trace_id), ...fields })
+      const { spans, feedback, metadata, durationMs } = await read()
+      const shown = JSON.stringify({ status, metadata, durationMs, spans, feedback })
+      return shown
+        .replaceAll(spans[0].id, 'root')
+        .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'id')
+        .replaceAll(/\d{4}-[^"]+Z/g, 'time')
+    }
+    expect(await readAfter(nulls(type))).toBe(await readAfter({}))
+  })
+
+  it.for(TYPES)('of a %s leaves what was sent before', async (type, { expect }) => {
+    const { org, trace_id, read } = await newTrace()
+    await sendBy(org, type, { ...BARE[type](trace_id), ...FULL[type] })
+    const { updatedAt: _, ...before } = await read()
+    // An id that is null names nothing: the call would be another one.
+    const ids = { feedback_id: 'mine', observation_id: SPAN_ID }
+    await sendBy(org, type, { ...BARE[type](trace_id), ...nulls(type), ...ids })
+    const { updatedAt: __, ...after } = await read()
+    expect(after).toEqual(before)
+  })
+})
+
+it('null for a part of a labeller is absent', async ({ expect }) => {
+  const { org, give, read } = await newTrace()
+  await give({ feedback_id: 'a', labeller: { name: null, email: 'ada@example.com' } })
+  await give({ feedback_id: 'b', labeller: { name: 'Bob', email: null } })
+  const { feedback } = await read()
+  expect(feedback.map(({ labeller }: { labeller: object }) => labeller)).toEqual([
+    { email: 'ada@example.com' },
+    { name: 'Bob' },
+  ])
+  expect(feedback[0].userId).toBe(await userUuid(org.id, 'ada@example.com'))
+})
+
+it.for([
+  ['an observation’s data', 'observation', { type: 'output', data: null }],
+  ['a span’s values', 'span', { input: null, output: null }],
+] as const)('null is a value in %s', async ([, type, fields], { expect }) => {
+  const { org, trace_id, read } = await newTrace()
+  await sendSingly(org, type, { ...BARE[type](trace_id) })
+  await sendSingly(org, type, { ...BARE[type](trace_id), ...fields })
+  expect((await read()).spans.at(-1)).toMatchObject({ output: null })
+})
+
+it('null for a required field is a 400', async ({ expect }) => {
+  const org = await newOrg()
+  for (const type of TYPES) {
+    for (const [field, value] of Object.entries(BARE[type](aTrace().trace_id))) {
+      const isOptional = field in FULL[type] || ['input', 'output', 'data'].includes(field) || value === undefined
+      if (isOptional) continue
+      const answer = await org.ingest.post(`/api/v1/${PATHS[type]}`, {
+        ...BARE[type](aTrace().trace_id),
+        [field]: null,
+      })
+      expect([type, field, answer.status, answer.body.details?.[0].path]).toEqual([type, field, 400, field])
+    }
+  }
+})
