@@ -34,6 +34,7 @@ import { byContent } from './otlp/by-content.ts'
 import { exportLogs } from './otlp/logs.ts'
 import { exportMetrics } from './otlp/metrics.ts'
 import { exportTraces } from './otlp/traces.ts'
+import { addressOf } from './rate-limit/address.ts'
 import { getAttributionQuality } from './read/attribution-quality.ts'
 import { listAttributions } from './read/attributions.ts'
 import { listErrorTypes } from './read/error-types.ts'
@@ -71,6 +72,7 @@ const checkReadiness = endpoint({
   path: '/readyz',
   summary: 'Whether the database answers and is migrated',
   scope: 'public',
+  isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: { 200: Status },
 }).handle(async ({ registry }) => {
@@ -160,7 +162,12 @@ type RoutedRequest = Request & { params: Record<string, string> }
  */
 export async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID()
-  const runtime: Runtime = { env, requestId, waitUntil: promise => context.waitUntil(promise) }
+  const runtime: Runtime = {
+    env,
+    requestId,
+    waitUntil: promise => context.waitUntil(promise),
+    address: addressOf(request),
+  }
   const answered = await dispatch(request, runtime).catch(error => errorResponse(error, requestId))
   const response = request.method === 'HEAD' ? new Response(null, answered) : answered
   response.headers.set('x-request-id', requestId)

@@ -154,6 +154,18 @@ export const MIN_LEASED_LIMIT = 100
 export const SHARES_A_MINUTE = 240
 /** How long a denial stands while leases are out, any of which may come back. */
 export const UNRETURNED_RETRY_SECONDS = 1
+/** Failed look-ups of keys, sessions, and sign-in links that one address may cause in 60 seconds, in one isolate. */
+export const MAX_FAILED_LOOK_UPS = 60
+/** How long an address with more of them waits for keys that the isolate doesn't know. */
+export const LOOK_UP_PAUSE_MS = 10_000
+/** Look-ups a second that pass all the same: a newly deployed pipeline may share its address with whoever guesses keys. */
+export const PAUSED_LOOK_UPS_A_SECOND = 5
+/** How long a key that D1 doesn't know is refused without asking again. New keys are random, so none is ever among them. */
+export const KEY_UNKNOWN_MS = 30_000
+/** A longer text is no key; it isn't remembered as unknown, so that a cache of such texts stays small. */
+export const MAX_SECRET_LENGTH = 64
+/** Calls a minute that one address may make without a key where they ask D1, in one isolate: a probe asks every second. */
+export const MAX_OPEN_CALLS = 120
 /** How long a request waits for the limiter before it goes through uncounted. */
 export const LIMITER_PATIENCE_MS = 250
 /** How long requests go through without asking after the limiter could not be reached. */

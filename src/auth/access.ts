@@ -45,7 +45,7 @@ export function accessTokenOf({ headers }: Request): string | undefined {
 export async function authenticateAccess(
   token: string,
   organizationSlug: string | null,
-  runtime: Pick<Runtime, 'env' | 'waitUntil'>,
+  runtime: Pick<Runtime, 'env' | 'waitUntil' | 'address'>,
   patience: Patience,
   now: number,
 ): Promise<AccessUser | undefined> {
@@ -60,11 +60,14 @@ export async function authenticateAccess(
 }
 
 /** By the e-mail and the organization that the request names. Nobody is remembered as unknown: they may be made a user now. */
-const members = new Remembered<readonly Membership[]>(async (registry, name, now) => {
-  const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
-  const memberships = await findMemberships(registry, { email, organizationSlug, now })
-  return memberships.length > 0 ? memberships : undefined
-})
+const members = new Remembered<readonly Membership[]>(
+  async (registry, name, now) => {
+    const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
+    const memberships = await findMemberships(registry, { email, organizationSlug, now })
+    return memberships.length > 0 ? memberships : undefined
+  },
+  { isSecret: false },
+)
 
 /** The address of a team's Access, whether or not it was given with `https://`. */
 const issuerOf = (teamDomain: string): string => `https://${teamDomain.trim().replace(/^https:\/\/|\/+$/g, '')}`

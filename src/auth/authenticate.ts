@@ -3,12 +3,13 @@ import type { Env } from '../env.ts'
 import type { Runtime } from '../http/endpoint.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
+import { lookUpFor } from '../rate-limit/address.ts'
 import { type Credential, findCredential } from '../store/api-keys.ts'
 import type { Patience } from '../store/patience.ts'
 import type { Project } from '../store/projects.ts'
 import type { Organization } from '../store/store.ts'
 import { accessTokenOf, authenticateAccess } from './access.ts'
-import { hashKey, type Scope } from './keys.ts'
+import { hashKey, isKey, type Scope } from './keys.ts'
 import { Remembered } from './remembered.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { sessionOf, sessionSecretOf } from './session.ts'
@@ -41,14 +42,18 @@ interface AccessCaller extends Rights {
 export type Caller = KeyCaller | AccessCaller
 
 /** What a look-up needs of a request's surroundings. */
-type Surroundings = Pick<Runtime, 'env' | 'waitUntil'>
+type Surroundings = Pick<Runtime, 'env' | 'waitUntil' | 'address'>
 
-const keys = new Remembered<Credential>(async (registry, secret) => findCredential(registry, await hashKey(secret)))
+const keys = new Remembered<Credential>(
+  async (registry, secret) => (isKey(secret) ? findCredential(registry, await hashKey(secret)) : undefined),
+  { isSecret: true },
+)
 
 /**
  * Who sends a request: who its key stands for, or without one its session, or without a live one who Cloudflare Access says
  * it is. 401 where none of them is valid, or not of the organization that `x-org-slug` names; 503 where D1 is silent and
- * this isolate has not seen it before; 403 where it is not a key, and a page of another origin would change something.
+ * this isolate has not seen it before; 429 where it has not, and too many from this address were unknown; 403 where it is not
+ * a key, and a page of another origin would change something.
  */
 export async function authenticate(
   request: Request,
@@ -125,11 +130,24 @@ function callerOf(
 export const isAmbient = (request: Request): boolean =>
   !keyOf(request) && (sessionSecretOf(request) !== undefined || accessTokenOf(request) !== undefined)
 
-/** Lets an ADMIN_TOKEN request pass. 401 with another token; 404 where the deployment has none. */
-export async function checkAdmin(request: Request, env: Env): Promise<void> {
-  if (!env.ADMIN_TOKEN) throw notFound()
+/**
+ * Lets an ADMIN_TOKEN request pass. 401 with another token, which counts as a failed look-up; 429 after too many of them; 404
+ * where the deployment has none.
+ */
+export async function checkAdmin(
+  request: Request,
+  { env: { ADMIN_TOKEN }, address }: Surroundings,
+  now: number,
+): Promise<void> {
+  if (!ADMIN_TOKEN) throw notFound()
   const token = bearerToken(request)
-  if (!token || !(await equalInConstantTime(token, env.ADMIN_TOKEN))) throw notAuthenticated()
+  if (!token) throw notAuthenticated()
+  const isAdmin = await lookUpFor(
+    address,
+    async () => (await equalInConstantTime(token, ADMIN_TOKEN)) || undefined,
+    now,
+  )
+  if (!isAdmin) throw notAuthenticated()
 }
 
 /** A variable that is no positive number must not close the service to everybody. */

@@ -25,6 +25,9 @@ export async function makeKey(): Promise<NewKey> {
   return { secret, prefix: secret.slice(0, PREFIX_LENGTH), hash: await hashKey(secret) }
 }
 
+/** Whether a text may be such a secret: what may not be one needs no look-up. */
+export const isKey = (text: string): boolean => /^cs_[0-9A-Za-z]{24}$/.test(text)
+
 /** A fresh secret of a session or a sign-in link, 190 bits of randomness, and the hash by which it is stored. */
 export async function makeToken(): Promise<Pick<NewKey, 'secret' | 'hash'>> {
   const secret = randomBase62(TOKEN_LENGTH)

@@ -1,5 +1,14 @@
 import type { Runtime } from '../http/endpoint.ts'
-import { ISOLATE_CACHE_ENTRIES, KEY_FRESH_MS, KEY_STALE_MS, REFRESH_PATIENCE_MS, STORE_PATIENCE_MS } from '../limits.ts'
+import {
+  ISOLATE_CACHE_ENTRIES,
+  KEY_FRESH_MS,
+  KEY_STALE_MS,
+  KEY_UNKNOWN_MS,
+  MAX_SECRET_LENGTH,
+  REFRESH_PATIENCE_MS,
+  STORE_PATIENCE_MS,
+} from '../limits.ts'
+import { lookUpFor } from '../rate-limit/address.ts'
 import { IsolateCache } from '../store/isolate-cache.ts'
 import { Patience, within } from '../store/patience.ts'
 import { openRegistry, type Registry } from '../store/store.ts'
@@ -19,28 +28,39 @@ type Find<Found> = (registry: Registry, credential: string, now: number) => Prom
 export class Remembered<Found> {
   readonly #entries = new IsolateCache<Entry<Found>>(ISOLATE_CACHE_ENTRIES)
   readonly #ended = new IsolateCache<true>(ISOLATE_CACHE_ENTRIES)
+  readonly #unknown = new IsolateCache<number>(ISOLATE_CACHE_ENTRIES)
   readonly #find: Find<Found>
+  readonly #isSecret: boolean
 
-  constructor(find: Find<Found>) {
+  /**
+   * `isSecret`: whether the credentials are random, so that one that stands for nothing was guessed or is gone, and never
+   * will again. Such look-ups count against the address that they come from, and their result is remembered.
+   */
+  constructor(find: Find<Found>, { isSecret }: { isSecret: boolean }) {
     this.#find = find
+    this.#isSecret = isSecret
   }
 
   /**
    * What a credential stands for, looked up again when it is no longer fresh; undefined where it stands for nothing. While D1
    * is slow or silent one seen in the last ten minutes goes on: clients do not retry a 401, so a stall must not turn into
    * one; an unknown one gets 503. The look-up itself goes on after the answer, so that a slow D1 does not keep a revoked one
-   * alive.
+   * alive. 429 where an address that guesses names one that is not known here.
    */
   async get(
     credential: string,
-    { env, waitUntil }: Pick<Runtime, 'env' | 'waitUntil'>,
+    { env, waitUntil, address }: Pick<Runtime, 'env' | 'waitUntil' | 'address'>,
     patience: Patience,
     now: number,
   ): Promise<Found | undefined> {
     if (this.#ended.get(credential)) return undefined
     const known = this.#entries.get(credential)
     const age = known ? now - known.checkedAt : Number.POSITIVE_INFINITY
-    if (!known || age > KEY_STALE_MS) return this.#lookUp(credential, openRegistry(env, patience), now)
+    if (!known || age > KEY_STALE_MS) {
+      if (now < (this.#unknown.get(credential) ?? 0)) return undefined
+      const lookUp = () => this.#lookUp(credential, openRegistry(env, patience), now)
+      return known || !this.#isSecret ? lookUp() : lookUpFor(address, lookUp, now)
+    }
     if (age < KEY_FRESH_MS) return known.found
     // Of a patience of its own: what it spends after the answer is not the request's.
     const refresh = this.#lookUp(credential, openRegistry(env, new Patience(STORE_PATIENCE_MS)), now)
@@ -61,7 +81,12 @@ export class Remembered<Found> {
   async #lookUp(credential: string, registry: Registry, now: number): Promise<Found | undefined> {
     const found = await this.#find(registry, credential, now)
     if (found) this.#entries.set(credential, { found, checkedAt: now })
-    else this.#entries.delete(credential)
+    else this.#forget(credential, now)
     return found
+  }
+
+  #forget(credential: string, now: number): void {
+    this.#entries.delete(credential)
+    if (this.#isSecret && credential.length <= MAX_SECRET_LENGTH) this.#unknown.set(credential, now + KEY_UNKNOWN_MS)
   }
 }

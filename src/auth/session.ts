@@ -5,7 +5,9 @@ import { findSession, type SessionCredential } from '../store/sessions.ts'
 import { hashKey, isToken } from './keys.ts'
 import { Remembered } from './remembered.ts'
 
-const sessions = new Remembered(async (registry, secret) => findSession(registry, await hashKey(secret)))
+const sessions = new Remembered(async (registry, secret) => findSession(registry, await hashKey(secret)), {
+  isSecret: true,
+})
 
 /**
  * The session that a secret opens, live or not; undefined where there is none. 503 where D1 is silent and this isolate has
@@ -13,7 +15,7 @@ const sessions = new Remembered(async (registry, secret) => findSession(registry
  */
 export const sessionOf = (
   secret: string,
-  runtime: Pick<Runtime, 'env' | 'waitUntil'>,
+  runtime: Pick<Runtime, 'env' | 'waitUntil' | 'address'>,
   patience: Patience,
   now: number,
 ): Promise<SessionCredential | undefined> => sessions.get(secret, runtime, patience, now)

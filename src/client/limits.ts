@@ -30,8 +30,8 @@ export const ATTRIBUTION_WAIT_MS = 60_000
 export const ATTRIBUTION_PAUSE_MS = 1000
 /** Attempts at one request, or to deliver one event. */
 export const MAX_ATTEMPTS = 3
-/** A longer Retry-After is not waited out: the service's own are at most as long as its window of rate limits. */
-export const MAX_RETRY_AFTER_MS = 60_000
+/** A longer Retry-After is not waited out: the service's own are at most its window of rate limits, and a second. */
+export const MAX_RETRY_AFTER_MS = 61_000
 /** How much longer than its time a request or a pause may take before whoever made it is taken for dead. */
 export const SILENCE_MS = 5000
 

@@ -6,6 +6,7 @@ import { sessionCookie } from '../auth/session.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { Env, Job } from '../env.ts'
 import { MAX_BODY_BYTES, MAX_QUEUE_BATCH, STORE_PATIENCE_MS } from '../limits.ts'
+import { takeOpenCall } from '../rate-limit/address.ts'
 import { takeToken } from '../rate-limit/token.ts'
 import type { Act } from '../store/audit.ts'
 import { Patience } from '../store/patience.ts'
@@ -20,7 +21,7 @@ type Fields = v.ObjectEntries
 
 /**
  * An endpoint's contract: all that the router, the OpenAPI document and the auth and tenancy suites need to know of it.
- * Paths under `/api/v1/` are the ingestion interface: rate limited, and a bad path parameter is a 400 there, a 404 elsewhere.
+ * Paths under `/api/v1/` are the ingestion interface: a bad path parameter is a 400 there, a 404 elsewhere.
  */
 export interface Contract {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -46,6 +47,8 @@ export interface Contract {
   readonly isAwaitable?: boolean
   /** Whether it is about the browser's session: for pages of this origin alone, and its answer may set the cookie. */
   readonly isOfSession?: boolean
+  /** Whether it asks the database for callers without a key: how often an address may call it is limited. */
+  readonly isLimitedByAddress?: boolean
   /** Whether it takes OTLP: ingestion in protobuf or JSON, answered in the same, errors as `google.rpc.Status`. */
   readonly isTelemetry?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
@@ -110,6 +113,8 @@ export interface Runtime {
   env: Env
   waitUntil: (promise: Promise<unknown>) => void
   requestId: string
+  /** Where the request comes from, as `addressOf` groups it. */
+  address: string
 }
 
 /**
@@ -124,7 +129,7 @@ export function endpoint<const C extends Contract>(contract: C) {
   }
 }
 
-/** Whether an endpoint is of the ingestion interface, which is rate limited. */
+/** Whether an endpoint is of the ingestion interface. */
 export const isIngestion = ({ path, isTelemetry = false }: Contract): boolean =>
   isTelemetry || path.startsWith('/api/v1/')
 
@@ -146,9 +151,7 @@ async function serve<C extends Contract>(
   const patience = new Patience(STORE_PATIENCE_MS)
   try {
     const access = await admit(contract, request, runtime, patience, now)
-    if (isIngestion(contract) && 'caller' in access) {
-      Object.assign(headers, await takeToken(env, access.caller, requestId))
-    }
+    if ('caller' in access) Object.assign(headers, await takeToken(env, access.caller, requestId))
     const json = contract.body && (await readJson(request, contract.maxBytes ?? MAX_BODY_BYTES, contract.errors?.[413]))
     const context = {
       ...access,
@@ -182,10 +185,10 @@ async function serve<C extends Contract>(
 
 /**
  * Lets a request in, with what its handler may work on. 401, 403 for a caller without the scope or a page of another origin,
- * 404 without ADMIN_TOKEN.
+ * 404 without ADMIN_TOKEN, 429 for an address that calls or guesses too often.
  */
 async function admit(
-  { scope, method, isOfSession = false }: Contract,
+  { scope, method, isOfSession = false, isLimitedByAddress = false }: Contract,
   request: Request,
   runtime: Runtime,
   patience: Patience,
@@ -193,9 +196,10 @@ async function admit(
 ) {
   const { env, requestId } = runtime
   if (isOfSession && method !== 'GET') requireSameOrigin(request)
+  if (isLimitedByAddress) takeOpenCall(runtime.address, now)
   if (scope === 'public') return {}
   if (scope === 'admin') {
-    await checkAdmin(request, env)
+    await checkAdmin(request, runtime, now)
     const act: Act = { keyId: null, userId: null, requestId, at: now }
     return { openStore: (organization: Organization) => openStore(env, organization, patience), act }
   }

@@ -69,6 +69,9 @@ function operation(contract: Contract, example: Example | undefined): JsonSchema
   }
 }
 
+/** Whether it is called with a key, or what stands for one. */
+const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope !== 'admin'
+
 function tagOf(contract: Contract): string {
   if (contract.isTelemetry) return 'OpenTelemetry'
   if (isIngestion(contract)) return 'Ingestion'
@@ -132,7 +135,7 @@ function headerParameters(contract: Contract): JsonSchema[] {
     description,
     schema: { type: 'string' },
   })
-  if (contract.scope === 'public' || contract.scope === 'admin') return []
+  if (!hasCaller(contract)) return []
   return [
     header('x-org-slug', "The key's organization; another one makes the credentials invalid"),
     ...(isIngestion(contract)
@@ -151,7 +154,7 @@ function headerParameters(contract: Contract): JsonSchema[] {
 function successes(contract: Contract, example: Example | undefined): JsonSchema {
   const headers = {
     ...((contract.hasEtag || contract.hasOwnEtag) && { ETag: ETAG }),
-    ...(isIngestion(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
+    ...(hasCaller(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
@@ -190,7 +193,7 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
     412: contract.hasIfMatch === true,
     413: body !== undefined,
     415: body !== undefined,
-    429: isIngestion(contract),
+    429: !isOpen || contract.isLimitedByAddress === true,
     500: !contract.isTelemetry,
     503: !isOpen,
   }

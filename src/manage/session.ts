@@ -6,6 +6,7 @@ import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/
 import { endpoint } from '../http/endpoint.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
+import { lookUpFor } from '../rate-limit/address.ts'
 import { actorOf } from '../store/audit.ts'
 import {
   addSession,
@@ -56,6 +57,7 @@ export const beginSession = endpoint({
   summary: 'Sign a browser in, with an API key or a link: it gets a cookie, and acts as that key for 12 hours',
   scope: 'public',
   isOfSession: true,
+  isLimitedByAddress: true,
   body: Credentials,
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
   responses: { 201: Session },
@@ -64,7 +66,7 @@ export const beginSession = endpoint({
   const replaced = sessionSecretOf(request)
   const replacedHash = replaced === undefined ? null : await hashKey(replaced)
   const draft = { hash, replacedHash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
-  if (body.link !== undefined) await openWithLink(registry, body.link, draft)
+  if (body.link !== undefined) await openWithLink(registry, body.link, draft, runtime.address)
   else {
     const { keyId } = await authenticateKey(body.apiKey, request, runtime, registry.patience, now)
     await addSession(registry, keyId, draft)
@@ -76,10 +78,11 @@ export const beginSession = endpoint({
   return { status: 201, body: await toSession(store, caller), session: secret }
 })
 
-/** 401 where the link is used, past its time, or none. */
-async function openWithLink(registry: Registry, link: string, draft: SessionDraft): Promise<void> {
-  const isRedeemed = isToken(link) && (await redeemSignInLink(registry, await hashKey(link), draft))
-  if (!isRedeemed) throw notAuthenticated()
+/** 401 where the link is used, past its time, or none; 429 where an address tries too many. */
+async function openWithLink(registry: Registry, link: string, draft: SessionDraft, address: string): Promise<void> {
+  const redeem = async () =>
+    (isToken(link) && (await redeemSignInLink(registry, await hashKey(link), draft))) || undefined
+  if (!(await lookUpFor(address, redeem, draft.createdAt))) throw notAuthenticated()
 }
 
 export const getSession = endpoint({
@@ -97,6 +100,7 @@ export const endSession = endpoint({
   summary: "Sign a browser out: ends its cookie's session, if that has one, and takes the cookie away",
   scope: 'public',
   isOfSession: true,
+  isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: {
     200: v.object({ id: described(v.nullable(Uuid), "The session's key; null: the cookie had no session") }),

@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticate.ts'
 import type { Env } from '../env.ts'
 import { logFault, rateLimited } from '../http/errors.ts'
-import { ISOLATE_CACHE_ENTRIES, LIMITER_PATIENCE_MS } from '../limits.ts'
+import { ISOLATE_CACHE_ENTRIES, LIMITER_PATIENCE_MS, WINDOW_SECONDS } from '../limits.ts'
 import { IsolateCache } from '../store/isolate-cache.ts'
 import { within } from '../store/patience.ts'
 import { Tokens, type Verdict } from './lease.ts'
@@ -19,8 +19,9 @@ export async function takeToken(env: Env, caller: Caller, requestId: string): Pr
   const verdict = await askFor(env, countedAs(caller), limit, requestId)
   if (!verdict) return {}
   const headers = {
-    'ratelimit-policy': `"default";q=${limit};w=60`,
-    ratelimit: `"default";r=${verdict.remaining};t=${verdict.resetSeconds}`,
+    'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
+    // Tokens are counted by the second, so one may take a second longer than the window to come back.
+    ratelimit: `"default";r=${verdict.remaining};t=${Math.min(verdict.resetSeconds, WINDOW_SECONDS)}`,
   }
   if (!verdict.allowed) throw rateLimited(verdict.resetSeconds, headers)
   return headers

@@ -5,8 +5,9 @@ import { type Answer, type Client, client } from './org.ts'
 /** The origin of the tests' requests, which a browser says of its own pages. */
 export const ORIGIN = 'https://countersign.test'
 
-/** A page of the service before anybody is signed in. */
-export const visitor = (bindings: Env = env) => client({ origin: ORIGIN }, bindings)
+/** A page of the service before anybody is signed in, at an address of its own: each may sign in so often alone. */
+export const visitor = (bindings: Env = env) =>
+  client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 
 /** The cookie that an answer gives, as a browser sends it back. */
 export const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''

@@ -1,0 +1,193 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, it, vi } from 'vitest'
+import { endpoints } from '../../src/app.ts'
+import { makeKey, makeToken } from '../../src/auth/keys.ts'
+import type { Env } from '../../src/env.ts'
+import { KEY_UNKNOWN_MS, LOOK_UP_PAUSE_MS, MAX_FAILED_LOOK_UPS, MAX_OPEN_CALLS } from '../../src/limits.ts'
+import { addressOf } from '../../src/rate-limit/address.ts'
+import { countingBindings } from '../support/bindings.ts'
+import { type Answer, client, newOrg } from '../support/org.ts'
+import { methodOf } from '../support/samples.ts'
+import { ORIGIN } from '../support/session.ts'
+
+const LIST = '/api/traces?projectSlug=support'
+
+/** An address that no other test has. */
+const anAddress = () => ({ 'cf-connecting-ip': `test-${crypto.randomUUID()}` })
+
+const statusesOf = (answers: readonly Answer[]) => {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+const inTurn = async (count: number, ask: () => Promise<Answer>): Promise<Answer[]> => {
+  const answers: Answer[] = []
+  for (let index = 0; index < count; index++) answers.push(await ask())
+  return answers
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds)
+
+describe('unknown keys', () => {
+  const ask = async (address: object, bindings?: Env) =>
+    client({ ...address, 'x-api-key': (await makeKey()).secret }, bindings).get(LIST)
+
+  it('are looked up 60 times a minute for one address, and 5 times a second after that', async ({ expect }) => {
+    const address = anAddress()
+    const { bindings, counts } = countingBindings()
+    const answers = await inTurn(600, () => ask(address, bindings))
+    expect(statusesOf(answers)).toEqual({ 401: 65, 429: 535 })
+    expect(counts.d1RoundTrips).toBe(65)
+    const { headers, body } = answers[599] as Answer
+    expect(headers.get('retry-after')).toBe('10')
+    expect(headers.get('ratelimit-policy')).toBe('"look-ups";q=60;w=60')
+    expect(headers.get('ratelimit')).toBe('"look-ups";r=0;t=10')
+    expect(body).toMatchObject({ error: 'Rate limit exceeded', code: 'rate_limited' })
+    pass(1000)
+    expect(statusesOf(await inTurn(20, () => ask(address)))).toEqual({ 401: 5, 429: 15 })
+  })
+
+  it('are looked up no more often if they come all at once', async ({ expect }) => {
+    const address = anAddress()
+    const { bindings, counts } = countingBindings()
+    await Promise.all(Array.from({ length: 300 }, () => ask(address, bindings)))
+    expect(counts.d1RoundTrips).toBe(65)
+  })
+
+  it('keep out neither a known key, nor a new one that tries again, nor another address', async ({ expect }) => {
+    const org = await newOrg()
+    const address = anAddress()
+    const known = client({ ...address, 'x-api-key': org.ownerKey })
+    expect((await known.get(LIST)).status).toBe(200)
+    await inTurn(100, () => ask(address))
+    expect((await known.get(LIST)).status).toBe(200)
+    const fresh = client({ ...address, 'x-api-key': await org.keyFor({}) })
+    expect((await fresh.get(LIST)).status).toBe(429)
+    pass(1000)
+    expect((await fresh.get(LIST)).status).toBe(200)
+    expect((await client({ ...anAddress(), 'x-api-key': await org.keyFor({}) }).get(LIST)).status).toBe(200)
+  })
+
+  it('are forgiven 10 seconds after the last one, as the minute ends', async ({ expect }) => {
+    const address = anAddress()
+    await inTurn(MAX_FAILED_LOOK_UPS - 1, () => ask(address))
+    pass(55_000)
+    await inTurn(8, () => ask(address))
+    expect((await ask(address)).status).toBe(429)
+    pass(LOOK_UP_PAUSE_MS)
+    expect(statusesOf(await inTurn(40, () => ask(address)))).toEqual({ 401: 40 })
+  })
+
+  it('are not asked for again for 30 seconds', async ({ expect }) => {
+    const { bindings, counts } = countingBindings()
+    const key = client({ ...anAddress(), 'x-api-key': (await makeKey()).secret }, bindings)
+    expect(statusesOf(await inTurn(200, () => key.get(LIST)))).toEqual({ 401: 200 })
+    expect(counts.d1RoundTrips).toBe(1)
+    pass(KEY_UNKNOWN_MS)
+    expect((await key.get(LIST)).status).toBe(401)
+    expect(counts.d1RoundTrips).toBe(2)
+  })
+
+  it('cost no query at all if they can’t be keys, but count', async ({ expect }) => {
+    const address = anAddress()
+    const { bindings, counts } = countingBindings()
+    const guess = () => client({ ...address, 'x-api-key': `cs_${'x'.repeat(5000)}` }, bindings).get(LIST)
+    expect(statusesOf(await inTurn(100, guess))).toEqual({ 401: 65, 429: 35 })
+    expect(counts.d1RoundTrips).toBe(0)
+  })
+
+  it('are counted on each endpoint that takes a key, exports included', async ({ expect }) => {
+    const address = anAddress()
+    await inTurn(70, () => ask(address))
+    for (const { contract } of endpoints) {
+      if (contract.scope === 'public') continue
+      const guess = client({ ...address, authorization: `Bearer ${(await makeKey()).secret}` })
+      const method = methodOf(contract)
+      const path = contract.path.replace(/{\w+}/g, () => crypto.randomUUID())
+      const answer = await guess[method](path, method === 'get' ? undefined : {})
+      expect(answer.status, `${contract.method} ${contract.path}`).toBe(429)
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    }
+  })
+})
+
+describe('what else an address may guess', () => {
+  it.for<[string, (address: Record<string, string>) => Promise<Answer>]>([
+    [
+      'a session',
+      async address => client({ ...address, cookie: `__Host-countersign=${(await makeToken()).secret}` }).get(LIST),
+    ],
+    [
+      'a token of the deployment',
+      address => client({ ...address, authorization: 'Bearer guess' }).post('/api/orgs', {}),
+    ],
+    [
+      'a key to sign in with',
+      async address =>
+        client({ ...address, origin: ORIGIN }).post('/api/session', { apiKey: (await makeKey()).secret }),
+    ],
+    [
+      'a sign-in link',
+      async address =>
+        client({ ...address, origin: ORIGIN }).post('/api/session', { link: (await makeToken()).secret }),
+    ],
+  ])('is bounded: %s', async ([, guess], { expect }) => {
+    const address = anAddress()
+    expect(statusesOf(await inTurn(100, () => guess(address)))).toEqual({ 401: 65, 429: 35 })
+  })
+
+  it('does not keep out who has the token of the deployment and tries again', async ({ expect }) => {
+    const address = anAddress()
+    const make = (token: unknown) =>
+      client({ ...address, authorization: `Bearer ${token}` }).post('/api/orgs', {
+        slug: crypto.randomUUID(),
+        name: 'Test',
+      })
+    await inTurn(100, () => make('guess'))
+    expect((await make(env.ADMIN_TOKEN)).status).toBe(429)
+    pass(1000)
+    expect((await make(env.ADMIN_TOKEN)).status).toBe(201)
+  })
+})
+
+describe('calls without a key that ask the database', () => {
+  it('are 120 a minute for one address', async ({ expect }) => {
+    const address = anAddress()
+    const { bindings, counts } = countingBindings()
+    const probe = () => client(address, bindings).get('/readyz')
+    expect(statusesOf(await inTurn(MAX_OPEN_CALLS + 20, probe))).toEqual({ 200: MAX_OPEN_CALLS, 429: 20 })
+    expect(counts.d1RoundTrips).toBe(MAX_OPEN_CALLS)
+    pass(20_000)
+    expect((await probe()).headers.get('retry-after')).toBe('40')
+    expect((await client(anAddress()).get('/readyz')).status).toBe(200)
+    pass(40_000)
+    expect((await probe()).status).toBe(200)
+  })
+
+  it('are all limited, and those that cost nothing are not', ({ expect }) => {
+    const open = endpoints.map(({ contract }) => contract).filter(({ scope }) => scope === 'public')
+    const free = open.filter(({ isLimitedByAddress }) => !isLimitedByAddress).map(({ path }) => path)
+    expect(free).toEqual(['/openapi.json', '/healthz'])
+  })
+})
+
+describe('an address', () => {
+  it.for<[string, string]>([
+    ['203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8:1:2::6', '2001:db8:1:2'],
+    ['2001:db8::6', '2001:db8:0:0'],
+    ['2001:db8:1::5:6', '2001:db8:1:0'],
+  ])('%s counts as %s', ([ip, counted], { expect }) => {
+    const request = new Request('https://countersign.test/', { headers: { 'cf-connecting-ip': ip } })
+    expect(addressOf(request)).toBe(counted)
+  })
+})
