@@ -9,6 +9,11 @@ export interface Answer {
   ms: number
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+const bytesOf = (body: unknown): Buffer =>
+  Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+
 /** Calls one Worker over connections that stay open. */
 export class Client {
   readonly #url: URL
@@ -21,30 +26,40 @@ export class Client {
   }
 
   /** Makes a call that must succeed. */
-  async call(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
-    const json = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  async call(method: Method, path: string, body?: unknown): Promise<Answer> {
+    const answer = await this.send(method, path, body)
+    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body}`)
+    return answer
+  }
+
+  /** Makes a call, whatever it answers. A text or bytes are sent as they are, anything else as JSON. */
+  async send(method: Method, path: string, body?: unknown): Promise<Answer> {
+    const json = body === undefined ? undefined : bytesOf(body)
     const start = performance.now()
     const response = await new Promise<IncomingMessage>((settle, fail) => {
       const options = {
         method,
         agent: this.#agent,
         headers: {
-          ...this.#headers,
           ...(json && { 'content-type': 'application/json', 'content-length': json.byteLength }),
+          ...this.#headers,
         },
       }
       request(new URL(path, this.#url), options, settle).on('error', fail).end(json)
     })
     const answer = await text(response)
     const ms = performance.now() - start
-    const status = response.statusCode ?? 0
-    if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${answer}`)
-    return { status, headers: response.headers, body: answer, ms }
+    return { status: response.statusCode ?? 0, headers: response.headers, body: answer, ms }
   }
 
   /** The same Worker, called with other headers. */
   with(headers: Record<string, string>): Client {
     return new Client(this.#url, headers)
+  }
+
+  /** The same Worker, called with further headers. */
+  adding(headers: Record<string, string>): Client {
+    return new Client(this.#url, { ...this.#headers, ...headers })
   }
 
   /** Another Worker, called with the same headers. */

@@ -16,6 +16,7 @@ import { counts } from './counts.ts'
 import { detail } from './detail.ts'
 import { exports } from './exports.ts'
 import { memory } from './memory.ts'
+import { neighbors } from './neighbors/index.ts'
 import { type Benchmark, missedBy, type Section, tableOf } from './report.ts'
 import { scale } from './scale.ts'
 import { PROJECT } from './server.ts'
@@ -30,6 +31,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   scale,
   detail,
   memory,
+  neighbors,
   attribution,
   bundle,
   startup,

@@ -18,4 +18,9 @@ export async function peakMemory(id: number): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(await read(`/proc/${id}/status`))?.[1]) * 1024
 }
 
+/** The memory of a process that lies in RAM now, in bytes. */
+export async function residentMemory(id: number): Promise<number> {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(await read(`/proc/${id}/status`))?.[1]) * 1024
+}
+
 export const resetPeak = (id: number): Promise<void> => writeFile(`/proc/${id}/clear_refs`, '5').catch(() => {})

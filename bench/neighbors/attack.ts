@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import * as v from 'valibot'
+import type { Answer, Client } from '../client.ts'
+import { type BatchEvent, postEvents } from '../events.ts'
+
+/** Prepares what a request needs, and returns what sends it: as often as it's called, with the same work to do. */
+export type Attack = (client: Client) => Promise<() => Promise<Answer>>
+
+/** Attacks by what they are. `share`, up to 1, is how much of what limits admit they use. */
+export type Attacks = (share: number) => Readonly<Record<string, Attack>>
+
+export const PROJECT = 'projectSlug=bench'
+export const TIMESTAMP = '2026-11-20T10:00:00.000Z'
+
+/** A share of a number, at least 1. */
+export const part = (share: number, of: number): number => Math.max(1, Math.floor(share * of))
+
+/** What `itemAt` gives, joined by spaces until it has so many characters. */
+export function textFrom(length: number, itemAt: (index: number) => string): string {
+  const items: string[] = []
+  for (let index = 0, size = 0; size < length; index++) {
+    const item = itemAt(index)
+    items.push(item)
+    size += item.length + 1
+  }
+  return items.join(' ').slice(0, length)
+}
+
+export const times = <Item>(count: number, itemAt: (index: number) => Item): Item[] =>
+  Array.from({ length: count }, (_, index) => itemAt(index))
+
+const Created = v.object({ id: v.string() })
+
+export const idIn = ({ body }: Answer): string => v.parse(Created, JSON.parse(body)).id
+
+export interface NewTrace {
+  traceId: string
+  id: string
+}
+
+/** Creates a trace with these events, which get its `trace_id` and a timestamp. */
+export async function addTrace(
+  client: Client,
+  events: Iterable<BatchEvent> = [],
+  metadata: object = {},
+  eventsABatch?: number,
+): Promise<NewTrace> {
+  const traceId = `trace_${randomUUID()}`
+  const trace = { trace_id: traceId, name: 'attack', timestamp: TIMESTAMP, status: 'completed', metadata }
+  const id = idIn(await client.call('POST', '/api/v1/traces', trace))
+  const placed = function* (): Generator<BatchEvent> {
+    for (const { type, body } of events) yield { type, body: { trace_id: traceId, timestamp: TIMESTAMP, ...body } }
+  }
+  await postEvents(client, placed(), eventsABatch)
+  return { traceId, id }
+}
+
+export const span = (fields: object): BatchEvent => ({
+  type: 'span',
+  body: { span_id: randomUUID(), step_id: 'attacked', ...fields },
+})

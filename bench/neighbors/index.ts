@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Inspector } from '../inspector.ts'
+import { peakMemory, resetPeak, residentMemory } from '../process.ts'
+import type { Benchmark, Measurement } from '../report.ts'
+import { type Server, startServer } from '../server.ts'
+import { newTenant } from '../tenant.ts'
+import type { Attack } from './attack.ts'
+import { attacks } from './attacks/index.ts'
+import { Neighbor } from './neighbor.ts'
+
+const STALL = { atMost: 250 }
+const RISE_MB = { atMost: 64 }
+const MB = 1e6
+/** Old objects that V8 may keep: half of an isolate's 128 MB, so that garbage doesn't count as use. */
+const OLD_SPACE_MB = 64
+/** Each attack is made so often: the first one meets code that isn't compiled yet. */
+const ROUNDS = 2
+/** An attack that takes longer than that has stopped the Worker. */
+const LONGEST_MS = 60_000
+/** After an attack: what it left to do, such as a job, is done by then, and the neighbor has an answer of its own. */
+const SETTLING_MS = 200
+
+/** How long a neighbor waits, and how much memory it takes, while one request carries the worst that limits admit. */
+export const neighbors: Benchmark = async ({ isQuick }) => {
+  const share = isQuick ? 0.01 : 1
+  const stalls: Measurement[] = []
+  const rises: Measurement[] = []
+  for (const [group, attacksOf] of Object.entries(attacks)) {
+    await using server = await startServer([{ name: 'countersign', program: 'countersign', database: 'countersign' }], {
+      isInspected: true,
+      consumesJobs: true,
+      v8Flags: [`--max-old-space-size=${OLD_SPACE_MB}`],
+    })
+    const client = await newTenant(server, 'countersign')
+    using inspector = await Inspector.open(await server.inspectorUrl(), 'countersign')
+    await using neighbor = new Neighbor(await server.urlOf('countersign'))
+    if (stalls.length === 0) stalls.push({ what: 'nothing', value: await idleMs(neighbor), unit: 'ms' })
+    for (const [name, attack] of Object.entries(attacksOf(share))) {
+      const what = `${group}: ${name}`
+      const send = await attack(client)
+      await inspector.collectGarbage(() => client.call('GET', '/healthz'))
+      const seen = await observe(send, neighbor, server, isQuick ? 1 : ROUNDS)
+      const more = { 'answered with': seen.status, 'after ms': seen.ms, 'MB of answer': seen.bytes / MB }
+      stalls.push({ what, value: seen.longestMs, unit: 'ms', goal: STALL, more })
+      rises.push({ what, value: seen.riseBytes / MB, unit: 'MB', goal: RISE_MB })
+    }
+  }
+  return [
+    {
+      title: 'The longest that /healthz takes while another client sends this request',
+      notes: [
+        'One workerd serves both, with its local D1 and R2, so what SQLite takes counts as well.',
+        `The longest of ${ROUNDS} rounds, the first one in code that was never run before.`,
+      ],
+      measurements: stalls,
+    },
+    {
+      title: 'How far the memory of workerd rises over idle while it answers one such request',
+      notes: [`With its local D1 and R2. V8 may keep ${OLD_SPACE_MB} MB of old objects.`],
+      measurements: rises,
+    },
+  ]
+}
+
+interface Seen {
+  status: number
+  ms: number
+  bytes: number
+  longestMs: number
+  riseBytes: number
+}
+
+async function observe(
+  send: Awaited<ReturnType<Attack>>,
+  neighbor: Neighbor,
+  { processId }: Server,
+  rounds: number,
+): Promise<Seen> {
+  let seen: Seen = { status: 0, ms: 0, bytes: 0, longestMs: 0, riseBytes: 0 }
+  for (let round = 0; round < rounds; round++) {
+    await sleep(SETTLING_MS)
+    await neighbor.longestMs()
+    const idleBytes = await residentMemory(processId)
+    await resetPeak(processId)
+    const { status, ms, body } = await Promise.race([send(), stopped()])
+    if (status >= 500) throw new Error(`answered ${status}: ${body.slice(0, 500)}`)
+    await sleep(SETTLING_MS)
+    const [longestMs, riseBytes] = [await neighbor.longestMs(), (await peakMemory(processId)) - idleBytes]
+    seen = {
+      status,
+      ms: Math.max(seen.ms, ms),
+      bytes: body.length,
+      longestMs: Math.max(seen.longestMs, longestMs),
+      riseBytes: Math.max(seen.riseBytes, riseBytes),
+    }
+  }
+  return seen
+}
+
+async function stopped(): Promise<never> {
+  await sleep(LONGEST_MS, undefined, { ref: false })
+  throw new Error(`no answer in ${LONGEST_MS} ms`)
+}
+
+/** What the neighbor's answers take on an idle server: all that is above it is the attack's. */
+async function idleMs(neighbor: Neighbor): Promise<number> {
+  await sleep(SETTLING_MS)
+  await neighbor.longestMs()
+  await sleep(10 * SETTLING_MS)
+  return neighbor.longestMs()
+}
