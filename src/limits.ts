@@ -347,7 +347,13 @@ export const MAX_REASONING_LENGTH = 2000
 export const MAX_EXPORT_BYTES = 16 * 1024 * 1024
 /** Spans, or log records, of one export: SDKs send 512 at once, a collector thousands. */
 export const MAX_EXPORT_RECORDS = 10_000
+/** Records that are written at once: the rows of more would hold up the database, and lie in memory together. */
+export const MAX_WRITTEN_RECORDS = 1000
+/** Records that are read before other requests have a turn: some milliseconds of work. */
+export const RECORDS_A_TURN = 100
 /** Messages and texts of one export, or items of its JSON: 16 MiB of spans have fewer, and an isolate holds so many. */
 export const MAX_EXPORT_ITEMS = 1_500_000
+/** Attributes of one span that are read: SDKs keep 128, or 10,000 where conversations are spread over them. */
+export const MAX_SPAN_ATTRIBUTES = 10_000
 /** Nesting of an attribute's value: half of what a value of ours may have. */
 export const MAX_ATTRIBUTE_DEPTH = 64

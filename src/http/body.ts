@@ -1,5 +1,6 @@
 import { constants, gunzipSync, inflateSync } from 'node:zlib'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
+import { findExcess } from '../domain/json-structure.ts'
 import { MAX_BODY_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
@@ -175,41 +176,14 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-
 /**
- * One pass over the text, before `JSON.parse` builds what a recursive reader could not walk, or no memory hold. Objects,
- * lists and what follows a comma are items. Errors: 400 where it nests too deep, 413 where it has more than `maxItems`.
+ * One pass over the text, before `JSON.parse` builds what a recursive reader could not walk, or no memory hold.
+ * Errors: 400 if it nests too deep, 413 if it has more than `maxItems`.
  */
-export function checkStructure(text: string, maxItems = Number.POSITIVE_INFINITY): void {
-  let depth = 0
-  let items = 0
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit === QUOTE) {
-      index = endOfString(text, index)
-    } else if (unit === COMMA) {
-      items++
-    } else if (unit === 0x7b || unit === 0x5b) {
-      items++
-      if (++depth > MAX_BODY_DEPTH) throw badRequest(`The body nests deeper than ${MAX_BODY_DEPTH}`)
-    } else if (unit === 0x7d || unit === 0x5d) {
-      depth--
-    }
-  }
-  if (items > maxItems) throw tooLarge(`The body has more than ${maxItems} items`)
-}
-
-/** The place of the quote that ends the string which the one at `start` begins; the text's end where there is none. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let firstBackslash = end
-    while (text.charCodeAt(firstBackslash - 1) === BACKSLASH) firstBackslash--
-    if ((end - firstBackslash) % 2 === 0) return end
-  }
-  return text.length
+export function checkStructure(text: string, maxItems?: number): void {
+  const excess = findExcess(text, MAX_BODY_DEPTH, maxItems)
+  if (excess === 'depth') throw badRequest(`The body nests deeper than ${MAX_BODY_DEPTH}`)
+  if (excess === 'items') throw tooLarge(`The body has more than ${maxItems} items`)
 }
 
 /** Where parsing stopped. The engine's own message may quote the body, and only what ends it is the engine's for sure. */

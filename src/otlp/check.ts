@@ -1,5 +1,6 @@
+import type { Work } from '../domain/turns.ts'
 import { badRequest } from '../http/errors.ts'
-import { MAX_EXPORT_RECORDS } from '../limits.ts'
+import { MAX_EXPORT_RECORDS, RECORDS_A_TURN } from '../limits.ts'
 import type { Decoded, TelemetryLog, TelemetrySpan } from './telemetry.ts'
 
 /** The records of an export in their order, each read when it is asked for: past the limit they are only counted. */
@@ -29,9 +30,9 @@ const isNone = (id: string): boolean => /^0*$/.test(id)
  * The spans that can be taken, each with an end that is not before its start; the others are counted by why not.
  * Errors: 400 where not one of the spans has an id, as when log records, whose fields have the same numbers, came here.
  */
-export function checkSpans(spans: Unread<UncheckedSpan>): Decoded<TelemetrySpan> {
+export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<TelemetrySpan>> {
   let hasIds: boolean | undefined
-  const decoded = check(spans, span => {
+  const decoded = yield* check(spans, span => {
     hasIds ||= span.traceId !== '' || span.spanId !== ''
     return checkSpan(span)
   })
@@ -53,7 +54,7 @@ function checkSpan(span: UncheckedSpan): TelemetrySpan | Rejection {
 }
 
 /** The log records that can be taken; the others are counted by why not. */
-export const checkLogs = (logs: Unread<UncheckedLog>): Decoded<TelemetryLog> => check(logs, checkLog)
+export const checkLogs = (logs: Unread<UncheckedLog>): Work<Decoded<TelemetryLog>> => check(logs, checkLog)
 
 function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
   const isInTrace = !isNone(log.traceId)
@@ -63,10 +64,10 @@ function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
   return { ...log, traceId: isInTrace ? log.traceId : null, spanId: isInSpan ? log.spanId : null }
 }
 
-function check<Unchecked, RecordType extends object>(
+function* check<Unchecked, RecordType extends object>(
   found: Unread<Unchecked>,
   checkOne: (record: Unchecked) => RecordType | Rejection,
-): Decoded<RecordType> {
+): Work<Decoded<RecordType>> {
   const records: RecordType[] = []
   const rejected = new Map<string, number>()
   let seen = 0
@@ -74,6 +75,7 @@ function check<Unchecked, RecordType extends object>(
     const checked = ++seen > MAX_EXPORT_RECORDS ? REJECTIONS.tooMany : checkOne(read())
     if (typeof checked === 'object') records.push(checked)
     else rejected.set(checked, (rejected.get(checked) ?? 0) + 1)
+    if (seen % RECORDS_A_TURN === 0) yield
   }
   return { records, rejected }
 }

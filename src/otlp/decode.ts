@@ -1,3 +1,4 @@
+import type { Work } from '../domain/turns.ts'
 import { ApiError, badRequest } from '../http/errors.ts'
 import { checkLogs, checkSpans } from './check.ts'
 import { countJsonDataPoints, logsOfJson, spansOfJson } from './json.ts'
@@ -6,21 +7,21 @@ import { countProtobufDataPoints, logsOfProtobuf, spansOfProtobuf } from './prot
 import type { Decoded, TelemetryLog, TelemetrySpan } from './telemetry.ts'
 
 /** The spans of an export that was sent to a path of traces. Errors: 400 where it cannot be read as such, 413. */
-export const decodeTraces = (body: Uint8Array, type: MediaType): Decoded<TelemetrySpan> =>
+export const decodeTraces = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetrySpan>> =>
   decoded(() => checkSpans(isJsonType(type) ? spansOfJson(body) : spansOfProtobuf(body)))
 
 /** The log records of an export that was sent to a path of logs. Errors: 400, 413. */
-export const decodeLogs = (body: Uint8Array, type: MediaType): Decoded<TelemetryLog> =>
+export const decodeLogs = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetryLog>> =>
   decoded(() => checkLogs(isJsonType(type) ? logsOfJson(body) : logsOfProtobuf(body)))
 
 /** How many data points an export of metrics has: no more of them is wanted, they are all refused. Errors: 400, 413. */
-export const countDataPoints = (body: Uint8Array, type: MediaType): number =>
+export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number> =>
   decoded(() => (isJsonType(type) ? countJsonDataPoints(body) : countProtobufDataPoints(body)))
 
 /** What protobufjs throws, plain errors and range errors, is about the bytes; a TypeError would be a mistake of ours. */
-function decoded<Result>(decode: () => Result): Result {
+function* decoded<Result>(decode: () => Work<Result>): Work<Result> {
   try {
-    return decode()
+    return yield* decode()
   } catch (error) {
     if (error instanceof ApiError || error instanceof TypeError) throw error
     throw badRequest('The body cannot be decoded as an OTLP export')

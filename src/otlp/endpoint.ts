@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { authenticateKey, type Caller, exporterKeyOf } from '../auth/authenticate.ts'
+import { inTurns, type Work } from '../domain/turns.ts'
 import type { Job } from '../env.ts'
 import { admitCaller, type Contract, type Endpoint, enqueue, type Runtime, withHeaders } from '../http/endpoint.ts'
 import { findApiError, logFault, unavailable } from '../http/errors.ts'
@@ -16,7 +17,7 @@ import type { Signal } from './telemetry.ts'
 /** What a handler of an export works with. */
 export interface ExportContext {
   /** Reads and decodes the body, once. Neither is kept: what is made of them is as large. */
-  read: <Decoded>(decode: (body: Uint8Array, type: MediaType) => Decoded) => Promise<Decoded>
+  read: <Decoded>(decode: (body: Uint8Array, type: MediaType) => Work<Decoded>) => Promise<Decoded>
   caller: Caller
   store: Store
   headers: Headers
@@ -82,7 +83,7 @@ async function serve(
     const { caller, store } = admitCaller('ingest', known, runtime, patience, now)
     Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
     const outcome = await handle({
-      read: async decode => decode(await readExport(request), mediaTypeOf(contentType)),
+      read: async decode => inTurns(decode(await readExport(request), mediaTypeOf(contentType))),
       caller,
       store,
       headers: request.headers,

@@ -1,6 +1,8 @@
 import { contentName } from '../domain/hash.ts'
 import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
+import { giveTurn } from '../domain/turns.ts'
 import { logFault } from '../http/errors.ts'
+import { RECORDS_A_TURN } from '../limits.ts'
 import type { ExportedSpan, ExportedTrace } from '../store/exports.ts'
 import type { Project } from '../store/projects.ts'
 import { stepOf, traceIdOf } from './map.ts'
@@ -19,9 +21,6 @@ export interface Exported {
   unreadable: number
 }
 
-/** How many spans are read at once: what they are made of on the way is larger than they are. */
-const READ_AT_ONCE = 200
-
 /** Reads the spans of one project. */
 export async function exportedOf(
   project: Project,
@@ -36,8 +35,8 @@ export async function exportedOf(
   }
   const warnings = new Set<string>()
   let unreadable = 0
-  for (let start = 0; start < spans.length; start += READ_AT_ONCE) {
-    const reading = spans.slice(start, start + READ_AT_ONCE).map(async span => {
+  for (let start = 0; start < spans.length; start += RECORDS_A_TURN) {
+    const reading = spans.slice(start, start + RECORDS_A_TURN).map(async span => {
       const read = tryRead(span, error => {
         // One line says enough, with no word of the span's.
         if (unreadable++ === 0) logFault('span_unreadable', { requestId }, placeOf(error))
@@ -49,6 +48,7 @@ export async function exportedOf(
       if (!read.step.isPending) ofTrace.spans.push(await exportedSpan(project, read))
     })
     await Promise.all(reading)
+    await giveTurn()
   }
   const traces = Array.from(found, ([traceId, { spans, outlines }]) => exportedTrace(project, traceId, spans, outlines))
   return {

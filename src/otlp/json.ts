@@ -1,8 +1,9 @@
 import $protobuf from 'protobufjs/minimal.js'
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import type { Work } from '../domain/turns.ts'
 import { checkStructure, parseJson } from '../http/body.ts'
 import { ApiError, badRequest, errorWithin } from '../http/errors.ts'
-import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
+import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
 import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
 import {
   type Attributes,
@@ -33,9 +34,13 @@ export const spansOfJson = (request: Uint8Array): Unread<UncheckedSpan> => recor
 export const logsOfJson = (request: Uint8Array): Unread<UncheckedLog> => records(request, 'logs', logOf)
 
 /** How many data points an ExportMetricsServiceRequest has. Errors: 400 that names the field. */
-export function countJsonDataPoints(request: Uint8Array): number {
+export function* countJsonDataPoints(request: Uint8Array): Work<number> {
   let count = 0
-  for (const pointsOf of records(request, 'metrics', countInMetric)) count += pointsOf()
+  let metrics = 0
+  for (const pointsOf of records(request, 'metrics', countInMetric)) {
+    count += pointsOf()
+    if (++metrics % RECORDS_A_TURN === 0) yield
+  }
   return count
 }
 

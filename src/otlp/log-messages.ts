@@ -62,17 +62,19 @@ export async function recordKey(log: TelemetryLog): Promise<string> {
 }
 
 /**
- * The keys of one export's records, in order: one that was met before in the same export has its number added. A conversation
- * can hold the same text twice, and a clock that counts milliseconds gives both one time.
+ * Gives the keys of one export's records, in order, some records at a call: one that was met before in the same export has its
+ * number added. A conversation can hold the same text twice, and a clock that counts milliseconds gives both one time.
  */
-export async function recordKeys(logs: readonly TelemetryLog[]): Promise<string[]> {
+export function recordKeys(): (logs: readonly TelemetryLog[]) => Promise<string[]> {
   const counts = new Map<string, number>()
-  const keys = await Promise.all(logs.map(recordKey))
-  return keys.map(key => {
-    const count = (counts.get(key) ?? 0) + 1
-    counts.set(key, count)
-    return count === 1 ? key : `${key}:${count}`
-  })
+  return async logs => {
+    const keys = await Promise.all(logs.map(recordKey))
+    return keys.map(key => {
+      const count = (counts.get(key) ?? 0) + 1
+      counts.set(key, count)
+      return count === 1 ? key : `${key}:${count}`
+    })
+  }
 }
 
 /**

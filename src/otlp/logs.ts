@@ -1,6 +1,8 @@
 import { MESSAGE_KEY } from '../domain/fold.ts'
 import { exportedObservationUuid, exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
-import { saveExport } from '../store/exports.ts'
+import { giveTurn, inPieces } from '../domain/turns.ts'
+import { MAX_WRITTEN_RECORDS, RECORDS_A_TURN } from '../limits.ts'
+import { type ExportedTrace, saveExport } from '../store/exports.ts'
 import { addObservations, type ObservationDraft } from '../store/observations.ts'
 import { placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
@@ -24,30 +26,37 @@ export const exportLogs = exportEndpoints('logs', async context => {
   const outcome = new Outcome()
   outcome.rejectAll(rejected)
   for (const [project, logs] of await byProject(context, records)) {
-    const keys = await recordKeys(logs)
-    const read = logs.map((log, index) => ({ log, key: keys[index] ?? '', messages: messagesOf(log) }))
+    const read = await readLogs(logs)
     for (const { log, messages } of read) if (messages.length === 0) outcome.reject(reasonForNothing(log), 1)
     const telling = read.filter(({ messages }) => messages.length > 0)
-    const byTrace = Map.groupBy(telling, ({ log }) => traceIdOf(log))
-    const traces = Array.from(byTrace, async ([traceId, ofTrace]) => ({
-      id: await traceUuid(project.id, traceId),
-      traceId,
-      rootSpanId: await rootSpanUuid(project.id, traceId),
-      facts: factsOfLogs(ofTrace.map(({ log }) => log)),
-      spans: [],
-    }))
-    await saveExport(store, project, await Promise.all(traces), now)
-    const drafts = await observationsOf(project, telling, now)
-    await addObservations(
-      store,
-      drafts,
-      await placeValues(
-        store,
-        drafts.map(({ data }) => data),
-      ),
-    )
+    for (const traces of inPieces([...Map.groupBy(telling, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
+      await saveExport(store, project, await Promise.all(traces.map(each => exportedTrace(project, ...each))), now)
+    }
+    for (const drafts of inPieces(await observationsOf(project, telling, now), MAX_WRITTEN_RECORDS)) {
+      const values = drafts.map(({ data }) => data)
+      await addObservations(store, drafts, await placeValues(store, values))
+    }
   }
   return outcome
+})
+
+async function readLogs(logs: readonly TelemetryLog[]): Promise<ReadLog[]> {
+  const read: ReadLog[] = []
+  const keysOf = recordKeys()
+  for (const some of inPieces(logs, RECORDS_A_TURN)) {
+    const keys = await keysOf(some)
+    for (const [index, log] of some.entries()) read.push({ log, key: keys[index] ?? '', messages: messagesOf(log) })
+    await giveTurn()
+  }
+  return read
+}
+
+const exportedTrace = async (project: Project, traceId: string, logs: readonly ReadLog[]): Promise<ExportedTrace> => ({
+  id: await traceUuid(project.id, traceId),
+  traceId,
+  rootSpanId: await rootSpanUuid(project.id, traceId),
+  facts: factsOfLogs(logs.map(({ log }) => log)),
+  spans: [],
 })
 
 /** A log record and what it says. */

@@ -7,6 +7,7 @@ import {
   MAX_METADATA_BYTES,
   MAX_NAME_LENGTH,
   MAX_OBSERVATION_BYTES,
+  MAX_SPAN_ATTRIBUTES,
 } from '../limits.ts'
 import { idOf, isRedacted, present, textOf, textsOf } from './conventions/attribute-values.ts'
 import {
@@ -25,7 +26,7 @@ import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-iden
 import { fitted } from './fit.ts'
 import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
-import type { TelemetryLog, TelemetrySpan } from './telemetry.ts'
+import type { Attributes, TelemetryLog, TelemetrySpan } from './telemetry.ts'
 import { objectValue } from './values.ts'
 
 /** The `trace_id` of a span's trace: the sender's own, on the span or its resource, if it can be one; else OpenTelemetry's. */
@@ -38,10 +39,11 @@ export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | Telem
  * A span as a step: every convention reads it, and each field is what the first that says something of it says. What no
  * convention reads stays in the metadata.
  */
-export function stepOf(span: TelemetrySpan): SpanStep {
+export function stepOf(given: TelemetrySpan): SpanStep {
+  const fit = new Fit()
+  const span = { ...given, attributes: fit.attributes(given.attributes) }
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
-  const fit = new Fit()
   const kind = readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic'
   const input = readings.first(r => r.input) ?? readings.first(r => r.fallback?.input)
   const output = readings.first(r => r.output) ?? readings.first(r => r.fallback?.output)
@@ -168,6 +170,11 @@ class Fit {
   count<Item>(name: string, items: Item[], maxCount: number): Item[] {
     if (items.length > maxCount) this.#warn(name, `${items.length} values`)
     return items.slice(0, maxCount)
+  }
+
+  attributes(attributes: Attributes): Attributes {
+    if (attributes.size <= MAX_SPAN_ATTRIBUTES) return attributes
+    return new Map(this.count('attributes', [...attributes], MAX_SPAN_ATTRIBUTES))
   }
 
   #warn(name: string, size: string): void {

@@ -1,7 +1,8 @@
 import $protobuf from 'protobufjs/minimal.js'
 import type { Json } from '../domain/json.ts'
+import type { Work } from '../domain/turns.ts'
 import { tooLarge } from '../http/errors.ts'
-import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
+import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
 import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
 import { opentelemetry } from './proto/messages.js'
 import { type Attributes, type Source, SPAN_KINDS, type TelemetryEvent, type TelemetryLink } from './telemetry.ts'
@@ -92,9 +93,13 @@ export const logsOfProtobuf = (request: Uint8Array): Unread<UncheckedLog> =>
   records(request, (reader, source) => logOf(LogRecord.decode(reader), source))
 
 /** How many data points an ExportMetricsServiceRequest has. Errors: 400, 413. */
-export function countProtobufDataPoints(request: Uint8Array): number {
+export function* countProtobufDataPoints(request: Uint8Array): Work<number> {
   let count = 0
-  for (const pointsOf of records(request, countInMetric)) count += pointsOf()
+  let metrics = 0
+  for (const pointsOf of records(request, countInMetric)) {
+    count += pointsOf()
+    if (++metrics % RECORDS_A_TURN === 0) yield
+  }
   return count
 }
 

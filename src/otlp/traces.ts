@@ -1,5 +1,6 @@
 import { leftWarnings } from '../domain/metadata.ts'
 import { feedbackDraft } from '../ingest/feedback.ts'
+import { MAX_WRITTEN_RECORDS } from '../limits.ts'
 import { attributionJobsOf } from '../store/attributions.ts'
 import { saveExport } from '../store/exports.ts'
 import { saveFeedback } from '../store/feedback.ts'
@@ -10,34 +11,38 @@ import { type Exported, exportedOf, uuidOf } from './exported.ts'
 import { Outcome } from './outcome.ts'
 import { byProject } from './project.ts'
 import type { SpanOutline } from './span-step.ts'
+import type { TelemetrySpan } from './telemetry.ts'
 
 const UNREADABLE = 'they could not be read, by a fault of the service'
 const ON_OTHER_TRACE = 'another trace of the organization has a span with this id'
 
 /** Takes spans, each to the trace that it belongs to, and what people's judgments they carry. */
 export const exportTraces = exportEndpoints('traces', async context => {
-  const { store, now } = context
   const outcome = new Outcome()
-  for (const [project, { traces, outlines, warnings, unreadable }] of await readSpans(context, outcome)) {
-    outcome.warn(...warnings)
-    if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
-    const { onOtherTrace, leftFields } = await saveExport(store, project, traces, now)
-    if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
-    for (const fields of leftFields.values()) outcome.warn(...leftWarnings(fields))
-    await saveJudgments(context, project, outlines)
+  for (const [project, spans] of await readSpans(context, outcome)) {
+    // Spans are taken away before they are read further: what they become is as large as they are.
+    while (spans.length > 0) {
+      const exported = await exportedOf(project, spans.splice(0, MAX_WRITTEN_RECORDS), context.requestId)
+      await save(context, project, exported, outcome)
+    }
   }
   return outcome
 })
 
-/** What was sent, read as steps. On its own, so that what came over the wire is gone before what is made of it is written. */
-async function readSpans(context: ExportContext, outcome: Outcome): Promise<Map<Project, Exported>> {
+async function readSpans(context: ExportContext, outcome: Outcome): Promise<Map<Project, TelemetrySpan[]>> {
   const { records, rejected } = await context.read(decodeTraces)
   outcome.rejectAll(rejected)
-  const found = new Map<Project, Exported>()
-  for (const [project, spans] of await byProject(context, records)) {
-    found.set(project, await exportedOf(project, spans, context.requestId))
-  }
-  return found
+  return byProject(context, records)
+}
+
+async function save(context: ExportContext, project: Project, exported: Exported, outcome: Outcome): Promise<void> {
+  const { traces, outlines, warnings, unreadable } = exported
+  outcome.warn(...warnings)
+  if (unreadable > 0) outcome.reject(UNREADABLE, unreadable)
+  const { onOtherTrace, leftFields } = await saveExport(context.store, project, traces, context.now)
+  if (onOtherTrace.size > 0) outcome.reject(ON_OTHER_TRACE, onOtherTrace.size)
+  for (const left of leftFields.values()) outcome.warn(...leftWarnings(left))
+  await saveJudgments(context, project, outlines)
 }
 
 /** Stores the judgments of people that came as a part of spans: feedback, each under an id of its own. */

@@ -221,12 +221,17 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
-it('does not work for long on a span of many attributes', ({ expect }) => {
-  const attributes = Object.fromEntries(
-    Array.from({ length: 20_000 }, (_, index) => [`llm.input_messages.${index}.message.content`, 'hi'] as const),
-  )
-  const { input } = stepOf(aSpan({ attributes }))
-  expect(Reflect.get(Object(input), 'messages').length).toBe(20_000)
-  const words = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`w${index}.key`, index]))
-  expect(JSON.stringify(stepOf(aSpan({ attributes: words })).metadata.attributes).length).toBeGreaterThan(10_000)
+it('reads the first 10,000 attributes of a span, and says how many there were', ({ expect }) => {
+  const many = (nameAt: (index: number) => string, value: string | number) =>
+    Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [nameAt(index), value]))
+  const messages = stepOf(aSpan({ attributes: many(index => `llm.input_messages.${index}.message.content`, 'hi') }))
+  expect(Reflect.get(Object(messages.input), 'messages').length).toBe(10_000)
+  expect(messages.warnings).toContain('attributes was cut: it had 20000 values')
+  const words = stepOf(aSpan({ attributes: many(index => `w${index}.key`, 1) }))
+  expect(JSON.stringify(words.metadata.attributes).length).toBeGreaterThan(10_000)
+})
+
+it('keeps a text that nests too deep to be parsed as it is', ({ expect }) => {
+  const text = '['.repeat(1_000_000)
+  expect(stepOf(aSpan({ attributes: { 'output.value': text } })).output).toBe(text)
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { findJsonFault, type Json } from '../../src/domain/json.ts'
 import { ApiError } from '../../src/http/errors.ts'
-import { countDataPoints, decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
 import { type MediaType, mediaTypeOf } from '../../src/otlp/media-type.ts'
 import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { recorded, unpacked } from '../support/recorded.ts'
 
 /** Bodies of real clients that are short enough to be decoded often. */

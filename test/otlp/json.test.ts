@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/domain/json.ts'
 import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, MAX_EXPORT_RECORDS } from '../../src/limits.ts'
-import { countDataPoints, decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
+import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { jsonBytes, jsonExport, jsonSpan, SPAN_ID, TRACE_ID } from '../support/otlp.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)

@@ -33,9 +33,9 @@ describe('recorded logs', () => {
       output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
     })
     // The first two came in one millisecond.
-    const keys = await recordKeys(logs)
+    const keys = await recordKeys()(logs)
     expect(new Set(keys).size).toBe(3)
-    expect(await recordKeys(await recordedLogs('otel-contrib-openai'))).toEqual(keys)
+    expect(await recordKeys()(await recordedLogs('otel-contrib-openai'))).toEqual(keys)
   })
 
   it('of Codex have the prompt', async ({ expect }) => {
@@ -260,7 +260,7 @@ describe('the key of a record', () => {
 
   it('tells apart what was said twice at one time', async ({ expect }) => {
     const key = await recordKey(log('hi'))
-    expect(await recordKeys([log('hi'), log('hi'), log('hi')])).toEqual([key, `${key}:2`, `${key}:3`])
+    expect(await recordKeys()([log('hi'), log('hi'), log('hi')])).toEqual([key, `${key}:2`, `${key}:3`])
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../src/domain/json.ts'
 import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, MAX_EXPORT_RECORDS } from '../../src/limits.ts'
-import { countDataPoints, decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
+import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import {
   type Field,
   message,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { decodeTraces } from '../../src/otlp/decode.ts'
 import type { Decoded, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import { decodeTraces } from '../support/decode.ts'
 import { recorded } from '../support/recorded.ts'
 
 const TRACE_ID = '5b8efff798038103d269b633813fc60c'

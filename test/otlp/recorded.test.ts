@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
 import type { JsonObject } from '../../src/domain/json.ts'
-import { countDataPoints, decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
 import { mediaTypeOf } from '../../src/otlp/media-type.ts'
 import type { TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/recorded.ts'
 
 /** What each recorded body holds, as another decoder wrote it down: protobufjs by reflection, in OTLP/JSON. */

@@ -2,7 +2,13 @@ import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { rootSpanUuid } from '../../src/domain/ids.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { INLINE_BYTES, REMOTE_ROOT_PATIENCE_MS, RESEND_AFTER_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
+import {
+  INLINE_BYTES,
+  MAX_WRITTEN_RECORDS,
+  REMOTE_ROOT_PATIENCE_MS,
+  RESEND_AFTER_MS,
+  ROOT_PATIENCE_MS,
+} from '../../src/limits.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { anExport, anExportedSpan, exportSpans, nanosecondsAfter, newRun } from '../support/telemetry.ts'
 
@@ -225,6 +231,25 @@ describe('an export of spans', () => {
     })
     expect((await read()).spanCount).toBe(1)
     expect((await org.ingest.get('/api/v1/traces/search?name=support')).body.count).toBe(2)
+  })
+
+  it('of more spans than are written at once is one trace, whichever of them comes first', async ({ expect }) => {
+    const { org, span, uuidOf, read } = await newRun()
+    const children = Array.from({ length: 2 * MAX_WRITTEN_RECORDS }, (_, index) =>
+      span({
+        spanId: (index + 1).toString(16).padStart(16, '0'),
+        parentSpanId: 'f'.repeat(16),
+        start: index,
+        end: index,
+      }),
+    )
+    const root = span({ spanId: 'f'.repeat(16), name: 'invoke_agent support', attributes: AGENT })
+    const answer = await exportSpans(org, [...children, root])
+    expect(answer.body).toEqual({})
+    const { spans, ...trace } = await read()
+    expect(trace).toMatchObject({ status: 'completed', spanCount: children.length + 1 })
+    expect(spans[0]).toMatchObject({ id: await uuidOf('f'.repeat(16)), parentSpanId: null })
+    expect(new Set(spans.map(({ id }: { id: string }) => id)).size).toBe(children.length + 1)
   })
 
   it('holds many traces, and keeps projects apart', async ({ expect }) => {

@@ -1,8 +1,8 @@
 import type { Json } from '../../src/domain/json.ts'
 import { type Convention, type Reading, SpanReader } from '../../src/otlp/conventions/convention.ts'
-import { decodeLogs, decodeTraces } from '../../src/otlp/decode.ts'
 import { mediaTypeOf } from '../../src/otlp/media-type.ts'
 import type { TelemetryLog, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import { decodeLogs, decodeTraces } from './decode.ts'
 import { recorded, unpacked } from './recorded.ts'
 
 const START_NS = 1_795_260_983_000_000_000n

@@ -1,4 +1,5 @@
 import { findJsonFault, type Json } from '../../domain/json.ts'
+import { findExcess } from '../../domain/json-structure.ts'
 import { MAX_JSON_DEPTH } from '../../limits.ts'
 import { objectValue } from '../values.ts'
 
@@ -15,6 +16,7 @@ export function parsed(value: Json): Json {
 
 function parsedOnce(value: Json): Json {
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value)) return value
+  if (findExcess(value, MAX_JSON_DEPTH)) return value
   try {
     const result: Json = JSON.parse(value)
     // Nested too deep, or with a number that JSON cannot write again: the text says it better.
