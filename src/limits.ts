@@ -77,8 +77,25 @@ export const MAX_CORRECTION_BYTES = 128 * 1024
 export const MAX_CONTENT_BYTES = 256 * 1024
 /** A prompt version's `outputSchema` as JSON. */
 export const MAX_SCHEMA_BYTES = 64 * 1024
-/** An output's JSON past which its first fault alone is told: the validator keeps each, 200 times as large as its item. */
-export const MAX_CHECKED_THROUGH_LENGTH = 64 * 1024
+/** What checking values against their `outputSchema`s may take in one request: about an eighth of a second of work. */
+export const MAX_SCHEMA_OPERATIONS = 4_000_000
+/** Schemas that may apply to one value at once, by references and combinations: doubled 30 times, they would be 10^9. */
+export const MAX_SCHEMA_APPLICATIONS = 10_000
+/** Schemas within each other that apply to one value, and those on the way to the innermost part of a value: the stack ends. */
+export const MAX_SCHEMA_CHAIN = 100
+export const MAX_SCHEMA_DEPTH = 1000
+/** States of all patterns of a schema: `a{1000}` is a thousand. */
+export const MAX_PATTERN_STATES = 10_000
+/** Groups of a pattern within each other. */
+export const MAX_PATTERN_DEPTH = 100
+/** Lookarounds of a pattern: each is a bit for every character. */
+export const MAX_PATTERN_LOOKS = 8
+/** States that one pattern remembers having been in together. */
+export const MAX_PATTERN_CACHE = 20_000
+/** A text past which its format isn't checked: a URI may hold megabytes of data. */
+export const MAX_FORMAT_LENGTH = 4096
+/** What is shown of an `enum` or `const` that a value doesn't match. */
+export const MAX_CHOICES_LENGTH = 256
 /** All versions of one prompt or knowledge doc together: its detail shows every one, and JSON may spell a byte as six. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** What a version counts for besides its texts: its ids, time and field names take that much of a detail. */

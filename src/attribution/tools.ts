@@ -77,7 +77,7 @@ export function loggedTwice({ steps }: Subject): { step: Step; key: string; coun
   return steps.flatMap(step =>
     Object.entries(step.state).flatMap(([key, value]) => {
       const calls = Array.isArray(value) ? value.flatMap(item => callIn(item) ?? []) : []
-      const groups = [...Map.groupBy(calls, canonicalJson).values()]
+      const groups = [...Map.groupBy(calls, call => canonicalJson(call)).values()]
       const [most] = groups.toSorted((left, right) => right.length - left.length)
       return most && most.length > 1 ? [{ step, key, count: most.length, call: most[0] ?? null }] : []
     }),

@@ -45,12 +45,16 @@ export function jsonPieces(value: unknown): string[] {
   }
 }
 
-/** A value's JSON with the fields of each object in order: equal for values that are equal as JSON, and for no others. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+/**
+ * A value's JSON with the fields of each object in order: equal for values that are equal as JSON, and for no others.
+ * `visit` is called for each value in it before it is written, and may end that by throwing.
+ */
+export function canonicalJson(value: Json, visit?: (value: Json) => void): string {
+  visit?.(value)
+  if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item, visit)).join()}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
   const fields = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
-  return `{${fields.map(([field, item]) => `${JSON.stringify(field)}:${canonicalJson(item)}`).join()}}`
+  return `{${fields.map(([field, item]) => `${JSON.stringify(field)}:${canonicalJson(item, visit)}`).join()}}`
 }
 
 /** Whether two JSON texts, both as `JSON.stringify` writes them, have the same value. */

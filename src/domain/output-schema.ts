@@ -1,5 +1,7 @@
-import { type OutputUnit, type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema'
-import { MAX_CHECKED_THROUGH_LENGTH } from '../limits.ts'
+import type { Json } from './json.ts'
+import { Budget, TooCostly } from './json-schema/budget.ts'
+import { findFaults, Unappliable } from './json-schema/check.ts'
+import { type Compiled, compileSchema, type SchemaError } from './json-schema/compile.ts'
 
 /** One place at which a value breaks a schema. */
 export interface SchemaFault {
@@ -7,86 +9,87 @@ export interface SchemaFault {
   message: string
 }
 
-/** Says where a value, as JSON, breaks a schema; the paths begin with `field`. Empty where it does not. */
-export type OutputCheck = (json: string, field: string) => SchemaFault[]
+/** What checking a value found: its faults, none where it keeps to the schema; or why it can't be checked. */
+export type CheckResult = { faults: SchemaFault[] } | { unchecked: string }
+
+/** Checks a value, as JSON; the paths of its faults begin with `field`. */
+export type OutputCheck = (json: string, field: string, budget?: Budget) => CheckResult
 
 /**
- * The check of a step's outputs against its JSON Schema (drafts 4, 7, 2019-09 and 2020-12, by its `$schema`; the last one
- * where it names none). Of a long value only the first fault is told. A schema that cannot be applied, such as one with a
- * reference into nowhere, is a fault of each value.
+ * The check of a step's outputs against its JSON Schema. A schema that can't be applied, or whose part that a value meets
+ * can't, such as a reference into nowhere, leaves the value unchecked, and so does work that the budget has no operations
+ * left for; without one given, each check has its own.
  */
 export function outputCheck(schemaJson: string): OutputCheck {
-  const validatorOf = (endsAtFault: boolean) => {
-    // The validator leaves marks in what it is given, so each one parses a schema of its own.
-    const schema: Schema = JSON.parse(schemaJson)
-    return attempt(() => new Validator(schema, draftOf(schema), endsAtFault))
-  }
-  const [through, toFirstFault] = [validatorOf(false), validatorOf(true)]
-  return (json, field) => {
-    const validator = json.length > MAX_CHECKED_THROUGH_LENGTH ? toFirstFault : through
-    const result = 'made' in validator ? attempt(() => validator.made.validate(JSON.parse(json))) : validator
-    if ('made' in result) return faultsOf(result.made.errors, field)
-    return [{ path: field, message: `cannot be checked: the step's outputSchema is at fault (${result.reason})` }]
-  }
-}
-
-/** What a function makes, or the first line of why it cannot. */
-function attempt<Made>(make: () => Made): { made: Made } | { reason: string } {
-  try {
-    return { made: make() }
-  } catch (error) {
-    return { reason: (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '' }
+  let compiled: Compiled | undefined
+  return (json, field, budget = new Budget()) => {
+    try {
+      budget.spend(costOfParsing(json))
+      if (!compiled) {
+        budget.spend(schemaJson.length * OPERATIONS_A_CHARACTER)
+        compiled = compileSchema(JSON.parse(schemaJson))
+      }
+      const value: Json = JSON.parse(json)
+      const faults = findFaults(compiled.schema, value, budget)
+      return { faults: faults.map(({ path, message }) => ({ path: [field, ...path].join('.'), message })) }
+    } catch (error) {
+      if (error instanceof Unappliable)
+        return { unchecked: `the step's outputSchema is at fault (${spelled(error.error)})` }
+      if (error instanceof TooCostly) return { unchecked: TOO_COSTLY }
+      throw error
+    }
   }
 }
 
-function draftOf({ $schema }: Schema): SchemaDraft {
-  const drafts: readonly [name: string, draft: SchemaDraft][] = [
-    ['draft-04', '4'],
-    ['draft-07', '7'],
-    ['2019-09', '2019-09'],
-  ]
-  return drafts.find(([name]) => typeof $schema === 'string' && $schema.includes(name))?.[1] ?? '2020-12'
+/** The checks of one request, which share a budget: however many values and schemas it names, it ends in bounded time. */
+export class OutputChecks {
+  readonly #budget = new Budget()
+  readonly #checks = new Map<string, OutputCheck>()
+
+  /** Checks a value, as JSON, against a schema, as JSON. */
+  check(schemaJson: string, json: string, field: string): CheckResult {
+    const check = this.#checks.get(schemaJson) ?? outputCheck(schemaJson)
+    this.#checks.set(schemaJson, check)
+    return check(json, field, this.#budget)
+  }
 }
 
-/** The innermost faults: the validator also names each keyword on the way to one. */
-function faultsOf(units: readonly OutputUnit[], field: string): SchemaFault[] {
-  const outer = new Set(units.flatMap(({ keywordLocation }) => outside(keywordLocation)))
-  // What is forbidden by the schema `false` has no keyword of its own, only a place.
-  const holders = new Set(
-    units.filter(({ keyword }) => keyword === 'false').map(({ instanceLocation }) => outside(instanceLocation)[0]),
-  )
-  const isOuter = ({ keyword, keywordLocation, instanceLocation }: OutputUnit) =>
-    outer.has(keywordLocation) || (HOLDING.has(keyword) && holders.has(instanceLocation))
-  return units.filter(unit => !isOuter(unit)).map(unit => faultOf(unit, field))
+const TOO_COSTLY = 'checking it takes more operations than one request may'
+
+/** What keeps a schema, or a part of it, from being applied to any value; empty where nothing does. */
+export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSchema(schema).errors
+
+const spelled = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
+
+/** Of a schema: it is parsed, read and remembered. */
+const OPERATIONS_A_CHARACTER = 10
+
+/** What it takes to parse a JSON, about, in time and memory; found without parsing it. */
+function costOfParsing(json: string): number {
+  let cost = json.length * COST.character
+  for (let index = 0; index < json.length; index++) {
+    const code = json.charCodeAt(index)
+    if (code === QUOTE) {
+      cost += COST.text
+      index = endOfText(json, index)
+    } else if (code === COMMA) cost += COST.item
+    else if (code === COLON) cost += COST.field
+    else if (code === BRACKET) cost += COST.list
+    else if (code === BRACE) cost += COST.object
+  }
+  return cost
 }
 
-/** Keywords that apply a schema to the fields or items of what they stand at. */
-const HOLDING = new Set([
-  'properties',
-  'patternProperties',
-  'additionalProperties',
-  'unevaluatedProperties',
-  'prefixItems',
-  'items',
-  'additionalItems',
-  'unevaluatedItems',
-])
+/** In operations of the budget, as for the worst of each: fields and texts of which no two are the same. */
+const COST = { character: 1 / 32, item: 1, text: 4, field: 6, list: 3, object: 10 }
+const [QUOTE, COMMA, COLON, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b]
 
-/** The places that a place lies in, the nearest first. */
-function outside(place: string): string[] {
-  const end = place.lastIndexOf('/')
-  return end > 0 ? [place.slice(0, end), ...outside(place.slice(0, end))] : []
+/** Where a text of a JSON ends that begins at a quote. */
+function endOfText(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (json.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  return json.length
 }
-
-function faultOf({ keyword, instanceLocation, error }: OutputUnit, field: string): SchemaFault {
-  const missing = keyword === 'required' && /required property "(.*)"\.$/s.exec(error)?.[1]
-  const steps = [field, ...stepsOf(instanceLocation), ...(missing ? [missing] : [])]
-  return { path: steps.join('.'), message: keyword === 'false' ? 'is not allowed' : missing ? 'is required' : error }
-}
-
-/** The fields and indexes of a JSON pointer as a URI fragment (RFC 6901, section 6). */
-const stepsOf = (pointer: string): string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map(step => decodeURI(step).replaceAll('~1', '/').replaceAll('~0', '~'))

@@ -1,12 +1,14 @@
 import * as v from 'valibot'
 import { newId } from '../domain/ids.ts'
+import type { JsonText } from '../domain/json.ts'
+import { schemaErrors } from '../domain/output-schema.ts'
 import { objectOfBytes, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict } from '../http/errors.ts'
-import { MAX_NAME_LENGTH, MAX_SCHEMA_BYTES } from '../limits.ts'
+import { conflict, invalidRequest } from '../http/errors.ts'
+import { MAX_NAME_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_BYTES } from '../limits.ts'
 import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
-import { addText, findTextHead } from '../store/versioned-texts.ts'
+import { addText, findTextHead, findTextToExtend } from '../store/versioned-texts.ts'
 import {
   activated,
   addedVersion,
@@ -25,8 +27,19 @@ import {
 
 const OutputSchema = v.pipe(
   objectOfBytes(MAX_SCHEMA_BYTES),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return
+    const input = dataset.value
+    for (const { path, message } of schemaErrors(input))
+      addIssue({
+        message,
+        ...(path && { path: [{ type: 'unknown', origin: 'value', input, key: path, value: undefined }] }),
+      })
+  }),
   v.metadata({
-    description: "JSON Schema of the step's output",
+    description: `JSON Schema of the step's output: draft 4, 6, 7, 2019-09 or 2020-12, by its \`$schema\`; the last one where
+it names none. References are within the schema. Patterns may have no back-references, and all of a schema's patterns
+together at most ${MAX_PATTERN_STATES} states, of which \`a{1000}\` has a thousand.`,
     examples: [{ type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }],
   }),
 )
@@ -81,10 +94,24 @@ export const createPromptVersion = endpoint({
 }).handle(async context => {
   const { params, body, store, act, now } = context
   const named = { kind: 'prompt', id: params.promptId } as const
-  const prompt = await requireText(context, named, await findTextHead(store, named))
+  const prompt = await requireText(context, named, await findTextToExtend(store, named))
+  if (body.outputSchema === undefined) requireApplicable(prompt.outputSchema)
   const version = await addedVersion(store, act, prompt, versionDraft(body, now), body.activate)
   return { status: 201, body: toPromptVersion(version) }
 })
+
+/** 400 where a version would inherit a schema that can't be applied, stored before schemas were checked. */
+function requireApplicable(inherited: JsonText | null): void {
+  const errors = inherited ? schemaErrors(JSON.parse(inherited.text)) : []
+  if (errors.length === 0) return
+  const faults = errors.map(({ path, message }) => ({
+    path: ['outputSchema', path].filter(Boolean).join('.'),
+    message,
+  }))
+  throw invalidRequest(
+    faults.map(({ path, message }) => ({ path, message: `${message} (inherited from the active version)` })),
+  )
+}
 
 export const activatePromptVersion = endpoint({
   method: 'PUT',

@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
-import type { OutputCheck } from '../domain/output-schema.ts'
+import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import type { Job } from '../env.ts'
 import { ApiError, forbidden, notFound, unavailable, unprocessable } from '../http/errors.ts'
@@ -49,10 +49,11 @@ export async function decideAll(
   mode: PayloadMode,
 ): Promise<(LocatedSpan | ApiError)[]> {
   const outcomes = new Map<ReviewRequest, LocatedSpan | ApiError>()
+  const checks = new OutputChecks()
   for (let open = requests; open.length > 0; open = open.filter(request => !outcomes.has(request))) {
     // One request a span: of several, each is decided on what the one before left.
     const round = [...new Map(open.toReversed().map(request => [request.spanId, request])).values()]
-    for (const [request, outcome] of await decideRound(scope, round, mode)) outcomes.set(request, outcome)
+    for (const [request, outcome] of await decideRound(scope, round, mode, checks)) outcomes.set(request, outcome)
   }
   return requests.map(request => outcomes.get(request) ?? notFound())
 }
@@ -61,7 +62,7 @@ export async function decideAll(
  * The same for requests on different spans. Those are missing on whose span somebody else decided meanwhile, and those
  * whose outputs are too much to be held beside the others.
  */
-async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode) {
+async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act, enqueue } = scope
   const spanIds = asked.map(({ spanId }) => spanId)
   const namedTypes = asked.flatMap(({ errorType }) => errorType ?? [])
@@ -73,7 +74,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
     requests.flatMap(request => spanOf(request) ?? []),
   )
   const outcomes = new Map<ReviewRequest, LocatedSpan | ApiError>()
-  const judged = await judgeAll(scope, requests, found, outputs, outcomes)
+  const judged = await judgeAll(scope, requests, found, { outputs, checks, outcomes })
   const placed = await placeUnder(
     store,
     judged.flatMap(({ correction }) => correction ?? []),
@@ -101,13 +102,19 @@ async function judgeAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
   { subjects, errorTypeState }: ReviewSubjects,
-  outputs: ReadonlyMap<FoldedSpan, string>,
-  outcomes: Map<ReviewRequest, LocatedSpan | ApiError>,
+  {
+    outputs,
+    checks,
+    outcomes,
+  }: {
+    outputs: ReadonlyMap<FoldedSpan, string>
+    checks: OutputChecks
+    outcomes: Map<ReviewRequest, LocatedSpan | ApiError>
+  },
 ): Promise<Judged[]> {
   const { caller, store, registry } = scope
   const missing = requests.map(({ spanId }) => spanId).filter(spanId => !subjects.has(spanId))
   const foreign = missing.length === 0 ? new Set() : await foreignSpans(registry, store.organization, missing)
-  const checks = new Map<string, OutputCheck>()
   const judged = await Promise.all(
     requests.map(async request => {
       try {

@@ -1,6 +1,6 @@
 import { newId } from '../domain/ids.ts'
 import { isSameJson } from '../domain/json.ts'
-import { type OutputCheck, outputCheck } from '../domain/output-schema.ts'
+import type { OutputChecks } from '../domain/output-schema.ts'
 import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import { changedSince, unprocessable, unprocessableFields } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/audit.ts'
@@ -25,6 +25,7 @@ export interface ReviewRequest {
 
 const NO_OUTPUT = 'The span has no output to accept'
 const NULL_APPROVED = 'null means unreviewed: use the decision reset'
+const UNCHECKED = "The approved output can't be checked by the step's outputSchema; `force` approves it nevertheless"
 export const BREAKS_SCHEMA = "The approved output breaks the step's outputSchema; `force` approves it nevertheless"
 
 /** A request that its span allows. */
@@ -44,7 +45,7 @@ export async function judge(
   request: ReviewRequest,
   subject: ReviewSubject,
   output: string,
-  checks: Map<string, OutputCheck>,
+  checks: OutputChecks,
 ): Promise<Judged> {
   const { span } = subject
   const { state, approved, correction } = verdictOn(request, subject, output)
@@ -119,16 +120,17 @@ function matches(ifMatch: string | undefined, span: FoldedSpan): boolean {
   return tags.some(tag => tag === '*' || tag.replace(/^"(.*)"$/, '$1') === revisionOf(span))
 }
 
-/** 422 with the paths where an approved output breaks the schema of its step. */
+/** 422 with the paths where an approved output breaks the schema of its step, or with why that can't be said. */
 function checkOutput(
   { outputSchema }: ReviewSubject,
   { decision }: ReviewRequest,
   json: string,
-  checks: Map<string, OutputCheck>,
+  checks: OutputChecks,
 ): void {
   if (outputSchema === null) return
-  const check = checks.get(outputSchema) ?? outputCheck(outputSchema)
-  checks.set(outputSchema, check)
-  const faults = check(json, decision === 'accept' ? 'output' : 'approvedOutput')
-  if (faults.length > 0) throw unprocessableFields(BREAKS_SCHEMA, faults)
+  const field = decision === 'accept' ? 'output' : 'approvedOutput'
+  const result = checks.check(outputSchema, json, field)
+  if ('unchecked' in result)
+    throw unprocessableFields(UNCHECKED, [{ path: field, message: `cannot be checked: ${result.unchecked}` }])
+  if (result.faults.length > 0) throw unprocessableFields(BREAKS_SCHEMA, result.faults)
 }

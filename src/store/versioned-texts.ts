@@ -4,6 +4,7 @@ import type { TextKind } from '../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import { bytesOf } from './bounds.ts'
+import { named } from './database.ts'
 import { type Decided, versionDecisionsQuery } from './insights.ts'
 import type { Project } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
@@ -241,6 +242,22 @@ export async function findTextHead(
     .from(versionedTexts)
     .where(ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind)))
   return text
+}
+
+/** The same with the schema that a new version would inherit: the active one's. */
+export async function findTextToExtend(
+  store: Store,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<(TextHead & { outputSchema: JsonText | null }) | undefined> {
+  const [text] = await store.database
+    .select({
+      ...named({ id: versionedTexts.id, kind: versionedTexts.kind, projectKey: versionedTexts.projectKey }),
+      outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
+    })
+    .from(versionedTexts)
+    .innerJoin(textVersions, and(eq(textVersions.textKey, versionedTexts.key), isActive))
+    .where(ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind)))
+  return text && withSchema(text)
 }
 
 /** A text of the store with all its versions. */

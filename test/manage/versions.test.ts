@@ -596,6 +596,42 @@ describe("a prompt's outputSchema", () => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
+  it.for<[schema: object, path: string]>([
+    [{ properties: { a: { type: 'text' } } }, 'outputSchema.properties.a.type'],
+    [{ items: { $ref: '#/$defs/none' } }, 'outputSchema.items.$ref'],
+    [{ $defs: { a: { pattern: '(' } } }, 'outputSchema.$defs.a.pattern'],
+    [{ pattern: '(?:a{100}){100}' }, 'outputSchema.pattern'],
+    [{ required: 'a' }, 'outputSchema.required'],
+    [{ $schema: 'http://json-schema.org/draft-03/schema#' }, 'outputSchema.$schema'],
+    [{ $ref: '#' }, 'outputSchema'],
+  ])('that cannot be applied is refused when it is sent: %j', async ([outputSchema, path], { expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    for (const answer of [
+      await org.owner.post(kind.path, aText(kind, 'b', { outputSchema })),
+      await text.add({ content: 'x', outputSchema }),
+    ]) {
+      expect(answer.status).toBe(400)
+      expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path)
+    }
+    expect((await text.detail()).versions).toHaveLength(1)
+  })
+
+  it('that cannot be applied is not inherited', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const broken = JSON.stringify({ properties: { a: { type: 'text' } } })
+    await env.DB.prepare('update text_versions set output_schema = ? where id = ?')
+      .bind(broken, text.created.versionId)
+      .run()
+    const answer = await text.add({ content: 'x' })
+    expect(answer.status).toBe(400)
+    expect(answer.body.details).toMatchObject([
+      { path: 'outputSchema.properties.a.type', message: expect.stringContaining('inherited from the active version') },
+    ])
+    expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(201)
+  })
+
   it(
     'counts where it is inherited, too',
     async ({ expect }) => {

@@ -346,12 +346,30 @@ describe('the outputSchema of a step', () => {
     ['a pattern that is none', { properties: { answer: { pattern: '(' } } }],
     ['a reference to itself', { $ref: '#' }],
     ['an enum that is no list', { enum: 3 }],
-  ] as const)('that cannot be applied is said to be at fault: %s', async ([, schema], { expect }) => {
-    const { review } = await withSchema(schema)
+  ] as const)('stored before such were refused, is said to be at fault: %s', async ([, schema], { expect }) => {
+    const { review, prompt } = await withSchema({})
+    await storeSchema(prompt.versionId, schema)
     const answer = await review({ decision: 'accept' })
     expect(answer.status).toBe(422)
     expect(answer.body.details[0].message).toContain("the step's outputSchema is at fault")
     expect((await review({ decision: 'accept', force: true })).status).toBe(200)
+  })
+
+  it('of a draft that is not known checks as the newest one, if it was stored before', async ({ expect }) => {
+    const { review, prompt } = await withSchema({})
+    await storeSchema(prompt.versionId, { $schema: 'https://example.com/draft', required: ['none'] })
+    expect((await review({ decision: 'accept' })).body.details).toMatchObject([{ path: 'output.none' }])
+  })
+
+  it('that takes too much work is said to, and can be passed over', async ({ expect }) => {
+    const { review } = await withSchema({ uniqueItems: true })
+    const approvedOutput = Array.from({ length: 500_000 }, (_, index) => [index])
+    const answer = await review({ decision: 'correct', approvedOutput })
+    expect(answer.status).toBe(422)
+    expect(answer.body.details).toEqual([
+      { path: 'approvedOutput', message: 'cannot be checked: checking it takes more operations than one request may' },
+    ])
+    expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
   })
 
   it('names 20 faults at most', async ({ expect }) => {
@@ -361,18 +379,24 @@ describe('the outputSchema of a step', () => {
     expect(answer.body.details).toHaveLength(20)
   })
 
-  it('names the first fault of a long value', async ({ expect }) => {
+  it('is checked through a long value', async ({ expect }) => {
     const { review } = await withSchema({
       properties: { items: { type: 'array', items: { type: 'string' } }, last: { type: 'string' } },
     })
-    const items = ['', ...Array.from({ length: 1_000_000 }, () => 1)]
+    const items = ['', 1, ...Array.from({ length: 200_000 }, () => '')]
     const answer = await review({ decision: 'correct', approvedOutput: { items, last: 1 } })
     expect(answer.status).toBe(422)
-    expect(answer.body.details).toMatchObject([{ path: 'approvedOutput.items.1' }])
+    expect(answer.body.details).toMatchObject([{ path: 'approvedOutput.items.1' }, { path: 'approvedOutput.last' }])
     const fitting = { items: items.map(String), last: '' }
     expect((await review({ decision: 'correct', approvedOutput: fitting })).status).toBe(200)
   })
 })
+
+/** Puts a schema into a version as it could be put there before schemas were checked. */
+const storeSchema = (versionId: string, schema: object) =>
+  env.DB.prepare('update text_versions set output_schema = ? where id = ?')
+    .bind(JSON.stringify(schema), versionId)
+    .run()
 
 describe('the history of a span', () => {
   it('has every decision, newest first, with what it found and left', async ({ expect }) => {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import { outputCheck } from '../../domain/output-schema.ts'
+import { OutputChecks } from '../../domain/output-schema.ts'
 import { type Change, type Difference, isNothing } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import { languageOf } from '../language.ts'
@@ -61,16 +61,19 @@ const at = ({ spanId }: Step, path: string) => ({ spanId, path: path === '' ? 'o
 
 /** The first output that its step's schema does not take. */
 function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
-  const broken = subject.steps.find(step => !isNothing(step.output) && schemaFaults(step).length > 0)
-  if (!broken) return
-  const [fault] = schemaFaults(broken)
-  const isDisputed = broken === origin || broken === dispute?.step
-  yield {
-    kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
-    spanId: broken.spanId,
-    path: (fault?.path ?? 'output').replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
-    note: `breaks the step's outputSchema: ${fault?.message.replace(/\.$/u, '')}`,
-    strength: 1,
+  const checks = new OutputChecks()
+  for (const broken of subject.steps) {
+    const [fault] = schemaFaults(broken, checks)
+    if (!fault) continue
+    const isDisputed = broken === origin || broken === dispute?.step
+    yield {
+      kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
+      spanId: broken.spanId,
+      path: fault.path.replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
+      note: `breaks the step's outputSchema: ${fault.message.replace(/\.$/u, '')}`,
+      strength: 1,
+    }
+    return
   }
 }
 
@@ -177,9 +180,11 @@ function* extent({ step, difference: { changes }, kinds }: Correction): Generato
   }
 }
 
-function schemaFaults({ prompt, output, hasOutput }: Step) {
-  if (!prompt?.outputSchema || !hasOutput) return []
-  return outputCheck(JSON.stringify(prompt.outputSchema))(JSON.stringify(output), 'output')
+/** Where an output breaks its step's schema. What can't be checked says nothing about the output. */
+function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
+  if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
+  const result = checks.check(JSON.stringify(prompt.outputSchema), JSON.stringify(output), 'output')
+  return 'unchecked' in result ? [] : result.faults
 }
 
 /** Whether two texts have the same facts in another order. */

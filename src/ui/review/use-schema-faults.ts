@@ -22,5 +22,7 @@ export function useOutputCheck(schema: JsonObject | null | undefined): OutputChe
 /** Where a value breaks its schema, as far as that can be said at once. */
 export function faultsOf(check: OutputCheck | undefined, value: Json, field: string): SchemaFault[] {
   const json = JSON.stringify(value)
-  return check === undefined || json.length > MAX_CHECKED_LENGTH ? [] : check(json, field)
+  if (check === undefined || json.length > MAX_CHECKED_LENGTH) return []
+  const result = check(json, field)
+  return 'faults' in result ? result.faults : [{ path: field, message: `cannot be checked: ${result.unchecked}` }]
 }

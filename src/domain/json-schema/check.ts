@@ -1,0 +1,431 @@
+import { format as formats } from '@cfworker/json-schema'
+import { MAX_ERROR_DETAILS, MAX_FORMAT_LENGTH, MAX_SCHEMA_DEPTH } from '../../limits.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { type Budget, TooCostly } from './budget.ts'
+import type { Resource, Schema, SchemaError } from './compile.ts'
+
+/** One place at which a value breaks a schema. */
+export interface Fault {
+  /** The fields and indexes that lead there. */
+  path: (string | number)[]
+  keyword: string
+  message: string
+}
+
+/** A schema that was to be applied and can't be. */
+export class Unappliable extends Error {
+  readonly error: SchemaError
+
+  constructor(error: SchemaError) {
+    super(error.message)
+    this.error = error
+  }
+}
+
+/**
+ * Where a value breaks a schema, the first 20 faults; empty where it does not. Throws `Unappliable` where the value meets a
+ * part of the schema that can't be applied, and `TooCostly` where the budget ends first.
+ */
+export function findFaults(schema: Schema, value: Json, budget: Budget): Fault[] {
+  const faults: Fault[] = []
+  const check = new Check(budget, faults)
+  check.apply(schema, value, undefined)
+  return faults
+}
+
+/** What of an object or list some schema has looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
+interface Seen {
+  fields: Set<string>
+  items: Set<number>
+  /** The items before this one are all seen. */
+  first: number
+}
+
+const nothingSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0 })
+
+/** Written without closures and generators: it runs for each of a million items. */
+class Check {
+  readonly #budget: Budget
+  /** Undefined: only whether there are any is asked. */
+  #faults: Fault[] | undefined
+  #hasFailed = false
+  /** Whether all is known that was asked: what is left of the value needn't be looked at. */
+  #isOver = false
+  readonly #path: (string | number)[] = []
+  /** The resources that were entered on the way, the outermost first. */
+  readonly #scope: Resource[] = []
+  #depth = 0
+  /** The fields of objects that have many, which several schemas may ask for. */
+  readonly #fields = new Map<JsonObject, string[]>()
+
+  constructor(budget: Budget, faults: Fault[]) {
+    this.#budget = budget
+    this.#faults = faults
+  }
+
+  apply(schema: Schema, value: Json, seenAround: Seen | undefined): void {
+    this.#budget.spend(1)
+    if (schema.error) throw new Unappliable(schema.error)
+    if (schema.isNever) {
+      this.#fail('false', 'is not allowed')
+      return
+    }
+    if (++this.#depth > MAX_SCHEMA_DEPTH) throw new TooCostly()
+    const isEntered = this.#scope.at(-1) !== schema.resource
+    if (isEntered) this.#scope.push(schema.resource)
+    const isAsked = schema.unevaluatedProperties || schema.unevaluatedItems
+    const seen = seenAround ?? (isAsked ? nothingSeen() : undefined)
+    this.#applyTypes(schema, value)
+    if (schema.isCombined && !this.#isOver) this.#applyInPlace(schema, value, seen)
+    if (this.#isOver) {
+      // Nobody asks what is wrong with the rest.
+    } else if (typeof value === 'string') this.#applyToText(schema, value)
+    else if (typeof value === 'number') this.#applyToNumber(schema, value)
+    else if (Array.isArray(value)) this.#applyToList(schema, value, seen)
+    else if (isJsonObject(value)) this.#applyToObject(schema, value, seen)
+    if (isEntered) this.#scope.pop()
+    this.#depth--
+  }
+
+  #fail(keyword: string, message: string, field?: string): void {
+    const path = field === undefined ? this.#path : [...this.#path, field]
+    this.#add(this.#faults && { path: [...path], keyword, message })
+  }
+
+  #add(fault: Fault | undefined): void {
+    this.#hasFailed = true
+    if (fault && !this.#isOver) this.#faults?.push(fault)
+    this.#isOver = !this.#faults || this.#faults.length >= MAX_ERROR_DETAILS
+  }
+
+  /** Whether a value keeps to a schema. What is wrong with it goes to `faults`, and nowhere else. */
+  #keepsTo(schema: Schema, value: Json, seen: Seen | undefined, faults?: Fault[]): boolean {
+    this.#budget.spend(COST.asking)
+    const outerFaults = this.#faults
+    const hadFailed = this.#hasFailed
+    this.#faults = outerFaults && faults
+    this.#hasFailed = false
+    this.apply(schema, value, seen)
+    const isValid = !this.#hasFailed
+    this.#faults = outerFaults
+    this.#hasFailed = hadFailed
+    this.#isOver = false
+    return isValid
+  }
+
+  #applyWithin(step: string | number, schema: Schema, value: Json): void {
+    this.#path.push(step)
+    this.apply(schema, value, undefined)
+    this.#path.pop()
+  }
+
+  #applyTypes({ types, constant, choices }: Schema, value: Json): void {
+    if (types && !types.some(type => isOfType(value, type)))
+      this.#fail('type', `Instance type "${typeOf(value)}" is invalid. Expected "${types.join('", "')}".`)
+    if (constant && !this.#isEqual(value, constant.value))
+      this.#fail('const', `Instance does not match ${constant.shown}.`)
+    if (choices && !choices.scalars.has(value) && !choices.others.some(other => this.#isEqual(value, other)))
+      this.#fail('enum', `Instance does not match any of ${choices.shown}.`)
+  }
+
+  #isEqual(left: Json, right: Json): boolean {
+    this.#budget.spend(1)
+    if (left === right) return true
+    if (Array.isArray(left) && Array.isArray(right))
+      return left.length === right.length && left.every((item, index) => this.#isEqual(item, right[index] ?? null))
+    if (!isJsonObject(left) || !isJsonObject(right)) return false
+    const fields = this.#fieldsOf(left)
+    const others = this.#fieldsOf(right)
+    return (
+      fields.length === others.length &&
+      fields.every(field => Object.hasOwn(right, field) && this.#isEqual(fieldOf(left, field), fieldOf(right, field)))
+    )
+  }
+
+  /** What other schemas say of the same value. */
+  #applyInPlace(
+    { ref, dynamicRef, allOf = [], anyOf, oneOf, not, ...schema }: Schema,
+    value: Json,
+    seen: Seen | undefined,
+  ) {
+    if (ref) this.apply(ref, value, seen)
+    if (dynamicRef && !this.#isOver) this.apply(this.#dynamic(dynamicRef), value, seen)
+    for (const one of allOf) if (!this.#isOver) this.apply(one, value, seen)
+    if (anyOf && !this.#isOver) this.#applyChoice('anyOf', anyOf, value, seen)
+    if (oneOf && !this.#isOver) this.#applyChoice('oneOf', oneOf, value, seen)
+    if (not && !this.#isOver && this.#keepsTo(not, value, undefined))
+      this.#fail('not', 'Instance matched "not" schema.')
+    if (!schema.if || this.#isOver) return
+    const own = seen && nothingSeen()
+    const isTrue = this.#keepsTo(schema.if, value, own)
+    if (isTrue) this.#merge(seen, own)
+    const chosen = isTrue ? schema.then : schema.else
+    if (chosen) this.apply(chosen, value, seen)
+  }
+
+  /** The outermost schema on the way that has this dynamic anchor. */
+  #dynamic({ anchor, schema }: { anchor: string; schema: Schema }): Schema {
+    this.#budget.spend(this.#scope.length)
+    for (const { dynamic } of this.#scope) {
+      const found = dynamic.get(anchor)
+      if (found) return found
+    }
+    return schema
+  }
+
+  #applyChoice(keyword: 'anyOf' | 'oneOf', choices: readonly Schema[], value: Json, seen: Seen | undefined): void {
+    const faults: Fault[] = []
+    let matches = 0
+    for (const choice of choices) {
+      const own = seen && nothingSeen()
+      if (!this.#keepsTo(choice, value, own, faults)) continue
+      matches++
+      this.#merge(seen, own)
+      // Further ones of `anyOf` can only say what else of the value is looked at.
+      if (keyword === 'anyOf' && !seen) return
+    }
+    if (matches === 0) {
+      this.#hasFailed = true
+      for (const fault of faults) this.#add(fault)
+      this.#isOver ||= !this.#faults
+    } else if (keyword === 'oneOf' && matches > 1) {
+      this.#fail('oneOf', `Instance does not match exactly one subschema (${matches} matches).`)
+    }
+  }
+
+  #merge(seen: Seen | undefined, own: Seen | undefined): void {
+    if (!seen || !own) return
+    this.#budget.spend((own.fields.size + own.items.size) * COST.remembering)
+    for (const field of own.fields) seen.fields.add(field)
+    for (const item of own.items) seen.items.add(item)
+    seen.first = Math.max(seen.first, own.first)
+  }
+
+  #applyToObject(schema: Schema, value: JsonObject, seen: Seen | undefined): void {
+    const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY, unevaluatedProperties } = schema
+    const { dependentRequired = [], dependentSchemas = [] } = schema
+    const fields = this.#fieldsOf(value)
+    this.#budget.spend(dependentRequired.length + dependentSchemas.length)
+    this.#require(schema.required ?? [], value)
+    if (fields.length < minProperties)
+      this.#fail('minProperties', `Instance does not have at least ${minProperties} properties.`)
+    if (fields.length > maxProperties)
+      this.#fail('maxProperties', `Instance has more than ${maxProperties} properties.`)
+    for (const [field, names] of dependentRequired) if (Object.hasOwn(value, field)) this.#require(names, value)
+    for (const [field, one] of dependentSchemas)
+      if (!this.#isOver && Object.hasOwn(value, field)) this.apply(one, value, seen)
+    for (const field of fields) {
+      if (this.#isOver) return
+      this.#applyToField(schema, field, fieldOf(value, field), seen)
+    }
+    if (!unevaluatedProperties) return
+    for (const field of fields) {
+      if (this.#isOver) return
+      if (!seen || seen.fields.has(field)) continue
+      this.#budget.spend(COST.remembering)
+      seen.fields.add(field)
+      this.#applyWithin(field, unevaluatedProperties, fieldOf(value, field))
+    }
+  }
+
+  #fieldsOf(value: JsonObject): string[] {
+    const known = this.#fields.get(value)
+    const fields = known ?? Object.keys(value)
+    if (!known && fields.length > MANY_FIELDS) this.#fields.set(value, fields)
+    this.#budget.spend(fields.length * COST.field)
+    return fields
+  }
+
+  #require(names: readonly string[], value: JsonObject): void {
+    this.#budget.spend(names.length)
+    for (const name of names) if (!Object.hasOwn(value, name)) this.#fail('required', 'is required', name)
+  }
+
+  #applyToField(schema: Schema, field: string, value: Json, seen: Seen | undefined): void {
+    const { properties, patternProperties = [], additionalProperties, propertyNames } = schema
+    if (propertyNames) this.#applyWithin(field, propertyNames, field)
+    const own = properties?.get(field)
+    let isKnown = own !== undefined
+    if (own && !this.#isOver) this.#applyWithin(field, own, value)
+    for (const { pattern, schema: one } of patternProperties) {
+      if (this.#isOver) return
+      if (!pattern.test(field, this.#budget)) continue
+      isKnown = true
+      this.#applyWithin(field, one, value)
+    }
+    if (!isKnown && additionalProperties && !this.#isOver) this.#applyWithin(field, additionalProperties, value)
+    if (!seen || !(isKnown || additionalProperties)) return
+    this.#budget.spend(COST.remembering)
+    seen.fields.add(field)
+  }
+
+  #applyToList(schema: Schema, list: readonly Json[], seen: Seen | undefined): void {
+    const { prefixItems = [], items, unevaluatedItems, uniqueItems } = schema
+    const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+    const { length } = list
+    if (length > maxItems) this.#fail('maxItems', `Array has too many items (${length} > ${maxItems}).`)
+    if (length < minItems) this.#fail('minItems', `Array has too few items (${length} < ${minItems}).`)
+    const end = items ? length : Math.min(prefixItems.length, length)
+    if (seen) seen.first = Math.max(seen.first, end)
+    for (let index = 0; index < end; index++) {
+      if (this.#isOver) return
+      const one = prefixItems[index] ?? items
+      if (one) this.#applyWithin(index, one, list[index] ?? null)
+    }
+    if (!this.#isOver) this.#applyContains(schema, list, seen)
+    if (uniqueItems && !this.#isOver) this.#applyUnique(list)
+    if (!unevaluatedItems) return
+    for (let index = seen?.first ?? 0; index < length; index++) {
+      if (this.#isOver) return
+      if (!seen || seen.items.has(index)) continue
+      this.#budget.spend(COST.remembering)
+      seen.items.add(index)
+      this.#applyWithin(index, unevaluatedItems, list[index] ?? null)
+    }
+  }
+
+  #applyContains(
+    { contains, minContains = 1, maxContains = Number.POSITIVE_INFINITY }: Schema,
+    list: readonly Json[],
+    seen: Seen | undefined,
+  ): void {
+    if (!contains) return
+    let count = 0
+    for (let index = 0; index < list.length; index++) {
+      if (!this.#keepsTo(contains, list[index] ?? null, undefined)) continue
+      count++
+      if (seen) {
+        this.#budget.spend(COST.remembering)
+        seen.items.add(index)
+      } else if (maxContains === Number.POSITIVE_INFINITY && count >= minContains) return
+    }
+    if (count < minContains)
+      this.#fail('contains', `Array has ${count} items that match the schema, and needs at least ${minContains}.`)
+    if (count > maxContains)
+      this.#fail('maxContains', `Array has ${count} items that match the schema, and may have at most ${maxContains}.`)
+  }
+
+  #applyUnique(list: readonly Json[]): void {
+    // Apart, since a text may be the JSON of a list or an object.
+    const [scalars, others] = [new Map<Json, number>(), new Map<string, number>()]
+    for (const [index, item] of list.entries()) {
+      this.#budget.spend(COST.remembering + (typeof item === 'string' ? item.length * COST.unit : 0))
+      const isScalar = typeof item !== 'object' || item === null
+      const key = isScalar ? '' : canonicalJson(item, value => this.#budget.spend(costOfWriting(value)))
+      const first = isScalar ? scalars.get(item) : others.get(key)
+      if (first !== undefined) {
+        this.#fail('uniqueItems', `Duplicate items at indexes ${first} and ${index}.`)
+        return
+      }
+      if (isScalar) scalars.set(item, index)
+      else others.set(key, index)
+    }
+  }
+
+  #applyToNumber(schema: Schema, value: number): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
+    if (minimum !== undefined && value < minimum) this.#fail('minimum', `${value} is less than ${minimum}.`)
+    if (maximum !== undefined && value > maximum) this.#fail('maximum', `${value} is greater than ${maximum}.`)
+    if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
+      this.#fail('exclusiveMinimum', `${value} is less than or equal to ${exclusiveMinimum}.`)
+    if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
+      this.#fail('exclusiveMaximum', `${value} is greater than or equal to ${exclusiveMaximum}.`)
+    if (multipleOf === undefined || (Number.isSafeInteger(value) && value % multipleOf === 0)) return
+    this.#budget.spend(COST.division)
+    if (!isMultipleOf(value, multipleOf)) this.#fail('multipleOf', `${value} is not a multiple of ${multipleOf}.`)
+  }
+
+  #applyToText({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format }: Schema, value: string): void {
+    // A character has one or two units: most texts needn't be counted.
+    const isCounted = value.length > maxLength || value.length < 2 * minLength
+    const length = isCounted ? this.#lengthOf(value) : value.length
+    if (length < minLength) this.#fail('minLength', `String is too short (${length} < ${minLength}).`)
+    if (length > maxLength) this.#fail('maxLength', `String is too long (${length} > ${maxLength}).`)
+    if (pattern && !pattern.test(value, this.#budget)) this.#fail('pattern', 'String does not match pattern.')
+    if (format && !this.#hasFormat(value, format)) this.#fail('format', `String does not match format "${format}".`)
+  }
+
+  #lengthOf(text: string): number {
+    this.#budget.spend(text.length * COST.unit)
+    let length = text.length
+    for (let index = 0; index < text.length - 1; index++) {
+      if ((text.codePointAt(index) ?? 0) > 0xffff) {
+        length--
+        index++
+      }
+    }
+    return length
+  }
+
+  #hasFormat(text: string, name: string): boolean {
+    const isOfFormat = FORMATS.has(name) ? formats[name] : undefined
+    if (!isOfFormat || text.length > MAX_FORMAT_LENGTH) return true
+    this.#budget.spend((name === 'regex' ? COST.regex : COST.format) + text.length * COST.unit)
+    return isOfFormat(text)
+  }
+}
+
+/** In operations, each about 40 ns: what takes longer than applying a schema without keywords. */
+const COST = {
+  /** Applying a schema to a value whose faults aren't those of the whole. */
+  asking: 3,
+  /** Each field of an object. */
+  field: 4,
+  /** Putting something into a set of up to a million. */
+  remembering: 10,
+  /** Each UTF-16 unit of a text that is looked at. */
+  unit: 1 / 8,
+  format: 15,
+  regex: 60,
+  /** Of numbers whose digits and powers of ten make whole numbers of up to 600 digits. */
+  division: 50,
+}
+
+const MANY_FIELDS = 1000
+
+/** What it takes to write a value as canonical JSON, besides what is in it. */
+const costOfWriting = (value: Json): number =>
+  typeof value === 'string' ? 4 + value.length * COST.unit : isJsonObject(value) ? 10 : 3
+
+/** The formats of JSON Schema that are checked. The library's `url`, a name of its own, backtracks without bound. */
+const FORMATS: ReadonlySet<string> = new Set([
+  'date',
+  'time',
+  'date-time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'uri',
+  'uri-reference',
+  'uri-template',
+  'uuid',
+  'json-pointer',
+  'relative-json-pointer',
+  'regex',
+])
+
+const fieldOf = (value: JsonObject, field: string): Json => value[field] ?? null
+
+const typeOf = (value: Json): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
+
+const isOfType = (value: Json, type: string): boolean =>
+  type === 'integer' ? Number.isInteger(value) : typeOf(value) === type
+
+/** Whether a number is a multiple of another one as both are written: 0.3 of 0.1, though their quotient is 2.9999…. */
+function isMultipleOf(value: number, divisor: number): boolean {
+  const [digits, exponent] = decimal(value)
+  const [divisorDigits, divisorExponent] = decimal(divisor)
+  const shift = exponent - divisorExponent
+  return shift >= 0
+    ? (digits * 10n ** BigInt(shift)) % divisorDigits === 0n
+    : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n
+}
+
+/** A number's digits, and the power of ten that they are multiplied by. */
+function decimal(value: number): [digits: bigint, exponent: number] {
+  const [coefficient = '0', exponent = '0'] = Math.abs(value).toString().split('e')
+  const fraction = coefficient.split('.')[1] ?? ''
+  return [BigInt(coefficient.replace('.', '')), Number(exponent) - fraction.length]
+}
