@@ -73,6 +73,7 @@ function* records<RecordType>(
 /** Bytes that are no UTF-8 are replaced, as in protobuf: one broken text must not lose an export. */
 const decoder = new TextDecoder()
 
+/** The body of an export. An empty object is an empty export; an object of other fields alone is none. */
 function exportOf(request: Uint8Array, signal: Signal): JsonObject {
   const content = decoder.decode(request)
   checkStructure(content, MAX_EXPORT_ITEMS)
@@ -86,6 +87,9 @@ function exportOf(request: Uint8Array, signal: Signal): JsonObject {
   if (other && !Object.hasOwn(body, expected)) {
     throw badRequest(`does not belong here; this path takes ${signal} only, in \`${expected}\``, other)
   }
+  const isNamed = Object.hasOwn(body, expected) || Object.hasOwn(body, snakeCase(expected))
+  if (!isNamed && Object.keys(body).length > 0)
+    throw badRequest(`is required; this path takes ${signal} only`, expected)
   return body
 }
 

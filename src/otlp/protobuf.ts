@@ -1,7 +1,7 @@
 import $protobuf from 'protobufjs/minimal.js'
 import type { Json } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
-import { tooLarge } from '../http/errors.ts'
+import { badRequest, tooLarge } from '../http/errors.ts'
 import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
 import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
 import { opentelemetry } from './proto/messages.js'
@@ -116,7 +116,9 @@ function* records<RecordType>(
   recordOf: (reader: ExportReader, source: Source) => RecordType,
 ): Generator<() => RecordType> {
   const reader = new ExportReader(request, { items: MAX_EXPORT_ITEMS })
+  let isExport = request.byteLength === 0
   for (const ofResource of fields(reader, RESOURCES)) {
+    isExport = true
     const resource = new Map<string, Json>()
     for (const message of fields(reader.over(ofResource), RESOURCE)) {
       addAttributes(resource, Resource.decode(reader.over(message)).attributes)
@@ -130,6 +132,7 @@ function* records<RecordType>(
       for (const message of fields(reader.over(ofScope), RECORDS)) yield () => recordOf(reader.over(message), source)
     }
   }
+  if (!isExport) throw badRequest('The body has no field of an OTLP export')
 }
 
 const LENGTH_DELIMITED = 2

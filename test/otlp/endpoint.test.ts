@@ -106,6 +106,19 @@ describe('an export', () => {
     }
   })
 
+  it.for([
+    ['a trace of the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
+    ['a span without its export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
+    ['protobuf of unknown fields alone', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
+  ] as const)('that is none is refused, and is no empty success: %s', async ([, type, body, said], { expect }) => {
+    const org = await newOrg()
+    for (const path of ['/v1/traces', '/api/v1/otel/v1/traces']) {
+      const answered = await post(path, { ...bearer(org), 'content-type': type }, body)
+      expect(answered.status).toBe(400)
+      expect(answered.text).toContain(said)
+    }
+  })
+
   it('tells how many of its records were refused, and why, and takes the others', async ({ expect }) => {
     const org = await newOrg()
     const spans = [anExportedSpan(), anExportedSpan({ spanId: '0000000000000000' }), anExportedSpan({ traceId: 'ab' })]
@@ -287,18 +300,56 @@ describe('the project of an export', () => {
 })
 
 describe('the path that both take', () => {
-  it.for([
-    ['a trace of the native interface', jsonOf(aTrace()), 202],
-    ['a trace whose metadata speaks of spans', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
-    ['an export', jsonOf(anExport([anExportedSpan()])), 200],
-    ['an export with white space before it', ` \n{ "resourceSpans" : [] }`, 200],
-    ['nothing', '', 400],
-    ['what is broken', '{"resource', 400],
-  ] as const)('tells %s', async ([, body, status], { expect }) => {
+  const encoded = async (body: string, encoding: string) =>
+    encoding === 'gzip' || encoding === 'deflate'
+      ? compressed(new TextEncoder().encode(body), encoding)
+      : new TextEncoder().encode(body)
+
+  describe.for(['', 'identity', 'gzip', 'deflate'])('in the encoding "%s"', encoding => {
+    it.for([
+      ['a trace of the native interface', jsonOf(aTrace()), 202],
+      ['a trace whose metadata speaks of spans', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
+      ['a long trace', jsonOf(aTrace({ metadata: { random: randomText(30_000) } })), 202],
+      ['an export', jsonOf(anExport([anExportedSpan()])), 200],
+      ['an export with white space before it', ` \n{ "resourceSpans" : [] }`, 200],
+      ['an empty object', '{}', 400],
+      ['an object that is neither', '{"spans":[]}', 400],
+      ['a list', '[]', 400],
+      ['what is broken', '{"resource', 400],
+    ] as const)('tells %s', async ([, body, status], { expect }) => {
+      const org = await newOrg()
+      const headers = { ...bearer(org), 'content-type': JSON_TYPE, ...(encoding && { 'content-encoding': encoding }) }
+      const bytes = await encoded(body, encoding)
+      for (const sent of [bytes, new Blob([bytes]).stream()]) {
+        expect((await post('/api/v1/traces', headers, sent)).status).toBe(status)
+      }
+      expect(await namesOf(org)).toHaveLength(status === 202 || body.includes('scopeSpans') ? 1 : 0)
+    })
+  })
+
+  it('refuses nothing as a trace', async ({ expect }) => {
     const org = await newOrg()
-    for (const sent of [body, new Blob([body]).stream()]) {
-      const headers = { ...bearer(org), 'content-type': JSON_TYPE }
-      expect((await post('/api/v1/traces', headers, sent)).status).toBe(status)
+    expect((await post('/api/v1/traces', { ...bearer(org), 'content-type': JSON_TYPE }, '')).status).toBe(400)
+  })
+
+  it('refuses an unknown encoding of a caller that it knows', async ({ expect }) => {
+    const org = await newOrg()
+    for (const type of [JSON_TYPE, PROTOBUF]) {
+      const headers = { 'content-type': type, 'content-encoding': 'br' }
+      const body = jsonOf(aTrace())
+      expect((await post('/api/v1/traces', { ...bearer(org), ...headers }, body)).status).toBe(415)
+      expect((await post('/api/v1/traces', headers, body)).status).toBe(401)
     }
   })
+
+  it('never inflates a native call past its limit', async ({ expect }) => {
+    const org = await newOrg()
+    const bomb = await compressed(new TextEncoder().encode(' '.repeat(20 * 1024 * 1024)), 'gzip')
+    const headers = { ...bearer(org), 'content-type': JSON_TYPE, 'content-encoding': 'gzip' }
+    expect((await post('/api/v1/traces', headers, bomb)).status).toBe(413)
+  })
 })
+
+/** A text that hardly compresses. */
+const randomText = (length: number): string =>
+  Array.from({ length: length / 30 }, () => crypto.randomUUID().replaceAll('-', '').slice(2)).join('')
