@@ -310,8 +310,19 @@ export const MAX_SUBJECT_TEXT_BYTES = 4 * 1024 * 1024
 export const MAX_SUBJECT_DOCS = 1000
 /** Knowledge docs among which these are chosen. */
 export const MAX_SUBJECT_DOC_CANDIDATES = 10_000
-/** Characters of steps, and of knowledge docs, that the rules take apart: half a second of work at most. */
+/** Characters of steps, and of knowledge docs, that the rules take apart. */
 export const MAX_EVIDENCE_LENGTH = 512 * 1024
+/** Numbers, dates and identifiers of one text that the rules know: each takes some 200 bytes. */
+export const MAX_TEXT_FACTS = 10_000
+/**
+ * Steps of one or two ten-millionths of a second (`attribution/effort.ts`) that the rules may do to read all texts; in a part,
+ * such as one check, which nothing interrupts; and in all. So a part ends within about a tenth of a second.
+ */
+export const MAX_READING_EFFORT = 3_000_000
+export const MAX_PART_EFFORT = 500_000
+export const MAX_EVIDENCE_EFFORT = 5_000_000
+/** Steps after which a search lets other requests go first: about a hundredth of a second. */
+export const PAUSE_EFFORT = 100_000
 /** Scalars of one value that the rules look at, and of all steps together: they compare them with each other. */
 export const MAX_EVIDENCE_VALUE_LEAVES = 1000
 export const MAX_EVIDENCE_LEAVES = 10_000

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
 import { DAY_MS } from '../limits.ts'
+import { spend } from './effort.ts'
 import { numbersOf, termsOf } from './terms.ts'
 
 /** Numbers among which relations are looked for: pairs of more would fit by chance. */
@@ -14,9 +15,12 @@ const MAX_OPERANDS = 100
 export function numbersIn(value: Json): number[] {
   const numbers: number[] = []
   const visit = (item: Json): void => {
+    spend(1)
     if (typeof item === 'number') numbers.push(item)
     else if (typeof item === 'string') {
-      for (const { kind, readings } of termsOf(item).facts) {
+      const { facts } = termsOf(item)
+      spend(facts.length)
+      for (const { kind, readings } of facts) {
         if (kind === 'number') numbers.push(...readings.map(reading => Number(reading.slice(2))))
       }
     } else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
@@ -27,6 +31,7 @@ export function numbersIn(value: Json): number[] {
 
 /** The columns of a value: the numbers that stand in the same field of each item of a list, or one after the other in a text. */
 export function columnsIn(value: Json): number[][] {
+  spend(1)
   if (Array.isArray(value)) {
     const numbers = value.filter(item => typeof item === 'number')
     const records = value.filter(isJsonObject)
@@ -39,6 +44,7 @@ export function columnsIn(value: Json): number[][] {
     return [own, ...Object.values(value).flatMap(columnsIn)].filter(isColumn)
   }
   if (typeof value !== 'string') return []
+  spend(value.length)
   // The last number of each line.
   const lines = value.split(/\n|;/, MAX_COLUMN).flatMap(line => line.match(/\d[\d.,'’]*\d|\d/gu)?.at(-1) ?? [])
   const column = lines.flatMap(text => numbersOf(text)[0] ?? [])
@@ -67,6 +73,7 @@ export function derive(
   const isRounded = (value: number) =>
     Math.abs(number) >= 20 && !Number.isInteger(value * 10 ** decimals) && Math.abs(value - number) < 10 ** -decimals
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
+  spend(numbers.length + 2 * distinct.length ** 2)
   for (const [index, left] of distinct.entries()) {
     for (const right of distinct.slice(index)) {
       const found = OPERATIONS.find(
@@ -83,6 +90,7 @@ export function derive(
 /** How a number is the product of three or four, where there are no more, or a sum and difference of three. */
 function sumOrProduct(number: number, numbers: readonly number[]): string | undefined {
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0)
+  spend(numbers.length + Math.min(distinct.length, MAX_TERMS) ** 3 / 10)
   const few = distinct.filter(value => value !== 1)
   if (
     few.length >= 3 &&
@@ -112,6 +120,7 @@ const MAX_TERMS = 12
 
 /** A run of a column's numbers that adds up to a number. */
 function sumIn(number: number, column: readonly number[]): string | undefined {
+  spend(column.length ** 2 / 20)
   for (let start = 0; start < column.length; start++) {
     let sum = column[start] ?? 0
     for (let end = start + 1; end < column.length; end++) {
@@ -163,6 +172,7 @@ interface Implied {
 /** The operands of a number's one-step computation, each with what it would have to be for another result. */
 export function impliedOperand(result: number, wanted: number, numbers: readonly number[]): Implied[] {
   const first = numbers.slice(0, MAX_OPERANDS)
+  spend(first.length ** 2 / 2)
   return first.flatMap((left, index) =>
     first.flatMap((right, other) => {
       if (index === other) return []
@@ -176,6 +186,7 @@ export function impliedOperand(result: number, wanted: number, numbers: readonly
 
 /** The addends of a column of which a number is the sum, or the mean, each with what it would have to be for another sum. */
 export function impliedAddend(sum: number, wanted: number, column: readonly number[]): Implied[] {
+  spend(column.length)
   const total = column.reduce((left, right) => left + right, 0)
   if (isClose(total / column.length, sum)) {
     return column.map(operand => ({ operand, implied: rounded(operand - (sum - wanted) * column.length) }))
@@ -188,6 +199,7 @@ const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 /** How a number is the days between two dates, or the minutes or hours between two times of day. */
 export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
   const days = dates.slice(0, MAX_MOMENTS).map(date => ({ date, at: Date.parse(date) }))
+  spend(2 * days.length + days.length ** 2 / 10)
   for (const [index, start] of days.entries()) {
     for (const end of days.slice(index + 1)) {
       if (Math.abs(end.at - start.at) === number * DAY_MS) return `the days from ${start.date} to ${end.date}`
@@ -208,6 +220,7 @@ function deriveTimes(
   isWanted: (minutes: number, start: string, end: string) => boolean,
 ): string | undefined {
   const moments = times.slice(0, MAX_MOMENTS).map(time => ({ time, at: minutesOf(time) }))
+  spend(5 * moments.length + moments.length ** 2 / 10)
   for (const start of moments) {
     for (const end of moments) {
       const minutes = (end.at - start.at + DAY_MINUTES) % DAY_MINUTES
@@ -229,6 +242,7 @@ export function deriveDate(date: string, dates: readonly string[], numbers: read
   const at = Date.parse(date)
   for (const start of dates.slice(0, MAX_MOMENTS)) {
     const days = (at - Date.parse(start)) / DAY_MS
+    spend(2 + numbers.length / 5)
     const number = numbers.find(value => value > 1 && (Math.abs(days) === value || Math.abs(days) === value * 7))
     if (number !== undefined) return `${start} and ${number} days`
   }

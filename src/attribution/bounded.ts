@@ -15,14 +15,21 @@ interface Room {
   isCut: boolean
 }
 
-const RUN = new RegExp(`[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
+// From its beginning on: else it is tried again at each letter of a shorter run.
+const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
+
+/** Letters that compatibility forms spell out in 18 and 8 others: a text of them would be many times as long. */
+const SENTENCES = /[\ufdfa\ufdfb]/g
 
 /**
  * A text without the ends of runs that are no words, such as images in base64: patterns that look for an address or a
  * number try again at each of their letters.
  */
 export const boundedText = (text: string): string =>
-  text.length <= MAX_EVIDENCE_RUN_LENGTH ? text : text.replace(RUN, run => run.slice(0, MAX_EVIDENCE_RUN_LENGTH))
+  (text.length <= MAX_EVIDENCE_RUN_LENGTH
+    ? text
+    : text.replace(RUN, run => run.slice(0, MAX_EVIDENCE_RUN_LENGTH))
+  ).replace(SENTENCES, ' ')
 
 /**
  * The beginning of a value: checks compare items with items and fields with fields, in a time that grows with the square of

@@ -1,6 +1,9 @@
-import { canonicalJson, findJsonFault, isJsonObject, type Json } from '../domain/json.ts'
+import { findJsonFault, isJsonObject, type Json } from '../domain/json.ts'
+import { MAX_PART_EFFORT } from '../limits.ts'
 import { boundedValue } from './bounded.ts'
-import { type Fact, isSameFact, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
+import { canonical, isEqual } from './canonical.ts'
+import { attempt, spend } from './effort.ts'
+import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue, type Word } from './terms.ts'
 import { YES_OR_NO } from './vocabulary.ts'
 
 /** One place at which an approved output differs from the output. */
@@ -29,16 +32,33 @@ export interface Difference {
   gained: Terms
   /** Of all words and facts of the changed places, how many both have: 0 to 1 (Dice). */
   similarity: number
+  /** Both are too large to be compared: the whole is then the one change, and of its terms nothing is known. */
+  isTooLarge: boolean
 }
 
 /** Compares an output with the approved one, value by value. Paths begin within the output: `items[2].qty`. */
-export function differenceOf(output: Json, approved: Json): Difference {
-  const isNone = canonicalJson(output) === canonicalJson(approved)
+export const differenceOf = (output: Json, approved: Json): Difference =>
+  attempt(MAX_PART_EFFORT, () => compare(output, approved)) ?? wholeDifference(output, approved)
+
+const wholeDifference = (output: Json, approved: Json): Difference => ({
+  changes: [{ path: '', before: output, after: approved }],
+  formatChanges: [],
+  isNone: false,
+  isReordered: false,
+  lost: NO_TERMS,
+  gained: NO_TERMS,
+  similarity: 0,
+  isTooLarge: true,
+})
+
+function compare(output: Json, approved: Json): Difference {
+  const isNone = isEqual(output, approved)
   const parsed = unwrapped(output, approved)
   const wrapped: Change[] = parsed === output ? [] : [{ path: '', before: output, after: approved }]
   const all = [...changesAt('', parsed, approved)]
-  const formatChanges = [...wrapped, ...all.filter(({ before, after }) => isSameMeaning(before, after))]
-  const changes = all.filter(({ before, after }) => !isSameMeaning(before, after))
+  const inFormat = new Set(all.filter(({ before, after }) => isSameMeaning(before, after)))
+  const formatChanges = [...wrapped, ...inFormat]
+  const changes = all.filter(change => !inFormat.has(change))
   const before = termsOfChanges(changes, 'before')
   const after = termsOfChanges(changes, 'after')
   return {
@@ -49,6 +69,7 @@ export function differenceOf(output: Json, approved: Json): Difference {
     lost: without(before, after),
     gained: without(after, before),
     similarity: similarity(before, after),
+    isTooLarge: false,
   }
 }
 
@@ -58,6 +79,7 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
 
 /** Terms that others have not, or not as often. */
 export function without(terms: Terms, others: Terms): Terms {
+  spend(2 * (terms.facts.length + terms.words.size + others.facts.length))
   const facts = factsWithout(terms.facts, others.facts)
   const words = [...terms.words].flatMap(([stem, word]) => {
     const count = word.count - (others.words.get(stem)?.count ?? 0)
@@ -95,11 +117,25 @@ export function similarity(left: Terms, right: Terms): number {
   const [keysOfLeft, keysOfRight] = [keysOf(left), keysOf(right)]
   const size = keysOfLeft.size + keysOfRight.size
   if (size === 0) return 1
-  return (2 * [...keysOfLeft].filter(key => keysOfRight.has(key)).length) / size
+  const [fewer, more] = keysOfLeft.size < keysOfRight.size ? [keysOfLeft, keysOfRight] : [keysOfRight, keysOfLeft]
+  spend(1 + fewer.size)
+  let both = 0
+  for (const key of fewer) if (more.has(key)) both++
+  return (2 * both) / size
 }
 
-const keysOf = ({ facts, words }: Terms): Set<string> =>
-  new Set([...words.keys(), ...facts.flatMap(({ readings }) => readings[0] ?? [])])
+/** By terms, which nobody changes: an item is compared with many others. */
+const keysOfTerms = new WeakMap<Terms, ReadonlySet<string>>()
+
+function keysOf(terms: Terms): ReadonlySet<string> {
+  const known = keysOfTerms.get(terms)
+  if (known) return known
+  const { facts, words } = terms
+  spend(2 * (facts.length + words.size))
+  const keys = new Set([...words.keys(), ...facts.flatMap(({ readings }) => readings[0] ?? [])])
+  keysOfTerms.set(terms, keys)
+  return keys
+}
 
 /** An output that is the approved value in some wrapping, a string of JSON or an object around it, without that. */
 function unwrapped(output: Json, approved: Json): Json {
@@ -156,15 +192,15 @@ function* changesAt(path: string, before: Json, after: Json): Generator<Change> 
 /** Items that both have are no change, wherever they stand; the others are compared in their order. */
 function* changesOfItems(path: string, before: readonly Json[], after: readonly Json[]): Generator<Change> {
   const counts = new Map<string, number>()
-  for (const item of after) counts.set(canonicalJson(item), (counts.get(canonicalJson(item)) ?? 0) + 1)
+  for (const item of after) counts.set(canonical(item), (counts.get(canonical(item)) ?? 0) + 1)
   const lost = before.filter(item => {
-    const count = counts.get(canonicalJson(item)) ?? 0
-    counts.set(canonicalJson(item), count - 1)
+    const count = counts.get(canonical(item)) ?? 0
+    counts.set(canonical(item), count - 1)
     return count <= 0
   })
   const gained = [...after.entries()].filter(([, item]) => {
-    const count = counts.get(canonicalJson(item)) ?? 0
-    counts.set(canonicalJson(item), count - 1)
+    const count = counts.get(canonical(item)) ?? 0
+    counts.set(canonical(item), count - 1)
     return count > 0
   })
   for (const item of lost) {
@@ -195,7 +231,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
     const [left, right] = [sole(before), sole(after)]
     if (left !== before || right !== after) return isSameMeaning(left, right)
     if (isJsonObject(before) && isJsonObject(after)) return isSameRecord(before, after)
-    return canonicalJson(before) === canonicalJson(after)
+    return isEqual(before, after)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
@@ -226,7 +262,10 @@ const isSameRecord = (left: { [field: string]: Json }, right: { [field: string]:
   )
 
 /** Nothing but letters and digits, without case and accents. */
-const letters = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]/gu, '')
+function letters(text: string): string {
+  spend(1 + text.length)
+  return plain(text).replace(/[^\p{L}\p{N}]/gu, '')
+}
 
 /** Of two short labels, one holds the words of the other: `High Priority` for `high`. */
 function isAlias(left: Terms, right: Terms): boolean {

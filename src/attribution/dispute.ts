@@ -1,4 +1,5 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { canonical, isEqual } from './canonical.ts'
 import { type Difference, differenceOf } from './difference.ts'
 import { rootOf, type Step, type Subject, type SubjectFeedback } from './subject.ts'
 
@@ -8,7 +9,7 @@ export interface Dispute {
   /** What it should have been; undefined where nobody said so. */
   approved: Json | undefined
   /** Undefined where nothing is approved. */
-  difference: Difference | undefined
+  readonly difference: Difference | undefined
   /** What feedback gave, as it was given. */
   correction: JsonObject | null
   userId: string
@@ -50,9 +51,8 @@ export function findDisputes(subject: Subject): Disputes {
     if (correction) {
       const step = contestedBy(correction, feedback, subject)
       const approved = applyCorrection(step.output, correction)
-      const dispute = disputeOf(step, approved, { userId, comments, source: 'feedback', correction })
-      if (dispute.difference?.isNone) supports.push({ step, userId })
-      else disputes.push(dispute)
+      if (isEqual(step.output, approved)) supports.push({ step, userId })
+      else disputes.push(disputeOf(step, approved, { userId, comments, source: 'feedback', correction }))
     } else if (isPositive(feedback)) {
       supports.push({ step: outputStepOf(feedback, subject), userId })
     } else if (feedback.source === 'api') {
@@ -60,8 +60,8 @@ export function findDisputes(subject: Subject): Disputes {
     }
   }
   if (disputes.length === 0) {
-    // Where nobody else objects, a reviewer's comment is what there is to explain.
-    const remarks = subject.feedback.filter(({ source }) => source === 'review')
+    // Where nobody else objects, what people remarked is what there is to explain.
+    const remarks = subject.feedback.filter(({ source, comment }) => source === 'review' || comment)
     disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
   }
   const rank = ({ source, approved }: Dispute) => (source === 'review' ? 0 : approved === undefined ? 2 : 1)
@@ -84,7 +84,17 @@ function disputeOf(
   approved: Json,
   rest: Pick<Dispute, 'userId' | 'comments' | 'source' | 'correction'>,
 ): Dispute {
-  return { step, approved, difference: differenceOf(step.output, approved), ...rest }
+  let difference: Difference | undefined
+  return {
+    step,
+    approved,
+    // Of many disputes one decides, and few others are ever looked at.
+    get difference() {
+      difference ??= differenceOf(step.output, approved)
+      return difference
+    },
+    ...rest,
+  }
 }
 
 const isPositive = ({ rating }: SubjectFeedback) =>
@@ -153,17 +163,25 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
 const mergeFields = (value: Json | undefined, correction: Json): Json =>
   isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
 
-const textOf = (value: Json): string => (typeof value === 'string' ? value : canonicalJson(value))
+const textOf = (value: Json): string => (typeof value === 'string' ? value : canonical(value))
 
 /** Where an object has a field of this name: at its top, or in one of its objects. */
-function fieldPathOf(value: Json, field: string): string[] | undefined {
-  if (!isJsonObject(value)) return undefined
-  if (Object.hasOwn(value, field)) return [field]
+const fieldPathOf = (value: Json, field: string): readonly string[] | undefined =>
+  isJsonObject(value) ? fieldPathsOf(value).get(field) : undefined
+
+/** By object, which nobody changes: each correction looks for each of its fields in each output. */
+const fieldPaths = new WeakMap<JsonObject, ReadonlyMap<string, readonly string[]>>()
+
+function fieldPathsOf(value: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const known = fieldPaths.get(value)
+  if (known) return known
+  const paths = new Map<string, readonly string[]>(Object.keys(value).map(field => [field, [field]]))
   for (const [name, item] of Object.entries(value)) {
-    const path = fieldPathOf(item, field)
-    if (path) return [name, ...path]
+    if (!isJsonObject(item)) continue
+    for (const [field, path] of fieldPathsOf(item)) if (!paths.has(field)) paths.set(field, [name, ...path])
   }
-  return undefined
+  fieldPaths.set(value, paths)
+  return paths
 }
 
 const valueAt = (value: Json, path: readonly string[]): Json | undefined =>

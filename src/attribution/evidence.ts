@@ -1,3 +1,4 @@
+import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, PAUSE_EFFORT } from '../limits.ts'
 import { checkAge } from './checks/age.ts'
 import { checkCalls } from './checks/calls.ts'
 import { checkComputation } from './checks/computation.ts'
@@ -14,9 +15,10 @@ import { checkScope } from './checks/scope.ts'
 import { checkShape } from './checks/shape.ts'
 import { checkSlips } from './checks/slips.ts'
 import { checkTravel } from './checks/travel.ts'
+import { attempt, type Effort, within } from './effort.ts'
 import { type Scene, sceneOf } from './scene.ts'
 import type { Subject } from './subject.ts'
-import { remembering } from './terms.ts'
+import { remembering, type Terms } from './terms.ts'
 import type { FindingKind } from './weights.ts'
 
 /** What a check saw in a trace: for the rules to weigh, for a model to read, for a person to look up. */
@@ -33,29 +35,73 @@ export interface Finding {
   strength: number
 }
 
-const CHECKS: readonly ((scene: Scene) => Iterable<Finding>)[] = [
-  checkTravel,
-  checkShape,
-  checkGrounding,
-  checkComputation,
-  checkSlips,
-  checkCoverage,
-  checkFaults,
-  checkCalls,
-  checkRetrieval,
-  checkGuidance,
-  checkProhibitions,
-  checkConsistency,
-  checkScope,
-  checkPeople,
-  checkAge,
-  checkRequest,
+/** The checks, each with what it compares, for an answer to say where it did not come to its end. */
+const CHECKS: readonly (readonly [what: string, check: (scene: Scene) => Iterable<Finding>])[] = [
+  ['the way of the fault', checkTravel],
+  ['the shape of the output', checkShape],
+  ['where values come from', checkGrounding],
+  ['computations', checkComputation],
+  ['slips', checkSlips],
+  ['items left out', checkCoverage],
+  ['failures', checkFaults],
+  ['calls', checkCalls],
+  ['retrieval', checkRetrieval],
+  ['guidelines', checkGuidance],
+  ['prohibitions', checkProhibitions],
+  ['equal items', checkConsistency],
+  ['the scope', checkScope],
+  ['what people say', checkPeople],
+  ['dates of sources', checkAge],
+  ['the request', checkRequest],
 ]
 
-/** Checks a trace against itself, its prompts and the knowledge docs. Findings come in no order of weight. */
-export function findEvidence(subject: Subject): Finding[] {
-  return remembering(() => {
-    const scene = sceneOf(subject)
-    return CHECKS.flatMap(check => [...check(scene)])
-  })
+/** A search for evidence, which may be paused wherever it yields. */
+function* search(subject: Subject): Generator<undefined, Finding[]> {
+  const scene = yield* sceneOf(subject)
+  const findings: Finding[] = []
+  const cut: string[] = []
+  for (const [what, check] of CHECKS) {
+    yield
+    const isThrough = attempt(MAX_PART_EFFORT, () => {
+      // One by one: a check that is cut off has found what it has found.
+      for (const finding of check(scene)) findings.push(finding)
+      return true
+    })
+    if (!isThrough) cut.push(what)
+  }
+  if (cut.length > 0) {
+    const note = `part of ${cut.join(', ')}: there is too much to compare`
+    findings.push({ kind: 'left_out', spanId: null, path: 'trace', note, strength: 1 })
+  }
+  return findings
+}
+
+const newEffort = (): Effort => ({ spent: 0, until: MAX_EVIDENCE_EFFORT })
+
+/** A search with what it has read so far; what it returns does the next part. */
+function begin(subject: Subject, effort: Effort) {
+  const texts = new Map<string, Terms>()
+  const parts = search(subject)
+  return () => within(effort, () => remembering(texts, () => parts.next()))
+}
+
+/** Checks a trace against itself, its prompts and the knowledge docs, in one go. Findings come in no order of weight. */
+export function findEvidence(subject: Subject, effort: Effort = newEffort()): Finding[] {
+  const next = begin(subject, effort)
+  for (;;) {
+    const part = next()
+    if (part.done) return part.value
+  }
+}
+
+/** The same, but lets whatever else there is to do go first every hundredth of a second or so, if a check is not longer. */
+export async function findEvidencePatiently(subject: Subject, effort: Effort = newEffort()): Promise<Finding[]> {
+  const next = begin(subject, effort)
+  for (let pausedAt = 0; ; ) {
+    const part = next()
+    if (part.done) return part.value
+    if (effort.spent - pausedAt < PAUSE_EFFORT) continue
+    pausedAt = effort.spent
+    await new Promise(resolve => setTimeout(resolve))
+  }
 }

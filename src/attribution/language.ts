@@ -1,5 +1,6 @@
 import { ces, dan, deu, eng, fin, fra, ita, nld, nob, pol, por, spa, swe, tur } from 'stopword'
 import type { Json } from '../domain/json.ts'
+import { spend } from './effort.ts'
 import { textsIn } from './sources.ts'
 import { plain } from './terms.ts'
 
@@ -14,6 +15,7 @@ export function languageOf(value: Json): string | undefined {
     .split(/[^\p{L}']+/u)
     .map(plain)
   if (words.length < 5) return undefined
+  spend(5 * words.length)
   const counts = LANGUAGES.map(([language, known]) => [language, words.filter(word => known.has(word)).length] as const)
   const [first, second] = counts.toSorted(([, left], [, right]) => right - left)
   return first && second && first[1] >= 3 && first[1] > second[1] * 1.3 ? first[0] : undefined

@@ -1,7 +1,9 @@
 import { isJsonObject } from '../domain/json.ts'
+import { MAX_PART_EFFORT } from '../limits.ts'
 import { impliedOperand, numbersIn } from './arithmetic.ts'
 import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
+import { attempt } from './effort.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
 import type { Step } from './subject.ts'
 import { hasTerms, numberFact, termsOfValue } from './terms.ts'
@@ -12,17 +14,21 @@ const CARRIES = 0.6
 /**
  * The earliest step whose own output carries what was objected to: an error travels, and blame does not. It travels as a
  * copy, as a field that the correction changes as well, as a value that is handed on, as a number that another one was
- * computed from, and as something that was left out of all that the next step was given.
+ * computed from, and as something that was left out of all that the next step was given. Not `isThrough`: there was too much
+ * to compare, and an earlier step may carry it still.
  */
-export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): Step {
+export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): { origin: Step; isThrough: boolean } {
   let { step } = dispute
   // Each turn goes back in time, or up the tree.
-  for (let turn = 0; turn < MAX_TURNS; turn++) {
-    const giver = giverOf(dispute, step, visibleTo)
-    if (!giver) break
-    step = giver
-  }
-  return step
+  const isThrough = attempt(MAX_PART_EFFORT, () => {
+    for (let turn = 0; turn < MAX_TURNS; turn++) {
+      const giver = giverOf(dispute, step, visibleTo)
+      if (!giver) break
+      step = giver
+    }
+    return true
+  })
+  return { origin: step, isThrough: isThrough === true }
 }
 
 const MAX_TURNS = 16

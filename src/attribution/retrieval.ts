@@ -1,4 +1,6 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
+import { MAX_PART_EFFORT } from '../limits.ts'
+import { attempt, spend } from './effort.ts'
 import type { KnowledgeDoc, Step, Subject } from './subject.ts'
 import { plain } from './terms.ts'
 import { NAMES_RETRIEVAL } from './vocabulary.ts'
@@ -16,13 +18,22 @@ export interface Retrieval {
   isEmpty: boolean
 }
 
-/** Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. */
-export function retrievalsOf({ steps, knowledgeDocs }: Subject): Retrieval[] {
+/**
+ * Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. Not
+ * `isThrough`: there was too much to look for.
+ */
+export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isThrough: boolean } {
   const docs = new LabelledDocs(knowledgeDocs)
-  return steps.flatMap(step => [
-    ...Object.entries(step.state).flatMap(([key, value]) => retrievalAt(step, `state.${key}`, key, value, docs) ?? []),
-    ...(step.hasOutput ? (retrievalAt(step, 'output', step.stepId, step.output, docs) ?? []) : []),
-  ])
+  const retrievals: Retrieval[] = []
+  const isThrough = attempt(MAX_PART_EFFORT, () => {
+    for (const step of steps) {
+      for (const [key, value] of Object.entries(step.state))
+        retrievals.push(...(retrievalAt(step, `state.${key}`, key, value, docs) ?? []))
+      if (step.hasOutput) retrievals.push(...(retrievalAt(step, 'output', step.stepId, step.output, docs) ?? []))
+    }
+    return true
+  })
+  return { retrievals, isThrough: isThrough === true }
 }
 
 function retrievalAt(step: Step, path: string, name: string, value: Json, docs: LabelledDocs): Retrieval[] | undefined {
@@ -81,10 +92,13 @@ class LabelledDocs {
 
   /** The slug of the doc that one of the keys is the slug or title of, or a part of: `returns#2`. */
   named(keys: ReadonlySet<string>): string | undefined {
+    spend(1 + this.#docs.length / 4)
     const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
     if (named) return named.slug
+    const parted = [...keys].filter(key => /[#:/.]/.test(key))
+    spend((this.#docs.length * parted.length) / 2)
     const isPart = (key: string, label: string) => key.startsWith(label) && '#:/.'.includes(key.charAt(label.length))
-    return this.#docs.find(({ label }) => [...keys].some(key => key.length > label.length && isPart(key, label)))?.slug
+    return this.#docs.find(({ label }) => parted.some(key => key.length > label.length && isPart(key, label)))?.slug
   }
 
   /** The slug of the doc that has the beginning of a text. */
@@ -92,10 +106,17 @@ class LabelledDocs {
     const beginning = flat(text).slice(0, 60).trim()
     if (this.#found.has(beginning)) return this.#found.get(beginning)
     this.#texts ??= this.#docs.map(({ content }) => flat(content))
+    spend(this.#texts.reduce((sum, content) => sum + content.length, 0) / CHARACTERS_A_STEP)
     const slug = this.#docs[this.#texts.findIndex(content => content.includes(beginning))]?.slug
     this.#found.set(beginning, slug)
     return slug
   }
 }
 
-const flat = (text: string): string => plain(text).replace(/\s+/gu, ' ')
+function flat(text: string): string {
+  spend(text.length / 4)
+  return plain(text).replace(/\s+/gu, ' ')
+}
+
+/** A text is searched for another one many characters at a time. */
+const CHARACTERS_A_STEP = 100

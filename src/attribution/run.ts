@@ -1,4 +1,5 @@
 import type { Attribution, ErrorType } from '../domain/attribution.ts'
+import type { Rating } from '../domain/feedback.ts'
 import { newId, newRevision } from '../domain/ids.ts'
 import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
@@ -17,7 +18,7 @@ import { listEnabledErrorTypes } from '../store/error-types.ts'
 import type { Store } from '../store/store.ts'
 import { engineOf } from './configured-engine.ts'
 import { type EngineAnswer, type EngineContext, EngineError } from './engine.ts'
-import { findEvidence } from './evidence.ts'
+import { findEvidencePatiently } from './evidence.ts'
 import type { Subject } from './subject.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
@@ -78,14 +79,18 @@ async function analyze(
   const [subject, types] = await Promise.all([findSubject(store, traceKey), listEnabledErrorTypes(store, projectKey)])
   if (!subject) return undefined
   if (!isDisputed(subject)) throw new EngineError(NO_FEEDBACK, { isFinal: true })
-  const answer = await engineOf(env)(subject, findEvidence(subject), types, context)
+  const answer = await engineOf(env)(subject, await findEvidencePatiently(subject), types, context)
   checkAnswer(answer.attribution, subject, types)
   return answer
 }
 
-/** Whether there is anything to analyze still: a comment can be deleted, a correction reset. */
+/** Whether there is anything to analyze still: a comment can be deleted, a correction reset. Praise alone is no reason. */
 const isDisputed = ({ feedback, steps }: Subject): boolean =>
-  feedback.length > 0 || steps.some(({ review }) => review?.state === 'corrected')
+  feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNoPraise(rating)) ||
+  steps.some(({ review }) => review?.state === 'corrected')
+
+const isNoPraise = (rating: Rating | null): boolean =>
+  rating === 'negative' || (typeof rating === 'number' && rating <= 0.5)
 
 /** Does what may take long, and keeps the job meanwhile. */
 async function whileHeld<Result>(

@@ -1,7 +1,8 @@
-import { canonicalJson } from '../domain/json.ts'
-import { MAX_EVIDENCE_LENGTH } from '../limits.ts'
+import { MAX_EVIDENCE_LENGTH, MAX_READING_EFFORT } from '../limits.ts'
 import { boundedSubject } from './bounded.ts'
+import { isEqual } from './canonical.ts'
 import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
+import { attempt, spend, spentSteps } from './effort.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
@@ -26,19 +27,25 @@ export interface Scene extends Disputes {
   prompts: Source[]
 }
 
-/** Lays a trace out for the checks, as far as they get through it in a bounded time. Throws where a subject has no step at all. */
-export function sceneOf(whole: Subject): Scene {
+/**
+ * Lays a trace out for the checks, as far as they get through it in a bounded effort. It may be paused between two texts.
+ * Throws where a subject has no step at all.
+ */
+export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { subject, omitted } = boundedSubject(whole)
   const found = findDisputes(subject)
-  const retrievals = retrievalsOf(subject)
-  const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
   const [dispute] = found.disputes
-  const steps = nearest(subject, dispute?.step)
+  yield
   const docs = fitting(subject.knowledgeDocs, ({ content }) => content.length)
-  const sources = [
-    ...subject.steps.filter(step => steps.has(step)).flatMap(step => sourcesOf(step, retrievals)),
-    ...subject.knowledgeDocs.filter(doc => docs.has(doc)).map(docSource),
+  const { retrievals, isThrough: isAllFound } = retrievalsOf(subject)
+  yield
+  const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
+  const near = nearest(subject, dispute?.step)
+  const drafts = [
+    ...[...near].flatMap(step => draftsOf(step, retrievals)),
+    ...subject.knowledgeDocs.filter(doc => docs.has(doc)).map(docDraft),
   ]
+  const { sources, unread } = yield* readSources(drafts, subject)
   const root = rootOf(subject)
   const isFetchedWhole = (source: Source) =>
     source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
@@ -46,19 +53,28 @@ export function sceneOf(whole: Subject): Scene {
   const visibleTo = (step: Step) => {
     const known = visible.get(step)
     if (known) return known
+    spend(sources.length)
     const found = sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
     visible.set(step, found)
     return found
   }
-  const origin = dispute ? originOf(dispute, visibleTo) : root
+  yield
+  const isTooLarge = dispute?.difference?.isTooLarge === true
+  yield
+  const { origin, isThrough } = dispute ? originOf(dispute, visibleTo) : { origin: root, isThrough: true }
+  yield
   const isConcerned = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
   return {
     ...found,
     subject,
     omitted: [
       ...omitted,
-      ...leftOut(subject.steps.length - steps.size, 'steps that are far from the disputed one'),
+      ...leftOut(subject.steps.length - near.size, 'steps that are far from the disputed one'),
       ...leftOut(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
+      ...leftOut(unread, 'texts with more numbers and words than can be compared'),
+      ...(isAllFound ? [] : ['part of what was fetched']),
+      ...(isThrough ? [] : [`steps before "${origin.stepId}" that the fault may come from`]),
+      ...(isTooLarge ? ['where exactly the output differs from the approved one: both are too large'] : []),
     ],
     root,
     dispute,
@@ -73,25 +89,57 @@ export function sceneOf(whole: Subject): Scene {
 
 /** The same step, or one whose output it repeats. */
 const isSame = (step: Step, other: Step): boolean =>
-  step === other || (step.output !== null && canonicalJson(step.output) === canonicalJson(other.output))
+  step === other || (step.output !== null && isEqual(step.output, other.output))
 
-function sourcesOf(step: Step, retrievals: readonly Retrieval[]): Source[] {
+/** A source that is still to be read. */
+type Draft = Parameters<typeof sourceOf>
+
+function draftsOf(step: Step, retrievals: readonly Retrieval[]): Draft[] {
   const isRetrieved = (path: string) => retrievals.some(found => found.step === step && found.path === path)
   return [
-    ...(step.input === null ? [] : [sourceOf('input', step, 'input', step.input)]),
-    ...Object.entries(step.state).map(([key, value]) =>
-      sourceOf(isRetrieved(`state.${key}`) ? 'retrieved' : 'state', step, `state.${key}`, value),
+    ...(step.input === null ? [] : [['input', step, 'input', step.input] satisfies Draft]),
+    ...Object.entries(step.state).map(
+      ([key, value]): Draft => [isRetrieved(`state.${key}`) ? 'retrieved' : 'state', step, `state.${key}`, value],
     ),
     ...(step.output === null
       ? []
-      : [sourceOf(isRetrieved('output') ? 'retrieved' : 'output', step, 'output', step.output)]),
-    ...(step.prompt ? [sourceOf('prompt', step, 'prompt', step.prompt.content)] : []),
-    ...(Object.keys(step.metadata).length === 0 ? [] : [sourceOf('metadata', step, 'metadata', step.metadata)]),
+      : [[isRetrieved('output') ? 'retrieved' : 'output', step, 'output', step.output] satisfies Draft]),
+    ...(step.prompt ? [['prompt', step, 'prompt', step.prompt.content] satisfies Draft] : []),
+    ...(Object.keys(step.metadata).length === 0 ? [] : [['metadata', step, 'metadata', step.metadata] satisfies Draft]),
   ]
 }
 
-const docSource = ({ slug, title, content }: KnowledgeDoc): Source =>
-  sourceOf('doc', null, `knowledgeDocs.${slug}`, `${title}\n${content}`)
+const docDraft = ({ slug, title, content }: KnowledgeDoc): Draft => [
+  'doc',
+  null,
+  `knowledgeDocs.${slug}`,
+  `${title}\n${content}`,
+]
+
+/** Reads sources, the nearest first, as many as can be read with the effort that there is; returns them in their order. */
+function* readSources(
+  drafts: readonly Draft[],
+  { steps }: Subject,
+): Generator<undefined, { sources: Source[]; unread: number }> {
+  const sources: Source[] = []
+  let left = MAX_READING_EFFORT
+  for (const draft of drafts) {
+    yield
+    const before = spentSteps()
+    const source = attempt(left, () => sourceOf(...draft))
+    left -= spentSteps() - before
+    if (source) sources.push(source)
+  }
+  const places = new Map<Step | null, number>([
+    ...steps.map((step, index) => [step, index] as const),
+    [null, steps.length],
+  ])
+  const placeOf = ({ step }: Source) => places.get(step) ?? 0
+  return {
+    sources: sources.toSorted((left, right) => placeOf(left) - placeOf(right)),
+    unread: drafts.length - sources.length,
+  }
+}
 
 /** The steps whose texts are compared: the root and the disputed one first, then those next to it in time. */
 function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<Step> {

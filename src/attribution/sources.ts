@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
+import { spend } from './effort.ts'
 import type { Step } from './subject.ts'
 import { type Fact, isDigit, type Terms, termsOfValue } from './terms.ts'
 
@@ -32,6 +33,7 @@ export const locationOf = ({ step, path }: Source): { spanId: string | null; pat
 
 /** What some facts may mean; a date stands for its day in any year, too. */
 export function readingsOf(facts: readonly Fact[]): Set<string> {
+  spend(2 * facts.length)
   const readings = facts.flatMap(fact => fact.readings)
   return new Set([...readings, ...readings.flatMap(reading => (isDay(reading) ? [`m:${reading.slice(7)}`] : []))])
 }
@@ -49,11 +51,17 @@ const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
 
 /** The first source that has a fact. */
 export const findFact = (fact: Fact, sources: readonly Source[]): Source | undefined =>
-  sources.find(({ readings }) => hasFact(fact, readings))
+  findCounting(sources, ({ readings }) => hasFact(fact, readings))
 
 /** The first source that has a word of this stem. */
 export const findWord = (stem: string, sources: readonly Source[]): Source | undefined =>
-  sources.find(({ terms }) => terms.words.has(stem))
+  findCounting(sources, ({ terms }) => terms.words.has(stem))
+
+function findCounting(sources: readonly Source[], isFound: (source: Source) => boolean): Source | undefined {
+  const index = sources.findIndex(isFound)
+  spend(1 + (index < 0 ? sources.length : index))
+  return sources[index]
+}
 
 /** How much of some terms stands in sources, by weight: facts and names say more than words. */
 export interface Support {
@@ -92,6 +100,7 @@ type Scalar = string | number | boolean | null
 
 /** A value and each value within it, with their paths. */
 export function* partsOf(value: Json, path: string): Generator<[path: string, part: Json]> {
+  spend(1)
   yield [path, value]
   if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* partsOf(item, `${path}[${index}]`)
   else if (isJsonObject(value))

@@ -1,5 +1,7 @@
 import { ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur } from 'stopword'
 import type { Json } from '../domain/json.ts'
+import { MAX_TEXT_FACTS } from '../limits.ts'
+import { spend } from './effort.ts'
 
 /**
  * What texts are compared by: facts and words, whatever their language, case, punctuation, or the format of a number or date.
@@ -60,7 +62,8 @@ const NAMES_AT_MOST = 0.35
 /** Scripts without spaces between words, or with endings on them. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
 
-const ADDRESS = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
+// From the beginning of a run on: a pattern that is tried again at each of its letters takes their square.
+const ADDRESS = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
 const ISO_DATE = /(?<!\d)(\d{4})[-./](\d{1,2})[-./](\d{1,2})(?!\d)/gu
 const EAST_ASIAN_DATE = /(?:(令和|\d{2})?(\d{1,2})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
 const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
@@ -85,18 +88,20 @@ const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 /** What `termsOf` found while `remembering` runs: most texts are asked for several times. */
 let remembered: Map<string, Terms> | undefined
 
-/** Runs a computation, which must not wait for anything, so that no text is taken apart twice in it. */
-export function remembering<Result>(run: () => Result): Result {
-  remembered = new Map()
+/** Runs a computation, which must not wait for anything, so that no text is taken apart that `texts` has. */
+export function remembering<Result>(texts: Map<string, Terms>, run: () => Result): Result {
+  const before = remembered
+  remembered = texts
   try {
     return run()
   } finally {
-    remembered = undefined
+    remembered = before
   }
 }
 
 /** The terms of a text. They are shared: nobody may change them. */
 export function termsOf(text: string): Terms {
+  spend(1)
   const known = remembered?.get(text)
   if (known) return known
   const terms = readTerms(text)
@@ -105,13 +110,28 @@ export function termsOf(text: string): Terms {
 }
 
 function readTerms(text: string): Terms {
+  const normalized = text.normalize('NFKC')
+  spend(2 * normalized.length)
   const facts: Fact[] = []
-  const rest = takeFacts(text.normalize('NFKC'), facts)
+  const rest = takeFacts(normalized, facts)
+  spend(STEPS_A_FACT * facts.length)
   return { facts, words: wordsOf(rest) }
 }
 
-/** The terms of a JSON value: of its strings and numbers, not of its fields' names. */
+/** A fact takes as long as some characters, and memory besides. */
+const STEPS_A_FACT = 10
+
+/** The terms of values, which nobody changes. */
+const termsOfValues = new WeakMap<object, Terms>()
+
+/** The terms of a JSON value: of its strings and numbers, not of its fields' names. They are shared: nobody may change them. */
 export function termsOfValue(value: Json): Terms {
+  spend(1)
+  if (typeof value === 'string') return termsOf(value)
+  if (typeof value === 'number') return { facts: [numberFact(String(value), value)], words: NO_TERMS.words }
+  if (typeof value !== 'object' || value === null) return NO_TERMS
+  const known = termsOfValues.get(value)
+  if (known) return known
   const terms: Terms = { facts: [], words: new Map() }
   const visit = (item: Json): void => {
     if (typeof item === 'string') addTerms(terms, termsOf(item))
@@ -119,10 +139,12 @@ export function termsOfValue(value: Json): Terms {
     else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
   }
   visit(value)
+  termsOfValues.set(value, terms)
   return terms
 }
 
 function addTerms(to: Terms, more: Terms): void {
+  spend(more.facts.length + 2 * more.words.size)
   // One by one: a call takes no hundred thousand arguments.
   for (const fact of more.facts) to.facts.push(fact)
   for (const [stem, word] of more.words) {
@@ -153,7 +175,7 @@ function takeFacts(text: string, facts: Fact[]): string {
     text = text.replace(pattern, (whole: string, ...groups: string[]) => {
       const fact = read(groups, whole)
       if (!fact) return whole
-      facts.push(fact)
+      if (facts.length < MAX_TEXT_FACTS) facts.push(fact)
       return ' . '
     })
   }

@@ -1,4 +1,6 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { canonical } from './canonical.ts'
+import { spend } from './effort.ts'
 import type { Step, Subject } from './subject.ts'
 import { plain } from './terms.ts'
 
@@ -38,17 +40,21 @@ function argumentsOf(item: Json): Record<string, string> {
     Object.entries(fields).flatMap(([field, value]) =>
       field === 'name' || field === 'description'
         ? []
-        : [[field, typeof value === 'string' ? value : canonicalJson(value)]],
+        : [[field, typeof value === 'string' ? value : canonical(value)]],
     ),
   )
 }
 
-/** The tool that a step called, by its name. */
-export const toolOf = ({ stepId }: Step, tools: readonly Tool[]): Tool | undefined =>
-  tools.find(({ name }) => isSameName(name, stepId))
+/** Finds the tool that a step called, by its name; of two with one name, the first. */
+export function toolFinder(tools: readonly Tool[]): (step: Step) => Tool | undefined {
+  const byName = new Map(tools.toReversed().map(tool => [letters(tool.name), tool]))
+  return ({ stepId }) => byName.get(letters(stepId))
+}
 
-const isSameName = (name: string, stepId: string): boolean =>
-  plain(name).replace(/\W/gu, '') === plain(stepId).replace(/\W/gu, '')
+function letters(name: string): string {
+  spend(name.length)
+  return plain(name).replace(/\W/gu, '')
+}
 
 /** The calls that states list, as if each were a step. */
 export function loggedSteps({ steps }: Subject): Step[] {
@@ -77,7 +83,7 @@ export function loggedTwice({ steps }: Subject): { step: Step; key: string; coun
   return steps.flatMap(step =>
     Object.entries(step.state).flatMap(([key, value]) => {
       const calls = Array.isArray(value) ? value.flatMap(item => callIn(item) ?? []) : []
-      const groups = [...Map.groupBy(calls, call => canonicalJson(call)).values()]
+      const groups = [...Map.groupBy(calls, canonical).values()]
       const [most] = groups.toSorted((left, right) => right.length - left.length)
       return most && most.length > 1 ? [{ step, key, count: most.length, call: most[0] ?? null }] : []
     }),

@@ -82,7 +82,7 @@ export const UP_TO_NEGATION = new RegExp(
 /** How a prompt draws the line of what it answers. */
 export const DRAWS_SCOPE = anywhere({
   english:
-    /out[_ -]of[_ -]scope|anything else|other (topics|questions|requests)|nothing else|not your (job|task)|cannot help|can't help|do not (answer|advise|help)|refer (to|them)|decline|refuse|no (legal|medical|financial|tax)|handle .* only|only (answer|help|handle|write)/,
+    /out[_ -]of[_ -]scope|anything else|other (topics|questions|requests)|nothing else|not your (job|task)|cannot help|can't help|do not (answer|advise|help)|refer (to|them)|decline|refuse|no (legal|medical|financial|tax)|handle .{0,200} only|only (answer|help|handle|write)/,
   german: /alles andere|andere (themen|fragen)|nicht zuständig/,
   french: /autre(s)? (sujet|demande|question)s?|tout le reste|hors sujet/,
   spanish: /otr[ao]s (temas|preguntas|consultas)|cualquier otr/,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { differenceOf, without } from '../../src/attribution/difference.ts'
-import { findEvidence } from '../../src/attribution/evidence.ts'
+import { findEvidence, findEvidencePatiently } from '../../src/attribution/evidence.ts'
 import { attributeByRules } from '../../src/attribution/rules.ts'
 import type { Step, Subject } from '../../src/attribution/subject.ts'
 import { TIE_ORDER } from '../../src/attribution/taxonomy.ts'
 import { termsOf, termsOfValue } from '../../src/attribution/terms.ts'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
+import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, MAX_TEXT_FACTS } from '../../src/limits.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
 
 /** Numbers of 0 to 1, the same ones for the same seed (Mulberry32). */
@@ -255,6 +256,140 @@ describe('a trace of anybody', () => {
     expect(reasoning.length + JSON.stringify(evidence).length).toBeLessThan(10_000)
   })
 
+  const WORST = 250_000
+  const filled = (write: (index: number) => string, separator = ' ', length = WORST) => {
+    let text = ''
+    for (let index = 0; text.length < length; index++) text += write(index) + separator
+    return text
+  }
+  const spread = (index: number) => Math.imul(index, 0x9e3779b1) >>> 0
+  const word = (index: number) =>
+    spread(index)
+      .toString(26)
+      .replace(/\d/g, digit => 'qrstuvwxyz'.charAt(Number(digit)))
+  const WRITERS: readonly [string, (index: number) => string][] = [
+    ['words', word],
+    ['numbers', index => String(spread(index) % 10_000_000)],
+    ['amounts', index => `${spread(index) % 10_000}.${10 + (index % 90)} €`],
+    ['dates', index => `20${10 + (index % 20)}-0${1 + (spread(index) % 9)}-${10 + (spread(index + 1) % 18)}`],
+    ['times', index => `${10 + (spread(index) % 13)}:${10 + (index % 49)}`],
+    ['identifiers', index => `ab${spread(index)}-x`],
+    [
+      'Chinese words',
+      index => String.fromCharCode(...[0, 1, 2, 3].map(at => 0x4e00 + (spread(4 * index + at) % 8000))),
+    ],
+    ['rules', index => `Never say ${word(index)} in more than ${index} words.`],
+  ]
+  const SHAPES: readonly [string, (write: (index: number) => string) => SubjectDraft][] = [
+    [
+      'one long text',
+      write => ({
+        steps: {
+          answer: {
+            input: filled(write),
+            output: filled(index => write(index + 1)),
+            approved: filled(index => write(index + 7)),
+          },
+        },
+      }),
+    ],
+    [
+      'lines',
+      write => ({
+        steps: {
+          answer: {
+            input: filled(write, '\n'),
+            output: filled(write, '\n'),
+            approved: filled(index => write(index + 7), '\n'),
+            state: { rules: filled(write, '\n') },
+          },
+        },
+      }),
+    ],
+    [
+      'many docs',
+      write => ({
+        steps: {
+          retrieve: { output: times(200, at => filled(index => write(index + 50 * at), ' ', 400)) },
+          answer: { output: filled(write, ' ', 20_000), approved: filled(index => write(index + 7), ' ', 20_000) },
+        },
+        docs: Object.fromEntries(
+          times(1000, String).map((slug, at) => [slug, filled(index => write(index + 31 * at), ' ', 500)]),
+        ),
+      }),
+    ],
+    [
+      'many spans and corrections',
+      write => ({
+        steps: Object.fromEntries(
+          times(200, String).map((id, at) => [
+            id,
+            {
+              input: filled(index => write(index + at), ' ', 800),
+              output: { a: filled(index => write(index + 3 * at), ' ', 800) },
+            },
+          ]),
+        ),
+        feedback: times(300, String).map((userId, at) => ({
+          userId,
+          spanId: String(at % 200),
+          comment: filled(write, ' ', 400),
+          correction: { a: filled(index => write(index + 5 * at), ' ', 2000) },
+        })),
+      }),
+    ],
+  ]
+
+  it.for(
+    SHAPES.flatMap(([shape, draftOf]) =>
+      WRITERS.map(([what, write]) => [`${shape} of ${what}`, draftOf(write)] as const),
+    ),
+  )('is looked through in a bounded effort: %s', async ([, draft]) => {
+    const subject = aDisagreement(draft)
+    const effort = { spent: 0, until: MAX_EVIDENCE_EFFORT }
+    let [seen, longest] = [0, 0]
+    const looking = setInterval(() => {
+      longest = Math.max(longest, effort.spent - seen)
+      seen = effort.spent
+    })
+    const findings = await findEvidencePatiently(subject, effort)
+    clearInterval(looking)
+    expect(effort.spent).toBeLessThanOrEqual(MAX_EVIDENCE_EFFORT)
+    // What others wait for: a part, or one text that is read.
+    expect(longest).toBeLessThan(3 * MAX_PART_EFFORT)
+    expect(findings.map(({ kind }) => kind)).toContain('error_origin')
+    expect(findings.length).toBeLessThan(5000)
+  })
+
+  it('is answered by what is known where there is too much to compare, and says so', () => {
+    const draft = {
+      steps: {
+        answer: {
+          input: filled(String, '\n'),
+          output: filled(at => String(7 * at)),
+          approved: filled(at => String(11 * at)),
+        },
+      },
+    }
+    const { reasoning } = expectSound(aDisagreement(draft))
+    expect(reasoning).toMatch(/Not looked at: .*too much to compare/)
+  })
+
+  it.for<[string, string]>([
+    ['runs that are nearly no words', `${'a'.repeat(500)} `.repeat(500)],
+    ['runs before an at sign', `${`${'a'.repeat(500)} `.repeat(500)}@`],
+    ['punctuation without an end', `${', '.repeat(WORST / 2)}x`],
+    ['sentences without an end', `${'!?'.repeat(WORST / 2)}x`],
+    ['empty lines', `Never use lists. ${'\n'.repeat(WORST)}x`],
+    ['a scope without an end', `handle ${'handle '.repeat(WORST / 7)}`],
+    ['letters outside of ASCII', 'é'.repeat(WORST)],
+    ['a letter that is eighteen', '\ufdfa'.repeat(WORST / 3)],
+  ])('sets no trap for a pattern: %s', ([, text]) => {
+    const rest = { input: text, prompt: aPrompt(`Answer in 3 sentences. ${text}`), state: { rules: text } }
+    expectSound(aDisagreement(inAnswer(text, `${text.slice(0, 1000)} 12.5`, rest)))
+    expectSound(aDisagreement(inAnswer('fine 12.5', text, rest)))
+  })
+
   it('is said to have more where it is too long to be looked through', () => {
     const { reasoning } = expectSound(aDisagreement(inAnswer(times(900, String), ['x'])))
     expect(reasoning).toContain('long values')
@@ -273,8 +408,8 @@ describe('what is compared', () => {
     expect(facts.map(({ text }) => text)).toEqual(['5', '7'])
   })
 
-  it('adds a hundred thousand facts up', () => {
-    expect(termsOfValue(['1 '.repeat(150_000), 'two 2']).facts).toHaveLength(150_001)
+  it('adds facts up, of each text the first ten thousand', () => {
+    expect(termsOfValue(['1 '.repeat(150_000), 'two 2']).facts).toHaveLength(MAX_TEXT_FACTS + 1)
   })
 
   it('has no field of what every object inherits', () => {

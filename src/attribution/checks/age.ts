@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../limits.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, quote, type Source, supportOf } from '../sources.ts'
@@ -70,6 +71,7 @@ function docBehind(source: Source, sources: readonly Source[]): Source | undefin
 /** The dates and years in a text, as days before the run. */
 function agesOf({ value, terms }: Source, runAt: number): { text: string; days: number; isEnd: boolean }[] {
   const text = JSON.stringify(value)
+  spend(text.length / 4)
   return terms.facts.flatMap(({ text: written, kind, readings }) => {
     const [reading = ''] = readings
     const date =
@@ -80,6 +82,7 @@ function agesOf({ value, terms }: Source, runAt: number): { text: string; days: 
     // A month, or a year, is over at its end.
     const end = date.length === 10 ? date : date.length === 7 ? `${date}-28` : `${date}-12-31`
     const at = text.indexOf(written)
+    spend(20 + (at < 0 ? text.length : at) / 20)
     const isEnd = UNTIL.test(text.slice(Math.max(0, at - 25), at + written.length + 8))
     const days = (runAt - Date.parse(end)) / DAY_MS
     return [{ text: written, days: date.length === 4 && days < 0 ? 0 : days, isEnd }]

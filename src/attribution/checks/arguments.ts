@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, readingsOf, type Source } from '../sources.ts'
@@ -42,6 +43,7 @@ function fitsFormat(value: string, format: string): boolean {
 
 /** An argument that an earlier step or the request has otherwise, under the same name; or a word of it that stands nowhere before. */
 export function oddArgument(step: Step, { sources }: Scene): Argument | undefined {
+  spend(2 * sources.length)
   const before = sources.filter(
     source =>
       source.step?.stepId !== step.stepId &&
@@ -72,6 +74,7 @@ function otherValue(path: string, fact: Fact | undefined, before: readonly Sourc
   const field = /([^.[\]]+)$/u.exec(path)?.[1] ?? ''
   if (!fact || field.length < 2 || knows(before, fact.readings)) return undefined
   const same = before.flatMap(source => leavesNamed(field, source))
+  spend(before.length + same.length)
   return same.length <= 2 && same.every(([, value]) => !hasFact(value, fact)) ? same[0] : undefined
 }
 
@@ -94,9 +97,11 @@ const isBefore = ({ path, step: owner }: Source, step: Step): boolean =>
 /** An argument that the call's own answer repeats as another value: a day for a month, or a hundredth. */
 export function otherEcho(step: Step, { sources }: Scene): Argument | undefined {
   const answered = readingsOf(termsOfValue(step.output).facts)
+  spend(2 * sources.length)
   const before = sources.filter(source => source.step !== step && source.kind !== 'metadata' && isBefore(source, step))
   for (const [path, leaf] of leavesOf(step.input, 'input')) {
     for (const fact of termsOfValue(leaf).facts) {
+      spend(5)
       const note = otherDate(fact, answered, before) ?? otherScale(fact, answered)
       if (note !== undefined) return { kind: 'call_took_other_value', path, note }
     }
@@ -133,6 +138,7 @@ const MAX_ARGUMENTS = 20
 /** Two arguments of which each has the value that one record before gives to the other. */
 export function swappedArgument(step: Step, { sources }: Scene): Argument | undefined {
   if (!isJsonObject(step.input)) return undefined
+  spend(sources.length)
   const records = sources.flatMap(({ kind, value, step: owner }) =>
     owner !== step && (kind === 'input' || kind === 'output' || kind === 'state') && isJsonObject(value) ? [value] : [],
   )
@@ -141,6 +147,7 @@ export function swappedArgument(step: Step, { sources }: Scene): Argument | unde
     .slice(0, MAX_ARGUMENTS)
   if (fields.length < 2) return undefined
   for (const record of records) {
+    spend(fields.length * MAX_FIELDS)
     const given = new Map(fields.map(([name]) => [name, fieldIn(record, name)]))
     for (const [field, value] of fields) {
       const held = given.get(field)
@@ -165,7 +172,9 @@ function fieldIn(record: JsonObject, name: string): Json | undefined {
   return undefined
 }
 
-const knows = (sources: readonly Source[], readings: readonly string[]): boolean =>
-  sources.some(source => readings.some(reading => source.readings.has(reading)))
+function knows(sources: readonly Source[], readings: readonly string[]): boolean {
+  spend(1 + sources.length)
+  return sources.some(source => readings.some(reading => source.readings.has(reading)))
+}
 
 const hasFact = (value: Json, fact: Fact): boolean => termsOfValue(value).facts.some(other => isSameFact(other, fact))

@@ -1,11 +1,13 @@
-import { canonicalJson, isJsonObject, type Json } from '../../domain/json.ts'
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import { canonical, isEqual } from '../canonical.ts'
 import { isNothing } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 import type { Step, Subject } from '../subject.ts'
 import { plain, termsOf, termsOfValue } from '../terms.ts'
-import { loggedSteps, loggedTwice, type Tool, toolOf, toolsOf } from '../tools.ts'
+import { loggedSteps, loggedTwice, type Tool, toolFinder, toolsOf } from '../tools.ts'
 import { argumentFault, oddArgument, otherEcho, swappedArgument } from './arguments.ts'
 import { isErrorShaped } from './faults.ts'
 
@@ -16,9 +18,12 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
   const steps = [...subject.steps.filter(({ isRoot }) => !isRoot), ...loggedSteps(subject)]
   yield* repeatedCalls(steps)
   yield* repeatedInLogs(subject)
+  const toolOf = toolFinder(tools)
+  const fits = tools.map(tool => fitOf(tool, scene))
+  const uncalled = bestUncalled(tools, fits, scene)
   for (const step of steps) {
-    const tool = toolOf(step, tools)
-    if (tool) yield* callAgainstTools(step, tool, tools, scene)
+    const tool = toolOf(step)
+    if (tool) yield* callAgainstTools(step, tool, fits[tools.indexOf(tool)] ?? 0, uncalled)
     yield* callAgainstTrace(step, tool, scene)
     yield* answerOf(step, tool)
   }
@@ -28,10 +33,10 @@ export function* checkCalls(scene: Scene): Generator<Finding> {
 }
 
 function* repeatedCalls(steps: readonly Step[]): Generator<Finding> {
-  const calls = Map.groupBy(steps, ({ stepId, input }) => `${stepId} ${canonicalJson(input)}`)
+  const calls = Map.groupBy(steps, ({ stepId, input }) => `${stepId} ${canonical(input)}`)
   for (const [first, ...again] of calls.values()) {
     if (!first || again.length === 0 || isNothing(first.input)) continue
-    const isVain = again.every(({ output }) => canonicalJson(output) === canonicalJson(first.output))
+    const isVain = again.every(({ output }) => isEqual(output, first.output))
     const note = `was sent ${again.length + 1} times${isVain ? ', to the same effect' : ''}`
     yield { kind: 'call_repeated', spanId: first.spanId, path: 'input', note, strength: isVain ? 1 : 0.5 }
   }
@@ -45,13 +50,12 @@ function* repeatedInLogs(subject: Subject): Generator<Finding> {
 }
 
 /** A call against the descriptions of its tool and of the others. */
-function* callAgainstTools(step: Step, tool: Tool, tools: readonly Tool[], scene: Scene): Generator<Finding> {
+function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncalled | undefined): Generator<Finding> {
   const { spanId } = step
   const fault = argumentFault(step, tool)
   if (fault) yield { ...fault, spanId, strength: 1 }
-  const better = betterTool(tool, tools, scene)
-  if (!better) return
-  const note = `went to ${tool.name}, while ${better.name} is described as "${better.description}"`
+  if (!uncalled || uncalled.fit <= fit) return
+  const note = `went to ${tool.name}, while ${uncalled.tool.name} is described as "${uncalled.tool.description}"`
   yield { kind: 'other_tool_fits', spanId, path: 'input', note, strength: 1 }
 }
 
@@ -72,16 +76,27 @@ function* answerOf({ spanId, input, output, hasOutput }: Step, tool: Tool | unde
     yield { kind: 'call_found_nothing', ...at, note: 'is an empty result', strength: tool ? 1 : 0.6 }
 }
 
-/** Another tool whose description has more of the request's words than the called one's. */
-function betterTool(called: Tool, tools: readonly Tool[], { root, subject }: Scene): Tool | undefined {
-  const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
+/** How many of the request's words a tool's description has. */
+function fitOf({ name, description }: Tool, { root }: Scene): number {
   const request = termsOfValue(root.input).words
-  const matches = ({ name, description }: Tool) =>
-    [...termsOf(`${name.replaceAll('_', ' ')} ${description}`).words.keys()].filter(stem => request.has(stem)).length
-  const best = tools
-    .filter(({ name }) => !steps.has(plain(name)))
-    .toSorted((left, right) => matches(right) - matches(left))[0]
-  return best && matches(best) > matches(called) ? best : undefined
+  const { words } = termsOf(`${name.replaceAll('_', ' ')} ${description}`)
+  spend(words.size)
+  return [...words.keys()].filter(stem => request.has(stem)).length
+}
+
+interface Uncalled {
+  tool: Tool
+  fit: number
+}
+
+/** Of the tools that no step called, the one whose description has most of the request's words. */
+function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): Uncalled | undefined {
+  const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
+  const uncalled = tools.flatMap((tool, index) =>
+    steps.has(plain(tool.name)) ? [] : [{ tool, fit: fits[index] ?? 0 }],
+  )
+  const [first] = uncalled
+  return first && uncalled.reduce((best, other) => (other.fit > best.fit ? other : best), first)
 }
 
 /** `[]`, `{rows: []}`, `{count: 0}`, null. */

@@ -1,9 +1,10 @@
 import type { Json } from '../../domain/json.ts'
 import { columnsIn, derive, deriveDate, deriveSpan, deriveTime, numbersIn } from '../arithmetic.ts'
 import type { Dispute } from '../dispute.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
-import { termsOfValue } from '../terms.ts'
+import { type Fact, termsOfValue } from '../terms.ts'
 
 /** Whether the output's numbers and dates, or those that were put in their place, follow from what the step had. */
 export function* checkComputation(scene: Scene): Generator<Finding> {
@@ -131,9 +132,11 @@ export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   const outputs = numbersIn(origin.output)
   // The number of an output that is nearest to what somebody says.
   return said.flatMap(after => {
+    spend(1 + outputs.length)
     if (outputs.includes(after)) return []
-    const [before] = outputs.toSorted((left, right) => Math.abs(left - after) - Math.abs(right - after))
-    return [{ before, after }]
+    const far = outputs.map(output => Math.abs(output - after))
+    const least = far.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
+    return [{ before: outputs[far.indexOf(least)], after }]
   })
 }
 
@@ -152,10 +155,16 @@ function timeChange({ difference }: Dispute): { before: string; after: string } 
     : undefined
 }
 
+function factsOf(value: Json): readonly Fact[] {
+  const { facts } = termsOfValue(value)
+  spend(facts.length)
+  return facts
+}
+
 const timesIn = (values: readonly Json[]): string[] => [
   ...new Set(
     values.flatMap(value =>
-      termsOfValue(value).facts.flatMap(({ kind, readings }) => (kind === 'time' ? (readings[0]?.slice(2) ?? []) : [])),
+      factsOf(value).flatMap(({ kind, readings }) => (kind === 'time' ? (readings[0]?.slice(2) ?? []) : [])),
     ),
   ),
 ]
@@ -170,7 +179,7 @@ function dateChange({ difference }: Dispute): { before: string; after: string } 
 const datesIn = (values: readonly Json[]): string[] => [
   ...new Set(
     values.flatMap(value =>
-      termsOfValue(value).facts.flatMap(({ kind, readings }) =>
+      factsOf(value).flatMap(({ kind, readings }) =>
         kind === 'date'
           ? readings.flatMap(reading => (/^d:\d{4}-\d{2}-\d{2}$/.test(reading) ? [reading.slice(2)] : []))
           : [],

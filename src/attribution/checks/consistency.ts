@@ -1,5 +1,7 @@
-import { canonicalJson, isJsonObject, type Json } from '../../domain/json.ts'
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import { isEqual } from '../canonical.ts'
 import { isSameMeaning, similarity } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
@@ -49,12 +51,8 @@ const TELLING = 3
 
 /** Whether two records have the same value in a field, and are much alike in the others, unless the value tells by itself. */
 function isTwin(item: Json, other: Json, field: string): boolean {
-  if (
-    !isJsonObject(item) ||
-    !isJsonObject(other) ||
-    canonicalJson(item[field] ?? null) !== canonicalJson(other[field] ?? null)
-  )
-    return false
+  spend(5)
+  if (!isJsonObject(item) || !isJsonObject(other) || !isEqual(item[field] ?? null, other[field] ?? null)) return false
   const { words, facts } = termsOfValue(item[field] ?? null)
   if (words.size + facts.length >= TELLING) return true
   const [{ [field]: _, ...left }, { [field]: __, ...right }] = [item, other]
@@ -62,5 +60,4 @@ function isTwin(item: Json, other: Json, field: string): boolean {
   return terms.words.size > 0 && similarity({ ...terms, facts: [] }, { ...others, facts: [] }) >= 0.6
 }
 
-const isKept = (before: Json, after: Json | undefined): boolean =>
-  after !== undefined && canonicalJson(before) === canonicalJson(after)
+const isKept = (before: Json, after: Json | undefined): boolean => after !== undefined && isEqual(before, after)

@@ -1,4 +1,5 @@
 import type { Json } from '../../domain/json.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
@@ -31,6 +32,7 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
 
 /** A line of a text, or a part between commas, that looks like those which items were read from, and was not. */
 function leftOut(items: readonly Json[], text: string): string | undefined {
+  spend(3 * text.length)
   const wanted = items.map(termsOfValue)
   const lists = [text.split('\n'), ...text.split(/[.\n:;]\s/u).map(sentence => sentence.split(BETWEEN_ITEMS))]
   for (const parts of lists) {

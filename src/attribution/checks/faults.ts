@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, leavesOf, quote } from '../sources.ts'
@@ -18,15 +19,16 @@ const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX
 
 /** Errors, time-outs and truncation, in metadata, state and outputs; and whether the run got over them. */
 export function* checkFaults({ subject, root, dispute, origin }: Scene): Generator<Finding> {
-  for (const step of subject.steps) {
-    const failure = failureOf(step)
+  const failures = new Map(subject.steps.map(step => [step, failureOf(step)]))
+  for (const [step, failure] of failures) {
     if (!failure) continue
+    spend(subject.steps.length)
     const retried = subject.steps.some(
       other =>
         other !== step &&
         other.stepId === step.stepId &&
         other.timestamp >= step.timestamp &&
-        !failureOf(other) &&
+        !failures.get(other) &&
         !isNothing(other.output),
     )
     const isRoot = step.isRoot && subject.steps.length > 1
@@ -99,7 +101,12 @@ const isEcho = ({ input, output }: Step, root: Step): boolean =>
 
 /** A text that breaks off. */
 const isBroken = (output: Json): boolean =>
-  typeof output === 'string' && output.length > 60 && /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd())
+  typeof output === 'string' &&
+  output.length > 60 &&
+  /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd().slice(-ENDING))
+
+/** More than what is looked at of a text's end: a letter may be two. */
+const ENDING = 40
 
 interface Failure {
   path: string
@@ -133,7 +140,11 @@ function failureOf(step: Step): Failure | undefined {
         (value === 200 || value === 201 || value === 'ok' || value === 'success')) ||
       value === '200',
   )
-  const isToldSo = leaves.some(([, value]) => typeof value === 'string' && TELLS_RECOVERY.test(value))
+  const isToldSo = leaves.some(([, value]) => {
+    if (typeof value !== 'string') return false
+    spend(value.length)
+    return TELLS_RECOVERY.test(value)
+  })
   return {
     path,
     text,
@@ -144,6 +155,7 @@ function failureOf(step: Step): Failure | undefined {
 }
 
 function isFailure(field: string, path: string, leaf: Json): boolean {
+  spend(20)
   if (isNothing(leaf) || leaf === false || leaf === 0) return false
   if (typeof leaf === 'number')
     return (CODE_FIELD.test(field) && leaf >= 400 && leaf < 600) || (/exit/iu.test(field) && leaf !== 0)

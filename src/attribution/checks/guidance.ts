@@ -2,12 +2,22 @@ import type { Json } from '../../domain/json.ts'
 import { numbersIn } from '../arithmetic.ts'
 import type { Change } from '../difference.ts'
 import type { Dispute } from '../dispute.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
-import { type Bounds, boundsIn, guidelinesOf, limitsIn, type Passage, sentencesOf, wordingOf } from '../guidelines.ts'
+import {
+  type Bounds,
+  boundsIn,
+  forbids,
+  guidelinesOf,
+  limitsIn,
+  type Passage,
+  sentencesOf,
+  wordingOf,
+} from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 import { plain, termsOf } from '../terms.ts'
-import { FORBIDS, UP_TO_NEGATION, VAGUE } from '../vocabulary.ts'
+import { UP_TO_NEGATION, VAGUE } from '../vocabulary.ts'
 
 /** The prompt's and the guideline's words, against the output and against the correction. */
 export function* checkGuidance(scene: Scene): Generator<Finding> {
@@ -15,7 +25,7 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   if (!dispute) return
   const guidelines = guidelinesOf(scene)
   const sentences = sentencesOf(guidelines)
-  const forbidding = sentences.filter(({ text }) => FORBIDS.test(text))
+  const forbidding = sentences.filter(forbids)
   yield* overLength(scene, dispute, guidelines)
   yield* namedByGuideline(dispute, sentences, forbidding)
   yield* backed(scene, dispute, sentences)
@@ -91,12 +101,18 @@ function changedWords({ difference }: Dispute): ReadonlySet<string> {
   return new Set([...(lost?.words.keys() ?? []), ...(gained?.words.keys() ?? []), ...fields])
 }
 
-const overlap = ({ text }: Passage, stems: ReadonlySet<string>): number =>
-  [...termsOf(text).words.keys()].filter(stem => stems.has(stem)).length
+function overlap({ text }: Passage, stems: ReadonlySet<string>): number {
+  const { words } = termsOf(text)
+  spend(words.size)
+  return [...words.keys()].filter(stem => stems.has(stem)).length
+}
 
 /** The first of those that score highest. */
-const most = (passages: readonly Passage[], score: (passage: Passage) => number): Passage | undefined =>
-  passages.toSorted((left, right) => score(right) - score(left))[0]
+function most(passages: readonly Passage[], score: (passage: Passage) => number): Passage | undefined {
+  const scores = passages.map(score)
+  const highest = scores.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY)
+  return passages[scores.indexOf(highest)]
+}
 
 /** Whether a sentence of the guidelines or the docs gives the output's value to a case like this, or the correction's. */
 function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]): Generator<Finding> {
@@ -138,27 +154,34 @@ function contradictionsOf(
   const [change] = shortChanges(dispute)
   const numbers = numbersOfCase(scene, dispute)
   if (!change || numbers.length === 0) return [undefined, undefined]
-  const clauses = sentences.flatMap(sentence => sentence.text.split(/[;.]\s|\n/u).map(text => ({ ...sentence, text })))
+  const clauses = sentences.flatMap(sentence => {
+    spend(sentence.text.length)
+    return sentence.text.split(/[;.]\s|\n/u).map(text => ({ ...sentence, text }))
+  })
   const bounded = clauses.flatMap(clause => {
     const bounds = boundsIn(clause.text)
     return bounds ? [{ clause, tokens: tokensOf(clause.text), isMet: areMet(bounds, numbers) }] : []
   })
   const find = (value: Json | undefined) => {
-    const own = bounded.filter(({ tokens }) => tokens.includes(plain(String(value))))
+    const wanted = plain(String(value))
+    const own = bounded.filter(({ tokens }) => tokens.includes(wanted))
     return own.some(({ isMet }) => isMet) ? undefined : own[0]?.clause
   }
   return [find(change.before), find(change.after)]
 }
 
-const areMet = ({ from, to }: Bounds, numbers: readonly number[]): boolean =>
-  numbers.some(number => number >= from && number <= to)
+function areMet({ from, to }: Bounds, numbers: readonly number[]): boolean {
+  spend(1 + numbers.length / 5)
+  return numbers.some(number => number >= from && number <= to)
+}
 
 const shortChanges = ({ difference }: Dispute): Change[] =>
   (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
 
 /** The numbers that bounds are held against: those which output and correction share, else those that the step was given. */
 function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[] {
-  const kept = numbersIn(approved ?? null).filter(number => numbersIn(step.output).includes(number))
+  const inOutput = new Set(numbersIn(step.output))
+  const kept = numbersIn(approved ?? null).filter(number => inOutput.has(number))
   const given = visible.filter(({ kind }) => kind === 'input' || kind === 'output')
   return kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
 }
@@ -171,17 +194,25 @@ function backingOf(
 ): [Passage | undefined, Passage | undefined] {
   const changes = shortChanges(dispute)
   if (changes.length === 0) return [undefined, undefined]
-  const known = new Set(scene.visible.flatMap(({ terms }) => [...terms.words.keys()]))
+  const known = new Set(
+    scene.visible.flatMap(({ terms }) => {
+      spend(terms.words.size)
+      return [...terms.words.keys()]
+    }),
+  )
   const numbers = numbersOfCase(scene, dispute)
   const lost = changes.map(({ before }) => plain(String(before)))
   const gained = changes.map(({ after }) => plain(String(after)))
   const find = (values: readonly string[], others: readonly string[]) =>
     sentences.find(({ text }) => {
+      spend(2 * text.length)
       const tokens = plain(text).split(/[^\p{L}\p{N}_]+/u)
+      spend((tokens.length * changes.length) / 5)
       if (!values.some(value => tokens.includes(value)) || others.some(value => tokens.includes(value))) return false
       const bounds = boundsIn(text)
       if (bounds) return areMet(bounds, numbers)
       const stems = [...termsOf(text).words.keys()]
+      spend((stems.length * values.length) / 5)
       return stems.some(stem => known.has(stem) && !values.some(value => value.startsWith(stem)))
     })
   return [find(lost, gained), find(gained, lost)]
@@ -211,11 +242,17 @@ function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passag
 
 /** Words and numbers of a value as they are written, common ones included. */
 const tokensOf = (value: Json | undefined): string[] =>
-  wordingOf(value).flatMap(text => plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? [])
+  wordingOf(value).flatMap(text => {
+    spend(2 * text.length)
+    return plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? []
+  })
 
 /** The first word of degree, by how many there are. */
 function* vagueWords(sentences: readonly Passage[]): Generator<Finding> {
-  const vague = sentences.flatMap(sentence => [...sentence.text.matchAll(VAGUE)].map(([word]) => ({ word, sentence })))
+  const vague = sentences.flatMap(sentence => {
+    spend(2 * sentence.text.length)
+    return [...sentence.text.matchAll(VAGUE)].map(([word]) => ({ word, sentence }))
+  })
   const [first] = vague
   if (!first) return
   yield {

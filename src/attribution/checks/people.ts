@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../domain/json.ts'
+import { isEqual } from '../canonical.ts'
 import { differenceOf, similarity } from '../difference.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
@@ -12,9 +12,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
   const { step, userId } = dispute
   const at = { spanId: step.spanId, path: 'feedback' }
   const others = supports.filter(
-    support =>
-      support.userId !== userId &&
-      (support.step === step || canonicalJson(support.step.output) === canonicalJson(step.output)),
+    support => support.userId !== userId && (support.step === step || isEqual(support.step.output, step.output)),
   )
   if (others.length > 0)
     yield { kind: 'reviewers_disagree', ...at, note: 'shows that another reviewer found the output right', strength: 1 }
@@ -62,7 +60,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
       other !== step &&
       other.review?.state === 'accepted' &&
       !other.isRoot &&
-      canonicalJson(other.output) === canonicalJson(step.output) &&
+      isEqual(other.output, step.output) &&
       step.output !== null &&
       other.stepId !== step.stepId,
   )
@@ -71,14 +69,11 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
       other !== step &&
       other.review?.state === 'accepted' &&
       other.stepId === step.stepId &&
-      canonicalJson(other.output) === canonicalJson(step.output),
+      isEqual(other.output, step.output),
   )
   const praised = supports.find(
     ({ step: other, userId: author }) =>
-      other !== step &&
-      author === userId &&
-      other.stepId === step.stepId &&
-      canonicalJson(other.output) === canonicalJson(step.output),
+      other !== step && author === userId && other.stepId === step.stepId && isEqual(other.output, step.output),
   )
   const alike = subject.steps.find(
     other =>
@@ -96,10 +91,8 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
       note: 'is the same output, and was accepted',
       strength: 1,
     }
-  const approved = dispute.approved === undefined ? undefined : canonicalJson(dispute.approved)
   for (const precedent of step.precedents) {
-    const earlier = canonicalJson(precedent.approvedOutput)
-    if (earlier === approved)
+    if (dispute.approved !== undefined && isEqual(precedent.approvedOutput, dispute.approved))
       yield {
         kind: 'precedent_agrees',
         spanId: precedent.spanId,
@@ -107,7 +100,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
         note: 'was approved for an equal input, as the correction is',
         strength: 1,
       }
-    else if (earlier === canonicalJson(step.output))
+    else if (isEqual(precedent.approvedOutput, step.output))
       yield {
         kind: 'precedent_contradicts',
         spanId: precedent.spanId,

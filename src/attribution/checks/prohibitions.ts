@@ -1,11 +1,11 @@
 import type { Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
-import { guidelinesOf, sentencesOf } from '../guidelines.ts'
+import { forbids, guidelinesOf, sentencesOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 import { termsOf } from '../terms.ts'
-import { FORBIDS } from '../vocabulary.ts'
 
 /** Things that a rule may forbid by their kind: how rules call them, and how many a text has. */
 const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: string) => number }[] = [
@@ -58,7 +58,7 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
     name: 'a list',
     called:
       /\b(bullets?|bullet points|lists?|aufzählung\w*|listen?|puces|viñetas|elench\w*|opsomming\w*|wypunkt\w*|punktlist\w*)\b|箇条書き|목록/iu,
-    count: text => text.match(/^\s*(?:[-*•]|\d+[.)])\s/gmu)?.length ?? 0,
+    count: text => text.match(/^[^\S\n]*(?:[-*•]|\d+[.)])\s/gmu)?.length ?? 0,
   },
   {
     name: 'a word in capitals',
@@ -85,10 +85,14 @@ export function* checkProhibitions(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (dispute?.approved === undefined || isNothing(dispute.step.output)) return
   const [output, approved] = [dispute.step.output, dispute.approved].map(value => scalarsOf(value))
-  const forbidding = sentencesOf(guidelinesOf(scene)).filter(({ text }) => FORBIDS.test(text))
+  const forbidding = sentencesOf(guidelinesOf(scene)).filter(forbids)
+  const counts = new Map<string, readonly [had: number, has: number]>()
   for (const { text, spanId, path } of forbidding) {
+    spend(FORBIDDEN_KINDS.length * text.length)
     for (const { name, count } of FORBIDDEN_KINDS.filter(kind => kind.called.test(text))) {
-      const [had, has] = [count(output ?? ''), count(approved ?? '')]
+      if (!counts.has(name)) spend(2 * ((output?.length ?? 0) + (approved?.length ?? 0)))
+      const [had, has] = counts.get(name) ?? [count(output ?? ''), count(approved ?? '')]
+      counts.set(name, [had, has])
       if (had > 0 && has === 0) {
         const note = `has ${name}, against ${quote(text)}`
         yield { kind: 'forbidden_kind_used', spanId: origin.spanId, path: 'output', note, strength: 1 }

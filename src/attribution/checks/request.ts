@@ -1,9 +1,10 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { similarity } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, findFact, leavesOf, partsOf, quote, type Source } from '../sources.ts'
-import { isDigit, isSameFact, type Terms, termsOf, termsOfValue } from '../terms.ts'
+import { type Fact, isDigit, type Terms, termsOf, termsOfValue } from '../terms.ts'
 import { RELATIVE } from '../vocabulary.ts'
 
 /** A request longer than that says what it wants in more than one way. */
@@ -26,7 +27,10 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
       note: `is short: ${quote(texts[0]?.[1])}`,
       strength: 1,
     }
-  const relative = texts.flatMap(([, text]) => RELATIVE.exec(text)?.[0] ?? [])
+  const relative = texts.flatMap(([, text]) => {
+    spend(text.length)
+    return RELATIVE.exec(text)?.[0] ?? []
+  })
   if (relative[0] && length < 2 * SHORT_REQUEST)
     yield {
       kind: 'request_relative',
@@ -56,15 +60,16 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
       note: 'has more in common with the approved output than with the output',
       strength: Math.min(1, advantage * 4),
     }
+  const [holdsLost, holdsGained] = [holderOf(lost), holderOf(gained)]
+  const isRequested = isAmong(requested.facts)
   for (const source of visible) {
     for (const [path, items] of listsIn(source)) {
       const terms = items.map(termsOfValue)
-      const holder = (wanted: Terms) => terms.findIndex(item => holds(item, wanted))
-      const [taken, right] = [holder(lost), holder(gained)]
+      const [taken, right] = [terms.findIndex(holdsLost), terms.findIndex(holdsGained)]
       if (taken < 0 || right < 0 || taken === right) continue
       const score = (index: number) =>
         [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length +
-        (terms[index]?.facts ?? []).filter(fact => requested.facts.some(other => isSameFact(fact, other))).length
+        (terms[index]?.facts ?? []).filter(isRequested).length
       // A request that holds the list itself has the words of each of its items.
       const isOwn = source.value === request
       const [fitOfTaken, fitOfRight] = isOwn ? [0, 0] : [score(taken), score(right)]
@@ -92,16 +97,29 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
 function* listsIn({ value, path }: Source): Generator<[path: string, items: Json[]]> {
   for (const [place, part] of partsOf(value, path)) {
     const lines = typeof part === 'string' ? part.split('\n') : []
+    spend(lines.length)
     if (Array.isArray(part) && part.length > 1) yield [place, part]
     if (lines.length > 2) yield [place, lines]
   }
 }
 
-/** Whether an item has the facts or names of a value. */
-function holds(item: Terms, wanted: Terms): boolean {
+/** Tells whether an item has the facts or names of a value. */
+function holderOf(wanted: Terms): (item: Terms) => boolean {
   const facts = wanted.facts.filter(fact => !isDigit(fact))
-  if (facts.length > 0) return facts.some(fact => item.facts.some(other => isSameFact(fact, other)))
-  return wanted.words.size > 0 && wanted.words.size <= 6 && [...wanted.words.keys()].every(stem => item.words.has(stem))
+  const isWanted = isAmong(facts)
+  const stems = wanted.words.size <= 6 ? [...wanted.words.keys()] : []
+  return item => {
+    spend(1 + item.facts.length)
+    if (facts.length > 0) return item.facts.some(isWanted)
+    return stems.length > 0 && stems.every(stem => item.words.has(stem))
+  }
+}
+
+/** Tells whether a fact may mean the same as one of these. */
+function isAmong(facts: readonly Fact[]): (fact: Fact) => boolean {
+  spend(2 * facts.length)
+  const known = new Set(facts.flatMap(({ readings }) => readings))
+  return ({ readings }) => readings.some(reading => known.has(reading))
 }
 
 /** Two places that say different things of the same: one has what was taken, the other what was approved, under the same name. */
@@ -110,6 +128,7 @@ function conflictOf({ visible }: Scene, lost: Terms, gained: Terms): Finding | u
   const taken = given.flatMap(source => mentionsOf(lost, source))
   const right = given.flatMap(source => mentionsOf(gained, source))
   for (const wrong of taken) {
+    spend(5 * right.length)
     const other = right.find(
       mention => mention.place !== wrong.place && [...mention.label].some(stem => wrong.label.has(stem)),
     )
@@ -138,11 +157,13 @@ interface Mention {
 function mentionsOf(terms: Terms, source: Source): Mention[] {
   const facts = terms.facts.filter(fact => !isDigit(fact))
   if (!facts.some(fact => findFact(fact, [source]))) return []
+  const isNamed = isAmong(facts)
   return [...leavesOf(source.value, source.path)].flatMap(([path, leaf]) => {
     const lines = typeof leaf === 'string' ? leaf.split('\n') : [String(leaf ?? '')]
     return lines.flatMap((line, index) => {
       const own = termsOf(line)
-      const has = own.facts.some(fact => facts.some(other => isSameFact(fact, other)))
+      spend(5 + own.facts.length + own.words.size)
+      const has = own.facts.some(isNamed)
       const label = new Set([...own.words.keys(), ...termsOf(fieldOf(path).replaceAll('_', ' ')).words.keys()])
       return has ? [{ source, path, text: line.trim(), place: `${source.step?.spanId} ${path} ${index}`, label }] : []
     })

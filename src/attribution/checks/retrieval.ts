@@ -1,3 +1,4 @@
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
@@ -45,6 +46,7 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
 /** For each doc, the share of the weight of some stems that it has; a stem that few docs have weighs more. */
 function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source, number> {
   const distinct = [...new Set(stems)]
+  spend(2 * docs.length * distinct.length)
   const weights = distinct.map(stem => {
     const count = docs.filter(({ terms }) => terms.words.has(stem)).length
     return count === 0 ? 0 : Math.log(1 + docs.length / count)

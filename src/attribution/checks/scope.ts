@@ -1,3 +1,4 @@
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import { guidelinesOf, sentencesOf, wordingOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
@@ -10,8 +11,8 @@ export function* checkScope(scene: Scene): Generator<Finding> {
   const { dispute, origin, prompts, sources } = scene
   if (!dispute) return
   const { output } = dispute.step
-  const scope = sentencesOf(guidelinesOf(scene)).find(({ text }) => DRAWS_SCOPE.test(text))
-  const declining = wordingOf(output).find(text => DECLINES.test(text))
+  const scope = sentencesOf(guidelinesOf(scene)).find(({ text }) => isFoundIn(text, DRAWS_SCOPE))
+  const declining = wordingOf(output).find(text => isFoundIn(text, DECLINES))
   const inScope = scope && { spanId: scope.spanId, path: scope.path }
   const inOutput = { spanId: origin.spanId, path: 'output' }
   const inPrompt = { spanId: origin.spanId, path: 'prompt' }
@@ -37,4 +38,9 @@ export function* checkScope(scene: Scene): Generator<Finding> {
   }
   if (found > 0.5)
     yield { kind: 'output_follows_prompt', ...inPrompt, note: 'has most of the words of the output', strength: found }
+}
+
+function isFoundIn(text: string, pattern: RegExp): boolean {
+  spend(3 * text.length)
+  return pattern.test(text)
 }

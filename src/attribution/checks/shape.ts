@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { OutputChecks } from '../../domain/output-schema.ts'
 import { type Change, type Difference, isNothing } from '../difference.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import { languageOf } from '../language.ts'
 import type { Scene } from '../scene.ts'
@@ -183,7 +184,9 @@ function* extent({ step, difference: { changes }, kinds }: Correction): Generato
 /** Where an output breaks its step's schema. What can't be checked says nothing about the output. */
 function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
   if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
-  const result = checks.check(JSON.stringify(prompt.outputSchema), JSON.stringify(output), 'output')
+  const [schema, value] = [JSON.stringify(prompt.outputSchema), JSON.stringify(output)]
+  spend((schema.length + value.length) / 4)
+  const result = checks.check(schema, value, 'output')
   return 'unchecked' in result ? [] : result.faults
 }
 
@@ -216,12 +219,15 @@ const isProse = (value: Json | undefined): boolean =>
   typeof value === 'string' &&
   (wordCount(value) > 3 || value.length > 40 || /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]{6}/u.test(value))
 
-const wordCount = (text: string): number => text.split(/[\s_-]+/u).filter(word => word !== '').length
+function wordCount(text: string): number {
+  spend(text.length)
+  return text.split(/[\s_-]+/u).filter(word => word !== '').length
+}
 
 /** Whether one value goes on where the other ends: a text with more before it, or behind. */
 function isExtended(before: Json | undefined, after: Json | undefined): boolean {
   if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false
-  const stem = before.trim().replace(/[\p{P}\s]+$/u, '')
+  const stem = before.trim().replace(/(?<![\p{P}\s])[\p{P}\s]+$/u, '')
   if (stem.length < 3) return false
   return after.includes(stem)
 }

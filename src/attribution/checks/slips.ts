@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 import { columnsIn, impliedAddend, impliedOperand, numbersIn } from '../arithmetic.ts'
 import type { Dispute } from '../dispute.ts'
+import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, readingsOf, type Source, supportOf } from '../sources.ts'
@@ -21,6 +22,7 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
 /** A date in no calendar. */
 function impossibleDate(given: readonly Source[]): Finding | undefined {
   for (const source of given) {
+    spend(source.terms.facts.length)
     const fact = source.terms.facts.find(isImpossible)
     if (!fact) continue
     const note = `says "${fact.text}", a day that does not exist`
@@ -45,6 +47,7 @@ function slipOfFact(dispute: Dispute, given: readonly Source[]): Finding | undef
   const isHarmful = (slip: Fact, fact: Fact) =>
     slip.readings.some(reading => output.has(reading)) || isShifted(slip, fact)
   for (const fact of said) {
+    spend(1 + given.length)
     const isKnown = given.some(({ readings }) => fact.readings.some(reading => readings.has(reading)))
     if (isKnown || isYear(fact) || fact.text.length < 3) continue
     for (const source of given) {
@@ -106,6 +109,7 @@ function isImpossible({ kind, readings }: Fact): boolean {
 /** Two numbers of which one became the other by a slipped point, or a digit too many, too few or wrong. */
 function isNumberSlip(left: number, right: number): boolean {
   if (left <= 0 || right <= 0 || left === right) return false
+  spend(10)
   const ratio = left / right
   const mantissa = String(left)
     .replace(/^[0.]+|\.?0+$/gu, '')
@@ -129,6 +133,7 @@ function isShifted({ kind, readings }: Fact, right: Fact): boolean {
 }
 
 function isSlipOf(given: Fact, right: Fact): boolean {
+  spend(1)
   if (given.kind !== right.kind) return false
   if (given.kind === 'number') {
     const [left, other] = [Number(given.readings[0]?.slice(2)), Number(right.readings[0]?.slice(2))]
@@ -140,5 +145,8 @@ function isSlipOf(given: Fact, right: Fact): boolean {
 /** Whether two short texts are a slip of the pen apart: one letter in five at most. */
 const isSlip = (left: string, right: string): boolean => {
   const length = Math.max(left.length, right.length)
-  return left !== right && length >= 3 && distance(left, right) <= Math.max(1, Math.floor(length / 5))
+  const most = Math.max(1, Math.floor(length / 5))
+  if (left === right || length < 3 || Math.abs(left.length - right.length) > most) return false
+  spend(5 + (left.length * right.length) / 16)
+  return distance(left, right) <= most
 }
