@@ -260,8 +260,7 @@ const attributedType = {
   error_type_name: 'Context misinterpreted',
   error_type_category: 'AI Error',
 }
-const attribution = {
-  trace_id: TRACE_ID,
+const engineAnswer = {
   ...attributedType,
   reasoning:
     'The warranty doc was retrieved and says 24 months. The answer says 12, which stands in the doc for used devices alone.',
@@ -274,7 +273,11 @@ const attribution = {
   evidence: [{ span_id: SPAN_ID, path: 'output.answer', note: '12 months, where the correction says 24' }],
   engine: 'rules',
   created_at: JUDGED,
-  engine_answer: attributedType,
+}
+const attribution = {
+  trace_id: TRACE_ID,
+  ...engineAnswer,
+  engine_answer: engineAnswer,
   override: null,
   duration_ms: 6,
   usage: null,
@@ -469,6 +472,10 @@ export const examples: Readonly<Record<string, Example>> = {
           createdAt: JUDGED,
           by: USER_ID,
           comment: review.comment,
+          confidence: null,
+          reasoning: review.comment,
+          alternatives: [],
+          evidence: [{ spanId: SPAN_ID, path: 'review', note: `names "${builtInErrorType.name}" as the cause` }],
           inForce: true,
         },
       ],

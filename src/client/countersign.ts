@@ -63,7 +63,7 @@ export interface SearchResult {
 }
 
 export interface AttributionOptions {
-  /** Whether to analyze again with nothing new on the trace. */
+  /** Whether to analyze again with nothing new on the trace; needs the scope `manage`. */
   force?: boolean | undefined
   /** How long to wait for a result, in milliseconds: 60,000. */
   waitMs?: number | undefined
@@ -125,7 +125,7 @@ export class Countersign {
 
   /**
    * Names the root cause of a disagreement between the AI and what people said of it, once all that was recorded is out.
-   * Throws a `CountersignError`: 422 where nobody said anything, `pending` where it takes longer than `waitMs`.
+   * Throws a `CountersignError`: 422 where nobody disagreed, `pending` where it takes longer than `waitMs`.
    */
   async attribute(
     traceId: string,

@@ -57,3 +57,17 @@ export interface AttributionCost {
   outputTokens: number | null
   costUsd: number | null
 }
+
+/** What a decision that names an error type says of the cause: the reviewer's words, and the decision as what shows it. */
+export const reviewersStatement = ({
+  spanId,
+  name,
+  comment,
+}: {
+  spanId: string
+  name: string
+  comment: string | null
+}): { reasoning: string; evidence: Evidence[] } => ({
+  reasoning: comment || `A reviewer named "${name}" as the cause and left no comment.`,
+  evidence: [{ spanId, path: 'review', note: `names "${name}" as the cause` }],
+})

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { ERRORS, failedForGood, notFound, unprocessable } from '../http/errors.ts'
+import { ERRORS, failedForGood, forbidden, notFound, unprocessable } from '../http/errors.ts'
 import { type AttributionState, attributionJobsOf, findAttribution, requestAttribution } from '../store/attributions.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
@@ -21,7 +21,10 @@ export const attributeTrace = endpoint({
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({
     force: v.optional(
-      v.pipe(v.picklist(['true', 'false']), v.metadata({ description: 'Whether to analyze again with nothing new' })),
+      v.pipe(
+        v.picklist(['true', 'false']),
+        v.metadata({ description: 'Whether to analyze again with nothing new; needs the scope manage' }),
+      ),
       'false',
     ),
   }),
@@ -29,9 +32,11 @@ export const attributeTrace = endpoint({
   errors: { 404: TRACE_NOT_FOUND, 422: NO_FEEDBACK, 502: ERRORS[502].message },
   responses: { 200: Attribution, 202: Pending },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
+  const force = query.force === 'true'
+  if (force && !caller.scopes.includes('manage')) throw forbidden('force needs the scope manage')
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, trace_id)
-  const asked = await requestAttribution(store, id, { force: query.force === 'true', now })
+  const asked = await requestAttribution(store, id, { force, now })
   if (!asked) throw notFound(TRACE_NOT_FOUND)
   if (!asked.hasFeedback) throw unprocessable(NO_FEEDBACK, 'trace_id')
   if (asked.status !== 'pending') return replyOf(trace_id, asked)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { ERROR_CATEGORIES } from '../domain/attribution.ts'
+import { ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
-import type { AttributionResult, NamedErrorType } from '../store/attributions.ts'
+import type { AttributionOverride, AttributionResult, NamedErrorType } from '../store/attributions.ts'
 
 /** An error type as a result names it. */
 const errorTypeFields = {
@@ -13,18 +13,43 @@ const errorTypeFields = {
 
 const Confidence = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
-/** The root cause of a disagreement: a reviewer's word where there is one, and the engine's beside it. */
-export const Attribution = v.object({
-  trace_id: v.string(),
+const Evidence = v.object({ span_id: v.nullable(Uuid), path: v.string(), note: v.string() })
+
+/** What an engine answered, whole. */
+const EngineAnswer = v.object({
   ...errorTypeFields,
   reasoning: v.string(),
-  confidence: v.pipe(Confidence, v.metadata({ description: "How likely the engine's answer is the cause" })),
+  confidence: Confidence,
   alternatives: v.array(v.object({ error_type: v.string(), confidence: Confidence })),
-  span_id: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Where it went wrong; null: in no span' })),
-  evidence: v.array(v.object({ span_id: v.nullable(Uuid), path: v.string(), note: v.string() })),
-  engine: v.pipe(v.string(), v.metadata({ description: "rules, or the model's name" })),
+  span_id: v.nullable(Uuid),
+  evidence: v.array(Evidence),
+  engine: v.string(),
   created_at: IsoTime,
-  engine_answer: v.object(errorTypeFields),
+})
+
+/** The root cause of a disagreement: what a reviewer says, if one named an error type, else what the engine answered. */
+export const Attribution = v.object({
+  trace_id: v.string(),
+  ...EngineAnswer.entries,
+  reasoning: v.pipe(
+    v.string(),
+    v.metadata({ description: "The engine's, or the comment of the reviewer who named the error type" }),
+  ),
+  confidence: v.pipe(
+    v.nullable(Confidence),
+    v.metadata({ description: "How likely the engine's answer is the cause; null if a reviewer named it" }),
+  ),
+  alternatives: v.pipe(
+    EngineAnswer.entries.alternatives,
+    v.metadata({ description: 'The next two types; none if a reviewer named the cause' }),
+  ),
+  span_id: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Where it went wrong; null: in no span' })),
+  evidence: v.pipe(
+    v.array(Evidence),
+    v.metadata({ description: "What weighs most, first; a reviewer's decision if that named the cause" }),
+  ),
+  engine: v.pipe(v.string(), v.metadata({ description: "The engine that was asked: rules, or the model's name" })),
+  engine_answer: v.pipe(EngineAnswer, v.metadata({ description: 'What the engine answered, overruled or not' })),
   override: v.pipe(
     v.nullable(
       v.object({ ...errorTypeFields, span_id: Uuid, by: Uuid, comment: v.nullable(v.string()), created_at: IsoTime }),
@@ -42,9 +67,28 @@ export const Attribution = v.object({
 })
 
 /** A result on the wire. */
-export const toAttribution = (traceId: string, result: AttributionResult): v.InferOutput<typeof Attribution> => ({
-  trace_id: traceId,
-  ...toErrorType(result.override ?? result.answer),
+export function toAttribution(traceId: string, result: AttributionResult): v.InferOutput<typeof Attribution> {
+  const { override } = result
+  const engineAnswer = toEngineAnswer(result)
+  return {
+    trace_id: traceId,
+    ...engineAnswer,
+    ...(override && toStatement(override)),
+    engine_answer: engineAnswer,
+    override: override && {
+      ...toErrorType(override),
+      span_id: override.spanId,
+      by: override.userId,
+      comment: override.comment,
+      created_at: isoTime(override.createdAt),
+    },
+    duration_ms: result.cost.durationMs,
+    usage: usageOf(result),
+  }
+}
+
+const toEngineAnswer = (result: AttributionResult): v.InferOutput<typeof EngineAnswer> => ({
+  ...toErrorType(result.answer),
   reasoning: result.reasoning,
   confidence: result.confidence,
   alternatives: result.alternatives.map(({ errorType, confidence }) => ({ error_type: errorType, confidence })),
@@ -52,17 +96,22 @@ export const toAttribution = (traceId: string, result: AttributionResult): v.Inf
   evidence: result.evidence.map(({ spanId, path, note }) => ({ span_id: spanId, path, note })),
   engine: result.engine,
   created_at: isoTime(result.createdAt),
-  engine_answer: toErrorType(result.answer),
-  override: result.override && {
-    ...toErrorType(result.override),
-    span_id: result.override.spanId,
-    by: result.override.userId,
-    comment: result.override.comment,
-    created_at: isoTime(result.override.createdAt),
-  },
-  duration_ms: result.cost.durationMs,
-  usage: usageOf(result),
 })
+
+/** What a reviewer says in the engine's place: nothing of the engine's argument is in it. */
+function toStatement(override: AttributionOverride) {
+  const { spanId, createdAt } = override
+  const { reasoning, evidence } = reviewersStatement(override)
+  return {
+    ...toErrorType(override),
+    reasoning,
+    confidence: null,
+    alternatives: [],
+    span_id: spanId,
+    evidence: evidence.map(({ spanId, path, note }) => ({ span_id: spanId, path, note })),
+    created_at: isoTime(createdAt),
+  }
+}
 
 const toErrorType = ({ errorType, id, name, category }: NamedErrorType) => ({
   error_type: errorType,

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { requireFound } from '../auth/require-project.ts'
-import { type AttributionCost, ERROR_CATEGORIES } from '../domain/attribution.ts'
+import { type AttributionCost, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
@@ -21,6 +21,15 @@ const said = {
 
 const Confidence = v.pipe(v.number(), v.metadata({ description: 'How likely it is the cause, from 0 to 1' }))
 
+const Alternatives = v.array(v.object({ errorType: v.string(), confidence: Confidence }))
+const Evidence = v.array(
+  v.object({
+    spanId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: of the trace as a whole, or outside of it' })),
+    path: v.string(),
+    note: v.string(),
+  }),
+)
+
 const PastAttribution = v.variant('kind', [
   v.object({
     kind: v.literal('engine'),
@@ -29,17 +38,8 @@ const PastAttribution = v.variant('kind', [
     confidence: Confidence,
     spanId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Where it went wrong; null: in none of the spans' })),
     reasoning: v.string(),
-    alternatives: v.array(v.object({ errorType: v.string(), confidence: Confidence })),
-    evidence: v.array(
-      v.object({
-        spanId: v.pipe(
-          v.nullable(Uuid),
-          v.metadata({ description: 'null: of the trace as a whole, or outside of it' }),
-        ),
-        path: v.string(),
-        note: v.string(),
-      }),
-    ),
+    alternatives: Alternatives,
+    evidence: Evidence,
     engine: v.pipe(v.string(), v.metadata({ description: "`rules`, or a model's name" })),
     durationMs: v.number(),
     usage: v.pipe(
@@ -60,6 +60,10 @@ const PastAttribution = v.variant('kind', [
     ...said,
     by: Uuid,
     comment: v.nullable(v.string()),
+    confidence: v.pipe(v.null(), v.metadata({ description: 'A person gives none' })),
+    reasoning: v.pipe(v.string(), v.metadata({ description: 'The comment, where there is one' })),
+    alternatives: v.pipe(Alternatives, v.metadata({ description: 'None' })),
+    evidence: v.pipe(Evidence, v.metadata({ description: 'The decision' })),
     inForce: v.pipe(v.boolean(), v.metadata({ description: 'Whether it is the decision that counts for its span' })),
   }),
 ])
@@ -97,7 +101,9 @@ function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<
   }
   if (past.kind === 'review') {
     const { kind, id, spanId, userId, comment, isInForce } = past
-    return { kind, reviewId: id, spanId, ...said, by: userId, comment, inForce: isInForce }
+    const statement = reviewersStatement({ spanId, name: past.type.name, comment })
+    const person = { by: userId, comment, confidence: null, alternatives: [] }
+    return { kind, reviewId: id, spanId, ...said, ...person, ...statement, inForce: isInForce }
   }
   const { kind, id, confidence, spanId, reasoning, alternatives, evidence, engine, durationMs } = past
   return {

@@ -12,6 +12,7 @@ import type {
 import type { Job } from '../env.ts'
 import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../limits.ts'
 import { named, readPlain } from './database.ts'
+import { isNoPraise } from './ratings.ts'
 import { countAnswer } from './review-days.ts'
 import { hasReviewed, isCorrected } from './reviewable.ts'
 import {
@@ -82,8 +83,9 @@ export interface AttributionState {
   result: AttributionResult | null
 }
 
-/** Whether a trace has something to analyze: feedback, of which a reviewer's comment is some, or a correction. */
-const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key})
+/** Whether a trace has something to analyze, which praise alone is not; `isDisputed` in `attribution/run.ts` says the same. */
+const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
+    and (${isNoPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null))
   or ${hasReviewed(isCorrected)})`
 
 /** Whether a trace's project has disagreements analyzed without being asked. */

@@ -9,5 +9,9 @@ import { feedback } from './schema.ts'
 export const isPositive = sql`(${feedback.rating} = '"positive"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) > 0.5)`
 
+/** The middle is no praise. */
+export const isNoPraise = sql`(${feedback.rating} = '"negative"'
+  or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) <= 0.5)`
+
 export const isNegativeRating = sql`(${feedback.rating} = '"negative"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) < 0.5)`

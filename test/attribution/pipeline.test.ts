@@ -62,8 +62,8 @@ describe('a request for an attribution', () => {
       status: 200,
       body: { trace_id, engine: 'rules', override: null, usage: null, confidence: expect.any(Number) },
     })
-    const { error_type, error_type_id, error_type_name, error_type_category } = answer.body
-    expect(answer.body.engine_answer).toEqual({ error_type, error_type_id, error_type_name, error_type_category })
+    const { trace_id: _, engine_answer, override, duration_ms, usage, ...said } = answer.body
+    expect(engine_answer).toEqual(said)
     expect((await result()).body).toEqual(answer.body)
   })
 
@@ -113,6 +113,45 @@ describe('a request for an attribution', () => {
     expect((await stored()).results).toBe(1)
   })
 
+  it.for([
+    ['a rating of 0.5', { rating: 0.5 }, 200],
+    ['a rating of 0', { rating: 0 }, 200],
+    ['a negative rating', { rating: 'negative' }, 200],
+    ['a comment', { comment: 'Hm.' }, 200],
+    ['a correction', { correction: { answer: 'No' } }, 200],
+    ['praise', { rating: 'positive' }, 422],
+    ['a rating above 0.5', { rating: 0.51 }, 422],
+    ['nothing at all', {}, 422],
+    ['an empty comment', { comment: '' }, 422],
+  ] as const)('with %s alone', async ([, feedback, status], { expect }) => {
+    const { ask, stored } = await newDisputed(feedback)
+    const answer = await ask()
+    expect(answer.status).toBe(status)
+    if (status === 422) expect(await stored()).toEqual({ job: undefined, results: 0 })
+  })
+
+  it('that praise took the reason from meanwhile fails at once', async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const { askAsync, give, result, job } = await newDisputed({ feedback_id: 'mine', rating: 'negative' })
+    await askAsync(withMessages().bindings)
+    await give({ feedback_id: 'mine', rating: 'positive' })
+    await runJob(job, env)
+    expect(await result()).toMatchObject({ status: 502, body: { error: 'The trace has no feedback to analyze' } })
+    vi.restoreAllMocks()
+  })
+
+  it('is forced by managers alone', async ({ expect }) => {
+    const { org, trace_id, stored } = await newDisputed()
+    const pipeline = client({ authorization: `Bearer ${await org.keyFor({ scopes: ['ingest', 'read', 'review'] })}` })
+    const path = `/api/v1/traces/${trace_id}/attribute`
+    expect(await pipeline.post(`${path}?force=true`)).toMatchObject({
+      status: 403,
+      body: { details: [{ message: expect.stringContaining('manage') }] },
+    })
+    expect((await stored()).job).toBeUndefined()
+    expect((await pipeline.post(`${path}?force=false`)).status).toBe(200)
+  })
+
   it('runs again by force', async ({ expect }) => {
     const { ask, stored } = await newDisputed()
     for (const [query, results] of [
@@ -128,7 +167,7 @@ describe('a request for an attribution', () => {
 
   it.for([
     ['feedback', ({ give }) => give({ comment: 'Still wrong' })],
-    ['feedback that changed', ({ give }) => give({ feedback_id: 'mine', rating: 'positive' })],
+    ['feedback that changed', ({ give }) => give({ feedback_id: 'mine', comment: 'Twice that' })],
     ['an observation', ({ observe }) => observe({ data: 'late' })],
     ['a span', ({ step }) => step({})],
     [
@@ -253,6 +292,16 @@ describe('the override', () => {
     await review({ decision: 'accept', errorType: 'reviewer_mistake', comment: 'Asked wrongly' })
     const { body } = await result()
     expect(body.engine_answer).toEqual(before.engine_answer)
+    // Nothing of the engine's argument stands beside the reviewer's word.
+    expect(body).toMatchObject({
+      error_type_category: 'Human Error',
+      reasoning: 'Asked wrongly',
+      confidence: null,
+      alternatives: [],
+      span_id,
+      evidence: [{ span_id, path: 'review', note: expect.stringContaining(body.error_type_name) }],
+      created_at: body.override.created_at,
+    })
     expect(body.override).toMatchObject({ span_id, comment: 'Asked wrongly', created_at: expect.any(String) })
     expect(body).toMatchObject({ error_type: 'reviewer_mistake', override: { error_type: 'reviewer_mistake' } })
     expect(body.error_type_name).toBe(body.override.error_type_name)

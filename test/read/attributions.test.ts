@@ -68,6 +68,10 @@ describe('the attributions of a trace', () => {
           createdAt: at(1),
           by: ada.userId,
           comment: 'Fine',
+          confidence: null,
+          reasoning: 'Fine',
+          alternatives: [],
+          evidence: [{ spanId, path: 'review', note: 'names "Acceptable variation" as the cause' }],
           // A later decision on the span names none.
           inForce: false,
         },

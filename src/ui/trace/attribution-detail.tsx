@@ -5,36 +5,49 @@ import { ShownText } from '../json/shown-text.tsx'
 import { share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import classes from './attribution.module.css'
-import type { EngineAnswer, PastAttribution } from './attribution.tsx'
+import type { EngineAnswer, PastAttribution, ReviewersAnswer } from './attribution.tsx'
 import { useErrorTypeNames } from './use-error-type-names.ts'
+
+type OnJump = (spanId: string | null, path: string) => void
+type StepOf = (spanId: string) => string | undefined
 
 interface AttributionDetailProps {
   history: readonly PastAttribution[]
   /** The last answer of an engine. */
   answer: EngineAnswer | undefined
-  stepOf: (spanId: string) => string | undefined
-  onJump: (spanId: string | null, path: string) => void
+  /** The decision that names the cause in its place. */
+  overrule: ReviewersAnswer | undefined
+  stepOf: StepOf
+  onJump: OnJump
 }
 
-/** An engine's answer with what it rests on, and what was said before it. */
-export function AttributionDetail({ history, answer, stepOf, onJump }: AttributionDetailProps) {
+/** What a reviewer says, if one named the cause; the engine's answer with what it rests on; and what was said before. */
+export function AttributionDetail({ history, answer, overrule, stepOf, onJump }: AttributionDetailProps) {
   const typeName = useErrorTypeNames()
   const names = useNames(history.map(past => (past.kind === 'review' ? past.by : null)))
-  const others = history.filter(past => past !== answer).toReversed()
+  const others = history.filter(past => past !== answer && past !== overrule).toReversed()
   return (
     <div className={classes.detail}>
+      {overrule && (
+        <Stack gap={6}>
+          <Statement
+            name={overrule.errorTypeName}
+            source={names.get(overrule.by) ?? 'a reviewer'}
+            at={overrule.createdAt}
+            reasoning={overrule.reasoning}
+          />
+          <Findings evidence={overrule.evidence} stepOf={stepOf} onJump={onJump} />
+        </Stack>
+      )}
       {answer && (
         <Stack gap={6}>
-          <Title order={3}>
-            {answer.errorTypeName}
-            <span className={classes.dimmed}>
-              {' '}
-              · {answer.engine} · <Moment at={answer.createdAt} />
-            </span>
-          </Title>
-          <Text size="sm" className={classes.said} dir="auto">
-            <ShownText text={answer.reasoning} />
-          </Text>
+          {overrule && <Text c="dimmed">The engine, which the reviewer overruled, answered:</Text>}
+          <Statement
+            name={answer.errorTypeName}
+            source={answer.engine}
+            at={answer.createdAt}
+            reasoning={answer.reasoning}
+          />
           <div className={classes.odds}>
             <Odds name={answer.errorTypeName} confidence={answer.confidence} />
             {answer.alternatives.map(({ errorType, confidence }) => (
@@ -43,56 +56,92 @@ export function AttributionDetail({ history, answer, stepOf, onJump }: Attributi
           </div>
         </Stack>
       )}
-      <Stack gap={6}>
-        {answer && (
-          <>
-            <Title order={3}>Evidence</Title>
-            {answer.evidence.length === 0 && <Text c="dimmed">None was given.</Text>}
-            <ul className={classes.evidence}>
-              {answer.evidence.map(({ spanId, path, note }, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the findings of one answer never move
-                <li key={index}>
-                  <UnstyledButton className={classes.finding} onClick={() => onJump(spanId, path)}>
-                    <IconCornerDownRight size={14} aria-hidden className={classes.arrow} />
-                    <span className={classes.said} dir="auto">
-                      <span className={classes.where}>
-                        {spanId !== null && (
-                          <>
-                            <ShownText text={stepOf(spanId) ?? 'a span that is gone'} /> ·{' '}
-                          </>
-                        )}
-                        <ShownText text={path} />
-                      </span>{' '}
-                      <ShownText text={note} />
-                    </span>
-                  </UnstyledButton>
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
-        {others.length > 0 && (
-          <>
-            <Title order={3}>{answer ? 'Also said' : 'Said by reviewers'}</Title>
-            <List size="sm" spacing={2} listStyleType="none">
-              {others.map(past => (
-                <List.Item key={past.kind === 'engine' ? past.id : past.reviewId}>
-                  {past.errorTypeName}{' '}
-                  <Text span size="xs" c="dimmed">
-                    {past.kind === 'engine'
-                      ? `${past.engine}, ${share(past.confidence, 1)} sure`
-                      : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', not in force any more'}`}
-                    , <Moment at={past.createdAt} />
-                  </Text>
-                </List.Item>
-              ))}
-            </List>
-          </>
-        )}
-      </Stack>
+      {(answer || others.length > 0) && (
+        <Stack gap={6}>
+          {answer && (
+            <>
+              <Title order={3}>{overrule ? "The engine's evidence" : 'Evidence'}</Title>
+              {answer.evidence.length === 0 && <Text c="dimmed">None was given.</Text>}
+              <Findings evidence={answer.evidence} stepOf={stepOf} onJump={onJump} />
+            </>
+          )}
+          {others.length > 0 && (
+            <>
+              <Title order={3}>{answer ? 'Also said' : 'Said by reviewers'}</Title>
+              <List size="sm" spacing={2} listStyleType="none">
+                {others.map(past => (
+                  <List.Item key={past.kind === 'engine' ? past.id : past.reviewId}>
+                    {past.errorTypeName}{' '}
+                    <Text span size="xs" c="dimmed">
+                      {past.kind === 'engine'
+                        ? `${past.engine}, ${share(past.confidence, 1)} sure`
+                        : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', not in force any more'}`}
+                      , <Moment at={past.createdAt} />
+                    </Text>
+                  </List.Item>
+                ))}
+              </List>
+            </>
+          )}
+        </Stack>
+      )}
     </div>
   )
 }
+
+interface StatementProps {
+  name: string
+  source: string
+  at: string
+  reasoning: string
+}
+
+/** What somebody says is the cause, and why. */
+const Statement = ({ name, source, at, reasoning }: StatementProps) => (
+  <>
+    <Title order={3}>
+      {name}
+      <span className={classes.dimmed}>
+        {' '}
+        · {source} · <Moment at={at} />
+      </span>
+    </Title>
+    <Text size="sm" className={classes.said} dir="auto">
+      <ShownText text={reasoning} />
+    </Text>
+  </>
+)
+
+interface FindingsProps {
+  evidence: PastAttribution['evidence']
+  stepOf: StepOf
+  onJump: OnJump
+}
+
+/** Places to look up. */
+const Findings = ({ evidence, stepOf, onJump }: FindingsProps) => (
+  <ul className={classes.evidence}>
+    {evidence.map(({ spanId, path, note }, index) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the findings of one answer never move
+      <li key={index}>
+        <UnstyledButton className={classes.finding} onClick={() => onJump(spanId, path)}>
+          <IconCornerDownRight size={14} aria-hidden className={classes.arrow} />
+          <span className={classes.said} dir="auto">
+            <span className={classes.where}>
+              {spanId !== null && (
+                <>
+                  <ShownText text={stepOf(spanId) ?? 'a span that is gone'} /> ·{' '}
+                </>
+              )}
+              <ShownText text={path} />
+            </span>{' '}
+            <ShownText text={note} />
+          </span>
+        </UnstyledButton>
+      </li>
+    ))}
+  </ul>
+)
 
 const Odds = ({ name, confidence }: { name: string; confidence: number }) => (
   <>

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fault } from '../api/client.ts'
+import { sessionQuery } from '../api/session.ts'
 import type { Attributions } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { share } from '../parts/format.ts'
@@ -12,6 +13,7 @@ import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
 
 export type PastAttribution = Attributions['attributions'][number]
 export type EngineAnswer = Extract<PastAttribution, { kind: 'engine' }>
+export type ReviewersAnswer = Extract<PastAttribution, { kind: 'review' }>
 
 interface AttributionProps {
   /** The trace's own id. */
@@ -31,10 +33,13 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const [isOpen, { toggle, open }] = useDisclosure()
   const { data: history = NONE, error, isPending, refetch } = useQuery(attributionsQuery(id))
   const answer = history.findLast(past => past.kind === 'engine')
-  const overrule = history.findLast(past => past.kind === 'review' && past.inForce)
+  const overrule = history.findLast((past): past is ReviewersAnswer => past.kind === 'review' && past.inForce)
   const word = overrule ?? answer
+  const { data: session } = useQuery(sessionQuery)
+  const mayForce = session?.scopes.includes('manage') === true
   const analysis = useMutation({
-    mutationFn: () => analyze(trace, answer !== undefined),
+    // Without the right to force it, what is new since the last answer is analyzed all the same.
+    mutationFn: () => analyze(trace, answer !== undefined && mayForce),
     onSuccess: open,
     onSettled: () => queryClient.invalidateQueries({ queryKey: attributionsQuery(id).queryKey }),
   })
@@ -72,14 +77,17 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
       )}
       {hasNothingToSay ? (
         <Text size="sm" role="alert" mt={4}>
-          There is nothing to analyze: nobody has given feedback, commented or corrected an output of this trace yet.
+          There is nothing to analyze: nobody has rated this trace 0.5 or below, commented on it or corrected an output
+          of it.
         </Text>
       ) : (
         analysis.error && <FaultAlert error={analysis.error} title="Not analyzed" onRetry={() => analysis.mutate()} />
       )}
       {error && <FaultAlert error={error} title="The attribution could not be read" onRetry={refetch} />}
       <Collapse expanded={isOpen}>
-        {isOpen && <AttributionDetail history={history} answer={answer} stepOf={stepOf} onJump={onJump} />}
+        {isOpen && (
+          <AttributionDetail history={history} answer={answer} overrule={overrule} stepOf={stepOf} onJump={onJump} />
+        )}
       </Collapse>
     </section>
   )
