@@ -93,6 +93,7 @@ const traceItem = {
   updatedAt: JUDGED,
   spanCount: 2,
   reviewedCount: 0,
+  staleCount: 0,
   feedbackCount: 1,
   reviewState: 'unreviewed',
 }

@@ -14,6 +14,10 @@ export const MAX_BATCH_EVENTS = 1000
 export const ARRIVALS_A_MILLISECOND = 1024
 /** Reviews of one call. */
 export const MAX_REVIEWS = 200
+/** Outputs that it reads, parses and hashes to judge them, at once, as an isolate holds them; one at least. */
+export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
+/** Outputs that it judges in all before it leaves the rest to another call. */
+export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
 /** A batch's body, which an isolate holds several times over: as bytes, text, values and rows. */
 export const MAX_BATCH_BYTES = 8 * 1024 * 1024
 /** A body that has no larger limit of its own. */

@@ -12,6 +12,12 @@ export type ReviewOutcome = (typeof REVIEW_OUTCOMES)[number]
 /** A span's review state. */
 export const REVIEW_STATES = ['unreviewed', ...REVIEW_OUTCOMES] as const
 
+/**
+ * Whether a span counts as reviewed. One whose output has changed since the decision does not: it waits in the queue
+ * again, and no count of reviewed spans has it. Its `approvedOutput` stays. In SQL: `isReviewed` of `store/reviewable.ts`.
+ */
+export const isReviewed = (review: { isStale: boolean } | undefined): boolean => review !== undefined && !review.isStale
+
 /** A trace's, taken over its spans with an output. */
 export const TRACE_REVIEW_STATES = [...REVIEW_STATES, 'mixed'] as const
 export type TraceReviewState = (typeof TRACE_REVIEW_STATES)[number]

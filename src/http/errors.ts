@@ -11,6 +11,8 @@ export interface ErrorDetail {
 interface ApiErrorOptions {
   details?: readonly ErrorDetail[]
   headers?: Record<string, string>
+  /** More fields of the body. */
+  fields?: Readonly<Record<string, string>>
   /** What went wrong behind it: logged, never shown. */
   cause?: unknown
 }
@@ -50,6 +52,10 @@ export const ErrorBody = v.strictObject({
   code: v.string(),
   details: v.optional(v.array(v.strictObject({ path: v.string(), message: v.string() }))),
   requestId: v.string(),
+  heldBy: v.optional(
+    v.pipe(v.string(), v.metadata({ description: 'With 409 on a held span: who holds it, a user or a key' })),
+  ),
+  until: v.optional(v.pipe(v.string(), v.metadata({ description: 'Until when, ISO 8601' }))),
 })
 
 /** The body of every error on a path of OTLP: `google.rpc.Status` (github.com/googleapis/googleapis, google/rpc/status.proto). */
@@ -61,11 +67,12 @@ export class ApiError extends Error {
   readonly code: string
   readonly details: readonly ErrorDetail[]
   readonly headers: Readonly<Record<string, string>>
+  readonly fields: Readonly<Record<string, string>>
 
   constructor(
     status: ErrorStatus,
     message: string = ERRORS[status].message,
-    { details = [], headers = {}, cause }: ApiErrorOptions = {},
+    { details = [], headers = {}, fields = {}, cause }: ApiErrorOptions = {},
   ) {
     super(message, { cause })
     this.name = 'ApiError'
@@ -73,6 +80,7 @@ export class ApiError extends Error {
     this.code = ERRORS[status].code
     this.details = details
     this.headers = headers
+    this.fields = fields
   }
 }
 
@@ -105,6 +113,9 @@ export const forbidden = (reason?: string) =>
 export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
+/** 409: somebody else reviews it. `until`: an ISO time. */
+export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
+export const HELD = 'Somebody else is reviewing this span; `takeOver` decides nevertheless'
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, message, { details: [{ path, message }] })
 /** 422 with each field at fault, the first of them where they are many. */
@@ -158,17 +169,18 @@ export function logFault(event: string, about: Readonly<Record<string, string | 
 }
 
 /** What an error says, as a body. */
-export const errorBody = ({ message, code, details }: ApiError, requestId: string) => ({
+export const errorBody = ({ message, code, details, fields }: ApiError, requestId: string) => ({
   error: message,
   code,
   ...(details.length > 0 && { details: [...details] }),
+  ...fields,
   requestId,
 })
 
 /** An error that a part of a request made, its paths as they are in the whole. */
-export function errorWithin(place: string, { status, message, details }: ApiError): ApiError {
+export function errorWithin(place: string, { status, message, details, fields }: ApiError): ApiError {
   const placed = details.map(detail => ({ ...detail, path: [place, detail.path].filter(Boolean).join('.') }))
-  return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed })
+  return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed, fields })
 }
 
 /** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every fault is logged. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { FEEDBACK_SOURCES, RATINGS } from '../domain/feedback.ts'
-import { REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
+import { isReviewed, REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
 import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
@@ -20,12 +20,17 @@ export const TraceItem = v.object({
   createdAt: IsoTime,
   updatedAt: IsoTime,
   spanCount: v.number(),
-  reviewedCount: v.number(),
+  reviewedCount: v.pipe(v.number(), v.metadata({ description: 'Spans with a review that is not stale' })),
+  staleCount: v.pipe(
+    v.number(),
+    v.metadata({ description: 'Spans whose output has changed since their review: they wait in the queue again' }),
+  ),
   feedbackCount: v.number(),
   reviewState: v.pipe(
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
-      description: 'Of the spans with an output: none is reviewed, all are and none was changed, all are, or some',
+      description:
+        'Of the spans with an output: none is reviewed, all are and none was changed, all are, or some; a stale review does not count',
     }),
   ),
 })
@@ -106,6 +111,7 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   updatedAt: isoTime(trace.updatedAt),
   spanCount: trace.spanCount,
   reviewedCount: trace.reviewedCount,
+  staleCount: trace.staleCount,
   feedbackCount: trace.feedbackCount,
   reviewState: traceReviewState(trace),
 })
@@ -114,8 +120,9 @@ export const toTrace = (trace: TraceDetail): v.InferOutput<typeof Trace> => ({
   ...toTraceItem({
     ...trace,
     spanCount: trace.spans.length,
-    reviewedCount: trace.spans.filter(({ review }) => review).length,
-    correctedCount: trace.spans.filter(({ review }) => review?.state === 'corrected').length,
+    reviewedCount: trace.spans.filter(({ review }) => isReviewed(review)).length,
+    correctedCount: trace.spans.filter(({ review }) => isReviewed(review) && review?.state === 'corrected').length,
+    staleCount: trace.spans.filter(({ review }) => review?.isStale).length,
     feedbackCount: trace.feedback.length,
   }),
   project: { id: trace.projectId, slug: trace.projectSlug },

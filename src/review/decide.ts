@@ -3,12 +3,13 @@ import { requireProject } from '../auth/require-project.ts'
 import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import type { Job } from '../env.ts'
-import { ApiError, forbidden, notFound, unavailable, unprocessable } from '../http/errors.ts'
+import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } from '../http/errors.ts'
+import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
 import { attributionJobsOf } from '../store/attributions.ts'
 import { type Act, actorOf } from '../store/audit.ts'
 import { type LocatedSpan, locate } from '../store/located-spans.ts'
 import { foreignSpans } from '../store/ownership.ts'
-import { countFitting, placeUnder } from '../store/payloads.ts'
+import { countFitting, lengthOf, placeUnder } from '../store/payloads.ts'
 import {
   addReviews,
   findReviewSubjects,
@@ -26,7 +27,9 @@ const UNNAMEABLE = {
   switched_off: 'This error type is switched off in the project',
 }
 
-const NOTHING_ADDED = { added: new Set<string>(), toAttribute: new Set<number>() }
+const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
+
+const TOO_MUCH_TO_JUDGE = `The spans of one call may have outputs of ${MAX_JUDGED_BYTES / 1024 ** 2} MiB in all: send the rest in another call`
 
 const NO_VALUE = { text: '', ref: null }
 
@@ -39,9 +42,10 @@ interface Scope {
 }
 
 /**
- * Decides on spans, each on what is there at that moment: where somebody else decides on a span meanwhile, it is looked at
- * again. Two D1 round trips where nobody does, however many spans, as long as their outputs fit into memory together.
- * Returns for each request the span as it is after it, or the error that it came to.
+ * Decides on spans, each on what is there at that moment: if somebody else decides on a span or claims it meanwhile, it is
+ * looked at again. Two D1 round trips if nobody does, however many spans. No two requests may be on one span. Returns for
+ * each request the span as it is after it, or the error that it came to: 413 for those that come after `MAX_JUDGED_BYTES` of
+ * outputs were read.
  */
 export async function decideAll(
   scope: Scope,
@@ -50,17 +54,20 @@ export async function decideAll(
 ): Promise<(LocatedSpan | ApiError)[]> {
   const outcomes = new Map<ReviewRequest, LocatedSpan | ApiError>()
   const checks = new OutputChecks()
-  for (let open = requests; open.length > 0; open = open.filter(request => !outcomes.has(request))) {
-    // One request a span: of several, each is decided on what the one before left.
-    const round = [...new Map(open.toReversed().map(request => [request.spanId, request])).values()]
-    for (const [request, outcome] of await decideRound(scope, round, mode, checks)) outcomes.set(request, outcome)
+  let open = requests
+  let judgedBytes = 0
+  while (open.length > 0 && judgedBytes < MAX_JUDGED_BYTES) {
+    const round = await decideRound(scope, open, mode, checks)
+    for (const [request, outcome] of round.outcomes) outcomes.set(request, outcome)
+    judgedBytes += round.bytes
+    open = open.filter(request => !outcomes.has(request))
   }
-  return requests.map(request => outcomes.get(request) ?? notFound())
+  return requests.map(request => outcomes.get(request) ?? tooLarge(TOO_MUCH_TO_JUDGE))
 }
 
 /**
- * The same for requests on different spans. Those are missing on whose span somebody else decided meanwhile, and those
- * whose outputs are too much to be held beside the others.
+ * Decides once. Those are missing on whose span somebody else decided, or which somebody else claimed, meanwhile, and those
+ * whose outputs are too much to be held beside the others. `bytes`: of the outputs that were read.
  */
 async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act, enqueue } = scope
@@ -68,7 +75,8 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   const namedTypes = asked.flatMap(({ errorType }) => errorType ?? [])
   const found = await findReviewSubjects(store, spanIds, namedTypes)
   const spanOf = ({ spanId }: ReviewRequest) => found.subjects.get(spanId)?.span
-  const requests = asked.slice(0, countFitting(asked.map(request => spanOf(request)?.output ?? NO_VALUE)))
+  const sizes = asked.map(request => spanOf(request)?.output ?? NO_VALUE)
+  const requests = asked.slice(0, countFitting(sizes, MAX_JUDGED_BYTES_AT_ONCE))
   const outputs = await wholeOutputs(
     store,
     requests.flatMap(request => spanOf(request) ?? []),
@@ -86,7 +94,9 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   enqueue(...attributionJobsOf(store, toAttribute))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
   const decided = judged.filter(({ draft, isNew }) => !isNew || added.has(draft.id))
-  const spans = decided.map(({ subject, draft }) => afterDecision(subject.span, draftOf.get(draft.id), act))
+  const spans = decided.map(({ subject, draft }) =>
+    afterDecision(subject.span, draftOf.get(draft.id), added.get(draft.id)?.isStale ?? false, act),
+  )
   const shown = await showSpans(store, spans, mode)
   // Its trace is being deleted: sent again, the request is told so.
   if (!shown) throw unavailable(1, new Error('an object of a span under review is gone'))
@@ -94,7 +104,8 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
     const detail = shown[index]
     if (detail) outcomes.set(request, locate(detail, subject.trace))
   }
-  return outcomes
+  const bytes = sizes.slice(0, requests.length).reduce((sum, value) => sum + lengthOf(value), 0)
+  return { outcomes, bytes }
 }
 
 /** Judges requests; the errors of those that their spans do not allow go to `outcomes`. */
@@ -137,12 +148,12 @@ async function judgeAll(
 }
 
 /** A span as it is after a decision, or without one as it is. */
-function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, act: Act): FoldedSpan {
+function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale: boolean, act: Act): FoldedSpan {
   if (!draft) return span
   const { traceKey, spanId, approved } = draft
   return {
     ...span,
-    row: { ...span.row, reviewNumber: draft.numberBefore + 1 },
+    row: { ...span.row, reviewNumber: draft.numberBefore + 1, isStale: Number(isStale) },
     approved: approved ? { ...approved, traceKey } : undefined,
     decision: {
       id: draft.id,

@@ -2,7 +2,8 @@ import { newId } from '../domain/ids.ts'
 import { isSameJson } from '../domain/json.ts'
 import type { OutputChecks } from '../domain/output-schema.ts'
 import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
-import { changedSince, unprocessable, unprocessableFields } from '../http/errors.ts'
+import { isoTime } from '../http/atoms.ts'
+import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/audit.ts'
 import { fetchValues, type StoredValue } from '../store/payloads.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
@@ -19,6 +20,8 @@ export interface ReviewRequest {
   errorType: string | null
   /** Whether the output's schema may be broken. */
   force: boolean
+  /** Whether to decide although somebody else holds the span. */
+  takeOver: boolean
   /** The `etag`s of which the span must have one; undefined: it may have any. */
   ifMatch: string | undefined
 }
@@ -39,7 +42,7 @@ export interface Judged {
   isNew: boolean
 }
 
-/** What a request comes to on a span with this output. 412 where the span is another one by now, 422 where it cannot be. */
+/** What a request comes to on a span with this output. 409 where somebody else holds the span, 412 where the span is another one by now, 422 where it cannot be. */
 export async function judge(
   { store, act }: { store: Store; act: Act },
   request: ReviewRequest,
@@ -62,9 +65,11 @@ export async function judge(
     approved,
     comment: request.comment,
     errorType: request.errorType,
+    takesOver: request.takeOver,
   }
   const isNew = !(await isRepeated(store, act, span, draft, correction?.json))
   if (isNew) {
+    requireFree(act, request, span)
     if (!matches(request.ifMatch, span)) throw changedSince()
     if (state !== null && !request.force) checkOutput(subject, request, correction?.json ?? output, checks)
   }
@@ -93,24 +98,34 @@ function verdictOn({ decision, approvedOutput }: ReviewRequest, { span }: Review
   return { state: 'corrected', approved: null, correction: { traceKey: span.row.traceKey, json } }
 }
 
-/** Whether a decision is the last one over again, so that a request whose answer was lost leaves one entry in the history. */
+/** 409 with who holds a span and until when, unless the request takes it over. */
+function requireFree(act: Act, { takeOver }: ReviewRequest, { row: { claimedBy, claimedUntil } }: FoldedSpan): void {
+  const isHeld = claimedBy !== null && claimedBy !== actorOf(act) && (claimedUntil ?? 0) > act.at
+  if (isHeld && !takeOver) throw heldByOther({ heldBy: claimedBy, until: isoTime(claimedUntil ?? 0) })
+}
+
+/**
+ * Whether a decision is the last one over again, on an equal output and with an equal value, however it is spelled: it counts
+ * once. Another comment or error type makes it another one; no comment takes none back.
+ */
 async function isRepeated(
   store: Store,
   act: Act,
-  { decision: last, approved }: FoldedSpan,
+  { row, decision: last, approved }: FoldedSpan,
   draft: ReviewDraft,
   correction: string | undefined,
 ): Promise<boolean> {
   const isSame =
     last?.decision === draft.decision &&
     last.userId === actorOf(act) &&
-    last.outputRevision === draft.outputRevision &&
-    last.comment === draft.comment &&
+    last.outputHash === draft.outputHash &&
+    row.isStale === 0 &&
+    (draft.comment === null || last.comment === draft.comment) &&
     last.errorType === draft.errorType
   if (!isSame || correction === undefined) return isSame
   if (!approved || approved.isCut) return false
   const text = approved.ref === null ? approved.text : (await fetchValues(store, [approved])).get(approved)
-  return text === correction
+  return text !== undefined && isSameJson(text, correction)
 }
 
 /** Whether `If-Match` lets a request pass (RFC 9110, section 13.1.1). A proxy that compresses an answer marks its tag as weak. */

@@ -4,7 +4,7 @@ import { DECISIONS } from '../domain/review-state.ts'
 import { IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { ApiError } from '../http/errors.ts'
+import { ApiError, badRequest, HELD } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import {
@@ -36,6 +36,10 @@ const common = {
     v.pipe(v.boolean(), v.metadata({ description: "Approve what breaks the step's outputSchema, too" })),
     false,
   ),
+  takeOver: v.optional(
+    v.pipe(v.boolean(), v.metadata({ description: 'Decide although somebody else holds the span' })),
+    false,
+  ),
 }
 
 /** A decision, with more fields that say what it is about. */
@@ -62,7 +66,7 @@ export const putReview = endpoint({
   maxBytes: MAX_OBSERVATION_BYTES + escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES,
   hasOwnEtag: true,
   hasIfMatch: true,
-  errors: { 413: TOO_LARGE, 422: BREAKS_SCHEMA },
+  errors: { 409: HELD, 413: TOO_LARGE, 422: BREAKS_SCHEMA },
   responses: { 200: SpanOfTrace },
 }).handle(async ({ params, body, headers, ...scope }) => {
   const ifMatch = headers.get('if-match') ?? undefined
@@ -75,7 +79,7 @@ export const putReview = endpoint({
 export const postReviews = endpoint({
   method: 'POST',
   path: '/api/reviews',
-  summary: 'Review many spans at once; each has its own result, with values past 256 bytes as previews',
+  summary: 'Review many spans at once, each once; each has its own result, with values past 256 bytes as previews',
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(
@@ -87,8 +91,15 @@ export const postReviews = endpoint({
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
 }).handle(async ({ body, requestId, ...scope }) => {
   const results = new Results(requestId)
+  const spanIds = new Set<string>()
   const requests = body.reviews.flatMap((input, index) =>
-    results.take(index, `reviews.${index}`, () => ({ index, request: requestOf(parse(ReviewOfSpan, input)) })),
+    results.take(index, `reviews.${index}`, () => {
+      const request = requestOf(parse(ReviewOfSpan, input))
+      if (spanIds.has(request.spanId))
+        throw badRequest('is of a span that an earlier review of this call is of', 'spanId')
+      spanIds.add(request.spanId)
+      return { index, request }
+    }),
   )
   const outcomes = await decideAll(
     scope,
@@ -115,6 +126,7 @@ function requestOf(
     comment: body.comment ?? null,
     errorType: body.errorType ?? null,
     force: body.force,
+    takeOver: body.takeOver,
     ifMatch: body.ifMatch,
   }
 }

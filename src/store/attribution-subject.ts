@@ -151,9 +151,10 @@ async function readOutline(store: Store, traceKey: number) {
     database
       .select({
         spans: sql<number>`(select count(*) from ${spans} where ${isOther})`.as('spans'),
-        feedback: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traceKey})`.as(
-          'feedback',
-        ),
+        feedback:
+          sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traceKey} and ${isOnItsOwn})`.as(
+            'feedback',
+          ),
         docs: sql<number>`(select count(*) from versioned_texts
           where versioned_texts.project_key = traces.project_key and versioned_texts.kind = 'knowledge_doc')`.as(
           'docs',
@@ -164,7 +165,7 @@ async function readOutline(store: Store, traceKey: number) {
     database
       .select(feedbackFields)
       .from(feedback)
-      .where(eq(feedback.traceKey, traceKey))
+      .where(and(eq(feedback.traceKey, traceKey), isOnItsOwn))
       .orderBy(desc(feedback.timestamp), desc(feedback.receivedAt), desc(feedback.id))
       .limit(MAX_SUBJECT_FEEDBACK),
     database
@@ -235,6 +236,13 @@ const reviewedFields = ({ organization }: Store) => ({
 })
 
 type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
+
+/** Not the comment of a decision that counts: that one is part of the step's review. */
+const isOnItsOwn = sql`(${feedback.source} <> 'review' or not exists (
+  select 1 from ${spans} decided cross join ${reviews} decision
+  where decided.id = ${feedback.spanId} and decided.trace_key = ${feedback.traceKey} and decided.review_state is not null
+    and decision.trace_key = decided.trace_key and decision.span_id = decided.id
+    and decision.number = decided.review_number and decision.id = ${feedback.id}))`
 
 type OutlineSpan = Outline['others'][number]
 

@@ -2,11 +2,11 @@ import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
 import { type Act, recordAct } from './audit.ts'
 import { locatedSpans } from './located-spans.ts'
-import { feedback, traces } from './schema.ts'
+import { feedback, reviews, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, touchTraces } from './traces.ts'
 
-/** A reviewer's comment on a span. It is feedback, and shows in its trace's. */
+/** A reviewer's comment on a span, given on its own or with a decision. It is feedback, and shows in its trace's. */
 export interface Comment {
   id: string
   spanId: string
@@ -106,9 +106,10 @@ export async function changeComment(
   const isThis = isCommentOf(store, id, traceKey)
   const differs = and(isThis, ne(feedback.comment, content))
   const isChange = sql`exists (select 1 from ${feedback} where ${differs})`
-  const [, , , [row]] = await database.batch([
+  const [, , , , [row]] = await database.batch([
     touchTraces(store, isLive(store, eq(traces.key, traceKey), isChange), act.at),
     recordAct(store, act, { action: 'comment.change', targetId: id, projectKey }, isChange),
+    changeInHistory(store, differs, content),
     database.update(feedback).set({ comment: content }).where(differs),
     database.select().from(feedback).where(isThis),
   ])
@@ -128,9 +129,20 @@ export async function deleteComment(
   await database.batch([
     touchTraces(store, isLive(store, eq(traces.key, traceKey), isThere), act.at),
     recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isThere),
+    changeInHistory(store, isThis, null),
     database.delete(feedback).where(isThis),
   ])
 }
+
+/** The decision that a comment was given with, which has the comment's id, says what the comment says. */
+const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, comment: string | null) =>
+  database
+    .update(reviews)
+    .set({ comment })
+    .where(
+      sql`(${reviews.traceKey}, ${reviews.spanId}, ${reviews.id}) in (
+        select ${feedback.traceKey}, ${feedback.spanId}, ${feedback.id} from ${feedback} where ${ofComment})`,
+    )
 
 /** The trace, too, must be the organization's: a row of feedback does not say whose it is. */
 const isCommentOf = (store: Store, id: string, traceKey: number): SQL | undefined =>

@@ -11,6 +11,7 @@ import { placeUnder } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { hasObservedOutput } from './reviewable.ts'
 import { spans, textActivations, textVersions, traces, versionedTexts } from './schema.ts'
+import { markStale, type NewOutput } from './staleness.ts'
 import type { Store } from './store.ts'
 import { fieldBytes, insertTraceFields } from './trace-fields.ts'
 import {
@@ -153,6 +154,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
       .select({
         ...named({ id: traces.id, key: traces.key, revision: traces.revision }),
         spanCount: sql<number | null>`stored.span_count`.as('spanCount'),
+        reviewed: sql<string | null>`stored.reviewed`.as('reviewed'),
       })
       .from(traces)
       .leftJoin(countStored(places), sql`stored.trace_key = ${traces.key}`)
@@ -163,12 +165,27 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     const stored = after.get(trace.id)
     return stored?.key === key && (state === before || stored.revision === revision)
   })
+  await markStale(
+    store,
+    done.flatMap(({ trace }) => {
+      const reviewed = new Set<string>(JSON.parse(after.get(trace.id)?.reviewed ?? '[]'))
+      return trace.spans.filter(({ id }) => reviewed.has(id)).map(span => outputOf(trace, span))
+    }),
+  )
   const isRefused = done.some(({ trace }) => (after.get(trace.id)?.spanCount ?? 0) !== trace.spans.length)
   return {
     traces: new Set(done.map(({ trace }) => trace.id)),
     onOtherTrace: isRefused ? await findRefused(store, done) : [],
   }
 }
+
+/** An exported span's output, which none is, too: an export replaces what an earlier one said. */
+const outputOf = (trace: ExportedTrace, { id, output, outputRevision }: ExportedSpan): NewOutput => ({
+  traceUuid: trace.id,
+  spanId: id,
+  revision: outputRevision ?? 'none',
+  json: output ?? 'null',
+})
 
 const withFields = async (merge: Merge) => ({ ...merge, fields: await searchableFields(merge.state.metadata) })
 
@@ -263,7 +280,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 7, item.value ->> 6, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
           item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
-          item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2
+          item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2, 0
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.id} = item.value ->> 21`)}
           and not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })}`,
@@ -329,9 +346,10 @@ const hasNews = (places: string): SQL => sql`${traces.key} in (
   left join ${spans} on ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
   where ${spans.id} is null or ${spans.exportRevision} < item.value ->> 2)`
 
-/** How many of these spans are there, by `trace_key`. */
+/** How many of these spans are there, by `trace_key`, and the ids of those with a review. */
 const countStored = (places: string): SQL => sql`(
-  select ${spans.traceKey} as trace_key, count(*) as span_count
+  select ${spans.traceKey} as trace_key, count(*) as span_count,
+    json_group_array(${spans.id}) filter (where ${spans.reviewState} is not null) as reviewed
   from json_each(${places}) as item cross join ${spans}
   where ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
   group by ${spans.traceKey}) as stored`

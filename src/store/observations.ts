@@ -4,6 +4,7 @@ import { chunksOf } from './chunks.ts'
 import { named, Template } from './database.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
+import { markStale } from './staleness.ts'
 import type { Store } from './store.ts'
 import { BOUND_LATER, ensureRoots, hasIdIn, isLive, judgeAgain, showInLists } from './traces.ts'
 
@@ -47,6 +48,12 @@ export async function addObservations(
     ])
     const rows = insertion.rowsOf(inserted).map(({ trace, ...row }) => ({ ...row, ...parseTrace(trace) }))
     for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
+    const jsonOf = new Map(outputs.map(({ draft }) => [draft.traceUuid + draft.id, draft.data.json]))
+    const onReviewed = rows.flatMap(({ traceUuid, spanId, id, isOnReviewed }) => {
+      const json = isOnReviewed ? jsonOf.get(traceUuid + id) : undefined
+      return json === undefined ? [] : [{ traceUuid, spanId, revision: id, json }]
+    })
+    await markStale(store, onReviewed)
     await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
   return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
@@ -82,8 +89,12 @@ const insertion = new Template(database =>
       ...named({ id: observations.id, spanId: observations.spanId, type: observations.type }),
       // Of its trace, in one look-up.
       trace: sql<string>`(
-        select json_array(${traces.id}, ${traces.isPosted}, ${traces.isGeneric}, ${traces.needsReview}) from ${traces}
-        where ${traces.key} = ${observations.traceKey})`.as('trace'),
+        select json_array(${traces.id}, ${traces.isPosted}, ${traces.isGeneric}, ${traces.needsReview},
+          observations.type = 'output' and exists (
+            select 1 from ${spans} reviewed
+            where reviewed.id = coalesce(observations.span_id, traces.root_span_id)
+              and reviewed.trace_key = traces.key and reviewed.review_state is not null))
+        from ${traces} where ${traces.key} = ${observations.traceKey})`.as('trace'),
     }),
 )
 
@@ -120,11 +131,14 @@ interface StoredObservation {
   isPosted: boolean
   isGeneric: boolean
   needsReview: boolean
+  /** Whether it is an output of a span with a review. */
+  isOnReviewed: boolean
 }
 
 function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 'type'> {
-  const [traceUuid, isPosted, isGeneric, needsReview]: [string, number, number, number] = JSON.parse(trace)
-  return { traceUuid, isPosted: isPosted === 1, isGeneric: isGeneric === 1, needsReview: needsReview === 1 }
+  const [traceUuid, ...flags]: [string, ...number[]] = JSON.parse(trace)
+  const [isPosted = false, isGeneric = false, needsReview = false, isOnReviewed = false] = flags.map(flag => flag === 1)
+  return { traceUuid, isPosted, isGeneric, needsReview, isOnReviewed }
 }
 
 /** What must follow where a trace is not as most are. Rare, so each is a round trip of its own. `withNull`: traces that null came to as an output. */

@@ -11,7 +11,7 @@ import {
   NOTING_DELAY_MS,
 } from '../limits.ts'
 import { named, readPlain } from './database.ts'
-import { hasOutput, ofTrace } from './reviewable.ts'
+import { hasOutput, isReviewed, ofTrace } from './reviewable.ts'
 import { countedDays, outputDays, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { duePass, savePass } from './sweeps.ts'
@@ -142,7 +142,7 @@ export async function countPieces(
       })
       .from(
         sql`(select item.key as place, ${spans.stepId} as step_id, count(*) as outputs,
-            sum(${spans.reviewState} is not null) as reviewed, row_number() over (partition by item.key) as number
+            sum(${isReviewed}) as reviewed, row_number() over (partition by item.key) as number
           from ${items} cross join ${traces} cross join ${spans}
           where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace} and ${spans.isGeneric} = 0 and ${hasOutput}
           group by 1, 2) as scanned`,

@@ -219,12 +219,12 @@ export async function untilWhole<Found>(
 /** How long a value is, in bytes of R2 or units of its row. */
 export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
 
-/** How many of these values one answer gives in full, one at least. */
-export function countFitting(values: readonly StoredValue[]): number {
+/** How many of these values fit into an answer, or into `maxBytes`, one at least. */
+export function countFitting(values: readonly StoredValue[], maxBytes = MAX_DETAIL_BYTES): number {
   let bytes = 0
   for (const [index, value] of values.entries()) {
     bytes += lengthOf(value)
-    if (bytes > MAX_DETAIL_BYTES) return Math.max(index, 1)
+    if (bytes > maxBytes) return Math.max(index, 1)
   }
   return values.length
 }

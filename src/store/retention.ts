@@ -55,7 +55,8 @@ export async function expireTraces(
     .limit(RETENTION_TRACES)
   const isToGo = and(
     sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
-    project.retainReviewed ? sql`not ${hasReviewed()}` : undefined,
+    // A stale review is one, too: what it approved is ground truth.
+    project.retainReviewed ? sql`not ${hasReviewed(sql`true`)}` : undefined,
   )
   const [looked, , deleted] = await database.batch([
     oldest,

@@ -1,4 +1,5 @@
 import { and, desc, eq, gte, ne, or, type SQL, sql } from 'drizzle-orm'
+import { isReviewed } from '../domain/review-state.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../limits.ts'
 import { readPlain } from './database.ts'
@@ -61,7 +62,7 @@ export async function readQueue(
     // An output may have been reviewed, or taken back by a null, since the places were read.
     spans: places
       .flatMap(({ spanId }) => details.get(spanId) ?? [])
-      .filter(({ output, review }) => output.text !== 'null' && !review),
+      .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
     nextPlace: resumeAt ?? (await nextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
     remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.looked === MAX_COUNTED_TRACES,

@@ -9,8 +9,8 @@ import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from '.
 import { markDays } from './output-days.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
 import { countDecisions } from './review-days.ts'
-import { needsReview } from './reviewable.ts'
-import { observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
+import { isFree, needsReview } from './reviewable.ts'
+import { feedback, observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { type FoldedSpan, foldSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { isLive, touchAndFlag } from './traces.ts'
@@ -138,26 +138,29 @@ export interface ReviewDraft {
   approved: StoredValue | null
   comment: string | null
   errorType: string | null
+  /** Whether it is made although somebody else holds the span. */
+  takesOver: boolean
 }
 
 /**
- * Adds decisions to their spans' histories, each if nobody decided on its span since it was read, ends the spans' claims,
- * leaves an audit row for each, and where the project wants it, asks for the analysis of corrections. Returns the ids of
- * those that were added, and the keys of the traces that are to be analyzed. One round trip; no two may be on one span.
+ * Adds decisions to their spans' histories, each if nobody decided on its span since it was read and nobody else holds it,
+ * ends the spans' claims, makes their comments feedback, leaves an audit row for each, and where the project wants it, asks
+ * for the analysis of corrections. Returns those that were added, by their ids, with whether their output changed since it
+ * was read, and the keys of the traces that are to be analyzed. One round trip; no two may be on one span.
  */
 export async function addReviews(
   store: Store,
   act: Act,
   drafts: readonly ReviewDraft[],
-): Promise<{ added: Set<string>; toAttribute: Set<number> }> {
+): Promise<{ added: Map<string, { isStale: boolean }>; toAttribute: Set<number> }> {
   const { database } = store
   const userId = actorOf(act)
-  const added = new Set<string>()
+  const added = new Map<string, { isStale: boolean }>()
   const toAttribute = new Set<number>()
   for (const { items, json } of chunksOf(drafts, rowOf)) {
     const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
     const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
-    const [, , , , , , , rows, asked] = await database.batch([
+    const [, , , , , , , , rows, asked] = await database.batch([
       database
         .insert(reviews)
         .select(
@@ -166,7 +169,16 @@ export async function addReviews(
               item.value ->> 9, item.value ->> 10, item.value ->> 11, item.value ->> 12, ${spans.stepId},
               coalesce(${spans.promptVersionId}, '')
             from json_each(${json}) as item cross join ${traces} cross join ${spans}
-            where ${isLive(store, sql`${traces.key} = item.value ->> 0`)} and ${isAsRead}`,
+            where ${isLive(store, sql`${traces.key} = item.value ->> 0`)} and ${isAsRead}
+              and (item.value ->> 13 or ${isFree(userId ?? '', act.at)})`,
+        )
+        .onConflictDoNothing(),
+      database
+        .insert(feedback)
+        .select(
+          sql`select ${reviews.id}, ${reviews.traceKey}, ${reviews.spanId}, ${reviews.userId}, null, ${reviews.comment},
+              null, null, ${reviews.createdAt}, ${reviews.createdAt}, ${reviews.id}, 'review'
+            ${from} and ${reviews.comment} is not null`,
         )
         .onConflictDoNothing(),
       // While the span's number still tells what is new: tried again after a lost answer, it counts nothing.
@@ -182,8 +194,14 @@ export async function addReviews(
           reviewState: sql`item.value ->> 5`,
           claimedBy: null,
           claimedUntil: null,
+          // Another output may have come since it was read: told by their names alone.
+          isStale: sql`(item.value ->> 5 is not null
+            and coalesce(last.id, ${spans.outputRevision}, 'none') <> item.value ->> 7)`,
         })
-        .from(sql`json_each(${slim}) as item`)
+        .from(
+          sql`json_each(${slim}) as item left join ${lastOutputs(slim)} as last
+            on last.trace_key = item.value ->> 0 and last.span_id = item.value ->> 1`,
+        )
         .where(sql`${isAsRead} and exists (select 1 from ${reviews} where ${isAdded})`),
       ...touchAndFlag(
         store,
@@ -212,14 +230,19 @@ export async function addReviews(
         },
         from,
       ),
-      database.select({ id: reviews.id }).from(sql`json_each(${slim}) as item`).crossJoin(reviews).where(isAdded),
+      database
+        .select({ id: reviews.id, isStale: spans.isStale })
+        .from(sql`json_each(${slim}) as item`)
+        .crossJoin(reviews)
+        .crossJoin(spans)
+        .where(sql`${isAdded} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}`),
       requestAutomaticJobs(
         store,
         sql`${traces.key} in (select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected')`,
         act.at,
       ),
     ])
-    for (const { id } of rows) added.add(id)
+    for (const { id, isStale } of rows) added.set(id, { isStale })
     for (const { traceKey } of asked) toAttribute.add(traceKey)
   }
   return { added, toAttribute }
@@ -239,10 +262,23 @@ const rowOf = (draft: ReviewDraft) => [
   draft.approved?.ref ?? null,
   draft.comment,
   draft.errorType,
+  Number(draft.takesOver),
 ]
 
 /** The part of a row that statements after the insertion need. */
-const SLIM_LENGTH = 7
+const SLIM_LENGTH = 8
+
+/** The last output observed of each span of the traces that rows name, in one pass over them. */
+const lastOutputs = (rows: string) => sql`(
+  select span_id, trace_key, id from (
+    select observed.trace_key, observed.id, coalesce(observed.span_id, own.root_span_id) as span_id,
+      row_number() over (
+        partition by observed.trace_key, coalesce(observed.span_id, own.root_span_id)
+        order by observed.timestamp desc, observed.received_at desc, observed.id desc) as place
+    from ${traces} own cross join ${observations} observed
+    where own.key in (select item.value ->> 0 from json_each(${rows}) as item)
+      and observed.trace_key = own.key and observed.type = 'output')
+  where place = 1)`
 
 /** Whether a row's span is as the row's draft was made for. */
 const isAsRead = sql`${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0

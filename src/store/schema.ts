@@ -165,6 +165,8 @@ export const traces = sqliteTable(
     closesAt: integer('closes_at'),
     /** Whether all that is known of it are spans that are no step of an AI pipeline: lists leave it out. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
+    /** Of a deleted trace: whether its purge takes what was decided on it out of the counts. Expiry leaves them as they are. */
+    isUncounted: integer('is_uncounted', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
@@ -251,6 +253,8 @@ export const spans = sqliteTable(
     stateRef: text('state_ref'),
     /** Of a span from telemetry: which of several exports of it counts, the greatest. Null: a client's, whose fields stay. */
     exportRevision: text('export_revision'),
+    /** Whether the output has changed since the last decision: such a span waits for review again. */
+    isStale: integer('is_stale', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),

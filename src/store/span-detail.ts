@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import { type FoldedObservation, foldObservations, mergeInputs } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
-import { hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
+import type { ReviewOutcome } from '../domain/review-state.ts'
 import type { PayloadMode, SpanStatus } from '../domain/span.ts'
 import { MAX_DETAIL_APPROVED_BYTES, MAX_DETAIL_BYTES } from '../limits.ts'
 import { bounded, bytesSoFar } from './bounds.ts'
@@ -41,7 +41,7 @@ export interface SpanReview {
   createdAt: number
   comment: string | null
   errorType: string | null
-  /** Whether the output is another one now. */
+  /** Whether the output has changed since. */
   isStale: boolean
 }
 
@@ -63,7 +63,10 @@ export const spanFields = {
     outputRef: spans.outputRef,
     outputRevision: spans.outputRevision,
     reviewNumber: spans.reviewNumber,
+    claimedBy: spans.claimedBy,
+    claimedUntil: spans.claimedUntil,
   }),
+  isStale: sql<number>`${spans.isStale}`.as('isStale'),
   metadata: bounded(spans.metadata, spanBytes, MAX_BYTES, 'metadata'),
   input: bounded(spans.input, spanBytes, MAX_BYTES, 'input'),
   output: bounded(spans.output, spanBytes, MAX_BYTES, 'output'),
@@ -229,10 +232,10 @@ export async function showSpans(
     ...(approved ? [approved] : []),
   ])
   const shown = await showValues(store, values, mode)
-  return shown && Promise.all(folded.map(span => detailOf(span, shown)))
+  return shown && folded.map(span => detailOf(span, shown))
 }
 
-async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>): Promise<SpanDetail> {
+function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>): SpanDetail {
   const { row, parentId, inputs, output, state, approved } = span
   const shownOf = (value: FoundValue | undefined) => (value && shown.get(value)) ?? NOTHING
   const shownInputs = inputs.map(shownOf)
@@ -252,7 +255,7 @@ async function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownVa
     input: new JsonText(inputText(shownInputs, span.messageCount)),
     output: new JsonText(shownOutput.text),
     approvedOutput: new JsonText(shownApproved.text),
-    review: await reviewOf(span, shownOutput),
+    review: reviewOf(span),
     revision: revisionOf(span),
     state: Object.fromEntries(shownState.map(([key, { text }]) => [key, new JsonText(text)])),
     truncated: [
@@ -272,19 +275,10 @@ const NOTHING: ShownValue = { text: 'null', isWhole: true }
 export const revisionOf = ({ outputRevision, row: { reviewNumber } }: FoldedSpan): string =>
   reviewNumber === 0 ? outputRevision : `${outputRevision}.${reviewNumber}`
 
-async function reviewOf(span: FoldedSpan, shownOutput: ShownValue): Promise<SpanReview | undefined> {
-  const { decision } = span
+function reviewOf({ decision, row }: FoldedSpan): SpanReview | undefined {
   if (!decision?.state) return undefined
   const { state, userId, createdAt, comment, errorType } = decision
-  return { state, userId, createdAt, comment, errorType, isStale: await isStale(span, decision, shownOutput) }
-}
-
-/** Whether the output is another one than was judged. One that was sent again is not; of what is no whole value here, that is not known. */
-async function isStale({ output, outputRevision }: FoldedSpan, judged: DecisionRow, shown: ShownValue) {
-  if (outputRevision === judged.outputRevision) return false
-  const isInline = output?.ref === null && !output.isCut
-  if (!isInline && !shown.isWhole) return true
-  return (await hashOutput(isInline ? output.text : shown.text)) !== judged.outputHash
+  return { state, userId, createdAt, comment, errorType, isStale: row.isStale === 1 }
 }
 
 /** Only several inputs need to be parsed, to become one. Where one is a preview, it stands for all. */

@@ -6,6 +6,7 @@ import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { hasObservedOutput, needsReview } from './reviewable.ts'
 import { spans, textVersions, traces, versionedTexts } from './schema.ts'
+import { markStale, type NewOutput } from './staleness.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, showInLists, touchAndFlag } from './traces.ts'
 
@@ -55,6 +56,8 @@ export async function saveSpans(
       ...touchAndFlag(store, hasStored(store, project, drafted), drafted[0]?.now ?? 0, 'needsReview', needsReview),
     ])
     for (const { id } of rows) stored.add(id)
+    const reviewed = new Set(rows.flatMap(({ id, reviewState }) => (reviewState === null ? [] : [id])))
+    await markStale(store, drafted.filter(({ id }) => reviewed.has(id)).flatMap(outputsOf))
   }
   const refused = drafts.filter(({ id }) => !stored.has(id))
   if (refused.length === 0) return drafts.map(() => 'accepted')
@@ -65,6 +68,9 @@ export async function saveSpans(
   for (const [index, { id }] of again.entries()) reasons.set(id, outcomes[index] ?? 'trace_missing')
   return drafts.map(({ id }) => reasons.get(id) ?? 'accepted')
 }
+
+const outputsOf = ({ id, traceUuid, output, outputRevision }: SpanDraft): NewOutput[] =>
+  output && outputRevision !== null ? [{ traceUuid, spanId: id, revision: outputRevision, json: output.json }] : []
 
 interface PlacedDraft {
   draft: SpanDraft
@@ -108,7 +114,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
           item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
-          0, null, null, null
+          0, null, null, null, 0
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
@@ -137,7 +143,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         isGeneric: false,
       },
     })
-    .returning({ id: spans.id })
+    .returning({ id: spans.id, reviewState: spans.reviewState })
 }
 
 /**

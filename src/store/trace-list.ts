@@ -3,7 +3,7 @@ import { JsonText } from '../domain/json.ts'
 import type { TraceStatus } from '../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../limits.ts'
 import type { Project } from './projects.ts'
-import { isCorrected } from './reviewable.ts'
+import { isCorrected, isReviewed, isStale } from './reviewable.ts'
 import { pageOfScanned } from './scanned.ts'
 import { feedback, isNoRoot, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -26,6 +26,7 @@ export interface CountedTrace extends TraceSummary {
   spanCount: number
   reviewedCount: number
   correctedCount: number
+  staleCount: number
   needsReview: boolean
   feedbackCount: number
 }
@@ -76,8 +77,9 @@ export async function listTraces(
         iif(${traces.isPosted} = 1, 1, (
           select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
         + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
-      reviewedCount: countReviewed(isNotNull(spans.reviewState)),
+      reviewedCount: countReviewed(isReviewed),
       correctedCount: countReviewed(isCorrected),
+      staleCount: countReviewed(isStale),
       needsReview: traces.needsReview,
       feedbackCount: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
     })
@@ -89,4 +91,4 @@ export async function listTraces(
 }
 
 const countReviewed = (kind: SQL) =>
-  sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${kind})`
+  sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`

@@ -9,7 +9,7 @@ import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import { markDays } from './output-days.ts'
 import type { Project } from './projects.ts'
-import { hasObservedOutput, needsReview } from './reviewable.ts'
+import { hasObservedOutput, hasOtherOutput, needsReview } from './reviewable.ts'
 import { feedback, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
@@ -176,13 +176,13 @@ export const newTraces = ({ organization }: Store, project: Project, rows: strin
   select item.value ->> 0, item.value ->> 1, ${organization.key}, ${project.key}, item.value ->> 2, item.value ->> 3,
     item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${revision},
     item.value ->> 10, item.value ->> 10, null, null, 1 - item.value ->> 14, 0, item.value ->> 11, item.value ->> 12,
-    item.value ->> 13, item.value ->> 14
+    item.value ->> 13, item.value ->> 14, 0
   from json_each(${rows}) as item where true`
 
 /** The root spans of traces, in the order of the columns: what is not known yet is null. */
 const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
   select ${traces.rootSpanId}, ${traces.key}, 1, null, ${traces.name}, ${traces.timestamp}, null, null, 0,
-    null, null, null, null, null, null, null, 0, 0, null, null, null, 0, null, null, null
+    null, null, null, null, null, null, null, 0, 0, null, null, null, 0, null, null, null, 0
   from ${traces} where ${ofTraces}`
 
 /** A trace's new state, computed from what was read. */
@@ -410,8 +410,12 @@ function nameRoots({ database }: Store, updates: readonly TraceUpdate[], ofTrace
 const hasOutputNow = (toNull: SQL) => sql`(coalesce(${spans.output} ${toNull} 'null', 0) or exists (
   select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, toNull)}))`
 
-/** What a span's marks are when it becomes a root, or is one no longer. */
-const OUTPUT_MARKS = { hasOutput: hasOutputNow(sql`<>`), hasNullOutput: hasOutputNow(sql`=`) }
+/** What a span's marks are when it becomes a root, or is one no longer. Its output counts as changed if it is another observation. */
+const OUTPUT_MARKS = {
+  hasOutput: hasOutputNow(sql`<>`),
+  hasNullOutput: hasOutputNow(sql`=`),
+  isStale: hasOtherOutput,
+}
 
 /**
  * Gives those of these traces a root that are known from telemetry alone and have none yet: something came that belongs to

@@ -281,7 +281,9 @@ describe('the cost of', () => {
     // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit log; the
     // count of such decisions of the day.
     ['an acceptance is two round trips and seven rows', { decision: 'accept' }, 7, 0],
-    ['a correction, likewise', { decision: 'correct', approvedOutput: 'No', comment: 'Wrong' }, 7, 0],
+    ['a correction, likewise', { decision: 'correct', approvedOutput: 'No' }, 7, 0],
+    // The comment and its index by trace.
+    ['one with a comment is two rows more', { decision: 'accept', comment: 'Good' }, 9, 0],
     // The index of decisions that name one.
     ['one that names an error type is a row more', { decision: 'accept', errorType: 'reasoning_error' }, 8, 0],
     ['a large correction is two calls of R2 more', { decision: 'correct', approvedOutput: large }, 7, 1],
@@ -318,7 +320,7 @@ describe('the cost of', () => {
     // The decision and its index, the span and its index, and the audit log, of each; the trace; and the count.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 5 + 1 + 1 })
     // As many decisions are in force as before: no count changes.
-    expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 5 + 1 })
+    expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 7 + 1 })
     // An acceptance and a correction less and more.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
       rowsWritten: 20 * 5 + 1 + 1,
@@ -351,7 +353,7 @@ describe('the cost of', () => {
     }
   })
 
-  it('an output of a reviewed trace is one round trip more, which puts the trace back into the queue', async ({
+  it('an output of a reviewed trace or span is one round trip more, which puts it back into the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
@@ -365,10 +367,11 @@ describe('the cost of', () => {
       d1RoundTrips: 2,
       rowsWritten: 4,
     })
+    // The observation, and the span whose review is stale.
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, span_id: spanId }))).toEqual({
       ...NOTHING,
-      d1RoundTrips: 1,
-      rowsWritten: 1,
+      d1RoundTrips: 2,
+      rowsWritten: 2,
     })
   })
 

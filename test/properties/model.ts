@@ -279,6 +279,7 @@ const itemOf = (trace: Trace, ids: Ids): Fields => ({
   updatedAt: `${isoTime(trace.updatedAt.from)} to ${isoTime(trace.updatedAt.to)}`,
   spanCount: 1 + trace.spans.length,
   reviewedCount: 0,
+  staleCount: 0,
   feedbackCount: trace.feedback.length,
   reviewState: 'unreviewed',
 })

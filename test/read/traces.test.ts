@@ -74,6 +74,7 @@ describe('the trace list', () => {
         updatedAt: expect.stringMatching(/Z$/),
         spanCount: 1,
         reviewedCount: 0,
+        staleCount: 0,
         feedbackCount: 0,
         reviewState: 'unreviewed',
       },

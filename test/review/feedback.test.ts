@@ -125,3 +125,51 @@ describe('a comment', () => {
     expect((await author.client.patch(`/api/feedback/${comment.id}`, { content: 'a' })).status).toBe(404)
   })
 })
+
+describe('a comment given with a decision', () => {
+  async function decided() {
+    const made = await newReviewed('Yes')
+    const author = await reviewerOf(made.org)
+    const decide = (body: object) => made.review({ comment: 'Too short', ...body }, {}, author.client)
+    const list = async (query = '') => (await made.org.read.get(`/api/traces?projectSlug=support${query}`)).body.traces
+    return { ...made, author, decide, list, feedback: async () => (await made.read()).trace.feedback }
+  }
+
+  it.for([
+    ['accept', { decision: 'accept' }],
+    ['correct', { decision: 'correct', approvedOutput: 'No' }],
+    ['reset', { decision: 'reset' }],
+  ] as const)('is feedback on its span: %s', async ([, body], { expect }) => {
+    const { decide, feedback, list, author, spanId } = await decided()
+    expect(await list('&hasFeedback=true')).toEqual([])
+    await decide(body)
+    // A request whose answer was lost.
+    await decide(body)
+    expect(await feedback()).toMatchObject([
+      { spanId, userId: author.userId, content: 'Too short', source: 'review', rating: null },
+    ])
+    expect(await list('&hasFeedback=true')).toMatchObject([{ feedbackCount: 1 }])
+  })
+
+  it('stays when the decision is reset or replaced', async ({ expect }) => {
+    const { decide, review, author, feedback } = await decided()
+    await decide({ decision: 'accept' })
+    await review({ decision: 'reset' }, {}, author.client)
+    await review({ decision: 'accept', comment: 'After all' })
+    expect(await feedback()).toMatchObject([{ content: 'Too short' }, { content: 'After all' }])
+  })
+
+  it("is its author's to change and to delete, and the decision says the same", async ({ expect }) => {
+    const { org, decide, author, feedback, history, read } = await decided()
+    await decide({ decision: 'accept' })
+    const [{ id }] = await feedback()
+    expect((await org.owner.patch(`/api/feedback/${id}`, { content: 'Mine' })).status).toBe(403)
+    expect((await author.client.patch(`/api/feedback/${id}`, { content: 'Too long' })).status).toBe(200)
+    expect(await feedback()).toMatchObject([{ id, content: 'Too long' }])
+    expect(await history()).toMatchObject([{ comment: 'Too long' }])
+    expect((await read()).span.review.comment).toBe('Too long')
+    expect((await author.client.delete(`/api/feedback/${id}`)).status).toBe(200)
+    expect(await feedback()).toEqual([])
+    expect(await history()).toMatchObject([{ decision: 'accept', comment: null }])
+  })
+})

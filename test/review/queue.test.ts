@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, it, vi } from 'vitest'
+import { HELD } from '../../src/http/errors.ts'
 import {
   CLAIM_MS,
   MAX_CLAIMS,
@@ -13,6 +14,7 @@ import { countingBindings, rowsReadBy, wrapBindings } from '../support/bindings.
 import { aTraceId, timeAfter } from '../support/builders.ts'
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
+import { storedCounts } from '../support/stored.ts'
 import { manyTraces } from '../support/traces.ts'
 
 const QUEUE = '/api/review-queue?projectSlug=support'
@@ -359,11 +361,84 @@ describe('a claim', () => {
     const [first = '', second = ''] = ids
     await claim(ada.client)
     await ada.client.put(`/api/spans/${first}/review`, { decision: 'accept' })
-    await bob.client.put(`/api/spans/${second}/review`, { decision: 'accept' })
+    await bob.client.put(`/api/spans/${second}/review`, { decision: 'accept', takeOver: true })
     expect(await heartbeat(ada.client)).toEqual({ held: [], lost: ids })
     expect(await claim(ada.client)).toEqual({ claimed: [], refused: ids })
     await bob.client.put(`/api/spans/${second}/review`, { decision: 'reset' })
     expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
+  })
+
+  it('binds: a decision of somebody else is refused, and says who holds the span and until when', async ({
+    expect,
+  }) => {
+    const { org, ids, ada, bob, claim } = await claimable()
+    const [first = '', second = ''] = ids
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const start = Date.now()
+    await claim(ada.client)
+    const held = { error: HELD, code: 'conflict', heldBy: ada.userId, until: new Date(start + CLAIM_MS).toISOString() }
+    for (const body of [
+      { decision: 'accept' },
+      { decision: 'accept', force: true },
+      { decision: 'correct', approvedOutput: 1 },
+      { decision: 'reset' },
+    ]) {
+      const before = await storedCounts()
+      const answer = await bob.client.put(`/api/spans/${first}/review`, body)
+      expect(answer.status).toBe(409)
+      expect(answer.body).toMatchObject(held)
+      expect(await storedCounts()).toEqual(before)
+    }
+    const reviews = [
+      { spanId: first, decision: 'accept' },
+      { spanId: second, decision: 'accept', takeOver: true },
+    ]
+    const { results } = (await bob.client.post('/api/reviews', { reviews })).body
+    expect(results).toMatchObject([
+      { status: 409, body: held },
+      { status: 200, body: { review: { by: bob.userId } } },
+    ])
+    // Any key of the user's decides.
+    const own = org.clientOf(await org.keyFor({ userId: ada.userId }))
+    expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
+  })
+
+  it('binds until it ends, and a repeated decision is none', async ({ expect }) => {
+    const { ids, ada, bob, claim } = await claimable()
+    const [first = ''] = ids
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const start = Date.now()
+    await claim(ada.client)
+    const accept = (by: Client) => by.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    vi.setSystemTime(start + CLAIM_MS - 1)
+    expect((await accept(bob.client)).status).toBe(409)
+    vi.setSystemTime(start + CLAIM_MS)
+    expect((await accept(bob.client)).status).toBe(200)
+    expect((await accept(bob.client)).status).toBe(200)
+    expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toHaveLength(1)
+  })
+
+  it('that comes while somebody else decides wins or loses, and never both', async ({ expect }) => {
+    const { org, ids, ada, bob, claim } = await claimable()
+    const [first = ''] = ids
+    let isClaimed = false
+    // Between what a decision reads and what it writes.
+    const bindings = wrapBindings(async (binding, call) => {
+      const answer = await call()
+      if (binding === 'DB' && isReading && !isClaimed) {
+        isClaimed = true
+        await claim(ada.client, [first])
+      }
+      return answer
+    })
+    let isReading = false
+    const late = org.clientOf(bob.key, bindings)
+    await late.get(QUEUE)
+    isReading = true
+    const answer = await late.put(`/api/spans/${first}/review`, { decision: 'accept' })
+    expect(answer.status).toBe(409)
+    expect(answer.body.heldBy).toBe(ada.userId)
+    expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toEqual([])
   })
 
   it('is refused on what has no output, is unknown, or is of another tenant or project', async ({ expect }) => {

@@ -1,6 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
-import { INLINE_BYTES, MAX_DETAIL_BYTES, MAX_OBSERVATION_BYTES, MAX_REVIEWS } from '../../src/limits.ts'
+import {
+  INLINE_BYTES,
+  MAX_JUDGED_BYTES,
+  MAX_JUDGED_BYTES_AT_ONCE,
+  MAX_OBSERVATION_BYTES,
+  MAX_REVIEWS,
+} from '../../src/limits.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
@@ -172,6 +178,45 @@ describe('a review that is sent again', () => {
     expect(await history()).toHaveLength(2)
   })
 
+  it.for([
+    [
+      'accept, then the output as a correction',
+      { decision: 'accept' },
+      '{"decision":"correct","approvedOutput":{"sources":[1,2],"answer":"Yes"}}',
+    ],
+    [
+      'the output as a correction, then accept',
+      { decision: 'correct', approvedOutput: OUTPUT },
+      '{"decision":"accept"}',
+    ],
+    [
+      'a correction in another order',
+      { decision: 'correct', approvedOutput: { a: 1, b: 2 } },
+      '{"decision":"correct","approvedOutput":{"b":2.0,"a":1}}',
+    ],
+    [
+      'a large one in another order',
+      { decision: 'correct', approvedOutput: { a: large, b: 2 } },
+      `{"decision":"correct","approvedOutput":{"b":2,"a":"${large}"}}`,
+    ],
+    ['the same without its comment', { decision: 'accept', comment: 'Good' }, '{"decision":"accept"}'],
+  ] as const)('counts once however it is spelled: %s', async ([, first, again], { expect }) => {
+    const { org, spanId, review, history, read } = await newReviewed(OUTPUT)
+    await review(first)
+    const before = await read()
+    expect((await org.owner.put(`/api/spans/${spanId}/review`, again)).status).toBe(200)
+    expect(await history()).toHaveLength(1)
+    expect(await read()).toEqual(before)
+  })
+
+  it('after the output came again equal counts once', async ({ expect }) => {
+    const { review, observe, history } = await newReviewed(OUTPUT)
+    await review({ decision: 'accept' })
+    await observe({ data: { sources: [1, 2], answer: 'Yes' } })
+    await review({ decision: 'accept' })
+    expect(await history()).toHaveLength(1)
+  })
+
   it('by another reviewer is another decision', async ({ expect }) => {
     const { org, review, history } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
@@ -234,19 +279,6 @@ describe('If-Match', () => {
 })
 
 describe('a review of an output that changes afterwards', () => {
-  it('is stale, keeps its state, and is counted on', async ({ expect }) => {
-    const { review, observe, read } = await newReviewed(OUTPUT)
-    await review({ decision: 'accept' })
-    await observe({ data: 'Changed' })
-    const { trace, span } = await read()
-    expect(span).toMatchObject({
-      output: 'Changed',
-      approvedOutput: OUTPUT,
-      review: { state: 'accepted', stale: true },
-    })
-    expect(trace.reviewState).toBe('accepted')
-  })
-
   it.for([
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],
@@ -556,8 +588,9 @@ describe('many reviews in one call', () => {
     const org = await newOrg()
     const stranger = await newReviewed(OUTPUT)
     const { spanId, step, read } = await newReviewed(OUTPUT, org)
-    const [second, silent] = [crypto.randomUUID(), crypto.randomUUID()]
+    const [second, third, silent] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
     await step({ span_id: second, output: { text: large } })
+    await step({ span_id: third })
     await step({ span_id: silent, output: undefined })
     const answer = await org.owner.post('/api/reviews', {
       reviews: [
@@ -567,7 +600,7 @@ describe('many reviews in one call', () => {
         { spanId, decision: 'nope' },
         { spanId: crypto.randomUUID(), decision: 'reset' },
         { spanId: stranger.spanId, decision: 'accept' },
-        { spanId: second, decision: 'accept', ifMatch: '"stale"' },
+        { spanId: third, decision: 'accept', ifMatch: '"stale"' },
         'nonsense',
       ],
     })
@@ -582,18 +615,17 @@ describe('many reviews in one call', () => {
       'accepted',
       'corrected',
       'unreviewed',
+      'unreviewed',
     ])
     expect((await org.read.get(`/api/spans/${second}`)).body.approvedOutput).toEqual({ text: `${large}!` })
   })
 
-  it('of one span are decided in their order', async ({ expect }) => {
+  it('are of a span each', async ({ expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
-    const reviews = [1, 2, 3].map(approvedOutput => ({ spanId, decision: 'correct', approvedOutput }))
-    const answer = await org.owner.post('/api/reviews', { reviews })
-    expect(answer.body.results.map(({ body }: { body: { approvedOutput: number } }) => body.approvedOutput)).toEqual([
-      1, 2, 3,
-    ])
-    expect(await history()).toMatchObject([{ after: 3 }, { after: 2 }, { after: 1 }])
+    const reviews = [1, 2].map(approvedOutput => ({ spanId, decision: 'correct', approvedOutput }))
+    const { results } = (await org.owner.post('/api/reviews', { reviews })).body
+    expect(results).toMatchObject([{ status: 200 }, { status: 400, body: { details: [{ path: 'reviews.1.spanId' }] } }])
+    expect(await history()).toMatchObject([{ after: 1 }])
   })
 
   it('take the output of their own trace, where more was observed than one answer holds', async ({ expect }) => {
@@ -656,7 +688,21 @@ describe('many reviews in one call', () => {
       reviews: ids.map(spanId => ({ spanId, decision: 'accept' })),
     })
     expect(answer.body.results.map(({ status }: { status: number }) => status)).toEqual(ids.map(() => 200))
-    expect(most * MAX_OBSERVATION_BYTES).toBeLessThanOrEqual(MAX_DETAIL_BYTES)
+    expect(most * MAX_OBSERVATION_BYTES).toBeLessThanOrEqual(MAX_JUDGED_BYTES_AT_ONCE)
+  })
+
+  it('are refused past the outputs that one call judges', async ({ expect }) => {
+    const { org, step } = await newTrace()
+    const ids = Array.from({ length: 15 }, () => crypto.randomUUID())
+    for (const [index, span_id] of ids.entries()) {
+      await step({ span_id, output: String(index).padEnd(MAX_OBSERVATION_BYTES - 2, 'x') })
+    }
+    const reviews = ids.map(spanId => ({ spanId, decision: 'accept' }))
+    const { results } = (await org.owner.post('/api/reviews', { reviews })).body
+    const fitting = Math.ceil(MAX_JUDGED_BYTES / MAX_OBSERVATION_BYTES)
+    expect(results.map(({ status }: { status: number }) => status)).toEqual(
+      ids.map((_, index) => (index < fitting ? 200 : 413)),
+    )
   })
 
   it.for([

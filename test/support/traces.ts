@@ -40,7 +40,10 @@ export async function manyTraces(
   const bound = [rows, project?.key, project?.organization_key] as const
   await env.DB.batch([
     env.DB.prepare(
-      `insert into traces select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
+      `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
+         duration_ms, metadata, completed_fields, revision, received_at, updated_at, deleted_at, purge_due_at, needs_review,
+         is_negative, is_posted, derivation, closes_at, is_generic)
+       select t.value ->> 'key', t.value ->> 'id', organization_key, project_key,
          'trace_' || (t.value ->> 'key'), t.value ->> 'rootId', t.value ->> 'name', t.value ->> 'status',
          t.value ->> 'timestamp', null, '{}', '[]', '', 0, 0, null, null, 1, 0, 1, null, null, 0
        from json_each(?) as t ${scope}`,

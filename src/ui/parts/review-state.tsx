@@ -11,7 +11,7 @@ const STATES = {
 
 export type ShownReviewState = keyof typeof STATES
 
-/** A span's review state, or that of a trace's spans taken together. */
+/** A span's review state, or that of a trace's spans taken together. Stale: an output has changed since its review. */
 export function ReviewState({ state, isStale = false }: { state: ShownReviewState; isStale?: boolean }) {
   const { label, Icon, className } = STATES[state]
   return (
@@ -21,7 +21,7 @@ export function ReviewState({ state, isStale = false }: { state: ShownReviewStat
       leftSection={<Icon size={13} aria-hidden />}
     >
       {label}
-      {isStale && ', output changed since'}
+      {isStale && ', output changed'}
     </Badge>
   )
 }

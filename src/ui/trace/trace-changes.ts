@@ -34,10 +34,14 @@ const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
 })
 
 /** A trace's review state, as the service tells it of its spans with an output. */
-function reviewOf(spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'reviewState'> {
-  const reviewed = spans.filter(({ review }) => review.state !== 'unreviewed')
-  const isOpen = spans.some(({ output, review }) => output !== null && review.state === 'unreviewed')
+function reviewOf(spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'staleCount' | 'reviewState'> {
+  const reviewed = spans.filter(isReviewed)
+  const staleCount = spans.filter(({ review }) => review.stale).length
+  const isOpen = spans.some(span => span.output !== null && !isReviewed(span))
   const isCorrected = reviewed.some(({ review }) => review.state === 'corrected')
   const state = isOpen ? 'mixed' : isCorrected ? 'corrected' : 'accepted'
-  return { reviewedCount: reviewed.length, reviewState: reviewed.length === 0 ? 'unreviewed' : state }
+  return { reviewedCount: reviewed.length, staleCount, reviewState: reviewed.length === 0 ? 'unreviewed' : state }
 }
+
+/** Whether a span counts as reviewed: a stale review does not. */
+const isReviewed = ({ review }: Span): boolean => review.state !== 'unreviewed' && !review.stale

@@ -38,7 +38,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
         <Moment at={trace.createdAt} />
         {trace.durationMs !== null && <span>{duration(trace.durationMs)}</span>}
         <span className={classes.fact}>
-          <ReviewState state={trace.reviewState} />
+          <ReviewState state={trace.reviewState} isStale={trace.staleCount > 0} />
           {count(trace.reviewedCount)} of {count(trace.spanCount)} reviewed
         </span>
         <span className={classes.fact}>

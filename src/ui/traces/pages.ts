@@ -56,6 +56,7 @@ const SHOWN = [
   'durationMs',
   'spanCount',
   'reviewedCount',
+  'staleCount',
   'feedbackCount',
   'reviewState',
 ] as const

@@ -1,0 +1,44 @@
+import { sql } from 'drizzle-orm'
+import { hashOutput } from '../domain/review-state.ts'
+import { isDecidedBy, outputRevision } from './reviewable.ts'
+import { reviews, spans, traces } from './schema.ts'
+import type { Store } from './store.ts'
+import { hasIdIn, isLive, judgeAgain } from './traces.ts'
+
+/*
+ * `spans.is_stale` is written by what changes an output or decides on one, so that every read and count has the same truth
+ * at no cost. Outputs are compared by a hash of their canonical JSON, which the request that brings one computes only if
+ * its span has a review.
+ */
+
+/** An output that was stored for a span with a review. */
+export interface NewOutput {
+  traceUuid: string
+  /** Null: the root. */
+  spanId: string | null
+  /** Its observation's id, or the name of an output given to the span itself. */
+  revision: string
+  json: string
+}
+
+/** Marks the reviews of spans stale if these outputs, where they are the spans' outputs now, differ from what was judged. */
+export async function markStale(store: Store, outputs: readonly NewOutput[]): Promise<void> {
+  if (outputs.length === 0) return
+  const { database } = store
+  const rows = await Promise.all(
+    outputs.map(async ({ traceUuid, spanId, revision, json }) => [traceUuid, spanId, revision, await hashOutput(json)]),
+  )
+  const isOther = sql`(${reviews.outputHash} <> item.value ->> 3)`
+  await database.batch([
+    database
+      .update(spans)
+      .set({ isStale: isOther })
+      .from(sql`json_each(${JSON.stringify(rows)}) as item cross join ${traces} cross join ${reviews}`)
+      .where(
+        sql`${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+          and ${spans.traceKey} = ${traces.key} and ${spans.id} = coalesce(item.value ->> 1, ${traces.rootSpanId})
+          and ${isDecidedBy} and ${outputRevision} = item.value ->> 2 and ${spans.isStale} <> ${isOther}`,
+      ),
+    judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))),
+  ])
+}

@@ -1,0 +1,179 @@
+import { describe, it } from 'vitest'
+import { INLINE_BYTES } from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { aSpan } from '../support/builders.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
+import { newTrace } from '../support/trace.ts'
+
+const OUTPUT = { answer: 'Yes', sources: [1, 2] }
+const large = 'x'.repeat(INLINE_BYTES)
+
+type Made = Awaited<ReturnType<typeof newReviewed>>
+
+/** All that says of a trace's one span with an output whether it is reviewed. */
+async function told({ org, id, spanId }: Pick<Made, 'org' | 'id' | 'spanId'>) {
+  const project = 'projectSlug=support'
+  const [full, preview, span, list, queue] = await Promise.all([
+    org.read.get(`/api/traces/${id}`),
+    org.read.get(`/api/traces/${id}?payloads=preview`),
+    org.read.get(`/api/spans/${spanId}`),
+    org.read.get(`/api/traces?${project}`),
+    org.owner.get(`/api/review-queue?${project}`),
+  ])
+  const filtered = []
+  for (const review of ['unreviewed', 'accepted', 'corrected', 'mixed']) {
+    const { traces } = (await org.read.get(`/api/traces?${project}&review=${review}`)).body
+    if (traces.length > 0) filtered.push(review)
+  }
+  const counts = ({ reviewedCount, staleCount, reviewState }: Record<string, unknown>) =>
+    JSON.stringify({ reviewedCount, staleCount, reviewState })
+  const spanOf = (spans: { id: string; review: { state: string; stale: boolean } }[]) =>
+    spans.find(({ id }) => id === spanId)?.review
+  const reviews = [spanOf(full.body.spans), spanOf(preview.body.spans), span.body.review]
+  return {
+    counts: [...new Set([full.body, preview.body, list.body.traces[0]].map(counts))],
+    reviews: [...new Set(reviews.map(review => `${review?.state} ${review?.stale}`))],
+    filtered,
+    queue: queue.body.spans.map((queued: { id: string }) => queued.id === spanId),
+    remaining: queue.body.remaining,
+  }
+}
+
+const CURRENT = (state: string) => ({
+  counts: [JSON.stringify({ reviewedCount: 1, staleCount: 0, reviewState: state })],
+  reviews: [`${state} false`],
+  filtered: [state],
+  queue: [],
+  remaining: 0,
+})
+
+const STALE = (state: string) => ({
+  counts: [JSON.stringify({ reviewedCount: 0, staleCount: 1, reviewState: 'unreviewed' })],
+  reviews: [`${state} true`],
+  filtered: ['unreviewed'],
+  queue: [true],
+  remaining: 1,
+})
+
+describe('a review whose output changes afterwards', () => {
+  it.for([
+    ['accepted', { decision: 'accept' }],
+    ['corrected', { decision: 'correct', approvedOutput: 'No' }],
+  ] as const)('is stale everywhere, and waits in the queue again: %s', async ([state, body], { expect }) => {
+    const made = await newReviewed(OUTPUT)
+    await made.review(body)
+    expect(await told(made)).toEqual(CURRENT(state))
+    const { approvedOutput } = (await made.read()).span
+    await made.observe({ data: 'Changed' })
+    expect(await told(made)).toEqual(STALE(state))
+    expect((await made.read()).span.approvedOutput).toEqual(approvedOutput)
+    await made.review({ decision: 'accept' })
+    expect(await told(made)).toEqual(CURRENT('accepted'))
+  })
+
+  it.for([
+    ['equal in another order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
+    ['a large one', { text: large }, { text: large }],
+  ] as const)('is not where the output came again: %s', async ([, output, again], { expect }) => {
+    const made = await newReviewed(output)
+    await made.review({ decision: 'accept' })
+    await made.observe({ data: again })
+    expect(await told(made)).toEqual(CURRENT('accepted'))
+    await made.observe({ data: { text: `${large}y` } })
+    expect(await told(made)).toEqual(STALE('accepted'))
+    // What was judged is back.
+    await made.observe({ data: again })
+    expect(await told(made)).toEqual(CURRENT('accepted'))
+  })
+
+  it('is not where what came is older than what was judged', async ({ expect }) => {
+    const made = await newReviewed(OUTPUT)
+    await made.review({ decision: 'accept' })
+    await made.observe({ data: 'Earlier', timestamp: '2020-01-01T00:00:00.000Z' })
+    expect(await told(made)).toEqual(CURRENT('accepted'))
+  })
+
+  it('is told by what came to the span itself, and by exports', async ({ expect }) => {
+    const { org, id, trace_id, step } = await newTrace()
+    const span = aSpan({ trace_id, output: OUTPUT })
+    const made = { org, id, spanId: span.span_id }
+    await step(span)
+    const accept = () => org.owner.put(`/api/spans/${span.span_id}/review`, { decision: 'accept' })
+    await accept()
+    await step({ ...span, output: { sources: [1, 2], answer: 'Yes' } })
+    expect(await told(made)).toEqual(CURRENT('accepted'))
+    await step({ ...span, output: 'Changed' })
+    expect(await told(made)).toEqual(STALE('accepted'))
+    await accept()
+    await step({ ...span, output: undefined, status: 'ok' })
+    expect(await told(made)).toEqual(CURRENT('accepted'))
+  })
+
+  it('is told by a later export of the span', async ({ expect }) => {
+    const { org } = await newTrace()
+    const traceId = crypto.randomUUID().replaceAll('-', '')
+    const spanId = aHexSpanId()
+    const send = (end: number, answer: string) =>
+      org.ingest.post(
+        '/v1/traces',
+        anExport([
+          anExportedSpan({
+            traceId,
+            spanId,
+            end,
+            attributes: { 'openinference.span.kind': 'LLM', 'output.value': answer },
+          }),
+        ]),
+      )
+    await send(10, 'Yes')
+    const { traces } = (await org.read.get('/api/traces?projectSlug=support&review=unreviewed')).body
+    const id = traces.find((trace: { traceId: string }) => trace.traceId === `trace_${traceId}`).id
+    const [span] = (await org.read.get(`/api/traces/${id}`)).body.spans
+    await org.owner.put(`/api/spans/${span.id}/review`, { decision: 'accept' })
+    const stale = async () => (await org.read.get(`/api/traces/${id}`)).body.spans[0].review.stale
+    await send(20, 'Yes')
+    expect(await stale()).toBe(false)
+    await send(30, 'No')
+    expect(await stale()).toBe(true)
+  })
+
+  it('is mixed beside one that is current', async ({ expect }) => {
+    const made = await newReviewed(OUTPUT)
+    const other = crypto.randomUUID()
+    await made.step({ span_id: other, output: 'Other' })
+    await made.review({ decision: 'accept' })
+    await made.org.owner.put(`/api/spans/${other}/review`, { decision: 'accept' })
+    await made.observe({ data: 'Changed' })
+    expect((await made.read()).trace).toMatchObject({ reviewedCount: 1, staleCount: 1, reviewState: 'mixed' })
+  })
+
+  it('does not count as reviewed in insights', async ({ expect }) => {
+    const made = await newReviewed(OUTPUT)
+    await made.review({ decision: 'accept' })
+    await made.observe({ data: 'Changed' })
+    // The decision itself was made, and stays counted.
+    const { days } = (await made.org.read.get('/api/insights?projectSlug=support')).body
+    expect(days).toMatchObject([{ accepted: 1 }])
+  })
+
+  it('counts as changed where the output came between what a reviewer read and decided', async ({ expect }) => {
+    const made = await newReviewed(OUTPUT)
+    const reviewer = await reviewerOf(made.org)
+    let isReading = false
+    const bindings = wrapBindings(async (binding, call) => {
+      const answer = await call()
+      if (binding === 'DB' && isReading) {
+        isReading = false
+        await made.observe({ data: 'Changed' })
+      }
+      return answer
+    })
+    const late = made.org.clientOf(reviewer.key, bindings)
+    await late.get('/api/review-queue?projectSlug=support')
+    isReading = true
+    const { body } = await late.put(`/api/spans/${made.spanId}/review`, { decision: 'accept' })
+    expect(body).toMatchObject({ approvedOutput: OUTPUT, review: { state: 'accepted', stale: true } })
+    expect(await told(made)).toEqual(STALE('accepted'))
+  })
+})
