@@ -24,8 +24,8 @@ const foldedOutput = sql`coalesce(${lastOutput('data')}, ${spans.output}, 'null'
 /** The name of that output, as `FoldedSpan.outputRevision` has it. */
 export const outputRevision = sql`coalesce(${lastOutput('id')}, ${spans.outputRevision}, 'none')`
 
-/** Whether a row of `reviews` is the decision that counts for a reviewed span. The plus keeps an index out of it: spans are named. */
-export const isDecidedBy = sql`(+${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
+/** Whether a row of `reviews` is the decision that counts for a reviewed span. */
+export const isDecidedBy = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
   and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber})`
 
 /** Whether a span has a review of another output than the one it has now, told by their names alone. */

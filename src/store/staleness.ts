@@ -28,16 +28,19 @@ export async function markStale(store: Store, outputs: readonly NewOutput[]): Pr
   const rows = await Promise.all(
     outputs.map(async ({ traceUuid, spanId, revision, json }) => [traceUuid, spanId, revision, await hashOutput(json)]),
   )
-  const isOther = sql`(${reviews.outputHash} <> item.value ->> 3)`
+  const given = sql`json_each(${JSON.stringify(rows)}) as item cross join ${traces}`
+  const isOfTrace = isLive(store, sql`${traces.id} = item.value ->> 0`)
+  // Null if the output that counts is none of these. The plus below keeps an index of all reviewed spans out of it.
+  const isOther = sql`(select ${reviews.outputHash} <> item.value ->> 3 from ${given} cross join ${reviews}
+    where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and item.value ->> 2 = ${outputRevision} and ${isDecidedBy})`
   await database.batch([
     database
       .update(spans)
       .set({ isStale: isOther })
-      .from(sql`json_each(${JSON.stringify(rows)}) as item cross join ${traces} cross join ${reviews}`)
       .where(
-        sql`${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-          and ${spans.traceKey} = ${traces.key} and ${spans.id} = coalesce(item.value ->> 1, ${traces.rootSpanId})
-          and ${isDecidedBy} and ${outputRevision} = item.value ->> 2 and ${spans.isStale} <> ${isOther}`,
+        sql`(${spans.id}, ${spans.traceKey}) in (
+            select coalesce(item.value ->> 1, ${traces.rootSpanId}), ${traces.key} from ${given} where ${isOfTrace})
+          and +${spans.reviewState} is not null and ${spans.isStale} <> ${isOther}`,
       ),
     judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))),
   ])
