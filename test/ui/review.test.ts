@@ -245,3 +245,19 @@ test('two reviewers of one item hear of each other, and lose no text', async ({ 
       review: { state: 'corrected', by: ada.id },
     })
 })
+
+test('an item that somebody else holds is decided only after it is taken over', async ({ page, context }) => {
+  const { organization, spanIds, ada, kofi } = await withQueue(2)
+  await organization.call('POST', '/api/review-queue/claim', { spanIds }, ada.key)
+  await signIn(context, kofi.key)
+  // As its trace's page leads there.
+  await page.goto(`/review?project=${organization.project.slug}&span=${spanIds[0]}`)
+  await expect(page.getByText('Held by somebody else')).toBeVisible()
+  const accept = page.getByRole('button', { name: 'Accept' })
+  await expect(accept).toBeDisabled()
+  await page.getByRole('button', { name: 'Take over' }).click()
+  await expect(accept).toBeEnabled()
+  await page.keyboard.press('a')
+  await expect.poll(() => stateOf(organization, spanIds[0])).toBe('accepted')
+  expect((await spanOf(organization, spanIds[0])).review.by).toBe(kofi.id)
+})

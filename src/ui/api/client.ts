@@ -7,16 +7,19 @@ export class Fault extends Error {
   readonly details: readonly { path: string; message: string }[]
   /** '' where no answer came. */
   readonly requestId: string
+  /** The id of whoever holds the span that the call would have decided on. */
+  readonly heldBy: string | undefined
 
   constructor(
     message: string,
-    { status, code, details = [], requestId }: Pick<Fault, 'status' | 'code' | 'requestId'> & Partial<Fault>,
+    { status, code, details = [], requestId, heldBy }: Pick<Fault, 'status' | 'code' | 'requestId'> & Partial<Fault>,
   ) {
     super(message)
     this.status = status
     this.code = code
     this.details = details
     this.requestId = requestId
+    this.heldBy = heldBy
   }
 }
 
@@ -64,11 +67,12 @@ export async function call<Answer>(
 }
 
 function faultOf({ status, headers }: Response, answer: unknown): Fault {
-  const { error, code, details } = (answer instanceof Object ? answer : {}) as Partial<Record<string, unknown>>
+  const { error, code, details, heldBy } = (answer instanceof Object ? answer : {}) as Partial<Record<string, unknown>>
   return new Fault(typeof error === 'string' ? error : `The service answered ${status}`, {
     status,
     code: typeof code === 'string' ? code : '',
     details: Array.isArray(details) ? details : [],
     requestId: headers.get('x-request-id') ?? '',
+    heldBy: typeof heldBy === 'string' ? heldBy : undefined,
   })
 }

@@ -174,7 +174,7 @@ function Current({ spanId, preview, onLeave, ...item }: CurrentProps) {
         {span.stepId} in {span.trace.name}
       </VisuallyHidden>
       {error && !whole && <FaultAlert error={error} title="The whole item could not be read" onRetry={refetch} />}
-      <Item {...item} span={span} isWhole={whole !== undefined} isQueued={preview !== undefined} />
+      <Item {...item} span={span} isWhole={whole !== undefined} />
     </>
   )
 }

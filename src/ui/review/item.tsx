@@ -1,6 +1,4 @@
-import { Button, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconUsers } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { SchemaFault } from '../../domain/output-schema.ts'
@@ -21,20 +19,17 @@ import { spanQuery } from './queries.ts'
 import { type Decision, withSkipped } from './sitting.ts'
 import { SpanFeedback } from './span-feedback.tsx'
 import { hideTrouble, showTrouble } from './trouble-notice.tsx'
-import { SchemaAlert, TroublePanel } from './trouble-panel.tsx'
+import { HeldWarning, SchemaAlert, TroublePanel } from './trouble-panel.tsx'
 import { useDesk, useDraft, useRefused, useSitting } from './use-desk.ts'
 import { did, useKeys } from './use-keys.ts'
 import { useSchema } from './use-schema.ts'
 import { faultsOf, useOutputCheck } from './use-schema-faults.ts'
-import { Warning } from './warning.tsx'
 
 interface ItemProps {
   /** In full, or its preview until it is there. */
   span: SpanOfTrace
   /** Whether the values are those in full. */
   isWhole: boolean
-  /** Whether the queue listed it. */
-  isQueued: boolean
   projectSlug: string
   /** Shows the next item that is to be decided. */
   onAdvance: () => void
@@ -43,7 +38,7 @@ interface ItemProps {
 }
 
 /** One span before the reviewer: what it came from, its output, and the decision. */
-export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }: ItemProps) {
+export function Item({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemProps) {
   const { id, output, review } = span
   const desk = useDesk()
   const sitting = useSitting()
@@ -61,7 +56,8 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
   const decided = sitting.decided.get(id)
   const isConflict = trouble?.fault.status === 412
   const isEditing = draft?.isEditing === true && isWhole && decided === undefined && !isConflict
-  const isHeld = useHeldByAnother(span, isQueued)
+  const [takenOver, setTakenOver] = useState<string>()
+  const isHeld = useHeldByAnother(span) && takenOver !== id
   const isCommenting = commentingOn === id || (draft !== undefined && draft.comment !== '')
   const text = draft?.text ?? textOf(review.state === 'corrected' ? span.approvedOutput : output)
   const editedFaults = useMemo(() => {
@@ -81,7 +77,7 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
     : isConflict
       ? 'It changed meanwhile: choose beside it how to go on.'
       : isHeld
-        ? 'Somebody else is reviewing this one. S goes on to the next.'
+        ? 'Somebody else is reviewing this one. Take it over, or go on with S.'
         : output === null && review.state === 'unreviewed'
           ? 'There is no output to decide on.'
           : undefined
@@ -103,6 +99,7 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
       ...(isAccepted ? { decision: 'accept' } : { decision: 'correct', approvedOutput: value }),
       ...(note !== '' && { comment: note }),
       ...(errorType !== null && !isAccepted && { errorType }),
+      ...(takenOver === id && { takeOver: true }),
     }
     const faults = isAccepted ? outputFaults : faultsOf(check, value, 'approvedOutput')
     if (faults.length > 0) setBlocked({ id, request, faults })
@@ -174,6 +171,11 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
         goOn(desk, id)
       }}
       onForce={() => trouble.request !== 'reset' && submit({ ...trouble.request, force: true })}
+      onTakeOver={() => {
+        setTakenOver(id)
+        if (trouble.request === 'reset') goOn(desk, id)
+        else submit({ ...trouble.request, takeOver: true })
+      }}
       onRetry={() => (trouble.request === 'reset' ? goOn(desk, id) : submit(trouble.request))}
     />
   )
@@ -224,15 +226,8 @@ export function Item({ span, isWhole, isQueued, projectSlug, onAdvance, onUndo }
             )
           }
         >
-          {isHeld && (
-            <Warning title="Held by somebody else" icon={<IconUsers size={16} aria-hidden />}>
-              <Text size="sm" mb="xs">
-                Another reviewer has it before them. A claim ends with a decision, or after 15 minutes.
-              </Text>
-              <Button size="xs" variant="default" onClick={() => desk.claims.askAgain(id)}>
-                Ask again
-              </Button>
-            </Warning>
+          {isHeld && !trouble && (
+            <HeldWarning onAskAgain={() => desk.claims.askAgain(id)} onTakeOver={() => setTakenOver(id)} />
           )}
           {!isConflict && troublePanel}
           {blockedHere && (
@@ -269,11 +264,11 @@ function useShownFromTop(columns: RefObject<HTMLDivElement | null>, spanId: stri
   }, [columns, isEditing])
 }
 
-/** Whether a refused claim means that somebody else has the span before them: one that was decided meanwhile says so itself. */
-function useHeldByAnother({ id, review }: SpanOfTrace, isQueued: boolean): boolean {
+/** Whether a refused claim means that somebody else has the span before them: what needs no review is refused, too. */
+function useHeldByAnother({ id, output, review }: SpanOfTrace): boolean {
   const isRefused = useRefused().has(id)
   useEffect(() => {
     if (isRefused) queryClient.fetchQuery({ ...spanQuery(id), staleTime: 0 }).catch(() => undefined)
   }, [isRefused, id])
-  return isRefused && isQueued && review.state === 'unreviewed'
+  return isRefused && output !== null && (review.state === 'unreviewed' || review.stale)
 }

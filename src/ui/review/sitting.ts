@@ -9,6 +9,7 @@ export interface Decision {
   comment?: string
   errorType?: string
   force?: boolean
+  takeOver?: boolean
 }
 
 /** A decision that was made in this sitting and is saved, or is on its way. */
@@ -20,7 +21,7 @@ export interface Decided {
   isSaved: boolean
 }
 
-/** Why a decision was not taken. `fault` of status 412: the span is another one by now than it was when `seen`. */
+/** Why a decision was not taken. `fault` with `heldBy`: somebody else reviews the span; of status 412: the span is another one by now than it was when `seen`. */
 export interface Trouble {
   request: Decision | 'reset'
   seen: SpanOfTrace

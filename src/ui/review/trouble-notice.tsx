@@ -25,7 +25,7 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
     message: (
       <Group justify="space-between" align="end" gap="xs">
         <Text size="sm" lineClamp={3} flex="1 1 12rem">
-          <ShownText text={span.stepId} />: {fault.status === 412 ? 'somebody changed it meanwhile' : fault.message}
+          <ShownText text={span.stepId} />: {reasonOf(fault)}
         </Text>
         <Button size="compact-sm" variant="light" onClick={goBack}>
           Go back to it
@@ -33,6 +33,11 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
       </Group>
     ),
   })
+}
+
+const reasonOf = ({ status, heldBy, message }: Trouble['fault']): string => {
+  if (status === 412) return 'somebody changed it meanwhile'
+  return heldBy === undefined ? message : 'somebody else is reviewing it'
 }
 
 /** Takes the notice away once the reviewer is there. */

@@ -1,5 +1,6 @@
 import { Button, Code, Group, Stack, Text } from '@mantine/core'
 import { IconUsers } from '@tabler/icons-react'
+import { useNames } from '../api/names.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { CodeDiff } from '../code/index.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
@@ -17,11 +18,20 @@ interface TroublePanelProps {
   onDecideAgain: () => void
   onLeave: () => void
   onForce: () => void
+  onTakeOver: () => void
   onRetry: () => void
 }
 
 /** Why a decision was not taken, and the ways on from there. What was written is still in the draft. */
-export function TroublePanel({ trouble, span, onDecideAgain, onLeave, onForce, onRetry }: TroublePanelProps) {
+export function TroublePanel({
+  trouble,
+  span,
+  onDecideAgain,
+  onLeave,
+  onForce,
+  onTakeOver,
+  onRetry,
+}: TroublePanelProps) {
   const { fault, request } = trouble
   if (fault.status === 412) {
     return <Conflict trouble={trouble} span={span} onDecideAgain={onDecideAgain} onLeave={onLeave} />
@@ -37,12 +47,43 @@ export function TroublePanel({ trouble, span, onDecideAgain, onLeave, onForce, o
       />
     )
   }
+  if (fault.heldBy !== undefined) {
+    return <HeldWarning heldBy={fault.heldBy} onAskAgain={onRetry} onTakeOver={onTakeOver} />
+  }
   return (
     <FaultAlert
       error={fault}
       title={request === 'reset' ? 'Not undone' : 'Not saved; nothing is lost'}
       onRetry={onRetry}
     />
+  )
+}
+
+interface HeldWarningProps {
+  /** Undefined where a refused claim is all that is known. */
+  heldBy?: string
+  onAskAgain: () => void
+  onTakeOver: () => void
+}
+
+/** Somebody else has the span before them: deciding it is asked for once more. */
+export function HeldWarning({ heldBy, onAskAgain, onTakeOver }: HeldWarningProps) {
+  const names = useNames([heldBy])
+  const holder = (heldBy !== undefined && names.get(heldBy)) || 'Another reviewer'
+  return (
+    <Warning title="Held by somebody else" icon={<IconUsers size={16} aria-hidden />}>
+      <Text size="sm" mb="xs">
+        {holder} is reviewing it. A claim ends with a decision, or after 15 minutes.
+      </Text>
+      <Group gap="xs">
+        <Button size="xs" variant="default" onClick={onAskAgain}>
+          Ask again
+        </Button>
+        <Button size="xs" variant="default" onClick={onTakeOver}>
+          Take over
+        </Button>
+      </Group>
+    </Warning>
   )
 }
 

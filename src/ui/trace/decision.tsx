@@ -19,17 +19,18 @@ import { useErrorTypeNames } from './use-error-type-names.ts'
 export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()
-  const names = useNames([span.review.by])
   const typeName = useErrorTypeNames()
-  const { mutate, isPending, error, reset } = useMutation({
-    mutationFn: (decision: 'accept' | 'reset') => decide(span, decision, traceId),
+  const { mutate, isPending, error, variables, reset } = useMutation({
+    mutationFn: (wanted: { decision: 'accept' | 'reset'; takeOver: boolean }) => decide(span, wanted, traceId),
   })
+  const heldBy = error instanceof Fault ? error.heldBy : undefined
+  const names = useNames([span.review.by, heldBy])
   if (span.output === null && span.review.state === 'unreviewed') return null
   const { state, by, at, stale, comment, errorType } = span.review
   const mayReview = session?.scopes.includes('review')
   const choose = (decision: 'accept' | 'reset') => {
     reset()
-    mutate(decision)
+    mutate({ decision, takeOver: false })
   }
   return (
     <Stack gap="xs" className={classes.card}>
@@ -87,7 +88,16 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
         </Text>
       )}
       {error &&
-        (error instanceof Fault && error.status === 412 ? (
+        (heldBy !== undefined && variables ? (
+          <Alert color="yellow" variant="light" title="Held by somebody else" role="alert">
+            <Text size="sm" mb="xs">
+              {names.get(heldBy) ?? 'Another reviewer'} is reviewing this span. Nothing of yours was saved.
+            </Text>
+            <Button size="xs" variant="default" onClick={() => mutate({ ...variables, takeOver: true })}>
+              Take over
+            </Button>
+          </Alert>
+        ) : error instanceof Fault && error.status === 412 ? (
           <Alert color="yellow" variant="light" title="It has changed meanwhile" role="alert">
             Somebody reviewed this span, or its output changed, after you opened it. It is shown as it is now; nothing
             of yours was saved.

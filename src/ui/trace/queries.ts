@@ -144,13 +144,13 @@ export const promptOfStepQuery = (project: string | undefined, stepId: string) =
 /** Decides on a span as it was seen. A `Fault` 412 where it has changed since: the trace then shows it as it is now. */
 export async function decide(
   span: { id: string; etag: string },
-  decision: 'accept' | 'reset',
+  { decision, takeOver }: { decision: 'accept' | 'reset'; takeOver: boolean },
   traceId: string,
 ): Promise<void> {
   try {
     const decided = await call<SpanOfTrace>(`/api/spans/${span.id}/review`, {
       method: 'PUT',
-      body: { decision },
+      body: { decision, takeOver },
       headers: { 'if-match': span.etag },
     })
     changeTrace(traceId, trace => withSpan(trace, decided))
