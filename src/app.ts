@@ -1,6 +1,7 @@
 import { Router } from 'itty-router/Router'
 import * as v from 'valibot'
 import { isAmbient } from './auth/authenticate.ts'
+import { components } from './components.ts'
 import { description, examples } from './documentation.ts'
 import type { Env } from './env.ts'
 import { type Endpoint, endpoint, type Runtime } from './http/endpoint.ts'
@@ -55,7 +56,13 @@ const describeApi = endpoint({
   summary: 'Read this document',
   scope: 'public',
   responses: { 200: v.looseObject({ openapi: v.string() }) },
-}).handle(async () => ({ status: 200, body: openApiDocument(endpoints, { description, examples }) }))
+}).handle(async () => {
+  document ??= openApiDocument(endpoints, { description, components, examples })
+  return { status: 200, body: document }
+})
+
+/** Made once an isolate, when it is first asked for: it is the same in each answer. */
+let document: ReturnType<typeof openApiDocument> | undefined
 
 const Status = v.object({ status: v.literal('ok') })
 
@@ -186,7 +193,8 @@ const pathsOfSession: ReadonlySet<string> = new Set(
   endpoints.filter(({ contract }) => contract.isOfSession).map(({ contract }) => contract.path),
 )
 
-const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag, location'
+const EXPOSED_HEADERS =
+  'x-request-id, retry-after, ratelimit, ratelimit-policy, allow, etag, location, www-authenticate'
 const ALLOWED_HEADERS =
   'authorization, content-encoding, content-type, if-match, if-none-match, prefer, x-api-key, x-org-slug, x-project-slug'
 

@@ -524,7 +524,7 @@ export const examples: Readonly<Record<string, Example>> = {
       reviewers: [{ userId: USER_ID, name: 'Ada Lopez', days: [{ day: '2026-11-21', reviewed: 14 }] }],
     },
   },
-  'GET /api/error-types': { response: { errorTypes: [builtInErrorType, errorType] } },
+  'GET /api/error-types': { response: { errorTypes: [builtInErrorType, errorType], nextCursor: null } },
   'GET /api/prompts': { response: { prompts: [prompt], nextCursor: null } },
   'GET /api/prompts/{promptId}': {
     response: {

@@ -43,6 +43,8 @@ export interface Contract {
   readonly hasOwnEtag?: boolean
   /** Whether `If-Match` guards against what has changed since. */
   readonly hasIfMatch?: boolean
+  /** Whether a 201 says in `Location` where what was created can be read. */
+  readonly hasLocation?: boolean
   /** Whether `Prefer: respond-async` asks for a 202 at once, whose `Location` says where the result will be. */
   readonly isAwaitable?: boolean
   /** Whether it is about the browser's session: for pages of this origin alone, and its answer may set the cookie. */
@@ -60,7 +62,7 @@ type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : und
 
 /**
  * A status and the body that its schema allows; `etag`, with its quotes, where the contract says that there is one;
- * `location`, the path where what was accepted can be asked for; `session`, the secret of the one that the browser gets, null
+ * `location`, the path where what was created can be read, or what was accepted can be asked for; `session`, the secret of the one that the browser gets, null
  * to take its own away.
  */
 export type Reply<C extends Contract> = {

@@ -100,11 +100,14 @@ const shortened = (faults: readonly ErrorDetail[]): ErrorDetail[] =>
     .slice(0, MAX_ERROR_DETAILS)
     .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
 
-export const notAuthenticated = () => new ApiError(401)
+/** What a 401 must name, by RFC 9110: how to authenticate. No browser asks a person for it. */
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="countersign"' }
+
+export const notAuthenticated = () => new ApiError(401, undefined, { headers: CHALLENGE })
 /** 401 for one who is of several organizations, and did not say which of them is meant. */
 export const organizationRequired = () => {
   const message = 'You are a user of several organizations: say which one'
-  return new ApiError(401, undefined, { details: [{ path: 'x-org-slug', message }] })
+  return new ApiError(401, undefined, { details: [{ path: 'x-org-slug', message }], headers: CHALLENGE })
 }
 /** 403; `reason` says which right is missing, where that is the caller's own business. */
 export const forbidden = (reason?: string) =>

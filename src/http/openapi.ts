@@ -13,9 +13,13 @@ export interface Example {
   responses?: Readonly<Record<number, object>>
 }
 
+type Schemas = Readonly<Record<string, v.GenericSchema<unknown, unknown>>>
+
 /** What the contracts do not say. */
 interface Documentation {
   description: string
+  /** What the schemas of answers, and of what is sent, are called: each is one component, wherever it stands. */
+  components: { output: Schemas; input: Schemas }
   /** By `METHOD path`. */
   examples: Readonly<Record<string, Example>>
 }
@@ -23,12 +27,14 @@ interface Documentation {
 /** The OpenAPI 3.1 document of a list of endpoints, made from their contracts. */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
-  { description, examples }: Documentation,
+  { description, components, examples }: Documentation,
 ): JsonSchema & { openapi: string } {
+  const schemas = new NamedSchemas(components)
   const paths: Record<string, JsonSchema> = {}
   for (const { contract } of endpoints) {
     const example = examples[`${contract.method} ${contract.path}`]
-    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract, example) }
+    const described = operation(contract, example, schemas)
+    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: described }
   }
   return {
     openapi: '3.1.0',
@@ -41,13 +47,13 @@ export function openApiDocument(
         session: { type: 'apiKey', in: 'cookie', name: '__Host-countersign', description: 'Of the app, over https' },
         adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN of the deployment' },
       },
-      schemas: { Error: jsonSchema(ErrorBody, 'output'), Status: jsonSchema(StatusBody, 'output') },
+      schemas: schemas.components(),
     },
     paths,
   }
 }
 
-function operation(contract: Contract, example: Example | undefined): JsonSchema {
+function operation(contract: Contract, example: Example | undefined, schemas: NamedSchemas): JsonSchema {
   return {
     summary: contract.summary,
     operationId: operationId(contract),
@@ -62,10 +68,10 @@ function operation(contract: Contract, example: Example | undefined): JsonSchema
     ...(contract.body && {
       requestBody: {
         required: contract.body.type !== 'optional',
-        content: json(jsonSchema(contract.body, 'input'), example?.body),
+        content: json(schemas.reference(contract.body, 'input'), example?.body),
       },
     }),
-    responses: { ...successes(contract, example), ...failures(contract) },
+    responses: { ...successes(contract, example, schemas), ...failures(contract) },
   }
 }
 
@@ -97,7 +103,7 @@ const json = (schema: JsonSchema, example?: object): JsonSchema => ({
 
 function parameters(place: 'path' | 'query', schema: Contract['params'] | Contract['query']): JsonSchema[] {
   if (!schema) return []
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input')
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input', new Map())
   return Object.entries(properties as Record<string, JsonSchema>).map(([name, { description, ...schema }]) => ({
     name,
     in: place,
@@ -151,15 +157,16 @@ function headerParameters(contract: Contract): JsonSchema[] {
   ]
 }
 
-function successes(contract: Contract, example: Example | undefined): JsonSchema {
+function successes(contract: Contract, example: Example | undefined, schemas: NamedSchemas): JsonSchema {
   const headers = {
     ...((contract.hasEtag || contract.hasOwnEtag) && { ETag: ETAG }),
     ...(hasCaller(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
-    const content = json(jsonSchema(schema, 'output'), example?.responses?.[Number(status)] ?? example?.response)
-    const more = contract.isAwaitable && status === '202' ? { Location: LOCATION } : {}
+    const content = json(schemas.reference(schema, 'output'), example?.responses?.[Number(status)] ?? example?.response)
+    const isElsewhere = contract.isAwaitable ? status === '202' : contract.hasLocation && status === '201'
+    const more = isElsewhere ? { Location: LOCATION } : {}
     responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers: { ...headers, ...more }, content }
   }
   if (contract.hasEtag) responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
@@ -178,7 +185,7 @@ const textHeader = (description: string, example: string) => ({ description, sch
 const ETAG = textHeader('Changes with what is read', '"2f0a9c41d7ab3e58"')
 const RATE_LIMIT = textHeader('Requests left, and the seconds until more are', '"default";r=5999;t=60')
 const RATE_LIMIT_POLICY = textHeader('Requests in any 60 seconds', '"default";q=6000;w=60')
-const LOCATION = textHeader('Where the result will be', '/api/v1/traces/trace_0123456789abcdef012345/attribution')
+const LOCATION = textHeader('Where it can be read, or will be', '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71')
 const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
 
 /** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
@@ -205,10 +212,16 @@ const failures = (contract: Contract): JsonSchema =>
   Object.fromEntries(
     Array.from(errorStatuses(contract), ([status, message]) => {
       const content = contract.isTelemetry ? STATUS : errorContent(status, message)
-      const headers = { headers: { 'Retry-After': RETRY_AFTER } }
-      return [status, { description: message, ...((status === 429 || status === 503) && headers), content }]
+      const headers = HEADERS_OF_ERRORS[status]
+      return [status, { description: message, ...(headers && { headers }), content }]
     }),
   )
+
+const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorStatus, JsonSchema>>> = {
+  401: { 'WWW-Authenticate': textHeader('How to authenticate', 'Bearer realm="countersign"') },
+  429: { 'Retry-After': RETRY_AFTER },
+  503: { 'Retry-After': RETRY_AFTER },
+}
 
 const STATUS = json({ $ref: '#/components/schemas/Status' }, { code: 3, message: 'The body cannot be decoded' })
 
@@ -223,15 +236,53 @@ const errorContent = (status: ErrorStatus, message: string): JsonSchema =>
     },
   )
 
+type TypeMode = 'input' | 'output'
+
+/** Components by the schemas that they are made of. */
+type Names = ReadonlyMap<object, string>
+
+/** The schemas that have a name, which the document refers to instead of repeating them. */
+class NamedSchemas {
+  readonly #schemas: Readonly<Record<TypeMode, Schemas>>
+  readonly #names: Readonly<Record<TypeMode, Names>>
+
+  constructor({ input, output }: Documentation['components']) {
+    this.#schemas = { input, output: { ...output, Error: ErrorBody, Status: StatusBody } }
+    this.#names = { input: namesOf(this.#schemas.input), output: namesOf(this.#schemas.output) }
+  }
+
+  /** A schema as what the document shows in its place. */
+  reference(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode): JsonSchema {
+    const name = this.#names[typeMode].get(schema)
+    return name === undefined ? jsonSchema(schema, typeMode, this.#names[typeMode]) : referenceTo(name)
+  }
+
+  components(): Record<string, JsonSchema> {
+    const ofMode = (typeMode: TypeMode) =>
+      Object.entries(this.#schemas[typeMode]).map(([name, schema]) => [
+        name,
+        jsonSchema(schema, typeMode, this.#names[typeMode]),
+      ])
+    return Object.fromEntries([...ofMode('output'), ...ofMode('input')])
+  }
+}
+
+const namesOf = (schemas: Schemas): Names => new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
+
+const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
 /** Checks that are code (a real date, well-formed text) have no JSON Schema, but those that atoms.ts documents. */
-function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: 'input' | 'output'): JsonSchema {
+function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode, names: Names): JsonSchema {
   const { $schema, ...rest } = toJsonSchema(schema, {
     typeMode,
     errorMode: 'ignore',
-    overrideSchema: ({ valibotSchema, jsonSchema: converted }) =>
-      'shown' in valibotSchema
-        ? jsonSchema(valibotSchema.shown as v.GenericSchema<unknown, unknown>, typeMode)
-        : withDocumented(valibotSchema, converted),
+    overrideSchema: ({ valibotSchema, jsonSchema: converted }) => {
+      const name = valibotSchema === schema ? undefined : names.get(valibotSchema)
+      if (name !== undefined) return referenceTo(name)
+      return 'shown' in valibotSchema
+        ? jsonSchema(valibotSchema.shown as v.GenericSchema<unknown, unknown>, typeMode, names)
+        : withDocumented(valibotSchema, converted)
+    },
     overrideAction: ({ valibotAction, jsonSchema: converted }) => withDocumented(valibotAction, converted),
   })
   return rest

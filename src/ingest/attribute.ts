@@ -11,7 +11,7 @@ import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const NEVER_ASKED = 'Nobody has asked for the attribution of this trace'
 
-const Pending = v.object({ status: v.literal('pending'), trace_id: v.string() })
+export const Pending = v.object({ status: v.literal('pending'), trace_id: v.string() })
 
 export const attributeTrace = endpoint({
   method: 'POST',

@@ -65,6 +65,7 @@ export const createFeedback = endpoint({
   body: Feedback,
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
+  hasLocation: true,
   responses: { 200: Saved, 201: Saved },
 }).handle(async ({ body, caller, store, headers, now, enqueue }) => {
   const project = await ingestProject({ caller, store, headers })
@@ -74,7 +75,8 @@ export const createFeedback = endpoint({
     toAttribute,
   } = await saveFeedback(store, [draft.fields])
   enqueue(...attributionJobsOf(store, toAttribute))
-  return feedbackReply(draft, outcome)
+  const reply = feedbackReply(draft, outcome)
+  return reply.status === 201 ? { ...reply, location: `/api/traces/${draft.fields.traceUuid}` } : reply
 })
 
 /** A body as the store takes it, and the id that the client knows it by. */

@@ -10,7 +10,7 @@ import { listObservations as readObservations } from '../store/observation-list.
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
-const Observation = v.object({
+export const Observation = v.object({
   observation_id: Uuid,
   span_id: Uuid,
   type: v.picklist(OBSERVATION_TYPES),

@@ -32,13 +32,15 @@ export const createObservation = endpoint({
   scope: 'ingest',
   body: Observation,
   maxBytes: MAX_OBSERVATION_BYTES + ENVELOPE_BYTES,
+  hasLocation: true,
   errors: { 404: TRACE_NOT_FOUND, 413: TOO_LARGE },
   responses: { 201: v.object({ status: v.literal('created'), observation_id: v.string() }) },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await observationDraft(project, body, now)
   const [isStored = false] = await addObservations(store, [draft], await placeValues(store, [draft.data]))
-  return observationReply(draft, isStored)
+  const location = `/api/v1/traces/${body.trace_id}/observations`
+  return { ...observationReply(draft, isStored), location }
 })
 
 /** A body as the store takes it. Without an id of the client's, it is a new observation each time. */

@@ -36,7 +36,7 @@ const Query = v.strictObject({
   ),
 })
 
-const Hit = v.object({
+export const Hit = v.object({
   trace_id: TraceId,
   name: v.string(),
   status: Status,

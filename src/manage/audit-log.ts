@@ -5,7 +5,7 @@ import { endpoint } from '../http/endpoint.ts'
 import { selectedProject } from '../read/project.ts'
 import { AUDIT_ACTIONS, type AuditEntry, listEntries } from '../store/audit.ts'
 
-const Entry = v.object({
+export const Entry = v.object({
   id: Uuid,
   at: IsoTime,
   action: v.pipe(v.string(), v.metadata({ description: 'What was done: `<resource>.<verb>`' })),

@@ -39,6 +39,7 @@ export const createKnowledgeDoc = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 404: 'Not found', 409: TAKEN },
+  hasLocation: true,
   responses: { 201: KnowledgeDoc },
 }).handle(async context => {
   const { body, store, act, now } = context
@@ -46,7 +47,7 @@ export const createKnowledgeDoc = endpoint({
   const fields = { id: newId(), kind: 'knowledge_doc', name: body.slug, title: body.title } as const
   const doc = await addText(store, act, project, { ...fields, version: versionDraft(body, now) })
   if (!doc) throw conflict(TAKEN, 'slug')
-  return { status: 201, body: toKnowledgeDoc(doc) }
+  return { status: 201, body: toKnowledgeDoc(doc), location: `/api/knowledge-docs/${doc.id}` }
 })
 
 export const createKnowledgeDocVersion = endpoint({
@@ -62,13 +63,14 @@ export const createKnowledgeDocVersion = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 422: TOO_MUCH },
+  hasLocation: true,
   responses: { 201: KnowledgeDocVersion },
 }).handle(async context => {
   const { params, body, store, act, now } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
   const version = await addedVersion(store, act, doc, versionDraft(body, now), body.activate)
-  return { status: 201, body: toKnowledgeDocVersion(version) }
+  return { status: 201, body: toKnowledgeDocVersion(version), location: `/api/knowledge-docs/${params.docId}` }
 })
 
 export const activateKnowledgeDocVersion = endpoint({

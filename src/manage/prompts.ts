@@ -60,6 +60,7 @@ export const createPrompt = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 404: 'Not found', 409: TAKEN },
+  hasLocation: true,
   responses: { 201: Prompt },
 }).handle(async context => {
   const { body, store, act, now } = context
@@ -73,7 +74,7 @@ export const createPrompt = endpoint({
     version,
   })
   if (!prompt) throw conflict(TAKEN, 'stepId')
-  return { status: 201, body: toPrompt(prompt) }
+  return { status: 201, body: toPrompt(prompt), location: `/api/prompts/${prompt.id}` }
 })
 
 export const createPromptVersion = endpoint({
@@ -90,6 +91,7 @@ export const createPromptVersion = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 422: TOO_MUCH },
+  hasLocation: true,
   responses: { 201: PromptVersion },
 }).handle(async context => {
   const { params, body, store, act, now } = context
@@ -97,7 +99,7 @@ export const createPromptVersion = endpoint({
   const prompt = await requireText(context, named, await findTextToExtend(store, named))
   if (body.outputSchema === undefined) requireApplicable(prompt.outputSchema)
   const version = await addedVersion(store, act, prompt, versionDraft(body, now), body.activate)
-  return { status: 201, body: toPromptVersion(version) }
+  return { status: 201, body: toPromptVersion(version), location: `/api/prompts/${params.promptId}` }
 })
 
 /** 400 where a version would inherit a schema that can't be applied, stored before schemas were checked. */

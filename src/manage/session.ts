@@ -19,7 +19,7 @@ import { openStore, type Registry, type Store } from '../store/store.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
-const Session = v.object({
+export const Session = v.object({
   organization: v.object({ id: Uuid, slug: Slug, name: v.string() }),
   project: described(v.nullable(Project), "The key's own project; null: it serves all"),
   projects: described(
@@ -60,6 +60,7 @@ export const beginSession = endpoint({
   isLimitedByAddress: true,
   body: Credentials,
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
+  hasLocation: true,
   responses: { 201: Session },
 }).handle(async ({ body, request, registry, runtime, now }) => {
   const { secret, hash } = await makeToken()
@@ -75,7 +76,7 @@ export const beginSession = endpoint({
   if (!caller) throw notAuthenticated()
   if (replaced) forgetSession(replaced)
   const store = openStore(runtime.env, caller.organization, registry.patience)
-  return { status: 201, body: await toSession(store, caller), session: secret }
+  return { status: 201, body: await toSession(store, caller), session: secret, location: '/api/session' }
 })
 
 /** 401 where the link is used, past its time, or none; 429 where an address tries too many. */

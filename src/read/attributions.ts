@@ -30,7 +30,7 @@ const Evidence = v.array(
   }),
 )
 
-const PastAttribution = v.variant('kind', [
+export const PastAttribution = v.variant('kind', [
   v.object({
     kind: v.literal('engine'),
     id: Uuid,

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { ERROR_CATEGORIES } from '../domain/attribution.ts'
 import { Uuid } from '../http/atoms.ts'
+import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { listErrorTypes as readErrorTypes } from '../store/error-types.ts'
 import { selectedProject } from './project.ts'
@@ -34,13 +35,25 @@ export const listErrorTypes = endpoint({
         v.toLowerCase(),
       ),
     ),
+    ...pageParameters,
   }),
   hasEtag: true,
   errors: { 404: 'Not found' },
-  responses: { 200: v.object({ errorTypes: v.array(ErrorType) }) },
+  responses: { 200: v.object({ errorTypes: v.array(ErrorType), nextCursor: NextCursor }) },
 }).handle(async context => {
   const { query, caller, store } = context
   const isNamed = query.projectSlug !== undefined || query.projectId !== undefined
   const project = isNamed ? await selectedProject(context, query) : caller.project
-  return { status: 200, body: { errorTypes: await readErrorTypes(store, project?.key ?? null) } }
+  const { items, nextCursor } = await pageOf({
+    list: ['error-types', store.organization.id, project?.id ?? ''],
+    query,
+    place: ['string'],
+    read: async (limit, after) => {
+      // All of them are few, and one query; none is ever removed.
+      const types = await readErrorTypes(store, project?.key ?? null)
+      const start = after ? types.findIndex(({ errorType }) => errorType === after[0]) + 1 : 0
+      return firstOf(types.slice(start), limit, ({ errorType }) => [errorType] as const)
+    },
+  })
+  return { status: 200, body: { errorTypes: items, nextCursor } }
 })

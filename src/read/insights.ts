@@ -14,7 +14,7 @@ const Outputs = {
   reviewed: described(v.number(), 'Those of them that are reviewed'),
 }
 
-const Insights = v.object({
+export const Insights = v.object({
   from: IsoTime,
   to: described(IsoTime, 'Exclusive'),
   outputs: v.object({

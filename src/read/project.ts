@@ -34,8 +34,9 @@ export async function selectedProject(
   return project
 }
 
+/** An empty selector names nothing: scripts send one for a variable that isn't set. */
 function findSelected(store: Store, slug: string | undefined, id: string | undefined): Promise<Project | undefined> {
-  if (slug !== undefined) return findProject(store, { slug })
-  if (id !== undefined) return findProject(store, { id })
+  if (slug) return findProject(store, { slug })
+  if (id) return findProject(store, { id })
   throw badRequest('projectSlug or projectId is required')
 }

@@ -131,7 +131,7 @@ function requestOf(
   }
 }
 
-const ReviewRecord = v.object({
+export const ReviewRecord = v.object({
   id: Uuid,
   decision: v.picklist(DECISIONS),
   by: Uuid,

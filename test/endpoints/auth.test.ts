@@ -36,6 +36,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     const answer = await sendSample(contract, headers)
     expect(answer.status).toBe(401)
     expect(messageOf(answer)).toBe('Not authenticated')
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
   })
 
   it('401s where x-org-slug is not the organization of the key', async ({ expect }) => {
@@ -59,6 +60,11 @@ describe.for(withKey)('%s', ([, contract]) => {
         const named = { ...headers, 'x-org-slug': org.slug, 'x-project-slug': 'support' }
         const answer = await sendSample(contract, named, env, [scope])
         expect(successesOf(contract)).toContain(answer.status)
+        expect(answer.headers.get('ratelimit-policy')).toBe('"default";q=6000;w=60')
+        expect(answer.headers.get('ratelimit')).toMatch(/^"default";r=\d{4};t=([1-9]|[1-5]\d|60)$/)
+        const location = answer.headers.get('location')
+        if (answer.status === 201) expect(location !== null).toBe(contract.hasLocation === true)
+        if (location) expect((await org.ingest.get(location)).status).toBe(200)
       }
     }
   })
@@ -70,7 +76,9 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
     ['another token', { authorization: 'Bearer wrong' }],
     ['a token that is no bearer token', { 'x-api-key': String(env.ADMIN_TOKEN) }],
   ] as const)('401s with %s', async ([, headers], { expect }) => {
-    expect((await sendSample(contract, headers)).status).toBe(401)
+    const answer = await sendSample(contract, headers)
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
   })
 
   it('401s with an API key', async ({ expect }) => {

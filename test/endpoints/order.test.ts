@@ -108,6 +108,16 @@ describe.for(withBody)('%s', ([, contract]) => {
   })
 })
 
+describe.for(named.filter(([, { query }]) => query && 'projectSlug' in query.entries))('%s', ([, contract]) => {
+  it.for(['projectSlug=', 'projectId='])('400s for an empty selector: %s', async (selector, { expect }) => {
+    const [path = ''] = sampleOf(contract).path(world).split('?')
+    const answer = await org.clientOf(world.reviewerKey).get(`${path}?${selector}`)
+    const read = answer.status === 403 ? await org.read.get(`${path}?${selector}`) : answer
+    expect(read.status).toBe(400)
+    expect(read.body.error).toBe('projectSlug or projectId is required')
+  })
+})
+
 describe('any request', () => {
   it.for([
     ['GET', '/nope'],

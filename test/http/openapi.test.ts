@@ -14,6 +14,28 @@ interface Operation {
   responses: Record<string, Message>
 }
 
+/** What generators of clients make types of. */
+const RESOURCES = [
+  'ApiKey',
+  'AttributionResult',
+  'AuditLogEntry',
+  'Error',
+  'ErrorType',
+  'Feedback',
+  'KnowledgeDoc',
+  'KnowledgeDocVersion',
+  'Observation',
+  'Project',
+  'Prompt',
+  'PromptVersion',
+  'Review',
+  'Session',
+  'Span',
+  'Trace',
+  'TraceSummary',
+  'User',
+]
+
 describe('the OpenAPI document', () => {
   it('has every endpoint, its credentials, its fields and each status that it can answer', async ({ expect }) => {
     const { status, body } = await send(new Request('https://countersign.test/openapi.json'))
@@ -60,13 +82,33 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  it('names each resource, and refers to it wherever it stands', async ({ expect }) => {
+    const { body } = await send(new Request('https://countersign.test/openapi.json'))
+    const { schemas } = body.components
+    expect(Object.keys(schemas)).toEqual(expect.arrayContaining(RESOURCES))
+    const answerOf = (method: string, path: string, status: number) =>
+      body.paths[path][method].responses[status].content['application/json'].schema
+    const named = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    expect(answerOf('get', '/api/traces/{traceId}', 200)).toEqual(named('Trace'))
+    expect(answerOf('get', '/api/traces', 200).properties.traces.items).toEqual(named('TraceSummary'))
+    expect(answerOf('post', '/api/v1/traces/{trace_id}/attribute', 200)).toEqual(named('AttributionResult'))
+    expect(answerOf('get', '/api/users', 200).properties.users.items).toEqual(named('User'))
+    expect(answerOf('get', '/api/users', 401)).toEqual(named('Error'))
+    expect(schemas.Trace.properties.spans.items).toEqual(named('Span'))
+    expect(body.paths['/api/v1/spans'].post.requestBody.content['application/json'].schema).toEqual(named('NewSpan'))
+    const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name,
+    )
+    expect(references.filter(name => !schemas[name ?? ''])).toEqual([])
+  })
+
   it('may be asked for with any query', async ({ expect }) => {
     expect((await send(new Request('https://countersign.test/openapi.json?v=2'))).status).toBe(200)
   })
 
   it('says what the code enforces', async ({ expect }) => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
-    const feedback = body.paths['/api/v1/feedback'].post.requestBody.content['application/json'].schema
+    const { NewFeedback: feedback, NewObservation } = body.components.schemas
     expect(feedback.required).toEqual(['trace_id'])
     const NULL = { type: 'null' }
     expect(feedback.properties.feedback_id.anyOf).toMatchObject([
@@ -74,8 +116,7 @@ describe('the OpenAPI document', () => {
       NULL,
     ])
     expect(feedback.properties.correction.anyOf).toMatchObject([{ type: 'object' }, NULL])
-    const { timestamp, observation_id } =
-      body.paths['/api/v1/observations'].post.requestBody.content['application/json'].schema.oneOf[0].properties
+    const { timestamp, observation_id } = NewObservation.oneOf[0].properties
     expect(timestamp).toMatchObject({ type: 'string', format: 'date-time', description: expect.any(String) })
     expect(observation_id.anyOf).toMatchObject([{ type: 'string', format: 'uuid' }, NULL])
     const search = body.paths['/api/v1/traces/search'].get.parameters

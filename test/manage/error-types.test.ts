@@ -13,7 +13,7 @@ const OWN = { name: 'Late delivery', category: 'Human Error', rule: 'The documen
 
 /** A project's error types by name, and whether each is enabled. */
 async function statesOf(org: Org): Promise<Map<string, boolean>> {
-  const { body } = await org.read.get('/api/error-types?projectSlug=support')
+  const { body } = await org.read.get('/api/error-types?projectSlug=support&limit=200')
   return new Map(
     body.errorTypes.map((type: { errorType: string; isEnabled: boolean }) => [type.errorType, type.isEnabled]),
   )
@@ -23,8 +23,11 @@ describe('the error types of a project', () => {
   it('are the built-in ones in the order of the taxonomy, then its own, oldest first', async ({ expect }) => {
     const org = await newOrg()
     const builtIn = TAXONOMY.map(type => ({ ...type, isBuiltIn: true, isEnabled: true }))
-    expect((await org.read.get('/api/error-types')).body).toEqual({ errorTypes: builtIn })
-    expect((await org.read.get('/api/error-types?projectSlug=support')).body).toEqual({ errorTypes: builtIn })
+    expect((await org.read.get('/api/error-types')).body).toEqual({ errorTypes: builtIn, nextCursor: null })
+    expect((await org.read.get('/api/error-types?projectSlug=support')).body).toEqual({
+      errorTypes: builtIn,
+      nextCursor: null,
+    })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     const late = await put(org, 'late_delivery', OWN)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 })
@@ -39,6 +42,25 @@ describe('the error types of a project', () => {
     // A key of one project asks for that one's.
     expect((await org.bearer().get('/api/error-types')).body.errorTypes).toEqual([...builtIn, ...own])
     expect((await org.read.get('/api/error-types')).body.errorTypes).toEqual(builtIn)
+  })
+
+  it('come in pages, as other lists do', async ({ expect }) => {
+    const org = await newOrg()
+    await put(org, 'late', { name: 'Late', category: 'Human Error', rule: 'It came too late.' })
+    const path = '/api/error-types?projectSlug=support'
+    const whole: { errorType: string }[] = (await org.read.get(path)).body.errorTypes
+    const paged: { errorType: string }[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await org.read.get(`${path}&limit=7${cursor && `&cursor=${cursor}`}`)
+      expect(body.errorTypes.length).toBeLessThanOrEqual(7)
+      paged.push(...body.errorTypes)
+      cursor = body.nextCursor
+    }
+    expect(paged).toEqual(whole)
+    const { nextCursor } = (await org.read.get(`${path}&limit=7`)).body
+    for (const query of ['?limit=201', '?limit=0', '?cursor=a', `?cursor=${nextCursor}`]) {
+      expect((await org.read.get(`/api/error-types${query}`)).status).toBe(400)
+    }
   })
 
   it('are those of one project alone', async ({ expect }) => {

@@ -6,7 +6,8 @@ import type { ErrorTypes } from './wire.ts'
 export const errorTypesQuery = (projectSlug: string | undefined) =>
   queryOptions({
     queryKey: ['error-types', projectSlug],
-    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug }, signal }),
+    // A page that holds as many as a project may have.
+    queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug, limit: 200 }, signal }),
     enabled: projectSlug !== undefined,
     staleTime: 5 * 60_000,
   })

@@ -1,0 +1,66 @@
+import { BatchResult } from './http/results.ts'
+import { Pending } from './ingest/attribute.ts'
+import { Attribution } from './ingest/attribution-wire.ts'
+import { Feedback as NewFeedback } from './ingest/feedback.ts'
+import { Observation } from './ingest/observation-list.ts'
+import { Observation as NewObservation } from './ingest/observations.ts'
+import { Hit } from './ingest/search.ts'
+import { Span as NewSpan } from './ingest/spans.ts'
+import { Trace as NewTrace } from './ingest/traces.ts'
+import { Entry } from './manage/audit-log.ts'
+import { Session } from './manage/session.ts'
+import { ApiKey, ApiKeyWithSecret, Project, User } from './manage/wire.ts'
+import { PastAttribution } from './read/attributions.ts'
+import { ErrorType } from './read/error-types.ts'
+import { Insights } from './read/insights.ts'
+import {
+  KnowledgeDoc,
+  KnowledgeDocDetail,
+  KnowledgeDocVersion,
+  Prompt,
+  PromptDetail,
+  PromptVersion,
+} from './read/text-wire.ts'
+import { VersionDiff } from './read/version-diff.ts'
+import { Feedback, Span, SpanOfTrace, Trace, TraceItem } from './read/wire.ts'
+import { ReviewRecord } from './review/reviews.ts'
+
+/*
+ * What the OpenAPI document calls its schemas. Generators of clients name their types so: a name that is given stays.
+ */
+
+/** Resources, as answers show them. */
+const output = {
+  ApiKey,
+  ApiKeyWithSecret,
+  AttributionPending: Pending,
+  AttributionResult: Attribution,
+  AuditLogEntry: Entry,
+  BatchResult,
+  ErrorType,
+  Feedback,
+  Insights,
+  KnowledgeDoc,
+  KnowledgeDocDetail,
+  KnowledgeDocVersion,
+  Observation,
+  PastAttribution,
+  Project,
+  Prompt,
+  PromptDetail,
+  PromptVersion,
+  Review: ReviewRecord,
+  Session,
+  Span,
+  SpanOfTrace,
+  Trace,
+  TraceSearchHit: Hit,
+  TraceSummary: TraceItem,
+  User,
+  VersionDiff,
+}
+
+/** What ingestion takes, alone or in a batch. */
+const input = { NewFeedback, NewObservation, NewSpan, NewTrace }
+
+export const components = { output, input }
