@@ -15,7 +15,7 @@ import { createObservation } from './ingest/observations.ts'
 import { searchTraces } from './ingest/search.ts'
 import { postSpan } from './ingest/spans.ts'
 import { postTrace } from './ingest/traces.ts'
-import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
+import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
 import { listAuditLog } from './manage/audit-log.ts'
 import { putErrorType } from './manage/error-types.ts'
 import {
@@ -140,6 +140,7 @@ export const endpoints: readonly Endpoint[] = [
   putErrorType,
   listApiKeys,
   createApiKey,
+  changeApiKey,
   revokeApiKey,
   rotateApiKey,
   listUsers,

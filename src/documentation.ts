@@ -233,6 +233,7 @@ const apiKey = {
   rateLimitPerMinute: null,
   expiresAt: null,
   revokedAt: null,
+  replacedBy: null,
   createdAt: CREATED,
 }
 
@@ -605,6 +606,7 @@ export const examples: Readonly<Record<string, Example>> = {
     body: { name: apiKey.name, projectSlug: 'support', scopes: ['ingest'] },
     response: newApiKey,
   },
+  'PATCH /api/api-keys/{keyId}': { body: { name: apiKey.name, expiresAt: apiKey.expiresAt }, response: apiKey },
   'DELETE /api/api-keys/{keyId}': { response: { id: KEY_ID } },
   'POST /api/api-keys/{keyId}/rotate': { body: { graceSeconds: 3600 }, response: newApiKey },
   'GET /api/users': { response: { users: [user], nextCursor: null } },

@@ -21,6 +21,8 @@ interface Rights {
   project: Project | null
   scopes: readonly Scope[]
   rateLimitPerMinute: number
+  /** What bounds the caller's key itself, and so the keys that it may make; null: nothing does. */
+  ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
   /** When the session ends that the caller is known by; null: it is known by something else. */
   sessionExpiresAt: number | null
 }
@@ -110,12 +112,13 @@ async function accessCaller(
 ): Promise<AccessCaller | undefined> {
   const user = await authenticateAccess(token, headers.get('x-org-slug'), runtime, patience, now)
   const rateLimitPerMinute = deploymentLimit(runtime.env)
-  return user && { ...user, keyId: null, project: null, rateLimitPerMinute, sessionExpiresAt: null }
+  const ownLimits = { expiresAt: null, rateLimitPerMinute: null }
+  return user && { ...user, keyId: null, project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null }
 }
 
 /** What a valid credential lets its holder do. 401 where `x-org-slug` names another organization. */
 function callerOf(
-  { keyId, userId, organization, project, scopes, rateLimitPerMinute }: Credential,
+  { keyId, userId, organization, project, scopes, rateLimitPerMinute, expiresAt }: Credential,
   { headers }: Request,
   { env }: Surroundings,
   sessionExpiresAt: number | null,
@@ -123,7 +126,8 @@ function callerOf(
   const slug = headers.get('x-org-slug')
   if (slug !== null && slug !== organization.slug) throw notAuthenticated()
   const limit = rateLimitPerMinute ?? deploymentLimit(env)
-  return { keyId, userId, organization, project, scopes, rateLimitPerMinute: limit, sessionExpiresAt }
+  const ownLimits = { expiresAt, rateLimitPerMinute }
+  return { keyId, userId, organization, project, scopes, rateLimitPerMinute: limit, ownLimits, sessionExpiresAt }
 }
 
 /** Whether a request is let in, if at all, by what its browser, or Cloudflare Access, adds to whatever page sends it. */

@@ -2,17 +2,19 @@ import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { makeKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
-import { Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
+import { isoTime, Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest, conflict, forbidden, notFound, otherProject, unprocessable } from '../http/errors.ts'
 import { MAX_RATE_LIMIT_PER_MINUTE, MAX_ROTATION_GRACE_SECONDS } from '../limits.ts'
 import {
+  type ApiKeyChanges,
   revokeApiKey as endApiKey,
   findApiKey,
   listApiKeys as readApiKeys,
   rotateApiKey as replaceApiKey,
   type ApiKey as StoredKey,
+  changeApiKey as saveApiKey,
 } from '../store/api-keys.ts'
 import { isForeignApiKey } from '../store/ownership.ts'
 import { findProject } from '../store/projects.ts'
@@ -20,17 +22,28 @@ import { userExists } from '../store/users.ts'
 import { issueApiKey } from './issue-key.ts'
 import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
 
+const Scopes = v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1, 'must name at least one scope'))
+const RateLimit = wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)
+
 const NewApiKey = v.strictObject({
   name: Name,
   projectSlug: v.nullish(v.pipe(Slug, v.metadata({ description: 'None: the key serves every project' })), null),
-  scopes: v.pipe(v.array(v.picklist(SCOPES)), v.minLength(1, 'must name at least one scope')),
+  scopes: Scopes,
   userId: v.nullish(uuid('The user that the key acts for'), null),
   expiresAt: v.nullish(Timestamp, null),
-  rateLimitPerMinute: v.nullish(wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE), null),
+  rateLimitPerMinute: v.nullish(RateLimit, null),
+})
+
+const Changes = v.strictObject({
+  name: v.optional(Name),
+  scopes: v.optional(Scopes),
+  rateLimitPerMinute: v.optional(v.nullable(RateLimit)),
+  expiresAt: v.optional(v.nullable(Timestamp)),
 })
 
 const NO_USER = 'The user does not exist in this organization'
 const DEAD = 'This key is revoked or expired'
+const NOT_ROTATED = `${DEAD}, or it was rotated before. To rotate it again in its grace, revoke its successor first`
 
 export const listApiKeys = endpoint({
   method: 'GET',
@@ -61,8 +74,8 @@ export const createApiKey = endpoint({
   errors: { 404: 'Not found', 422: NO_USER },
   responses: { 201: ApiKeyWithSecret },
 }).handle(async ({ body, caller, store, act, now }) => {
-  requireScopes(caller, body.scopes)
-  if (body.expiresAt !== null && body.expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
+  requireWithin(caller, body)
+  requireFuture(body.expiresAt, now)
   const project = body.projectSlug === null ? null : await findProject(store, { slug: body.projectSlug })
   if (project === undefined) throw notFound()
   if (caller.project && caller.project.key !== project?.key) {
@@ -76,12 +89,34 @@ export const createApiKey = endpoint({
     name: body.name,
     project,
     userId: body.userId,
-    scopes: SCOPES.filter(scope => body.scopes.includes(scope)),
+    scopes: inOrder(body.scopes),
     rateLimitPerMinute: body.rateLimitPerMinute,
     expiresAt: body.expiresAt,
     createdAt: now,
   })
   return { status: 201, body: apiKey }
+})
+
+export const changeApiKey = endpoint({
+  method: 'PATCH',
+  path: '/api/api-keys/{keyId}',
+  summary: 'Change an API key, giving it no right that the calling key lacks; what is not sent stays',
+  scope: 'manage',
+  params: v.object({ keyId: Uuid }),
+  body: Changes,
+  errors: { 409: DEAD },
+  responses: { 200: ApiKey },
+}).handle(async ({ params: { keyId }, body: { scopes, ...changes }, caller, store, act, registry, now }) => {
+  const apiKey = await findApiKey(store, keyId)
+  if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
+  requireProjectOf(caller, apiKey)
+  requireWithin(caller, { scopes, ...changes })
+  requireFuture(changes.expiresAt, now)
+  const changed = isExpired(apiKey, now)
+    ? undefined
+    : await saveApiKey(store, act, apiKey, { ...changes, scopes: scopes && inOrder(scopes) })
+  if (!changed) throw conflict(DEAD, 'keyId')
+  return { status: 200, body: toApiKey(changed) }
 })
 
 export const revokeApiKey = endpoint({
@@ -102,24 +137,24 @@ export const revokeApiKey = endpoint({
 export const rotateApiKey = endpoint({
   method: 'POST',
   path: '/api/api-keys/{keyId}/rotate',
-  summary: 'Replace an API key by a new one with the same rights; the old one dies after the grace',
+  summary:
+    'Replace an API key by a new one with the same rights, once; the old one dies after the grace. If the answer was lost, revoke the successor (`replacedBy`), and rotate again within the grace',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: v.optional(v.strictObject({ graceSeconds: v.optional(wholeNumber(0, MAX_ROTATION_GRACE_SECONDS), 0) }), {
     graceSeconds: 0,
   }),
-  errors: { 409: DEAD },
+  errors: { 409: NOT_ROTATED },
   responses: { 201: ApiKeyWithSecret },
 }).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, registry, now }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
-  requireScopes(caller, apiKey.scopes)
-  const isExpired = apiKey.expiresAt !== null && apiKey.expiresAt <= now
+  requireWithin(caller, apiKey)
   const newKey = await makeKey()
   const draft = { id: newId(), createdAt: now, revokedAt: now + graceSeconds * 1000 }
-  const successor = isExpired ? undefined : await replaceApiKey(store, act, apiKey, draft, newKey)
-  if (!successor) throw conflict(DEAD, 'keyId')
+  const successor = isExpired(apiKey, now) ? undefined : await replaceApiKey(store, act, apiKey, draft, newKey)
+  if (!successor) throw conflict(NOT_ROTATED, 'keyId')
   return { status: 201, body: { ...toApiKey(successor), key: newKey.secret } }
 })
 
@@ -128,8 +163,29 @@ function requireProjectOf(caller: Caller, { projectId }: StoredKey): void {
   if (caller.project && caller.project.id !== projectId) throw otherProject()
 }
 
-/** 403 for scopes that the caller lacks: no key gives what it has not. */
-function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
-  const lacking = scopes.find(scope => !caller.scopes.includes(scope))
+/** 403 for a right that the caller's own key lacks: else a key could outgrow itself. What is undefined gives nothing. */
+function requireWithin(
+  { scopes: own, ownLimits }: Caller,
+  { scopes = [], expiresAt, rateLimitPerMinute }: Omit<ApiKeyChanges, 'name'>,
+): void {
+  const lacking = scopes.find(scope => !own.includes(scope))
   if (lacking) throw forbidden(`This key cannot give the scope ${lacking}, which it lacks`)
+  if (isPast(expiresAt, ownLimits.expiresAt)) {
+    throw forbidden(`This key cannot give a later expiresAt than its own, ${isoTime(ownLimits.expiresAt ?? 0)}`)
+  }
+  if (isPast(rateLimitPerMinute, ownLimits.rateLimitPerMinute)) {
+    throw forbidden(`This key cannot give a higher rateLimitPerMinute than its own, ${ownLimits.rateLimitPerMinute}`)
+  }
 }
+
+/** Whether a bound that is to be given is wider than one's own; null: none. */
+const isPast = (given: number | null | undefined, own: number | null): boolean =>
+  given !== undefined && own !== null && (given === null || given > own)
+
+function requireFuture(expiresAt: number | null | undefined, now: number): void {
+  if (typeof expiresAt === 'number' && expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
+}
+
+const isExpired = ({ expiresAt }: StoredKey, now: number): boolean => expiresAt !== null && expiresAt <= now
+
+const inOrder = (scopes: readonly Scope[]): Scope[] => SCOPES.filter(scope => scopes.includes(scope))

@@ -3,7 +3,7 @@ import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticat
 import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
+import { endpoint, type Runtime } from '../http/endpoint.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
@@ -62,15 +62,15 @@ export const beginSession = endpoint({
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
   hasLocation: true,
   responses: { 201: Session },
-}).handle(async ({ body, request, registry, runtime, now }) => {
+}).handle(async ({ body, request, requestId, registry, runtime, now }) => {
   const { secret, hash } = await makeToken()
   const replaced = sessionSecretOf(request)
   const replacedHash = replaced === undefined ? null : await hashKey(replaced)
   const draft = { hash, replacedHash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
-  if (body.link !== undefined) await openWithLink(registry, body.link, draft, runtime.address)
+  if (body.link !== undefined) await openWithLink(registry, body.link, draft, runtime)
   else {
     const { keyId } = await authenticateKey(body.apiKey, request, runtime, registry.patience, now)
-    await addSession(registry, keyId, draft)
+    await addSession(registry, keyId, draft, requestId)
   }
   const caller = await sessionCaller(secret, request, runtime, registry.patience, now)
   if (!caller) throw notAuthenticated()
@@ -80,9 +80,14 @@ export const beginSession = endpoint({
 })
 
 /** 401 where the link is used, past its time, or none; 429 where an address tries too many. */
-async function openWithLink(registry: Registry, link: string, draft: SessionDraft, address: string): Promise<void> {
+async function openWithLink(
+  registry: Registry,
+  link: string,
+  draft: SessionDraft,
+  { address, requestId }: Pick<Runtime, 'address' | 'requestId'>,
+): Promise<void> {
   const redeem = async () =>
-    (isToken(link) && (await redeemSignInLink(registry, await hashKey(link), draft))) || undefined
+    (isToken(link) && (await redeemSignInLink(registry, await hashKey(link), draft, requestId))) || undefined
   if (!(await lookUpFor(address, redeem, draft.createdAt))) throw notAuthenticated()
 }
 
@@ -106,9 +111,9 @@ export const endSession = endpoint({
   responses: {
     200: v.object({ id: described(v.nullable(Uuid), "The session's key; null: the cookie had no session") }),
   },
-}).handle(async ({ request, registry, now }) => {
+}).handle(async ({ request, requestId, registry, now }) => {
   const secret = sessionSecretOf(request)
-  const keyId = secret && (await revokeSession(registry, await hashKey(secret), now))
+  const keyId = secret && (await revokeSession(registry, await hashKey(secret), { at: now, requestId }))
   if (secret) forgetSession(secret)
   return { status: 200, body: { id: keyId ?? null }, session: null }
 })

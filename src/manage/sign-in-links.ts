@@ -23,10 +23,12 @@ export const createSignInLink = endpoint({
       expiresAt: IsoTime,
     }),
   },
-}).handle(async ({ body: { expiresInSeconds }, caller, store, now }) => {
+}).handle(async ({ body: { expiresInSeconds }, caller, store, act, now }) => {
   if (caller.keyId === null) throw forbidden('A link signs in as a key, and Cloudflare Access let you in without one')
+  // Else whoever once held a session could renew it forever, and outlive its end.
+  if (caller.sessionExpiresAt !== null) throw forbidden('A session cannot create a link: use the key itself')
   const { secret, hash } = await makeToken()
   const expiresAt = now + 1000 * expiresInSeconds
-  await addSignInLink(store, { hash, keyId: caller.keyId, expiresAt })
+  await addSignInLink(store, act, { hash, keyId: caller.keyId, projectKey: caller.project?.key ?? null, expiresAt })
   return { status: 201, body: { token: secret, expiresAt: isoTime(expiresAt) } }
 })

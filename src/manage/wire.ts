@@ -28,6 +28,10 @@ export const ApiKey = v.object({
   rateLimitPerMinute: v.nullable(v.number()),
   expiresAt: v.nullable(IsoTime),
   revokedAt: v.nullable(IsoTime),
+  replacedBy: v.pipe(
+    v.nullable(Uuid),
+    v.metadata({ description: 'The key that a rotation put in its place; null: it was not rotated' }),
+  ),
   createdAt: IsoTime,
 })
 
@@ -68,5 +72,6 @@ export const toApiKey = (apiKey: StoredKey): v.InferOutput<typeof ApiKey> => ({
   rateLimitPerMinute: apiKey.rateLimitPerMinute,
   expiresAt: isoTimeOrNull(apiKey.expiresAt),
   revokedAt: isoTimeOrNull(apiKey.revokedAt),
+  replacedBy: apiKey.replacedBy,
   createdAt: isoTime(apiKey.createdAt),
 })

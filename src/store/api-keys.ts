@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, or, type SQL, sql } from 'drizzle-orm'
 import { type NewKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
@@ -32,7 +32,17 @@ export interface ApiKey {
   rateLimitPerMinute: number | null
   expiresAt: number | null
   revokedAt: number | null
+  /** The id of the key that a rotation made its successor, or null. */
+  replacedBy: string | null
   createdAt: number
+}
+
+/** What of a key can change after its creation; what is undefined stays. */
+export interface ApiKeyChanges {
+  name?: string | undefined
+  scopes?: readonly Scope[] | undefined
+  rateLimitPerMinute?: number | null | undefined
+  expiresAt?: number | null | undefined
 }
 
 /** What a new key is to be; `id` is chosen by the caller, so that a repeated attempt makes no second key. */
@@ -94,7 +104,7 @@ export async function addApiKey(store: Store, act: Act, draft: ApiKeyDraft, { ha
 
 /** A key as it is right after its creation. */
 export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
-  return { ...fields, prefix, projectId: project?.id ?? null, revokedAt: null }
+  return { ...fields, prefix, projectId: project?.id ?? null, revokedAt: null, replacedBy: null }
 }
 
 /** A key of the organization; what may be done to it depends on who asks. */
@@ -121,9 +131,42 @@ export async function revokeApiKey(store: Store, act: Act, id: string): Promise<
   ])
 }
 
+/** Changes a key. Undefined if it is revoked. The same values again change nothing, and leave no line in the audit log. */
+export async function changeApiKey(
+  store: Store,
+  act: Act,
+  old: ApiKey,
+  { scopes, ...changes }: ApiKeyChanges,
+): Promise<ApiKey | undefined> {
+  const { database } = store
+  const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, old.id))
+  const set = { ...changes, scopes: scopes?.join(' ') }
+  const differing = (['name', 'scopes', 'rateLimitPerMinute', 'expiresAt'] as const).flatMap(field =>
+    set[field] === undefined ? [] : [sql`${apiKeys[field]} is not ${set[field]}`],
+  )
+  const isChange = and(isKey, livesPast(act.at), or(...differing) ?? sql`false`)
+  const [, , [row]] = await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.change', targetId: old.id, projectKey: projectKeyOf(isKey) },
+      sql`exists (select 1 from ${apiKeys} where ${isChange})`,
+    ),
+    database
+      .update(apiKeys)
+      // A statement must set something, and a call may change nothing.
+      .set({ prefix: sql`${apiKeys.prefix}`, ...set })
+      .where(isChange),
+    database.select().from(apiKeys).where(isKey),
+  ])
+  if (!row || (row.revokedAt !== null && row.revokedAt <= act.at)) return undefined
+  const { name, rateLimitPerMinute, expiresAt, revokedAt, replacedBy } = row
+  return { ...old, name, scopes: parseScopes(row.scopes), rateLimitPerMinute, expiresAt, revokedAt, replacedBy }
+}
+
 /**
- * Stores the successor of a key, with all its rights, and ends the old one's life at `revokedAt`. Undefined where the old
- * one is dead already; a second attempt with the same id and secret stores no second successor.
+ * Stores the successor of a key, with all its rights, and ends the old one's life at `revokedAt`. Undefined if the old one is
+ * dead, or has a successor that nobody revoked; a second attempt with the same id and secret stores no second successor.
  */
 export async function rotateApiKey(
   store: Store,
@@ -140,14 +183,14 @@ export async function rotateApiKey(
       .insert(apiKeys)
       .select(
         sql`select null, ${id}, ${hash}, ${prefix}, ${apiKeys.name}, ${apiKeys.organizationKey}, ${apiKeys.projectKey},
-            ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}
-          from ${apiKeys} where ${isOld} and ${livesPast(createdAt)}`,
+            ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}, null
+          from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}`,
       )
       .onConflictDoNothing(),
     database
       .update(apiKeys)
-      .set({ revokedAt: notLater(revokedAt) })
-      .where(isOld),
+      .set({ revokedAt: notLater(revokedAt), replacedBy: id })
+      .where(and(isOld, sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`)),
     database.select({ id: apiKeys.id }).from(apiKeys).where(isSuccessor),
     recordAct(
       store,
@@ -156,8 +199,13 @@ export async function rotateApiKey(
       sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`,
     ),
   ])
-  return successor && { ...old, id, prefix, createdAt, revokedAt: null }
+  return successor && { ...old, id, prefix, createdAt, revokedAt: null, replacedBy: null }
 }
+
+/** Whether a key has a successor that lives, or that has one itself: of one key at most one line goes on. */
+const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys} as successor
+  where successor.id = ${apiKeys.replacedBy}
+    and (successor.replaced_by is not null or coalesce(successor.revoked_at, ${time} + 1) > ${time}))`
 
 /** A key that dies sooner is not given a longer life. */
 const notLater = (revokedAt: number): SQL => sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
@@ -196,6 +244,7 @@ const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
       rateLimitPerMinute: apiKeys.rateLimitPerMinute,
       expiresAt: apiKeys.expiresAt,
       revokedAt: apiKeys.revokedAt,
+      replacedBy: apiKeys.replacedBy,
       createdAt: apiKeys.createdAt,
     })
     .from(apiKeys)

@@ -165,7 +165,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .insert(users)
     .select(
-      sql`select ${store.organization.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, null
+      sql`select ${store.organization.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, null, null
         ${stored(store, drafts, ({ user, receivedAt }) => [user?.id, user?.email, user?.name, Math.floor(receivedAt)])}`,
     )
     .onConflictDoUpdate({

@@ -40,7 +40,7 @@ export async function addOrganization(
       .insert(apiKeys)
       .select(
         sql`select null, ${key.id}, ${hash}, ${prefix}, ${key.name}, ${organizations.key}, null, null,
-            ${key.scopes.join(' ')}, null, null, null, ${key.createdAt}
+            ${key.scopes.join(' ')}, null, null, null, ${key.createdAt}, null
           from ${organizations} where ${organizations.id} = ${draft.id}`,
       )
       .onConflictDoNothing(),

@@ -49,7 +49,7 @@ export const projects = sqliteTable(
   ],
 )
 
-/** `id` is derived from the e-mail, so that one e-mail is one user however it is first seen. */
+/** One e-mail is one user, however it is first seen; `users_by_email` decides which `id` that is. */
 export const users = sqliteTable(
   'users',
   {
@@ -58,12 +58,41 @@ export const users = sqliteTable(
     email: text('email').notNull(),
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Names the write that created it, as feedback's does; null where a labeller was first seen. */
+    /**
+     * Names the write of `POST /api/users` by which a manager of the whole organization created or confirmed the user, as
+     * feedback's does; null: a labeller, who is nobody's word but a pipeline's, and whom Cloudflare Access lets in nowhere.
+     */
     createdBy: text('created_by'),
+    /** Since when a labeller may have no record left; null: there is no reason to look. */
+    uncheckedSince: integer('unchecked_since'),
   },
   table => [
     primaryKey({ columns: [table.organizationKey, table.id] }),
     uniqueIndex('users_by_email').on(table.organizationKey, table.email),
+    index('users_confirmed').on(table.email).where(isNotNull(table.createdBy)),
+    index('users_to_check').on(table.organizationKey).where(isNotNull(table.uncheckedSince)),
+  ],
+)
+
+/** Users who were deleted, until all their records are under another id. */
+export const userDeletions = sqliteTable(
+  'user_deletions',
+  {
+    organizationKey: integer('organization_key').notNull(),
+    /** The id that the user had. */
+    userId: text('user_id').notNull(),
+    /** The random id that their records get. */
+    newId: text('new_id').notNull(),
+    deletedAt: integer('deleted_at').notNull(),
+    /** When cron goes on. */
+    dueAt: integer('due_at').notNull(),
+    /** When the pass that is under way began, and how far it has come, as JSON; '': at its beginning. */
+    passStartedAt: integer('pass_started_at').notNull(),
+    cursor: text('cursor').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.organizationKey, table.userId] }),
+    index('user_deletions_due').on(table.dueAt),
   ],
 )
 
@@ -87,6 +116,8 @@ export const apiKeys = sqliteTable(
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
     createdAt: integer('created_at').notNull(),
+    /** The key's `id` that a rotation made its successor; null: none did. */
+    replacedBy: text('replaced_by'),
   },
   table => [index('api_keys_by_organization').on(table.organizationKey)],
 )

@@ -1,7 +1,9 @@
-import { and, asc, eq, inArray, lt, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt, type SQL, sql } from 'drizzle-orm'
+import { newId } from '../domain/ids.ts'
 import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
+import { type Act, type AuditAction, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
-import { apiKeys, organizations, projects, sessions, signInLinks, users } from './schema.ts'
+import { apiKeys, auditLog, organizations, projects, sessions, signInLinks, users } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 
 /*
@@ -39,14 +41,19 @@ export async function findSession({ database }: Registry, hash: string): Promise
 }
 
 /** Begins a session of a key, which ends with it at the latest. Sent twice, it is one. */
-export async function addSession({ database }: Registry, keyId: string, draft: SessionDraft): Promise<void> {
+export async function addSession(
+  { database }: Registry,
+  keyId: string,
+  draft: SessionDraft,
+  requestId: string,
+): Promise<void> {
   await database.batch([
     database
       .insert(sessions)
       .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
         from ${apiKeys} where ${apiKeys.id} = ${keyId}`)
       .onConflictDoNothing(),
-    endReplaced(database, draft),
+    ...replaceSession(database, draft, requestId),
   ])
 }
 
@@ -58,8 +65,9 @@ export async function redeemSignInLink(
   { database }: Registry,
   linkHash: string,
   draft: SessionDraft,
+  requestId: string,
 ): Promise<boolean> {
-  const [, , , begun] = await database.batch([
+  const [, , begun] = await database.batch([
     database
       .insert(sessions)
       .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
@@ -68,44 +76,77 @@ export async function redeemSignInLink(
           and ${apiKeys.id} = ${signInLinks.keyId}`)
       .onConflictDoNothing(),
     database.delete(signInLinks).where(eq(signInLinks.hash, linkHash)),
-    endReplaced(database, draft),
     database.select({ hash: sessions.hash }).from(sessions).where(eq(sessions.hash, draft.hash)),
+    ...replaceSession(database, draft, requestId),
   ])
   return begun.length > 0
 }
 
-/** The statement that ends the session which a draft replaces, once that is there. */
-const endReplaced = (database: Registry['database'], { hash, replacedHash, createdAt }: SessionDraft) =>
+/** The statements that record that a draft's session began, if it is there, and end the one that it replaces. */
+function replaceSession(database: Registry['database'], draft: SessionDraft, requestId: string) {
+  const { hash, replacedHash, createdAt: at } = draft
+  const hasBegun = sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`
+  return [
+    recordSession(database, 'session.begin', { hash, at, requestId }),
+    recordSession(database, 'session.end', { hash: replacedHash ?? '', at, requestId }, and(hasBegun, isOpen(at))),
+    database
+      .update(sessions)
+      .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${at})` })
+      .where(and(eq(sessions.hash, replacedHash ?? ''), hasBegun)),
+  ] as const
+}
+
+/** The statement that says in the audit log what became of a session, as an act of its key; of none, nothing. */
+const recordSession = (
+  database: Registry['database'],
+  action: AuditAction,
+  { hash, at, requestId }: { hash: string; at: number; requestId: string },
+  condition: SQL = sql`true`,
+) =>
   database
-    .update(sessions)
-    .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${createdAt})` })
-    .where(
-      and(
-        eq(sessions.hash, replacedHash ?? ''),
-        sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`,
-      ),
+    .insert(auditLog)
+    .select(
+      sql`select ${apiKeys.organizationKey}, ${at}, ${newId()}, ${apiKeys.projectKey}, ${apiKeys.id}, ${apiKeys.userId},
+          ${action}, ${apiKeys.id}, null, null, ${requestId}
+        from ${sessions} cross join ${apiKeys}
+        where ${sessions.hash} = ${hash} and ${apiKeys.id} = ${sessions.keyId} and ${condition}`,
     )
+    .onConflictDoNothing()
+
+/** Whether a session has not ended by then. */
+const isOpen = (time: number): SQL => sql`(${sessions.revokedAt} is null and ${sessions.expiresAt} > ${time})`
 
 /** The time at which a session ends by itself: its own, or its key's if that comes first. */
 const endOf = ({ endsAt }: SessionDraft) =>
   sql`min(${endsAt}, coalesce(${apiKeys.expiresAt}, ${endsAt}), coalesce(${apiKeys.revokedAt}, ${endsAt}))`
 
 /** Ends a session, unless it was ended before. Returns the id of its key; undefined where there is no such session. */
-export async function endSession({ database }: Registry, hash: string, now: number): Promise<string | undefined> {
-  const [row] = await database
-    .update(sessions)
-    .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${now})` })
-    .where(eq(sessions.hash, hash))
-    .returning({ keyId: sessions.keyId })
+export async function endSession(
+  { database }: Registry,
+  hash: string,
+  { at, requestId }: { at: number; requestId: string },
+): Promise<string | undefined> {
+  const [, [row]] = await database.batch([
+    recordSession(database, 'session.end', { hash, at, requestId }, isOpen(at)),
+    database
+      .update(sessions)
+      .set({ revokedAt: sql`coalesce(${sessions.revokedAt}, ${at})` })
+      .where(eq(sessions.hash, hash))
+      .returning({ keyId: sessions.keyId }),
+  ])
   return row?.keyId
 }
 
 /** Stores a link that signs a browser in as a key, once. Sent twice, it is one. */
 export async function addSignInLink(
-  { database }: Store,
-  link: { hash: string; keyId: string; expiresAt: number },
+  store: Store,
+  act: Act,
+  { projectKey, ...link }: { hash: string; keyId: string; projectKey: number | null; expiresAt: number },
 ): Promise<void> {
-  await database.insert(signInLinks).values(link).onConflictDoNothing()
+  await store.database.batch([
+    store.database.insert(signInLinks).values(link).onConflictDoNothing(),
+    recordAct(store, act, { action: 'sign_in_link.create', targetId: link.keyId, projectKey }),
+  ])
 }
 
 /** Deletes up to `limit` sessions, and as many links, that are past their time. Safe to run twice and at the same time. */

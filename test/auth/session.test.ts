@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, it, vi } from 'vitest'
 import { sha256Hex } from '../../src/domain/hash.ts'
 import { KEY_FRESH_MS, SESSION_SECONDS } from '../../src/limits.ts'
-import { failing, failingFrom, wrapBindings } from '../support/bindings.ts'
+import { countingBindings, failing, failingFrom, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org, REVIEWER_EMAIL, send } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
@@ -150,6 +150,12 @@ describe('a sign-in link', () => {
     expect(answer.body.details[0].path).toBe('expiresInSeconds')
   })
 
+  it('is not made by a session, which would renew itself so', async ({ expect }) => {
+    const answer = await page(await signIn(org.projectKey)).post('/api/sign-in-links')
+    expect(answer).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
+    expect(answer.body.details[0].message).toContain('session')
+  })
+
   it('is worth nothing once its key is revoked', async ({ expect }) => {
     const key = await org.keyFor({})
     const link = await newLink(key)
@@ -171,6 +177,64 @@ async function revoke(key: string): Promise<void> {
   const { body } = await client({ 'x-api-key': key }).get('/api/session')
   await org.owner.delete(`/api/api-keys/${body.key.id}`)
 }
+
+describe('the audit log', () => {
+  /** What it says of a key's sessions and links, oldest first. */
+  const actsOf = async (keyId: string) => {
+    const { entries } = (await org.owner.get(`/api/audit-log?targetId=${keyId}&limit=200`)).body
+    const acts: { action: string }[] = entries.toReversed()
+    return acts.filter(({ action }) => action !== 'api_key.create')
+  }
+
+  it('says who signed in and out with which key, and who made a link', async ({ expect }) => {
+    const apiKey = await org.keyFor({ userId: org.userId })
+    const keyId = (await client({ 'x-api-key': apiKey }).get('/api/session')).body.key.id
+    const known = { actor: { keyId, userId: org.userId }, projectId: org.project.id, targetId: keyId }
+    const linked = await client({ 'x-api-key': apiKey }).post('/api/sign-in-links')
+    const { token: link } = linked.body
+    const begun = await visitor().post('/api/session', { apiKey })
+    const replaced = await page(cookieIn(begun)).post('/api/session', { link })
+    const ended = await page(cookieIn(replaced)).delete('/api/session')
+    // It has ended already, and the link is used: nothing more is said.
+    await page(cookieIn(replaced)).delete('/api/session')
+    await visitor().post('/api/session', { link })
+    const expected = (
+      [
+        ['sign_in_link.create', linked],
+        ['session.begin', begun],
+        ['session.begin', replaced],
+        ['session.end', replaced],
+        ['session.end', ended],
+      ] as const
+    ).map(([action, { headers }]) => ({ action, requestId: headers.get('x-request-id'), ...known }))
+    const acts = await actsOf(keyId)
+    expect(acts).toHaveLength(expected.length)
+    expect(acts).toEqual(expect.arrayContaining(expected.map(each => expect.objectContaining(each))))
+  })
+
+  it.for(['POST', 'DELETE'] as const)(
+    'has one line of a %s whose answer from D1 was lost',
+    async (method, { expect }) => {
+      vi.spyOn(console, 'error').mockImplementation(() => {})
+      const apiKey = await org.keyFor({})
+      const keyId = (await client({ 'x-api-key': apiKey }).get('/api/session')).body.key.id
+      const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after'))
+      if (method === 'POST') expect((await visitor(bindings).post('/api/session', { apiKey })).status).toBe(201)
+      else expect((await page(await signIn(apiKey), bindings).delete('/api/session')).status).toBe(200)
+      const actions = (await actsOf(keyId)).map(({ action }) => action)
+      expect(actions).toEqual(method === 'POST' ? ['session.begin'] : ['session.begin', 'session.end'])
+    },
+  )
+
+  it('costs no round trip more', async ({ expect }) => {
+    const { bindings, counts } = countingBindings()
+    const cookie = cookieIn(await visitor(bindings).post('/api/session', { apiKey: org.projectKey }))
+    // The session, its look-up, and who it is; the key was known.
+    expect(counts.d1RoundTrips).toBe(3)
+    await page(cookie, bindings).delete('/api/session')
+    expect(counts.d1RoundTrips).toBe(4)
+  })
+})
 
 describe('a session', () => {
   it('acts as its key on both interfaces, with its scopes, its project and its user', async ({ expect }) => {
@@ -341,7 +405,8 @@ describe('a page of another origin', () => {
 
   it('is told apart by Sec-Fetch-Site where there is no Origin', async ({ expect }) => {
     const own = client({ cookie: await signIn(org.projectKey), 'sec-fetch-site': 'same-origin' })
-    expect((await own.post('/api/sign-in-links')).status).toBe(201)
+    const spanIds = [crypto.randomUUID()]
+    expect((await own.post('/api/review-queue/claim', { spanIds })).status).toBe(200)
     expect((await own.delete('/api/session')).status).toBe(200)
   })
 
@@ -403,7 +468,7 @@ describe('while D1 is silent', () => {
       await visitor(silent()).post('/api/session', { apiKey: org.projectKey }),
       await visitor(silent()).post('/api/session', { apiKey: await org.keyFor({}) }),
       await page(cookie, silent()).delete('/api/session'),
-      await page(cookie, silent()).post('/api/sign-in-links'),
+      await client({ 'x-api-key': org.projectKey }, silent()).post('/api/sign-in-links'),
     ]) {
       expect(answer.status).toBe(503)
       expect(answer.headers.has('set-cookie')).toBe(false)

@@ -6,6 +6,7 @@ import { KEY_FRESH_MS, MAX_ROTATION_GRACE_SECONDS } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
+import { page, signIn } from '../support/session.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -59,6 +60,7 @@ describe('an API key', () => {
       projectId: org.project.id,
       expiresAt: fields.expiresAt,
       revokedAt: null,
+      replacedBy: null,
       rateLimitPerMinute: 7,
       userId: user.id,
       createdAt: expect.any(String),
@@ -325,7 +327,7 @@ describe('a rotation', () => {
     expect(successor).toEqual({ ...old, id: expect.any(String), prefix: newSecret.slice(0, 8), createdAt })
     expect(successor.id).not.toBe(old.id)
     expect(await listed(org, successor.id)).toEqual(successor)
-    expect(await listed(org, old.id)).toEqual({ ...old, revokedAt: createdAt })
+    expect(await listed(org, old.id)).toEqual({ ...old, revokedAt: createdAt, replacedBy: successor.id })
     expect(await statusFor(newSecret)).toBe(200)
     expect(await statusFor(key)).toBe(401)
     // Ingestion needs no x-project-slug, for the key is the project's; what it has not, it may not.
@@ -393,29 +395,53 @@ describe('a rotation', () => {
     expect(await statusFor(successor.key)).toBe(401)
   })
 
-  it('may follow another one in its grace, whose end can only come nearer', async ({ expect }) => {
+  it('is one of many with a grace asked for at once', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org)
+    const answers = await Promise.all(Array.from({ length: 12 }, () => rotate(org, id, { graceSeconds: 600 })))
+    const made = answers.filter(({ status }) => status === 201)
+    expect(made).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(11)
+    expect(await keysIn(org)).toHaveLength(4)
+    for (const secret of [key, made[0]?.body.key]) expect(await statusFor(secret)).toBe(200)
+    expect((await listed(org, id)).replacedBy).toBe(made[0]?.body.id)
+  })
+
+  it('may follow a lost one in its grace, once the successor is revoked; the end can only come nearer', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const now = Date.now()
     setTime(now)
     const endsAt = async () => Date.parse((await listed(org, id)).revokedAt) - now
-    const secrets = [(await rotate(org, id, { graceSeconds: 600 })).body.key]
+    const secrets = []
     for (const [graceSeconds, end] of [
+      [600, 600],
       [3600, 600],
       [60, 60],
-      [600, 60],
     ] as const) {
       const again = await rotate(org, id, { graceSeconds })
       expect(again.status).toBe(201)
       secrets.push(again.body.key)
       expect(await endsAt()).toBe(end * 1000)
+      const refused = await rotate(org, id, { graceSeconds: 1 })
+      expect(refused).toMatchObject({ status: 409, body: { details: [{ path: 'keyId' }] } })
+      expect(await endsAt()).toBe(end * 1000)
+      const { replacedBy } = await listed(org, id)
+      expect(replacedBy).toBe(again.body.id)
+      await org.owner.delete(`/api/api-keys/${replacedBy}`)
     }
-    expect(new Set(secrets).size).toBe(4)
-    for (const secret of [key, ...secrets]) expect(await statusFor(secret)).toBe(200)
-    // Revoked in its grace, it ends now.
-    await org.owner.delete(`/api/api-keys/${id}`)
-    expect(await endsAt()).toBe(0)
-    expect((await rotate(org, id, { graceSeconds: 60 })).status).toBe(409)
+    expect(await statusFor(key)).toBe(200)
+    for (const secret of secrets) expect(await statusFor(secret)).toBe(401)
+  })
+
+  it('of the successor ends the line of the old one', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org)
+    const successor = (await rotate(org, id, { graceSeconds: 600 })).body
+    expect((await rotate(org, successor.id)).status).toBe(201)
+    expect((await rotate(org, id)).status).toBe(409)
   })
 
   it.for<[string, (org: Org, id: string, now: number) => Promise<unknown>]>([
@@ -513,5 +539,127 @@ describe('a rotation', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
     expect(await keysIn(org)).toHaveLength(4)
     expect(await statusFor(made[0]?.body.key)).toBe(200)
+  })
+})
+
+describe('a change', () => {
+  const change = (by: Pick<Org, 'owner'>, id: string, body: object) => by.owner.patch(`/api/api-keys/${id}`, body)
+
+  it('is of what is sent, and in force within 30 s where the key is known', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, ...old } = await newKey(org, { scopes: ['read', 'manage'] })
+    const now = Date.now()
+    setTime(now)
+    expect(await statusFor(key)).toBe(200)
+    const expiresAt = new Date(now + 3_600_000).toISOString()
+    const expected = { ...old, name: 'CI 2', scopes: ['ingest', 'manage'], rateLimitPerMinute: 3, expiresAt }
+    for (const fields of [
+      { name: 'CI 2' },
+      { scopes: ['manage', 'ingest'] },
+      { rateLimitPerMinute: 3 },
+      { expiresAt },
+      {},
+    ]) {
+      expect((await change(org, old.id, fields)).status).toBe(200)
+    }
+    expect((await change(org, old.id, {})).body).toEqual(expected)
+    expect(await listed(org, old.id)).toEqual(expected)
+    setTime(now + KEY_FRESH_MS)
+    expect(await statusFor(key)).toBe(403)
+    const lifted = await change(org, old.id, { rateLimitPerMinute: null, expiresAt: null })
+    expect(lifted.body).toMatchObject({ rateLimitPerMinute: null, expiresAt: null })
+  })
+
+  it('that changes something leaves one line in the audit log', async ({ expect }) => {
+    const org = await newOrg()
+    const { id } = await newKey(org)
+    for (const fields of [{ name: 'B' }, { name: 'B' }, {}]) await change(org, id, fields)
+    const { entries } = (await org.owner.get('/api/audit-log?action=api_key.change')).body
+    expect(entries).toMatchObject([{ targetId: id, projectId: null }])
+  })
+
+  it.for<[string, (org: Org, id: string, now: number) => Promise<unknown>]>([
+    ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
+    ['expired', async (_org, _id, now) => setTime(now + 60_000)],
+  ])('of a key that is %s: 409', async ([, end], { expect }) => {
+    const org = await newOrg()
+    const now = Date.now()
+    setTime(now)
+    const { id } = await newKey(org, { expiresAt: new Date(now + 60_000).toISOString() })
+    await end(org, id, now)
+    const before = await listed(org, id)
+    expect(await change(org, id, { name: 'x', expiresAt: null })).toMatchObject({ status: 409 })
+    expect(await listed(org, id)).toEqual(before)
+  })
+
+  it.for<[object, string]>([
+    [{ name: '' }, 'name'],
+    [{ name: null }, 'name'],
+    [{ scopes: [] }, 'scopes'],
+    [{ rateLimitPerMinute: 0 }, 'rateLimitPerMinute'],
+    [{ expiresAt: '2020-01-01T00:00:00.000Z' }, 'expiresAt'],
+    [{ projectSlug: 'support' }, 'projectSlug'],
+    [{ userId: null }, 'userId'],
+  ])('400s for %o', async ([body, path], { expect }) => {
+    const org = await newOrg()
+    const { key, ...old } = await newKey(org)
+    expect(await change(org, old.id, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    expect(await listed(org, old.id)).toEqual(old)
+  })
+
+  it("403s for another project's key and another organization's, and 404s for none", async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const ofAll = await newKey(org)
+    const foreign = await newKey(theirs)
+    expect((await change({ owner: org.bearer() }, ofAll.id, { name: 'x' })).status).toBe(403)
+    expect((await change(org, foreign.id, { name: 'x' })).status).toBe(403)
+    expect((await change(org, crypto.randomUUID(), { name: 'x' })).status).toBe(404)
+  })
+})
+
+describe('a key that is bounded', () => {
+  const soon = new Date(Date.now() + 3_600_000).toISOString()
+  const later = new Date(Date.now() + 7_200_000).toISOString()
+  const earlier = new Date(Date.now() + 1_800_000).toISOString()
+  const within = { scopes: ['read'], rateLimitPerMinute: 10, expiresAt: soon }
+
+  it.for<[string, object, number]>([
+    ['all of what it has', {}, 201],
+    ['less', { rateLimitPerMinute: 1, expiresAt: earlier }, 201],
+    ['a later end', { expiresAt: later }, 403],
+    ['no end', { expiresAt: null }, 403],
+    ['no end by saying nothing', { expiresAt: undefined }, 403],
+    ['a higher limit', { rateLimitPerMinute: 11 }, 403],
+    ['the highest limit', { rateLimitPerMinute: 1_000_000 }, 403],
+    ["the deployment's limit", { rateLimitPerMinute: null }, 403],
+    ["the deployment's limit by saying nothing", { rateLimitPerMinute: undefined }, 403],
+    ['another scope', { scopes: ['ingest'] }, 403],
+  ])('gives %s, or not: by creation, change, rotation, and in a session', async ([, fields, status], { expect }) => {
+    const org = await newOrg()
+    const bounds = { scopes: ['read', 'manage'], rateLimitPerMinute: 10, expiresAt: soon }
+    const { key } = await newKey(org, bounds)
+    const draft = { name: 'x', ...within, ...fields }
+    for (const by of [org.clientOf(key), page(await signIn(key))]) {
+      const before = (await keysIn(org)).length
+      expect((await by.post('/api/api-keys', draft)).status).toBe(status)
+      const wide = await newKey(org, draft)
+      expect((await by.post(`/api/api-keys/${wide.id}/rotate`)).status).toBe(status)
+      const narrow = await newKey(org, within)
+      const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+      const changed = await by.patch(`/api/api-keys/${narrow.id}`, sent)
+      expect(changed.status).toBe(status === 403 && Object.keys(sent).length > 0 ? 403 : 200)
+      expect(await keysIn(org)).toHaveLength(before + (status === 201 ? 4 : 2))
+    }
+  })
+
+  it('does not outgrow itself', async ({ expect }) => {
+    const org = await newOrg()
+    const { key, id } = await newKey(org, { scopes: ['manage'], rateLimitPerMinute: 10, expiresAt: soon })
+    const own = org.clientOf(key)
+    for (const fields of [{ expiresAt: null }, { rateLimitPerMinute: null }, { scopes: [...SCOPES] }]) {
+      expect((await own.patch(`/api/api-keys/${id}`, fields)).status).toBe(403)
+    }
+    const rotated = await own.post(`/api/api-keys/${id}/rotate`)
+    expect(rotated).toMatchObject({ status: 201, body: { rateLimitPerMinute: 10, expiresAt: soon } })
   })
 })

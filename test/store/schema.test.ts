@@ -34,6 +34,7 @@ describe('the schema', () => {
       'spans',
       'text_activations',
       'trace_fields',
+      'user_deletions',
       'users',
     ])
     for (const { sql } of results) expect(sql).toMatch(/WITHOUT ROWID$/)

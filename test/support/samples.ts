@@ -239,6 +239,11 @@ const samples: Readonly<Record<string, Sample>> = {
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
     names: 'project',
   },
+  'PATCH /api/api-keys/{keyId}': {
+    path: ({ keyId }) => `/api/api-keys/${keyId}`,
+    body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
+    names: 'key',
+  },
   'DELETE /api/api-keys/{keyId}': { path: ({ keyId }) => `/api/api-keys/${keyId}`, names: 'key' },
   'POST /api/api-keys/{keyId}/rotate': {
     path: ({ keyId }) => `/api/api-keys/${keyId}/rotate`,
