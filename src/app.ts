@@ -27,10 +27,10 @@ import {
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
 import { changeProject, createProject, listProjects } from './manage/projects.ts'
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
-import { beginSession, endSession, getSession } from './manage/session.ts'
+import { beginSession, endSession, getSession, listOwnOrganizations } from './manage/session.ts'
 import { createSignInLink } from './manage/sign-in-links.ts'
 import { deleteTrace } from './manage/traces.ts'
-import { createUser, listUsers } from './manage/users.ts'
+import { changeUser, createUser, deleteUser, listUsers } from './manage/users.ts'
 import { byContent } from './otlp/by-content.ts'
 import { exportLogs } from './otlp/logs.ts'
 import { exportMetrics } from './otlp/metrics.ts'
@@ -145,9 +145,12 @@ export const endpoints: readonly Endpoint[] = [
   rotateApiKey,
   listUsers,
   createUser,
+  changeUser,
+  deleteUser,
   listAuditLog,
   beginSession,
   getSession,
+  listOwnOrganizations,
   endSession,
   createSignInLink,
   listReviewers,

@@ -239,7 +239,7 @@ const apiKey = {
 
 const newApiKey = { ...apiKey, key: 'cs_4fT9xQ2mLw7RbV0nKd3HsJ6e' }
 
-const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', createdAt: CREATED }
+const user = { id: USER_ID, email: 'ada@example.com', name: 'Ada Lopez', isConfirmed: true, createdAt: CREATED }
 
 const TOKEN = '8cQ2mLw7RbV0nKd3HsJ6eX4fT9xQ1zAp'
 
@@ -611,6 +611,8 @@ export const examples: Readonly<Record<string, Example>> = {
   'POST /api/api-keys/{keyId}/rotate': { body: { graceSeconds: 3600 }, response: newApiKey },
   'GET /api/users': { response: { users: [user], nextCursor: null } },
   'POST /api/users': { body: { email: user.email, name: user.name }, response: user },
+  'PATCH /api/users/{userId}': { body: { name: user.name }, response: user },
+  'DELETE /api/users/{userId}': { response: { id: USER_ID } },
   'GET /api/audit-log': {
     response: {
       entries: [
@@ -632,6 +634,9 @@ export const examples: Readonly<Record<string, Example>> = {
   'POST /api/session': { body: { link: TOKEN }, response: session },
   'GET /api/session': { response: session },
   'DELETE /api/session': { response: { id: KEY_ID } },
+  'GET /api/session/organizations': {
+    response: { organizations: [{ slug: 'acme', name: 'Acme' }] },
+  },
   'POST /api/sign-in-links': {
     body: { expiresInSeconds: 900 },
     response: { token: TOKEN, expiresAt: '2026-11-02T08:15:00.000Z' },

@@ -223,8 +223,8 @@ export const ISOLATE_CACHE_ENTRIES = 5000
 export const ACCESS_CERTS_PATIENCE_MS = 1000
 /** When a client should send again what had to do without them. */
 export const ACCESS_CERTS_RETRY_SECONDS = 5
-/** Organizations in which somebody is looked for whom Cloudflare Access let in, if the request names none: each is a seek. */
-export const MAX_SEARCHED_ORGANIZATIONS = 1000
+/** Organizations that somebody whom Cloudflare Access let in can choose from; to be of more, they name one themselves. */
+export const MAX_LISTED_MEMBERSHIPS = 100
 /** How long a browser stays signed in: a day's work. */
 export const SESSION_SECONDS = 12 * 3600
 /** How long a sign-in link waits to be opened, where its maker does not say; the least and the most that may be said. */
@@ -279,6 +279,18 @@ export const AUDIT_SWEEP_ROWS = 5000
 export const AUDIT_SWEEP_ORGANIZATIONS = 500
 /** Sessions, and sign-in links, past their time that one cron run deletes. */
 export const SESSION_SWEEP_ROWS = 5000
+/** Traces, and rows of counts or of the audit log, whose user a job changes in one piece; and pieces before it is handed on. */
+export const DELETION_TRACES = 500
+export const DELETION_ROWS = 5000
+export const DELETION_STEPS = 30
+/** After this no isolate lets in a key that was revoked, and a deleted user's records are looked through a last time. */
+export const DELETION_SETTLE_MS = KEY_STALE_MS + 60_000
+/** Traces in which one piece looks for records of labellers, pieces a minute, labellers that one deletes at the end. */
+export const LABELLER_TRACES = 500
+export const LABELLER_STEPS = 8
+export const LABELLER_DELETE_ROWS = 1000
+/** How long until labellers are looked for again once nothing was left to do. */
+export const LABELLER_PASS_MS = 15 * 60_000
 /** How long after the end of one pass over all organizations' entries the next one begins. */
 export const AUDIT_PASS_MS = DAY_MS
 

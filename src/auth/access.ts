@@ -9,9 +9,9 @@ import {
   organizationRequired,
   unavailable,
 } from '../http/errors.ts'
-import { ACCESS_CERTS_PATIENCE_MS, ACCESS_CERTS_RETRY_SECONDS } from '../limits.ts'
+import { ACCESS_CERTS_PATIENCE_MS, ACCESS_CERTS_RETRY_SECONDS, MAX_LISTED_MEMBERSHIPS } from '../limits.ts'
 import type { Patience } from '../store/patience.ts'
-import type { Organization } from '../store/store.ts'
+import type { Organization, Registry } from '../store/store.ts'
 import { findMemberships, type Membership } from '../store/users.ts'
 import { isScope, type Scope } from './keys.ts'
 import { Remembered } from './remembered.ts'
@@ -59,11 +59,30 @@ export async function authenticateAccess(
   return { ...membership, scopes: scopesFrom(runtime.env) }
 }
 
+/**
+ * The organizations of which the person is a user of whom a token of Access speaks, by name: those that `x-org-slug` can name.
+ * Empty where there are none. 401 and 503 as above, 401 too where the deployment has no Access.
+ */
+export async function listAccessOrganizations(
+  token: string | undefined,
+  env: Env,
+  registry: Registry,
+  now: number,
+): Promise<{ slug: string; name: string }[]> {
+  const { ACCESS_TEAM_DOMAIN, ACCESS_AUD } = env
+  if (!token || !ACCESS_TEAM_DOMAIN || !ACCESS_AUD) throw notAuthenticated()
+  const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
+  const found = await findMemberships(registry, { email, organizationSlug: null, limit: MAX_LISTED_MEMBERSHIPS })
+  return found
+    .map(({ organization: { slug, name } }) => ({ slug, name }))
+    .toSorted((left, right) => left.name.localeCompare(right.name))
+}
+
 /** By the e-mail and the organization that the request names. Nobody is remembered as unknown: they may be made a user now. */
 const members = new Remembered<readonly Membership[]>(
-  async (registry, name, now) => {
+  async (registry, name) => {
     const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
-    const memberships = await findMemberships(registry, { email, organizationSlug, now })
+    const memberships = await findMemberships(registry, { email, organizationSlug, limit: 2 })
     return memberships.length > 0 ? memberships : undefined
   },
   { isSecret: false },

@@ -55,9 +55,6 @@ export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(pr
 /** The id of a project's own error type. */
 export const errorTypeUuid = (projectId: string, errorType: string) => uuidV5(projectId, `error-type:${errorType}`)
 
-/** A user's id within an organization: one e-mail is one user, however often and wherever it is first seen. */
-export const userUuid = (organizationId: string, email: string) => uuidV5(organizationId, `user:${email.toLowerCase()}`)
-
 /** A name-based UUID, version 5 (RFC 9562, section 5.5): the same namespace and name always give the same id. */
 export async function uuidV5(namespace: string, name: string): Promise<string> {
   const prefix = Uint8Array.from(namespace.replaceAll('-', '').match(/../g) ?? [], pair => Number.parseInt(pair, 16))

@@ -81,7 +81,7 @@ const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope 
 function tagOf(contract: Contract): string {
   if (contract.isTelemetry) return 'OpenTelemetry'
   if (isIngestion(contract)) return 'Ingestion'
-  if (/^\/api\/(session|sign-in-links)$/.test(contract.path)) return 'Signing in'
+  if (/^\/api\/(session|session\/organizations|sign-in-links)$/.test(contract.path)) return 'Signing in'
   if (contract.scope === 'public') return 'Operation'
   if (contract.scope === 'review') return 'Reviewing'
   return contract.scope === 'manage' || contract.scope === 'admin' ? 'Management' : 'Reading'

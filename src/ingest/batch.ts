@@ -122,7 +122,7 @@ async function storeDependents(
   const feedback = await Promise.all(
     events
       .filter(event => event.type === 'feedback')
-      .map(drafted((body, index) => feedbackDraft({ caller, store, project }, body, arrivalOf(now, index)))),
+      .map(drafted((body, index) => feedbackDraft({ caller, project }, body, arrivalOf(now, index)))),
   )
   const spanRounds = roundsOf(spans, ({ id }) => id, mergeSpans)
   const feedbackRounds = roundsOf(feedback, ({ fields }) => fields.id, mergeFeedback)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { RATINGS } from '../domain/feedback.ts'
-import { feedbackUuid, newId, traceUuid, userUuid } from '../domain/ids.ts'
+import { feedbackUuid, newId, traceUuid } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { described, Email, objectOfBytes, shownAs, Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
@@ -18,7 +18,6 @@ import { attributionJobsOf } from '../store/attributions.ts'
 import { actorOf } from '../store/audit.ts'
 import { type FeedbackDraft, type FeedbackOutcome, saveFeedback } from '../store/feedback.ts'
 import type { Project } from '../store/projects.ts'
-import type { Store } from '../store/store.ts'
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -69,7 +68,7 @@ export const createFeedback = endpoint({
   responses: { 200: Saved, 201: Saved },
 }).handle(async ({ body, caller, store, headers, now, enqueue }) => {
   const project = await ingestProject({ caller, store, headers })
-  const draft = await feedbackDraft({ caller, store, project }, body, now)
+  const draft = await feedbackDraft({ caller, project }, body, now)
   const {
     outcomes: [outcome = 'trace_missing'],
     toAttribute,
@@ -87,7 +86,7 @@ export interface NamedFeedback {
 
 /** A body as the store takes it. Without an id of the client's, it is a new record each time. */
 export async function feedbackDraft(
-  { caller, store, project }: { caller: Caller; store: Store; project: Project },
+  { caller, project }: { caller: Caller; project: Project },
   body: v.InferOutput<typeof Feedback>,
   receivedAt: number,
 ): Promise<NamedFeedback> {
@@ -103,7 +102,7 @@ export async function feedbackDraft(
     timestamp: body.timestamp ?? null,
     receivedAt,
     fallbackUserId: actorOf(caller),
-    user: await userOf(body.labeller, store.organization.id),
+    user: userOf(body.labeller),
   }
   return { feedbackId, fields }
 }
@@ -116,9 +115,9 @@ export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOu
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }
 
-/** The user whose e-mail a labeller has. */
-async function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined, organizationId: string) {
+/** The user that a labeller's e-mail makes, unless there is one with it. */
+function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined) {
   if (labeller?.email === undefined) return null
   const { email, name = '' } = labeller
-  return { id: await userUuid(organizationId, email), email, name }
+  return { id: newId(), email, name }
 }

@@ -3,6 +3,7 @@ import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { failAttributionJob, runAttributionJob } from './attribute-trace.ts'
+import { runForgetUser } from './forget-user.ts'
 import { runPurge } from './purge-trace.ts'
 
 /** What the dead-letter queue's name ends with; the rest of it is the deployment's choice. */
@@ -44,5 +45,7 @@ export function runJob(job: Job, env: Env): Promise<void> {
       return runPurge(job, env)
     case 'attribute_trace':
       return runAttributionJob(job, env)
+    case 'forget_user':
+      return runForgetUser(job, env)
   }
 }

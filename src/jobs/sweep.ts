@@ -7,15 +7,17 @@ import { Patience } from '../store/patience.ts'
 import { takeDuePurges } from '../store/purge.ts'
 import { deleteExpiredSessions } from '../store/sessions.ts'
 import { openRegistry } from '../store/store.ts'
+import { takeDueDeletions } from '../store/user-deletion.ts'
 import { closeTraces } from './close-traces.ts'
 import { runJob } from './consumer.ts'
 import { countOutputs } from './count-outputs.ts'
 import { forgetOldActs } from './forget-acts.ts'
+import { forgetLabellers } from './forget-labellers.ts'
 import { retain } from './retention.ts'
 
 /**
  * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; completes
- * traces whose root is not to be waited for any longer; deletes what is past its time; counts outputs; and with nothing to
+ * traces whose root is not to be waited for any longer; deletes what is past its time, and labellers without a record; counts outputs; and with nothing to
  * purge, looks for objects that no row names.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
@@ -27,11 +29,16 @@ export async function sweep(env: Env, now: number): Promise<void> {
     const due = await takeDueAttributions(registry, now, limit)
     for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution }, env)
   })
+  await attempt({ kind: 'deletions' }, async () => {
+    const due = await takeDueDeletions(registry, now, limit)
+    for (const deletion of due) await resend({ kind: 'forget_user', ...deletion }, env)
+  })
   await attempt({ kind: 'closing' }, () => closeTraces(env, registry, now))
   await attempt({ kind: 'retention' }, () => retain(env, registry, now))
   await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
   await attempt({ kind: 'outputs' }, () => countOutputs(registry, now))
   await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(registry, now, SESSION_SWEEP_ROWS))
+  await attempt({ kind: 'labellers' }, () => forgetLabellers(env, registry, now))
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))
 }
 

@@ -1,11 +1,12 @@
 import * as v from 'valibot'
+import { accessTokenOf, listAccessOrganizations } from '../auth/access.ts'
 import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
 import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
 import { endpoint, type Runtime } from '../http/endpoint.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
-import { MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
+import { MAX_LISTED_MEMBERSHIPS, MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
 import { actorOf } from '../store/audit.ts'
 import {
@@ -99,6 +100,28 @@ export const getSession = endpoint({
   isOfSession: true,
   responses: { 200: Session },
 }).handle(async ({ caller, store }) => ({ status: 200, body: await toSession(store, caller) }))
+
+export const listOwnOrganizations = endpoint({
+  method: 'GET',
+  path: '/api/session/organizations',
+  summary:
+    'List the organizations that somebody whom Cloudflare Access let in is a user of: one of them goes in `x-org-slug`',
+  scope: 'public',
+  isOfSession: true,
+  isLimitedByAddress: true,
+  errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
+  responses: {
+    200: v.object({
+      organizations: described(
+        v.array(v.object({ slug: Slug, name: v.string() })),
+        `By name; those of the ${MAX_LISTED_MEMBERSHIPS} oldest, if there are more`,
+      ),
+    }),
+  },
+}).handle(async ({ request, registry, runtime, now }) => {
+  const organizations = await listAccessOrganizations(accessTokenOf(request), runtime.env, registry, now)
+  return { status: 200, body: { organizations } }
+})
 
 export const endSession = endpoint({
   method: 'DELETE',

@@ -1,11 +1,18 @@
 import * as v from 'valibot'
 import { requireWholeOrganization } from '../auth/require-project.ts'
-import { userUuid } from '../domain/ids.ts'
-import { Email } from '../http/atoms.ts'
+import { newId } from '../domain/ids.ts'
+import { Email, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict } from '../http/errors.ts'
-import { addUser, listUsers as readUsers } from '../store/users.ts'
+import { conflict, forbidden, notFound } from '../http/errors.ts'
+import { isForeignUser } from '../store/ownership.ts'
+import {
+  addUser,
+  listUsers as readUsers,
+  deleteUser as removeUser,
+  changeUser as saveUser,
+  userExists,
+} from '../store/users.ts'
 import { Name, toUser, User } from './wire.ts'
 
 const TAKEN = 'A user with this e-mail exists'
@@ -13,17 +20,17 @@ const TAKEN = 'A user with this e-mail exists'
 export const listUsers = endpoint({
   method: 'GET',
   path: '/api/users',
-  summary: "List the organization's users, by e-mail",
+  summary: "List the organization's users, by e-mail; with a project's key, those for whom a key of that project acts",
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ users: v.array(User), nextCursor: NextCursor }) },
-}).handle(async ({ query, store }) => {
+}).handle(async ({ query, caller, store }) => {
   const { items, nextCursor } = await pageOf({
     list: ['users', store.organization.id],
     query,
     place: ['string'],
     read: async (limit, after) => {
-      const found = await readUsers(store, { limit: limit + 1, after: after?.[0] ?? '' })
+      const found = await readUsers(store, caller.project, { limit: limit + 1, after: after?.[0] ?? '' })
       return firstOf(found, limit, ({ email }) => [email])
     },
   })
@@ -33,14 +40,48 @@ export const listUsers = endpoint({
 export const createUser = endpoint({
   method: 'POST',
   path: '/api/users',
-  summary: 'Create a user, for whom keys can act',
+  summary:
+    'Create a user, for whom keys can act and whom Cloudflare Access may let in; somebody known from feedback alone is confirmed',
   scope: 'manage',
   body: v.strictObject({ email: Email, name: Name }),
   errors: { 409: TAKEN },
   responses: { 201: User },
 }).handle(async ({ body: { email, name }, caller, store, act, now }) => {
   requireWholeOrganization(caller)
-  const user = { id: await userUuid(store.organization.id, email), email, name, createdAt: now }
-  if (!(await addUser(store, act, user))) throw conflict(TAKEN, 'email')
+  const user = await addUser(store, act, { id: newId(), email, name, createdAt: now })
+  if (!user) throw conflict(TAKEN, 'email')
   return { status: 201, body: toUser(user) }
+})
+
+export const changeUser = endpoint({
+  method: 'PATCH',
+  path: '/api/users/{userId}',
+  summary: 'Change a user, whose id and records stay; what is not sent stays, too',
+  scope: 'manage',
+  params: v.object({ userId: Uuid }),
+  body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
+  errors: { 409: TAKEN },
+  responses: { 200: User },
+}).handle(async ({ params: { userId }, body, caller, store, act, registry }) => {
+  requireWholeOrganization(caller)
+  const user = await saveUser(store, act, userId, body)
+  if (!user) throw (await isForeignUser(registry, store.organization, userId)) ? forbidden() : notFound()
+  if (user === 'email_taken') throw conflict(TAKEN, 'email')
+  return { status: 200, body: toUser(user) }
+})
+
+export const deleteUser = endpoint({
+  method: 'DELETE',
+  path: '/api/users/{userId}',
+  summary:
+    'Delete a user: revokes the keys that act for them, clears name and e-mail, and keeps their records under a random id',
+  scope: 'manage',
+  params: v.object({ userId: Uuid }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async ({ params: { userId }, caller, store, act, enqueue }) => {
+  if (caller.project && !(await userExists(store, userId))) throw notFound()
+  requireWholeOrganization(caller)
+  if (!(await removeUser(store, act, userId, newId()))) throw notFound()
+  await enqueue({ kind: 'forget_user', organizationKey: store.organization.key, userId })
+  return { status: 200, body: { id: userId } }
 })

@@ -51,12 +51,25 @@ export const toProject = (project: ProjectRecord): v.InferOutput<typeof Project>
   createdAt: isoTime(project.createdAt),
 })
 
-export const User = v.object({ id: Uuid, email: v.string(), name: v.string(), createdAt: IsoTime })
+export const User = v.object({
+  id: Uuid,
+  email: v.string(),
+  name: v.string(),
+  isConfirmed: v.pipe(
+    v.boolean(),
+    v.metadata({
+      description:
+        'Whether a manager created or confirmed the user. false: known from feedback alone, not let in by Cloudflare Access, and deleted with their last record',
+    }),
+  ),
+  createdAt: IsoTime,
+})
 
-export const toUser = ({ id, email, name, createdAt }: StoredUser): v.InferOutput<typeof User> => ({
+export const toUser = ({ id, email, name, isConfirmed, createdAt }: StoredUser): v.InferOutput<typeof User> => ({
   id,
   email,
   name,
+  isConfirmed,
   createdAt: isoTime(createdAt),
 })
 

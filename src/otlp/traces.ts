@@ -62,7 +62,7 @@ async function saveJudgments(
           comment,
           labeller: { name: identifier },
         }
-        return (await feedbackDraft({ caller, store, project }, body, now)).fields
+        return (await feedbackDraft({ caller, project }, body, now)).fields
       }),
     ),
   )

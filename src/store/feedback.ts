@@ -4,6 +4,7 @@ import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { requestAutomaticJobs } from './attributions.ts'
 import { chunksOf } from './chunks.ts'
+import { markLabellers } from './labellers.ts'
 import { isNegativeRating } from './ratings.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
@@ -22,7 +23,7 @@ export interface FeedbackDraft {
   receivedAt: number
   /** Whose feedback it is where the labeller is not known by an e-mail. */
   fallbackUserId: string
-  /** The labeller, made a user on first sight. */
+  /** The labeller, made a user with this id on first sight of the e-mail. */
   user: { id: string; email: string; name: string } | null
 }
 
@@ -39,8 +40,9 @@ interface SavedFeedback {
  * the analysis of what it says is wrong. One round trip, two where some is refused. No two drafts may have the same id.
  * `on_other_trace`: another live trace has the record with this id.
  */
-export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[]): Promise<SavedFeedback> {
+export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
   const { database } = store
+  const drafts = withOneIdAnEmail(given)
   const outcomes = new Map<string, FeedbackOutcome>()
   const toAttribute: number[] = []
   const createdBy = newRevision()
@@ -50,9 +52,11 @@ export async function saveFeedback(store: Store, drafts: readonly FeedbackDraft[
       const receivedAt = items[0]?.receivedAt ?? 0
       const ofTraces = (drafts: readonly FeedbackDraft[]) =>
         sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`
+      const labelled = items.filter(({ labeller }) => labeller !== null)
       const labellers = items.filter(({ user }) => user !== null)
       const disputes = items.filter(isDispute)
-      const [rows, , , asked] = await database.batch([
+      const [, rows, , , asked] = await database.batch([
+        markReplacedLabellers(store, labelled, receivedAt),
         upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
         ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative),
         requestAutomaticJobs(store, ofTraces(disputes), receivedAt),
@@ -99,7 +103,19 @@ const rowOf = (draft: FeedbackDraft) => [
   jsonOrNull(draft.labeller),
   draft.timestamp ?? Math.floor(draft.receivedAt),
   draft.receivedAt,
+  draft.user?.email ?? null,
 ]
+
+/** Of labellers with one e-mail the first draft's id is that of all: it is the one that becomes a user. */
+function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
+  const ids = new Map<string, string>()
+  return drafts.map(draft => {
+    if (!draft.user) return draft
+    const id = ids.get(draft.user.email) ?? draft.user.id
+    ids.set(draft.user.email, id)
+    return { ...draft, user: { ...draft.user, id } }
+  })
+}
 
 const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
@@ -112,7 +128,8 @@ const upsertFeedback = (
   store.database
     .insert(feedback)
     .select(
-      sql`select item.value ->> 1, ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5,
+      sql`select item.value ->> 1, ${traces.key}, item.value ->> 2, coalesce(${userWith(store, sql`item.value ->> 10`)}, item.value ->> 3),
+          item.value ->> 4, item.value ->> 5,
           item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}, 'api'
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and not ${isTaken(store)}`,
@@ -135,6 +152,10 @@ const upsertFeedback = (
       spanId: feedback.spanId,
       isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${feedback.traceKey})`,
     })
+
+/** The id of the organization's user with an e-mail; null: there is none. */
+const userWith = ({ organization }: Store, email: SQL): SQL =>
+  sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 
 /** Of the refused drafts whose own trace is there, whether another live trace has their id. */
 async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): Promise<Map<string, boolean>> {
@@ -160,7 +181,19 @@ const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: Fee
 const hasNegative = sql`exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`
 
-/** Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is filled in. */
+/** The statement that marks labellers whose feedback is about to be another's. */
+const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
+  markLabellers(
+    store,
+    sql`(select ${feedback.userId} ${stored(store, drafts, ({ user }) => [user?.email ?? null])}
+      and ${feedback.userId} is not ${userWith(store, sql`item.value ->> 2`)})`,
+    Math.floor(now),
+  )
+
+/**
+ * Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is
+ * filled in; and one who has feedback again is no longer looked for.
+ */
 const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .insert(users)
@@ -169,7 +202,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
         ${stored(store, drafts, ({ user, receivedAt }) => [user?.id, user?.email, user?.name, Math.floor(receivedAt)])}`,
     )
     .onConflictDoUpdate({
-      target: [users.organizationKey, users.id],
-      set: { name: sql`excluded.name` },
-      setWhere: sql`${users.name} = '' and excluded.name <> ''`,
+      target: [users.organizationKey, users.email],
+      set: { name: sql`iif(${users.name} = '', excluded.name, ${users.name})`, uncheckedSince: null },
+      setWhere: sql`(${users.name} = '' and excluded.name <> '') or ${users.uncheckedSince} is not null`,
     })

@@ -1,6 +1,6 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import type { TextKind } from '../domain/versioned-text.ts'
-import { apiKeys, feedback, projects, spans, traces, versionedTexts } from './schema.ts'
+import { apiKeys, feedback, organizations, projects, spans, traces, users, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
 /*
@@ -58,6 +58,17 @@ export async function isForeignApiKey({ database }: Registry, own: Organization,
     .select({ key: apiKeys.key })
     .from(apiKeys)
     .where(and(eq(apiKeys.id, id), ne(apiKeys.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/** Whether another organization has a user with this id. */
+export async function isForeignUser({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ id: users.id })
+    .from(organizations)
+    .crossJoin(users)
+    .where(and(eq(users.organizationKey, organizations.key), eq(users.id, id), ne(organizations.key, own.key)))
+    .limit(1)
   return rows.length > 0
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
 import { searchableFields } from '../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../limits.ts'
+import { markLabellers } from './labellers.ts'
 import { deleteValues } from './payloads.ts'
 import { attributionJobs, attributions, feedback, isNoRoot, observations, reviews, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
@@ -40,7 +41,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const steps = [
     () => deleteValues(store, traceKey),
     () => deleteRows(store, observations, eq(observations.traceKey, traceKey)),
-    () => deleteRows(store, feedback, eq(feedback.traceKey, traceKey)),
+    () => deleteFeedback(store, traceKey, now),
     () => deleteRows(store, reviews, eq(reviews.traceKey, traceKey), sql`trace_key, span_id, number`),
     () => deleteRows(store, attributions, eq(attributions.traceKey, traceKey), sql`trace_key, number`),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
@@ -66,10 +67,23 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   return true
 }
 
+/** As below, and marks the labellers whose feedback goes. */
+async function deleteFeedback(store: Store, traceKey: number, now: number): Promise<boolean> {
+  const { database } = store
+  // Both statements must mean the same rows.
+  const some = (columns: SQL) =>
+    sql`(select ${columns} from ${feedback} where ${eq(feedback.traceKey, traceKey)} order by ${feedback.id} limit ${PURGE_ROWS})`
+  const [, { meta }] = await database.batch([
+    markLabellers(store, some(sql`user_id`), now),
+    database.delete(feedback).where(sql`(id, trace_key) in ${some(sql`id, trace_key`)}`),
+  ])
+  return meta.changes === PURGE_ROWS
+}
+
 /** Deletes some of a trace's rows and says whether there may be more. */
 async function deleteRows(
   { database }: Store,
-  table: typeof observations | typeof feedback | typeof reviews | typeof attributions | typeof spans,
+  table: typeof observations | typeof reviews | typeof attributions | typeof spans,
   ofTrace: SQL | undefined,
   primaryKey = sql`id, trace_key`,
 ): Promise<boolean> {

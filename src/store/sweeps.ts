@@ -3,7 +3,7 @@ import { sweeps } from './schema.ts'
 import type { Registry } from './store.ts'
 
 /** A pass that cron makes in pieces, by its name in `sweeps`. */
-type Pass = 'orphans' | 'audit' | 'retention' | 'outputs'
+type Pass = 'orphans' | 'audit' | 'retention' | 'outputs' | 'labellers'
 
 /** Where a pass goes on, '' at its beginning. Undefined where no piece of it is due. */
 export async function duePass({ database }: Registry, name: Pass, now: number): Promise<string | undefined> {

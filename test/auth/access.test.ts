@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { base64url, generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
-import { KEY_FRESH_MS, KEY_STALE_MS } from '../../src/limits.ts'
+import { KEY_FRESH_MS, KEY_STALE_MS, MAX_LISTED_MEMBERSHIPS } from '../../src/limits.ts'
 import { newTeam, type Team } from '../support/access.ts'
 import { countingBindings, failingFrom, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, aTrace } from '../support/builders.ts'
@@ -150,33 +150,101 @@ describe('an e-mail', () => {
     expect(answer.body.details[0].message).toContain(email)
   })
 
-  it('that a pipeline named as a labeller’s gives nothing, until a key acts for that user', async ({ expect }) => {
+  /** Feedback by which a pipeline makes the e-mail a labeller's; the labeller's user. */
+  const labeller = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
     const labelled = aFeedback({ trace_id: trace.trace_id, labeller: { email, name: 'Mallory' } })
-    expect((await org.ingest.post('/api/v1/feedback', labelled)).status).toBe(201)
+    await org.ingest.post('/api/v1/feedback', labelled)
+    return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
+  }
+
+  it("that a pipeline named as a labeller's opens nothing, whoever makes keys for that user", async ({ expect }) => {
+    const user = await labeller()
     const app = team.page(await team.token({ email }))
     expect((await app.get(TRACES)).status).toBe(403)
-    const user = (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
-    const expiresAt = new Date(Date.now() + 60_000).toISOString()
-    const key = await org.owner.post('/api/api-keys', { name: 'a', scopes: ['read'], userId: user.id, expiresAt })
-    expect((await app.get(TRACES)).status).toBe(200)
-    await org.owner.delete(`/api/api-keys/${key.body.id}`)
+    const manager = org.clientOf(await org.keyFor({ scopes: ['manage', 'read'] }))
+    const draft = { name: 'a', scopes: ['read'], projectSlug: 'support', userId: user.id }
+    for (const by of [manager, org.owner]) expect((await by.post('/api/api-keys', draft)).status).toBe(201)
+    expect((await manager.post('/api/users', { email, name: 'Mallory' })).status).toBe(403)
+    expect((await manager.patch(`/api/users/${user.id}`, { name: 'Ada' })).status).toBe(403)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
     expect((await app.get(TRACES)).status).toBe(403)
+    expect((await app.get('/api/session', undefined, { 'x-org-slug': org.slug })).status).toBe(403)
   })
 
-  it('of users of several organizations needs x-org-slug', async ({ expect }) => {
+  it('of a labeller opens the organization once a manager of the whole of it confirms them', async ({ expect }) => {
+    const user = await labeller()
+    expect((await org.owner.patch(`/api/users/${user.id}`, { name: 'Ada' })).status).toBe(200)
+    const app = team.page(await team.token({ email }))
+    expect((await app.get(TRACES)).status).toBe(403)
+    expect(await makeUser(org)).toBe(user.id)
+    expect((await app.get('/api/session')).body).toMatchObject({ actorId: user.id, user: { name: 'Ada' } })
+  })
+
+  it('of a user who was deleted, or has another e-mail since, opens nothing within 30 s', async ({ expect }) => {
+    const [first, second] = [await makeUser(org), `b-${email}`]
+    const app = team.page(await team.token({ email }))
+    const later = team.page(await team.token({ email: second }))
+    expect((await app.get(TRACES)).status).toBe(200)
+    await org.owner.patch(`/api/users/${first}`, { email: second })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    expect((await app.get(TRACES)).status).toBe(403)
+    expect((await later.get(TRACES)).status).toBe(200)
+    await org.owner.delete(`/api/users/${first}`)
+    vi.setSystemTime(Date.now() + KEY_FRESH_MS + 1)
+    expect((await later.get(TRACES)).status).toBe(403)
+  })
+
+  it('of users of several organizations needs x-org-slug, and says which there are', async ({ expect }) => {
     const second = await newOrg()
     const [userId] = [await makeUser(org), await makeUser(second)]
     const app = team.page(await team.token({ email }))
     const answer = await app.get('/api/session')
     expect(answer.status).toBe(401)
     expect(answer.body).toMatchObject({ error: 'Not authenticated', details: [{ path: 'x-org-slug' }] })
+    const { organizations } = (await app.get('/api/session/organizations')).body
+    expect(organizations.toSorted()).toEqual(
+      expect.arrayContaining([org, second].map(({ slug }) => ({ slug, name: 'Test' }))),
+    )
+    expect(organizations).toHaveLength(2)
     const named = await app.get('/api/session', undefined, { 'x-org-slug': org.slug })
     expect(named.body).toMatchObject({ organization: { slug: org.slug }, actorId: userId })
     const third = await newOrg()
     expect((await app.get('/api/session', undefined, { 'x-org-slug': third.slug })).status).toBe(403)
+  })
+
+  it('of users of very many organizations locks nobody out of any', async ({ expect }) => {
+    await makeUser(org)
+    const many = MAX_LISTED_MEMBERSHIPS + 20
+    const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})`
+    const prefix = crypto.randomUUID()
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into organizations (id, slug, name, created_at) ${numbers}
+         select substr(?1, 1, 24) || printf('%012d', i), ?1 || i, 'A' || i, 0 from n`,
+      ).bind(prefix),
+      env.DB.prepare(
+        `insert into users (organization_key, id, email, name, created_at, created_by)
+         select key, id, ?1, '', 0, 'x' from organizations where slug like ?2 || '%'`,
+      ).bind(email, prefix),
+    ])
+    const app = team.page(await team.token({ email }))
+    expect((await app.get('/api/session/organizations')).body.organizations).toHaveLength(MAX_LISTED_MEMBERSHIPS)
+    for (const slug of [org.slug, `${prefix}${many}`]) {
+      expect((await app.get('/api/session', undefined, { 'x-org-slug': slug })).status).toBe(200)
+    }
+  })
+
+  it('lists organizations to nobody whom Access did not let in', async ({ expect }) => {
+    const path = '/api/session/organizations'
+    await makeUser(org)
+    expect((await team.page('x').get(path)).status).toBe(401)
+    expect((await org.owner.get(path)).status).toBe(401)
+    expect((await team.page(await team.token({ email }), env).get(path)).status).toBe(401)
+    const nobody = await team.page(await team.token({ email: `nobody-${email}` })).get(path)
+    expect(nobody).toMatchObject({ status: 200, body: { organizations: [] } })
+    expect(nobody.headers.has('access-control-allow-origin')).toBe(false)
   })
 })
 

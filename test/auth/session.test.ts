@@ -15,7 +15,7 @@ const TRACES = '/api/traces?projectSlug=support'
 let org: Org
 beforeAll(async () => {
   org = await newOrg()
-  await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })
+  org.userId = (await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })).body.id
 })
 
 afterEach(() => {
@@ -239,11 +239,11 @@ describe('the audit log', () => {
 describe('a session', () => {
   it('acts as its key on both interfaces, with its scopes, its project and its user', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
-    await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })
-    const apiKey = await org.keyFor({ scopes: ['read', 'review'], userId: org.userId })
+    const userId = (await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })).body.id
+    const apiKey = await org.keyFor({ scopes: ['read', 'review'], userId })
     const app = page(await signIn(apiKey))
     const reviewed = await app.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
-    expect(reviewed.body.review).toMatchObject({ state: 'accepted', by: org.userId })
+    expect(reviewed.body.review).toMatchObject({ state: 'accepted', by: userId })
     expect((await app.get('/api/v1/traces/search?group_id=session-1')).status).toBe(200)
     expect((await app.post('/api/v1/traces', aTrace())).status).toBe(403)
     expect((await app.get('/api/users')).status).toBe(403)

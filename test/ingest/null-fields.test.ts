@@ -1,5 +1,4 @@
 import { describe, it } from 'vitest'
-import { userUuid } from '../../src/domain/ids.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
@@ -87,7 +86,9 @@ it('null for a part of a labeller is absent', async ({ expect }) => {
     { email: 'ada@example.com' },
     { name: 'Bob' },
   ])
-  expect(feedback[0].userId).toBe(await userUuid(org.id, 'ada@example.com'))
+  expect((await org.owner.get('/api/users')).body.users).toMatchObject([
+    { id: feedback[0].userId, email: 'ada@example.com' },
+  ])
 })
 
 it.for([

@@ -16,6 +16,8 @@ const withoutQueue = (): Env => {
 }
 
 /** Takes messages down instead of delivering them. */
+type PurgeJob = Job & { kind: 'purge_trace' }
+
 const queueInto = (sent: Job[]): Queue<Job> =>
   ({ ...env.JOBS, send: async (message: Job) => sent.push(message) }) as unknown as Queue<Job>
 
@@ -37,13 +39,17 @@ async function deletedTrace() {
   await org.ingest.post('/api/v1/spans', aSpan({ trace_id, input: large, output: large }))
   await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id }))
   const row = await env.DB.prepare('select key, organization_key from traces where id = ?').bind(id).first()
-  const job: Job = { kind: 'purge_trace', organizationKey: Number(row?.organization_key), traceKey: Number(row?.key) }
+  const job: PurgeJob = {
+    kind: 'purge_trace',
+    organizationKey: Number(row?.organization_key),
+    traceKey: Number(row?.key),
+  }
   const answer = await org.bearer(withoutQueue()).delete(`/api/traces/${id}`)
   if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
   return { org, trace, id, job }
 }
 
-async function leftOf({ job, org }: { job: Job; org: { id: string } }) {
+async function leftOf({ job, org }: { job: PurgeJob; org: { id: string } }) {
   const count = async (table: string, column = 'trace_key') =>
     (await env.DB.prepare(`select count(*) as n from ${table} where ${column} = ?`).bind(job.traceKey).first())?.n
   return {

@@ -68,6 +68,9 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
     { ...created('api_key.rotate', keyId, org.project.id), beforeId: keyId, afterId: body.id },
   ],
   'POST /api/users': (_, { body }) => [created('user.create', body.id, null)],
+  'PATCH /api/users/{userId}': ({ spareUserId }) => [{ ...created('user.change', spareUserId, null), afterId: null }],
+  // By another id than the one that was theirs.
+  'DELETE /api/users/{userId}': () => [{ ...created('user.delete', expect.any(String), null), afterId: null }],
   // The decision has an id of its own, which the history shows.
   'PUT /api/spans/{spanId}/review': ({ spanId, org }) => [
     { ...created('review.correct', spanId, org.project.id), afterId: expect.any(String) },
@@ -118,7 +121,7 @@ const isAudited = (contract: Contract) =>
   !/^\/api\/(review-queue|sign-in-links)/.test(contract.path)
 
 /** Whether a call signs in or out, or makes a link for that: the log names the key. `test/auth/session.test.ts` looks at them. */
-const isOfSigningIn = ({ path }: Contract) => /^\/api\/(session|sign-in-links)$/.test(path)
+const isOfSigningIn = ({ path }: Contract) => /^\/api\/(session|session\/organizations|sign-in-links)$/.test(path)
 
 const contracts = endpoints.map(({ contract }) => [nameOf(contract), contract] as const)
 
@@ -129,6 +132,7 @@ describe('the audit log', () => {
   beforeAll(async () => {
     org = await newOrg()
     userId = (await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Ada' })).body.id
+    org.userId = userId
     const scopes = ['ingest', 'read', 'review', 'manage']
     key = (await org.owner.post('/api/api-keys', { name: "Ada's", scopes, userId })).body
   })

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
+import { uuidV5 } from '../../src/domain/ids.ts'
 import { MAX_EMAIL_LENGTH } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { newOrg, type Org } from '../support/org.ts'
@@ -23,6 +24,7 @@ describe('a user', () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       email: 'ada.lovelace@example.com',
       name: 'Ada',
+      isConfirmed: true,
       createdAt: expect.any(String),
     })
     expect(await usersIn(org)).toEqual([body])
@@ -144,14 +146,16 @@ describe("a labeller's user", () => {
     }
   })
 
-  it('is there from the first feedback: 409 for the e-mail in any case', async ({ expect }) => {
+  it('is there from the first feedback, until a manager confirms it, once, whatever the case', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [user] = await usersIn(org)
-    expect(user).toMatchObject({ email: 'ada@example.com', name: 'Ada' })
+    expect(user).toMatchObject({ email: 'ada@example.com', name: 'Ada', isConfirmed: false })
     expect((await read()).feedback[0].userId).toBe(user?.id)
-    expect(await create(org, { email: 'aDA@example.com', name: 'Countess' })).toMatchObject(TAKEN)
-    expect(await usersIn(org)).toEqual([user])
+    const confirmed = await create(org, { email: 'aDA@example.com', name: 'Countess' })
+    expect(confirmed).toMatchObject({ status: 201, body: { ...user, name: 'Countess', isConfirmed: true } })
+    expect(await create(org, { email: 'aDA@example.com', name: 'Another' })).toMatchObject(TAKEN)
+    expect(await usersIn(org)).toEqual([confirmed.body])
   })
 
   it('is the one that was made before, whose name stays', async ({ expect }) => {
@@ -200,5 +204,118 @@ describe('a key that acts for a user', () => {
     const { key } = (await org.owner.post(`/api/api-keys/${id}/rotate`)).body
     await org.clientOf(key).post('/api/v1/feedback', { trace_id, comment: 'x' })
     expect((await read()).feedback).toMatchObject([{ userId: ada.id }])
+  })
+})
+
+describe("a project's key", () => {
+  it('lists those for whom a key of the project acts, and no others', async ({ expect }) => {
+    const { org, give } = await newTrace()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const [ada, kofi] = [(await create(org)).body, (await create(org, { email: 'kofi@example.com' })).body]
+    await create(org, { email: 'mei@example.com' })
+    await give({ comment: 'x', labeller: { email: 'bob@example.com' } })
+    await org.keyFor({ userId: ada.id })
+    await org.keyFor({ userId: kofi.id, projectSlug: 'other' })
+    const listed = (await org.bearer().get('/api/users')).body
+    expect(listed).toEqual({ users: [ada], nextCursor: null })
+    expect(await usersIn(org)).toHaveLength(4)
+  })
+
+  it('neither creates, changes nor deletes any', async ({ expect }) => {
+    const org = await newOrg()
+    const ada = (await create(org)).body
+    await org.keyFor({ userId: ada.id })
+    const narrow = org.bearer()
+    expect((await narrow.patch(`/api/users/${ada.id}`, { name: 'x' })).status).toBe(403)
+    expect((await narrow.delete(`/api/users/${ada.id}`)).status).toBe(403)
+    expect(await usersIn(org)).toEqual([ada])
+  })
+})
+
+describe('an id of a user', () => {
+  it('does not follow from the e-mail: who has that learns nothing', async ({ expect }) => {
+    const { org, give } = await newTrace()
+    await create(org)
+    await give({ comment: 'x', labeller: { email: 'bob@example.com' } })
+    const guesses = await Promise.all(
+      ['ada@example.com', 'bob@example.com'].map(email => uuidV5(org.id, `user:${email}`)),
+    )
+    expect((await org.read.get(`/api/reviewers?ids=${guesses.join(',')}`)).body.reviewers).toEqual([])
+  })
+})
+
+describe('a change of a user', () => {
+  const change = (org: Org, id: string, body: object) => org.owner.patch(`/api/users/${id}`, body)
+
+  it('is of what is sent; the id and the keys stay', async ({ expect }) => {
+    const org = await newOrg()
+    const ada = (await create(org)).body
+    const key = await org.keyFor({ userId: ada.id })
+    expect((await change(org, ada.id.toUpperCase(), { name: 'Ada L.' })).body).toEqual({ ...ada, name: 'Ada L.' })
+    const changed = await change(org, ada.id, { email: 'Ada@New.example' })
+    expect(changed).toMatchObject({ status: 200, body: { ...ada, name: 'Ada L.', email: 'ada@new.example' } })
+    expect((await change(org, ada.id, {})).body).toEqual(changed.body)
+    expect(await usersIn(org)).toEqual([changed.body])
+    expect((await org.clientOf(key).get('/api/session')).body.user).toMatchObject({ email: 'ada@new.example' })
+    const { entries } = (await org.owner.get('/api/audit-log?action=user.change')).body
+    expect(entries).toHaveLength(2)
+  })
+
+  it('gives the old e-mail free, and the new one the records that follow', async ({ expect }) => {
+    const { org, give, read } = await newTrace()
+    const ada = (await create(org)).body
+    await change(org, ada.id, { email: 'countess@example.com' })
+    for (const email of ['ada@example.com', 'countess@example.com', 'ada@example.com']) {
+      expect((await give({ comment: email, labeller: { email } })).status).toBe(201)
+    }
+    const users = await usersIn(org)
+    expect(users).toHaveLength(2)
+    const other = users.find(({ email }) => email === 'ada@example.com')
+    expect(other?.id).not.toBe(ada.id)
+    for (const { content, userId } of (await read()).feedback) {
+      expect(userId).toBe(content === 'ada@example.com' ? other?.id : ada.id)
+    }
+  })
+
+  it("409s for the e-mail of another, a labeller's too, and changes nothing", async ({ expect }) => {
+    const { org, give } = await newTrace()
+    const ada = (await create(org)).body
+    await create(org, { email: 'kofi@example.com' })
+    await give({ comment: 'x', labeller: { email: 'bob@example.com' } })
+    for (const email of ['KOFI@example.com', 'bob@example.com']) {
+      expect(await change(org, ada.id, { email, name: 'x' })).toMatchObject(TAKEN)
+    }
+    expect((await usersIn(org))[0]).toEqual(ada)
+    expect(await change(org, ada.id, { email: ada.email })).toMatchObject({ status: 200, body: ada })
+  })
+
+  it('is of one of two who want the same e-mail at once', async ({ expect }) => {
+    const org = await newOrg()
+    const users = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => create(org, { email: `${index}@example.com` })),
+    )
+    const answers = await Promise.all(users.map(({ body }) => change(org, body.id, { email: 'one@example.com' })))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(9)
+  })
+
+  it.for<[object, string]>([
+    [{ email: 'ada.example.com' }, 'email'],
+    [{ email: null }, 'email'],
+    [{ name: '' }, 'name'],
+    [{ id: crypto.randomUUID() }, 'id'],
+  ])('400s for %o', async ([body, path], { expect }) => {
+    const org = await newOrg()
+    const ada = (await create(org)).body
+    expect(await change(org, ada.id, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
+  })
+
+  it("404s for none, and 403s for another organization's", async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    const foreign = (await create(theirs)).body
+    expect((await change(org, crypto.randomUUID(), { name: 'x' })).status).toBe(404)
+    expect((await change(org, 'ada', { name: 'x' })).status).toBe(404)
+    expect((await change(org, foreign.id, { name: 'x' })).status).toBe(403)
+    expect(await usersIn(theirs)).toEqual([foreign])
   })
 })

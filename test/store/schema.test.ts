@@ -116,6 +116,9 @@ describe('the statements that requests and jobs send', () => {
     })
     await throughAccess.get('/api/session')
     await throughAccess.get('/api/session', undefined, { 'x-org-slug': org.slug })
+    await throughAccess.get('/api/session/organizations')
+    await org.clientOf(await org.keyFor({}), bindings).get('/api/users')
+    await caller.patch(`/api/users/${crypto.randomUUID()}`, { email: 'x@example.com', name: 'x' })
     await caller.delete(`/api/traces/${id}`)
     const { JOBS, ...withoutQueue } = bindings
     await sweep(withoutQueue, Date.now() + 2 * RESEND_AFTER_MS)

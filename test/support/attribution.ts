@@ -20,7 +20,7 @@ export function withMessages(bindings: Env = env) {
     send: async (message: Job) => sent.push(message),
     sendBatch: async (messages: { body: Job }[]) => sent.push(...messages.map(({ body }) => body)),
   } as unknown as Queue<Job>
-  const attributions = () => sent.filter(({ kind }) => kind === 'attribute_trace')
+  const attributions = () => sent.filter(job => job.kind === 'attribute_trace')
   return { bindings: { ...bindings, JOBS: queue }, sent, attributions }
 }
 

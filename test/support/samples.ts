@@ -15,6 +15,8 @@ export interface World {
   doc: Text
   /** A key that nothing else uses. */
   keyId: string
+  /** A user whom nothing else names. */
+  spareUserId: string
   /** A key of the organization's reviewer, and a comment by that one. */
   reviewerKey: string
   comment: { id: string }
@@ -34,7 +36,7 @@ interface Sample {
   /** `scopes` are those of the calling key. */
   body?: (world: World, scopes?: readonly string[]) => object
   /** What the request names that belongs to a tenant, if anything: another tenant's must not be reached. */
-  names?: 'trace' | 'span' | 'project' | 'text' | 'key' | 'feedback'
+  names?: 'trace' | 'span' | 'project' | 'text' | 'key' | 'feedback' | 'user'
 }
 
 /** What lies in R2. */
@@ -51,7 +53,9 @@ export async function newWorld(org: Org): Promise<World> {
   const doc = await newText(org, '/api/knowledge-docs', aKnowledgeDoc())
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
   // In the tenant's second world, it is there.
-  await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
+  const reviewer = await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
+  if (reviewer.status === 201) org.userId = reviewer.body.id
+  const spare = await org.owner.post('/api/users', { email: `${freshSlug()}@example.com`, name: 'Spare' })
   const reviewerKey = await org.keyFor({ userId: org.userId, scopes: ['review'] })
   await addAttribution(created.body.id)
   const comment = await org.clientOf(reviewerKey).post(`/api/spans/${span.span_id}/feedback`, { content: 'Why?' })
@@ -63,6 +67,7 @@ export async function newWorld(org: Org): Promise<World> {
     prompt,
     doc,
     keyId: key.body.id,
+    spareUserId: spare.body.id,
     reviewerKey,
     comment: comment.body,
   }
@@ -252,6 +257,13 @@ const samples: Readonly<Record<string, Sample>> = {
   },
   'GET /api/users': { path: () => '/api/users' },
   'POST /api/users': { path: () => '/api/users', body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
+  'PATCH /api/users/{userId}': {
+    path: ({ spareUserId }) => `/api/users/${spareUserId}`,
+    body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
+    names: 'user',
+  },
+  'DELETE /api/users/{userId}': { path: ({ spareUserId }) => `/api/users/${spareUserId}`, names: 'user' },
+  'GET /api/session/organizations': { path: () => '/api/session/organizations' },
   'POST /api/session': { path: () => '/api/session', body: ({ org }) => ({ apiKey: org.projectKey }) },
   'GET /api/session': { path: () => '/api/session' },
   'DELETE /api/session': { path: () => '/api/session' },

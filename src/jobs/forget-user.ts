@@ -1,0 +1,19 @@
+import type { Env, Job } from '../env.ts'
+import { DELETION_STEPS, JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
+import { findOrganizationByKey } from '../store/organizations.ts'
+import { Patience } from '../store/patience.ts'
+import { openRegistry, openStore } from '../store/store.ts'
+import { continueDeletion } from '../store/user-deletion.ts'
+
+/** Gives a deleted user's records their new id; many are handed on to a next job after a bounded part. */
+export async function runForgetUser(job: Job & { kind: 'forget_user' }, env: Env): Promise<void> {
+  const patience = new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openRegistry(env, patience), job.organizationKey)
+  if (!organization) return
+  const store = openStore(env, organization, patience)
+  for (let step = 0; step < DELETION_STEPS; step++) {
+    if (!(await continueDeletion(store, job.userId, Date.now()))) return
+  }
+  // As a purge is handed on.
+  await env.JOBS?.send(job)
+}

@@ -1,0 +1,132 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { LABELLER_PASS_MS, LABELLER_TRACES, RESEND_AFTER_MS } from '../../src/limits.ts'
+import { aFeedback, aTrace } from '../support/builders.ts'
+import { newOrg, type Org } from '../support/org.ts'
+import { reviewerOf } from '../support/reviews.ts'
+
+/** Each pass begins when the one before is done: every run of cron here is at a time of its own. */
+let time = Date.now()
+async function cron(runs = 3): Promise<void> {
+  const { JOBS, ...bindings } = env
+  for (let run = 0; run < runs; run++) {
+    time += 2 * LABELLER_PASS_MS + RESEND_AFTER_MS
+    await sweep(bindings, time)
+  }
+}
+
+const emailsIn = async (org: Org): Promise<string[]> =>
+  (await org.owner.get('/api/users?limit=200')).body.users.map(({ email }: { email: string }) => email)
+
+/** A trace with feedback of labellers. */
+async function traceOf(org: Org, ...emails: string[]) {
+  const trace = aTrace()
+  const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+  for (const email of emails) {
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, labeller: { email } }))
+  }
+  return { id, trace_id: trace.trace_id, remove: () => org.owner.delete(`/api/traces/${id}`) }
+}
+
+describe('a labeller', () => {
+  it('goes with the last record of theirs, and not before', async ({ expect }) => {
+    const org = await newOrg()
+    const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
+    await cron()
+    expect(await emailsIn(org)).toEqual(['ada@x.y', 'bob@x.y'])
+    await first.remove()
+    await cron()
+    expect(await emailsIn(org)).toEqual(['bob@x.y'])
+    await second.remove()
+    await cron()
+    expect(await emailsIn(org)).toEqual([])
+  })
+
+  it('goes when their feedback becomes that of another', async ({ expect }) => {
+    const org = await newOrg()
+    const { trace_id } = await traceOf(org)
+    for (const labeller of [{ email: 'ada@x.y' }, { email: 'bob@x.y' }, { name: 'Bob' }]) {
+      await org.ingest.post('/api/v1/feedback', { trace_id, feedback_id: 'one', labeller })
+    }
+    await cron()
+    expect(await emailsIn(org)).toEqual([])
+  })
+
+  it.for<[string, (org: Org) => Promise<unknown>]>([
+    ['a manager confirmed', org => org.owner.post('/api/users', { email: 'ada@x.y', name: 'Ada' })],
+    [
+      'a key acts for',
+      async org => {
+        const [{ id }] = (await org.owner.get('/api/users')).body.users
+        await org.keyFor({ userId: id })
+      },
+    ],
+    ['has feedback again', org => traceOf(org, 'ada@x.y')],
+    [
+      'has feedback in another project',
+      async org => {
+        await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+        const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+        const trace = aTrace()
+        await other.post('/api/v1/traces', trace)
+        await other.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id, labeller: { email: 'ada@x.y' } }))
+      },
+    ],
+  ])('whom %s stays', async ([, keep], { expect }) => {
+    const org = await newOrg()
+    const { remove } = await traceOf(org, 'ada@x.y')
+    await keep(org)
+    await remove()
+    await cron()
+    expect(await emailsIn(org)).toEqual(['ada@x.y'])
+  })
+
+  it('who gives feedback while cron looks is not missed', async ({ expect }) => {
+    const org = await newOrg()
+    const { remove } = await traceOf(org, 'ada@x.y')
+    await remove()
+    await cron(1)
+    await traceOf(org, 'ada@x.y')
+    await cron()
+    expect(await emailsIn(org)).toEqual(['ada@x.y'])
+  })
+
+  it('is looked for in bounded pieces, over all traces', async ({ expect }) => {
+    const org = await newOrg()
+    const [gone, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
+    await env.DB.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
+    const row = await env.DB.prepare('select key, organization_key from projects where id = ?')
+      .bind(org.project.id)
+      .first()
+    await env.DB.prepare(
+      `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
+         completed_fields, revision, received_at, updated_at)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LABELLER_TRACES + 5})
+       select i, ?1 || i, ?2, ?3, 'trace_' || ?1 || i, ?1 || i, 'x', 'running', i, '{}', '[]', '', 0, 0 from n`,
+    )
+      .bind(crypto.randomUUID(), row?.organization_key, row?.key)
+      .run()
+    await gone.remove()
+    await cron()
+    expect(await emailsIn(org)).toEqual(['bob@x.y'])
+  })
+
+  it('of another organization is left alone', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    await traceOf(theirs, 'ada@x.y')
+    const { remove } = await traceOf(org, 'ada@x.y')
+    await remove()
+    await cron()
+    expect([await emailsIn(org), await emailsIn(theirs)]).toEqual([[], ['ada@x.y']])
+  })
+})
+
+it('a user who was created stays, without any record', async ({ expect }) => {
+  const org = await newOrg()
+  await reviewerOf(org, 'ada@x.y')
+  const { remove } = await traceOf(org, 'ada@x.y')
+  await remove()
+  await cron()
+  expect(await emailsIn(org)).toEqual(['ada@x.y'])
+})

@@ -1,0 +1,229 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, it, vi } from 'vitest'
+import type { Env, Job } from '../../src/env.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_STEPS, DELETION_TRACES, KEY_FRESH_MS } from '../../src/limits.ts'
+import { failing, wrapBindings } from '../support/bindings.ts'
+import { aFeedback, aTrace } from '../support/builders.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+import { newReviewed, reviewerOf } from '../support/reviews.ts'
+import { page, signIn } from '../support/session.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+const EMAIL = 'ada@example.com'
+const LABELLER = { name: 'Ada Lopez', email: EMAIL }
+
+/** Cron's runs until all is done that deletions began; without a queue, they take turns. */
+async function settle(): Promise<void> {
+  const { JOBS, ...bindings } = env
+  const left = async () => Number((await env.DB.prepare('select count(*) as n from user_deletions').first())?.n)
+  for (let at = Date.now(); (await left()) > 0; at += DELETION_SETTLE_MS) {
+    vi.useFakeTimers({ toFake: ['Date'], now: at })
+    await sweep(bindings, at)
+  }
+  vi.useRealTimers()
+}
+
+/** Where an id stands in the database, as `table.column`. */
+async function placesOf(text: string): Promise<string[]> {
+  const columns = {
+    users: ['id', 'email', 'name'],
+    api_keys: ['user_id'],
+    feedback: ['user_id', 'labeller'],
+    reviews: ['user_id'],
+    review_days: ['user_id'],
+    audit_log: ['user_id', 'target_id', 'before_id', 'after_id'],
+    user_deletions: ['user_id', 'new_id'],
+  }
+  const places = []
+  for (const [table, names] of Object.entries(columns)) {
+    for (const name of names) {
+      const row = await env.DB.prepare(`select count(*) as n from ${table} where instr(${name}, ?) > 0`)
+        .bind(text)
+        .first()
+      if (Number(row?.n) > 0) places.push(`${table}.${name}`)
+    }
+  }
+  return places
+}
+
+/** A user with records of every kind, in two projects, and what they read as. */
+async function userWithRecords() {
+  const made = await newReviewed('Yes')
+  const { org, trace_id, id } = made
+  const { userId, key, keyId } = await reviewerOf(org, EMAIL)
+  const reviewer = client({ 'x-api-key': key })
+  expectStatus(await made.review({ decision: 'accept', comment: 'Right' }, {}, reviewer), 200)
+  await reviewer.post(`/api/spans/${made.spanId}/feedback`, { content: 'Well done' })
+  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, labeller: LABELLER }))
+  await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+  const elsewhere = aTrace()
+  const otherProject = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+  await otherProject.post('/api/v1/traces', elsewhere)
+  await otherProject.post('/api/v1/feedback', aFeedback({ trace_id: elsewhere.trace_id, labeller: LABELLER }))
+  const insights = async () => (await org.read.get('/api/insights?projectSlug=support')).body
+  return { ...made, userId, key, keyId, reviewer, id, insights }
+}
+
+function expectStatus({ status }: { status: number }, expected: number): void {
+  if (status !== expected) throw new Error(`answered ${status}`)
+}
+
+const remove = (org: Org, userId: string, bindings: Env = env) =>
+  org.clientOf(org.ownerKey, bindings).delete(`/api/users/${userId}`)
+
+describe('a user who is deleted', () => {
+  it('leaves the records, under one random id, and no e-mail, name or labeller', async ({ expect }) => {
+    const { org, userId, read, history, insights } = await userWithRecords()
+    const before = { detail: (await read()).trace, insights: await insights(), history: await history() }
+    const removed = await remove(org, userId)
+    expect(removed).toMatchObject({ status: 200, body: { id: userId } })
+    expect((await org.owner.get('/api/users')).body.users).toEqual([])
+    await settle()
+    expect(await placesOf(userId)).toEqual([])
+    expect(await placesOf(EMAIL)).toEqual([])
+    expect(await placesOf('Ada Lopez')).toEqual([])
+    const [entry] = (await org.owner.get('/api/audit-log?action=user.delete')).body.entries
+    const newId = entry.targetId
+    expect(newId).not.toBe(userId)
+    const renamed = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll(userId, newId))
+    const { trace } = await read()
+    expect(trace.feedback).toEqual(renamed(before.detail.feedback).map((each: object) => ({ ...each, labeller: null })))
+    expect(trace.spans).toEqual(renamed(before.detail.spans))
+    expect(await history()).toEqual(renamed(before.history))
+    const after = await insights()
+    expect([after.days, after.errorTypes]).toEqual([before.insights.days, before.insights.errorTypes])
+    expect(after.reviewers).toEqual(
+      renamed(before.insights.reviewers).map((each: object) => ({ ...each, name: newId })),
+    )
+    const { reviewers } = (await org.read.get(`/api/reviewers?ids=${userId},${newId}`)).body
+    expect(reviewers).toEqual([])
+  })
+
+  it('is let in no longer, by no key and no session', async ({ expect }) => {
+    const { org, userId, key, keyId, reviewer } = await userWithRecords()
+    const other = (await org.owner.post('/api/api-keys', { name: 'Other', scopes: ['read'] })).body
+    const app = page(await signIn(key))
+    const LIST = '/api/traces?projectSlug=support'
+    for (const by of [app, reviewer]) expect((await by.get(LIST)).status).toBe(200)
+    await remove(org, userId)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + KEY_FRESH_MS + 1 })
+    for (const by of [app, reviewer]) expect((await by.get(LIST)).status).toBe(401)
+    expect((await org.clientOf(other.key).get(LIST)).status).toBe(200)
+    const { apiKeys } = (await org.owner.get('/api/api-keys')).body
+    const listed = apiKeys.find(({ id }: { id: string }) => id === keyId)
+    expect(listed.revokedAt).toEqual(expect.any(String))
+    expect(listed.userId).not.toBe(userId)
+    expect((await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId })).status).toBe(422)
+  })
+
+  it('is a new one with the same e-mail later, whose records stay apart', async ({ expect }) => {
+    const { org, trace_id, userId, read } = await userWithRecords()
+    await remove(org, userId)
+    await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))
+    const [user] = (await org.owner.get('/api/users')).body.users
+    expect(user).toMatchObject({ email: EMAIL, isConfirmed: false })
+    expect(user.id).not.toBe(userId)
+    await settle()
+    const { feedback } = (await read()).trace
+    const again = feedback.filter(({ content }: { content: string }) => content === 'again')
+    expect(again).toMatchObject([{ userId: user.id, labeller: LABELLER }])
+    expect(feedback.filter((each: { userId: string }) => each.userId === user.id)).toHaveLength(1)
+  })
+
+  it('is forgotten in what a key wrote that an isolate still knew', async ({ expect }) => {
+    const { org, spanId, userId, reviewer, read } = await userWithRecords()
+    const sent: Job[] = []
+    const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
+    await remove(org, userId, bindings)
+    for (const job of sent) await runJob(job, bindings)
+    expect(JSON.stringify((await read()).trace)).not.toContain(userId)
+    expectStatus(await reviewer.put(`/api/spans/${spanId}/review`, { decision: 'correct', approvedOutput: 'No' }), 200)
+    expectStatus(await reviewer.post(`/api/spans/${spanId}/feedback`, { content: 'Late' }), 201)
+    expect(JSON.stringify((await read()).trace)).toContain(userId)
+    await settle()
+    expect(await placesOf(userId)).toEqual([])
+    const { reviewers } = (await org.read.get('/api/insights?projectSlug=support')).body
+    expect(reviewers).toMatchObject([{ days: [{ reviewed: 1 }] }])
+  })
+
+  it.for(['before', 'after'] as const)('is deleted once when the answer of D1 is lost %s', async (when, { expect }) => {
+    const { org, userId } = await userWithRecords()
+    const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, when))
+    expect((await remove(org, userId, bindings)).status).toBe(200)
+    expect((await remove(org, userId)).status).toBe(404)
+    expect((await org.owner.get('/api/audit-log?action=user.delete')).body.entries).toHaveLength(1)
+  })
+
+  it('is one when several delete them at once', async ({ expect }) => {
+    const { org, userId } = await userWithRecords()
+    const statuses = (await Promise.all(Array.from({ length: 6 }, () => remove(org, userId)))).map(
+      ({ status }) => status,
+    )
+    expect(statuses.toSorted()).toEqual([200, 404, 404, 404, 404, 404])
+  })
+
+  it("is another organization's: 404, and nothing happens", async ({ expect }) => {
+    const { org, userId } = await userWithRecords()
+    const theirs = await newOrg()
+    expect((await remove(theirs, userId)).status).toBe(404)
+    expect((await org.owner.get('/api/users')).body.users).toMatchObject([{ id: userId }])
+  })
+})
+
+describe('the job that renames records', () => {
+  it('goes on in bounded pieces, twice and at the same time, and is handed on', { timeout: 60_000 }, async ({
+    expect,
+  }) => {
+    const { org, userId, read } = await userWithRecords()
+    const row = await env.DB.prepare('select key, organization_key from projects where id = ?')
+      .bind(org.project.id)
+      .first()
+    const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
+    const numbers = (count: number) =>
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
+    // Older traces, more than one piece, the last of which has feedback; as many counts, and lines of the log.
+    await env.DB.batch([
+      env.DB.prepare(
+        `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,
+           completed_fields, revision, received_at, updated_at)
+         ${numbers(DELETION_TRACES + 5)} select i, ?1 || i, ?2, ?3, 'trace_' || ?1 || i, ?1 || i, 'x', 'running', i, '{}', '[]', '', 0, 0
+         from n`,
+      ).bind(crypto.randomUUID(), organizationKey, projectKey),
+      env.DB.prepare(
+        `insert into feedback (id, trace_key, user_id, timestamp, received_at, created_by, labeller)
+         values (?, 1, ?, 0, 0, '', '{"email":"ada@example.com"}')`,
+      ).bind(crypto.randomUUID(), userId),
+      env.DB.prepare(
+        `insert into review_days (project_key, day, step_id, prompt_version_id, user_id, error_type, accepted, corrected)
+         ${numbers(DELETION_ROWS + 5)} select ?1, i / 100, i, '', iif(i % 2 = 0, ?2, 'other'), '', 1, 0 from n`,
+      ).bind(projectKey, userId),
+      env.DB.prepare(
+        `insert into audit_log (organization_key, created_at, id, user_id, action, target_id, request_id)
+         ${numbers(DELETION_ROWS + 5)} select ?1, i / 7, ?2 || i, ?3, 'x', 'y', 'z' from n`,
+      ).bind(organizationKey, crypto.randomUUID(), userId),
+    ])
+    const sent: Job[] = []
+    const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
+    await remove(org, userId, bindings)
+    const [job] = sent
+    if (!job) throw new Error('nothing was sent')
+    await Promise.all([runJob(job, bindings), runJob(job, bindings)])
+    expect(DELETION_STEPS).toBeGreaterThan(8)
+    expect(await placesOf(userId)).toEqual(['user_deletions.user_id'])
+    const days = await env.DB.prepare(
+      'select count(*) as n, sum(accepted) as accepted from review_days where project_key = ?',
+    )
+      .bind(projectKey)
+      .first()
+    expect(days).toEqual({ n: DELETION_ROWS + 6, accepted: DELETION_ROWS + 6 })
+    expect(JSON.stringify((await read()).trace)).not.toContain(userId)
+    await settle()
+    expect(await placesOf(userId)).toEqual([])
+  })
+})
