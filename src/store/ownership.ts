@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { apiKeys, feedback, organizations, projects, spans, traces, users, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
@@ -61,13 +61,23 @@ export async function isForeignApiKey({ database }: Registry, own: Organization,
   return rows.length > 0
 }
 
-/** Whether another organization has a user with this id. */
+/**
+ * Whether another organization has a user with this id: a seek in each, for an index by id would be written with each new
+ * labeller.
+ */
 export async function isForeignUser({ database }: Registry, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ id: users.id })
     .from(organizations)
     .crossJoin(users)
-    .where(and(eq(users.organizationKey, organizations.key), eq(users.id, id), ne(organizations.key, own.key)))
+    .where(
+      and(
+        gt(organizations.key, 0),
+        ne(organizations.key, own.key),
+        eq(users.organizationKey, organizations.key),
+        eq(users.id, id),
+      ),
+    )
     .limit(1)
   return rows.length > 0
 }

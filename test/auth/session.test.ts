@@ -251,7 +251,7 @@ describe('a session', () => {
     expect((await app.get('/api/traces?projectSlug=other')).status).toBe(403)
     const log = await org.owner.get(`/api/audit-log?action=review.accept&targetId=${spanId}`)
     const { key } = (await app.get('/api/session')).body
-    expect(log.body.entries).toMatchObject([{ actor: { keyId: key.id, userId: org.userId } }])
+    expect(log.body.entries).toMatchObject([{ actor: { keyId: key.id, userId } }])
   })
 
   it('counts as its key where requests are limited', async ({ expect }) => {
