@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Env } from '../env.ts'
 import { LABELLER_DELETE_ROWS, LABELLER_PASS_MS, LABELLER_TRACES } from '../limits.ts'
 import { findOrganizationByKey } from './organizations.ts'
@@ -76,9 +76,10 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
       .where(
         and(
           isOpen,
-          sql`${users.id} in (
-            select ${feedback.userId} from ${feedback} where ${feedback.traceKey} in ${ofKeys}
-            union select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys})`,
+          or(
+            sql`${users.id} in (select ${feedback.userId} from ${feedback} where ${feedback.traceKey} in ${ofKeys})`,
+            sql`${users.id} in (select ${reviews.userId} from ${reviews} where ${reviews.traceKey} in ${ofKeys})`,
+          ),
         ),
       ),
     database.select({ id: users.id }).from(users).where(isOpen).limit(1),
