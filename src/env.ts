@@ -38,6 +38,8 @@ export interface Env {
   /** US dollars that a million tokens of a question and of an answer cost; unset, no result tells what it cost. */
   ATTRIBUTION_INPUT_PRICE?: string
   ATTRIBUTION_OUTPUT_PRICE?: string
+  /** Calls of a model for a project on a day (UTC), over all uses; the constant MODEL_DAILY_LIMIT where unset. */
+  MODEL_DAILY_LIMIT?: string
   /** Workers AI: bound by `npm run deploy -- --workers-ai` alone, for an account without it could not deploy. */
   AI?: Ai
 }

@@ -376,6 +376,8 @@ export const BYTES_A_TOKEN = 3
 export const MAX_ANSWER_TOKENS = 6000
 /** One call of a model. */
 export const MODEL_CALL_MS = 60_000
+/** Calls of a model for a project on a day, where the deployment does not say: a few dollars at most with the usual models. */
+export const MODEL_DAILY_LIMIT = 500
 /** Findings that a model is told: the clearest. */
 export const MAX_PROMPT_FINDINGS = 50
 /** Spans up to which the schema of a model's answer lists them; OpenAI takes enums of 1,000 values in all. */

@@ -8,6 +8,12 @@ export interface EngineContext {
   signal: AbortSignal
   /** Holds the job for longer, which happens by itself every 20 seconds; false where it is lost. */
   renew: () => Promise<boolean>
+  /**
+   * Counts a call of a model, before each one.
+   *
+   * @throws {ModelLimitError} Where the project's calls of the day are used up.
+   */
+  reserveCall: () => Promise<void>
 }
 
 /** An engine's answer and what it took. */
@@ -49,5 +55,17 @@ export class EngineError extends Error {
     this.name = 'EngineError'
     this.isFinal = isFinal
     this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** The project's calls of a model are used up for the day: the job waits, and has not failed. */
+export class ModelLimitError extends Error {
+  /** The end of the day, in milliseconds since 1970. */
+  readonly until: number
+
+  constructor(until: number) {
+    super("The project's model calls of the day are used up")
+    this.name = 'ModelLimitError'
+    this.until = until
   }
 }

@@ -24,7 +24,7 @@ const MAX_QUESTIONS = 2
 async function attributeByModel(
   { name, open, prices }: ModelSettings,
   callMs: number,
-  ...[subject, findings, types, { signal, renew }]: Parameters<Engine>
+  ...[subject, findings, types, { signal, renew, reserveCall }]: Parameters<Engine>
 ): Promise<EngineAnswer> {
   const startedAt = Date.now()
   const model = await open()
@@ -35,6 +35,7 @@ async function attributeByModel(
   while (usages.length < MAX_QUESTIONS) {
     if (fault && !(await renew())) throw new EngineError('Another run took the job over', { isFinal: false })
     const question = fault ? `${material}\n${askAgain(fault)}` : material
+    await reserveCall()
     const answer = await askModel({ model, instructions, question, schema, signal, callMs })
     usages.push(answer.usage)
     const reading = answer.fault ? { fault: answer.fault } : readAnswer(answer.value, subject, types)

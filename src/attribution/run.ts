@@ -3,21 +3,23 @@ import type { Rating } from '../domain/feedback.ts'
 import { newId, newRevision } from '../domain/ids.ts'
 import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
-import { ATTRIBUTION_RENEW_MS } from '../limits.ts'
+import { ATTRIBUTION_RENEW_MS, DAY_MS, MODEL_DAILY_LIMIT } from '../limits.ts'
 import { findSubject } from '../store/attribution-subject.ts'
 import {
   type AttributionStatus,
   type Claim,
   claimAttribution,
   finishAttribution,
+  postponeAttribution,
   releaseLease,
   renewLease,
   settleAttribution,
 } from '../store/attributions.ts'
 import { listEnabledErrorTypes } from '../store/error-types.ts'
+import { reserveModelCall } from '../store/model-calls.ts'
 import type { Store } from '../store/store.ts'
 import { engineOf } from './configured-engine.ts'
-import { type EngineAnswer, type EngineContext, EngineError } from './engine.ts'
+import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } from './engine.ts'
 import { findEvidencePatiently } from './evidence.ts'
 import type { Subject } from './subject.ts'
 
@@ -28,7 +30,8 @@ const FAILED = 'The analysis failed'
 /**
  * Works on a trace's job, if it is pending and nobody else does. Returns what the job is then: `pending` where it was asked
  * for since, so that somebody has to look again; undefined where there was nothing to do. Where the run fails and another
- * one may not, it gives the job back and throws.
+ * one may not, it gives the job back and throws. Where the day's model calls are used up, the job waits for the next day, and
+ * there is nothing to do until then.
  */
 export async function runAttribution(env: Env, store: Store, traceKey: number): Promise<AttributionStatus | undefined> {
   const token = newRevision()
@@ -36,6 +39,7 @@ export async function runAttribution(env: Env, store: Store, traceKey: number): 
     const claim = await claimAttribution(store, traceKey, { token, now: Date.now() })
     return claim && (await work(env, store, claim))
   } catch (error) {
+    if (error instanceof ModelLimitError) return postpone(store, { traceKey, token }, error)
     const status = await giveBack(store, { traceKey, token }, error)
     if (status === 'pending') throw error
     logFault('attribution_failed', { traceKey }, error)
@@ -57,6 +61,12 @@ async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, 
   }
 }
 
+/** A job that cannot be put off is free when its lease ends, and finds the same again. */
+async function postpone(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, { until }: ModelLimitError) {
+  await postponeAttribution(store, claim, until)
+  return undefined
+}
+
 /** What anybody may read of an error. */
 function reasonOf(error: unknown): string {
   if (error instanceof EngineError) return error.message
@@ -65,8 +75,19 @@ function reasonOf(error: unknown): string {
 
 async function work(env: Env, store: Store, claim: Claim): Promise<AttributionStatus | undefined> {
   if (claim.basis === claim.basisBefore) return settleAttribution(store, claim, Date.now())
-  const answer = await whileHeld(store, claim, context => analyze(env, store, claim, context))
+  const reserveCall = async () => {
+    const now = Date.now()
+    if (await reserveModelCall(store, claim.projectKey, { now, limit: dailyLimit(env) })) return
+    throw new ModelLimitError((Math.floor(now / DAY_MS) + 1) * DAY_MS)
+  }
+  const answer = await whileHeld(store, claim, held => analyze(env, store, claim, { ...held, reserveCall }))
   return answer && finishAttribution(store, claim, { id: newId(), ...answer }, Date.now())
+}
+
+/** A variable that is no positive number must neither stop all calls nor allow any number of them. */
+function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
+  const calls = Math.floor(Number(configured))
+  return calls >= 1 && Number.isFinite(calls) ? calls : MODEL_DAILY_LIMIT
 }
 
 /** What the engine says of a trace; undefined where it was deleted meanwhile, and its purge takes the job. */
@@ -96,7 +117,7 @@ const isNoPraise = (rating: Rating | null): boolean =>
 async function whileHeld<Result>(
   store: Store,
   claim: Claim,
-  task: (context: EngineContext) => Promise<Result>,
+  task: (held: Pick<EngineContext, 'signal' | 'renew'>) => Promise<Result>,
 ): Promise<Result> {
   const lost = new AbortController()
   const renew = async () => {

@@ -125,7 +125,8 @@ export class Countersign {
 
   /**
    * Names the root cause of a disagreement between the AI and what people said of it, once all that was recorded is out.
-   * Throws a `CountersignError`: 422 where nobody disagreed, `pending` where it takes longer than `waitMs`.
+   * Throws a `CountersignError`: 422 where nobody disagreed, `pending` where it takes longer than `waitMs`,
+   * `model_limit_reached` where the project's model calls of the day are used up: it goes on at 00:00 UTC.
    */
   async attribute(
     traceId: string,

@@ -109,9 +109,12 @@ export class Service {
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-/** Whether trying again may help. An attribution that failed for good, a 502, would only be begun anew. */
+/** Whether trying again may help. An attribution that failed for good, a 502, would only be begun
+ * anew, and one that waits for the next day's model calls goes on by itself. */
 export const isTemporary = ({ status, body }: Answer): boolean =>
-  status === 0 || status === 429 || (status >= 500 && fieldOf(body, 'code') !== 'failed')
+  status === 0 ||
+  (status === 429 && fieldOf(body, 'code') !== 'model_limit_reached') ||
+  (status >= 500 && fieldOf(body, 'code') !== 'failed')
 
 /** How long to wait after an attempt (the first is 1): what Retry-After says, in seconds or as a date, else 2^attempt seconds. */
 export function retryDelayMs({ headers }: Answer, attempt: number): number {

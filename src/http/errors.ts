@@ -13,6 +13,8 @@ interface ApiErrorOptions {
   headers?: Record<string, string>
   /** More fields of the body. */
   fields?: Readonly<Record<string, string>>
+  /** The status's own code where absent. */
+  code?: string
   /** What went wrong behind it: logged, never shown. */
   cause?: unknown
 }
@@ -72,12 +74,12 @@ export class ApiError extends Error {
   constructor(
     status: ErrorStatus,
     message: string = ERRORS[status].message,
-    { details = [], headers = {}, fields = {}, cause }: ApiErrorOptions = {},
+    { details = [], headers = {}, fields = {}, code = ERRORS[status].code, cause }: ApiErrorOptions = {},
   ) {
     super(message, { cause })
     this.name = 'ApiError'
     this.status = status
-    this.code = ERRORS[status].code
+    this.code = code
     this.details = details
     this.headers = headers
     this.fields = fields
@@ -136,6 +138,13 @@ export const methodNotAllowed = (allowed: readonly string[]) =>
 export const rateLimited = (retryAfterSeconds: number, headers: Record<string, string>) =>
   new ApiError(429, undefined, {
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
+  })
+
+/** 429: the project's model calls of the day are used up. What was asked for goes on by itself then. */
+export const modelLimitReached = (retryAfterSeconds: number) =>
+  new ApiError(429, "This project's model calls of today are used up; the analysis goes on at 00:00 UTC", {
+    code: 'model_limit_reached',
+    headers: { 'retry-after': String(retryAfterSeconds) },
   })
 
 /** 503: a part of the platform did not answer; whether a write took effect is unknown. */

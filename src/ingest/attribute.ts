@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
+import { IsoTime, isoTime } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { ERRORS, failedForGood, forbidden, notFound, unprocessable } from '../http/errors.ts'
+import { ERRORS, failedForGood, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
 import { type AttributionState, attributionJobsOf, findAttribution, requestAttribution } from '../store/attributions.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
@@ -11,7 +12,19 @@ import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const NEVER_ASKED = 'Nobody has asked for the attribution of this trace'
 
-export const Pending = v.object({ status: v.literal('pending'), trace_id: v.string() })
+const LIMITED =
+  "Rate limit exceeded; or, with the code model_limit_reached, the project's model calls of the day are used up"
+
+export const Pending = v.object({
+  status: v.literal('pending'),
+  trace_id: v.string(),
+  waits_until: v.optional(
+    v.pipe(
+      IsoTime,
+      v.metadata({ description: "When it goes on, where the project's model calls of the day are used up" }),
+    ),
+  ),
+})
 
 export const attributeTrace = endpoint({
   method: 'POST',
@@ -29,7 +42,7 @@ export const attributeTrace = endpoint({
     ),
   }),
   isAwaitable: true,
-  errors: { 404: TRACE_NOT_FOUND, 422: NO_FEEDBACK, 502: ERRORS[502].message },
+  errors: { 404: TRACE_NOT_FOUND, 422: NO_FEEDBACK, 429: LIMITED, 502: ERRORS[502].message },
   responses: { 200: Attribution, 202: Pending },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
   const force = query.force === 'true'
@@ -44,7 +57,10 @@ export const attributeTrace = endpoint({
   const { traceKey } = asked
   const sent = enqueue(...attributionJobsOf(store, [traceKey]))
   if (prefersAsync(headers)) return replyOf(trace_id, asked)
-  return replyOf(trace_id, await awaitAttribution({ runtime, organization, traceKey, sent, signal }))
+  const state = await awaitAttribution({ runtime, organization, traceKey, sent, signal })
+  const waitMs = waitOf(state)
+  if (waitMs > 0) throw modelLimitReached(Math.ceil(waitMs / 1000))
+  return replyOf(trace_id, state)
 })
 
 export const getAttribution = endpoint({
@@ -60,6 +76,10 @@ export const getAttribution = endpoint({
   return replyOf(trace_id, await findAttribution(store, { id: await traceUuid(project.id, trace_id) }))
 })
 
+/** For how long a pending job is not to be worked on. */
+const waitOf = (state: AttributionState | undefined): number =>
+  state?.status === 'pending' ? Math.max(0, (state.waitsUntil ?? 0) - Date.now()) : 0
+
 /** The answer to how far the analysis of a trace is: the result, or 202 with where it will be; 404, or 502 where it failed. */
 function replyOf(traceId: string, state: AttributionState | undefined) {
   if (!state) throw notFound(TRACE_NOT_FOUND)
@@ -67,7 +87,8 @@ function replyOf(traceId: string, state: AttributionState | undefined) {
   if (status === 'failed') throw failedForGood(failure ?? ERRORS[502].message)
   if (status === 'done' && result) return { status: 200 as const, body: toAttribution(traceId, result) }
   if (status === null) throw notFound(NEVER_ASKED)
-  const body = { status: 'pending' as const, trace_id: traceId }
+  const until = waitOf(state) > 0 && state.waitsUntil !== null && { waits_until: isoTime(state.waitsUntil) }
+  const body = { status: 'pending' as const, trace_id: traceId, ...until }
   return { status: 202 as const, body, location: `/api/v1/traces/${traceId}/attribution` }
 }
 

@@ -25,7 +25,8 @@ interface Waiting {
 
 /**
  * Waits until a job is through, for 25 seconds at most. Where no consumer has claimed it within 2 seconds, or the queue has
- * not even taken it, it is done here; what then is not done in time goes on after the answer. Returns how far the job is;
+ * not even taken it, it is done here; what then is not done in time goes on after the answer. A job that waits for the next
+ * day's model calls is not waited for. Returns how far the job is;
  * undefined where its trace is gone. 503 where the platform fails: sent again, the request finds the job as it was left.
  */
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
@@ -59,6 +60,7 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
     await Promise.race([pause, left, run ?? (consumerUntil > 0 ? refused : pause)])
     const job = await findJobStatus(open(STORE_PATIENCE_MS), traceKey)
     if (job?.status !== 'pending' || signal.aborted || Date.now() >= until) break
+    if ((job.waitsUntil ?? 0) > Date.now()) break
     const isFree = (job.leaseUntil ?? 0) <= Date.now()
     if (!run && !hasFailed && isFree && Date.now() >= consumerUntil) {
       run = runHere()

@@ -79,6 +79,8 @@ export interface AttributionState {
   status: AttributionStatus | null
   /** Why it failed, where it did. */
   failure: string | null
+  /** Until when a pending job waits, since the project's model calls of the day are used up; null: for nothing. */
+  waitsUntil: number | null
   /** The last result, which a job that is pending or failed may have, too. */
   result: AttributionResult | null
 }
@@ -121,7 +123,7 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
     .insert(attributionJobs)
     .select(
       sql`select ${traces.key}, ${traces.organizationKey}, ${traces.projectKey}, 'pending', 1, ${now}, 0, null, null,
-          ${now + RESEND_AFTER_MS}, null, null, 0, null
+          ${now + RESEND_AFTER_MS}, null, null, null, 0, null
         from ${traces} where ${ofTraces}`,
     )
     .onConflictDoUpdate({
@@ -133,6 +135,8 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
         attempts: unlessPending(attributionJobs.attempts, sql`0`),
         dueAt: unlessPending(attributionJobs.dueAt, sql`excluded.due_at`),
         failure: unlessPending(attributionJobs.failure, sql`null`),
+        // By force it is tried at once: the limit may be another one now.
+        waitsUntil: force ? null : unlessPending(attributionJobs.waitsUntil, sql`null`),
         // What a run finds in there it need not do again.
         ...(force && { basis: unlessPending(attributionJobs.basis, sql`null`) }),
       },
@@ -177,9 +181,13 @@ export async function findAttribution(
 export async function findJobStatus(
   store: Store,
   traceKey: number,
-): Promise<{ status: AttributionStatus; leaseUntil: number | null } | undefined> {
+): Promise<{ status: AttributionStatus; leaseUntil: number | null; waitsUntil: number | null } | undefined> {
   const [job] = await store.database
-    .select({ status: attributionJobs.status, leaseUntil: attributionJobs.leaseUntil })
+    .select({
+      status: attributionJobs.status,
+      leaseUntil: attributionJobs.leaseUntil,
+      waitsUntil: attributionJobs.waitsUntil,
+    })
     .from(attributionJobs)
     .where(isJob(store, traceKey, hasLiveTrace(store)))
   return job
@@ -204,6 +212,7 @@ const headFields = {
   hasFeedback: sql<number>`${hasFeedback}`.as('hasFeedback'),
   status: sql<AttributionStatus | null>`${attributionJobs.status}`.as('status'),
   failure: sql<string | null>`${attributionJobs.failure}`.as('failure'),
+  waitsUntil: sql<number | null>`${attributionJobs.waitsUntil}`.as('waitsUntil'),
 }
 
 const resultFields = {
@@ -340,6 +349,8 @@ const isJob = ({ organization }: Store, traceKey: number, ...conditions: SQL[]) 
   and(eq(attributionJobs.traceKey, traceKey), eq(attributionJobs.organizationKey, organization.key), ...conditions)
 
 const isFree = (now: number) => sql`(${attributionJobs.leaseUntil} is null or ${attributionJobs.leaseUntil} <= ${now})`
+/** A job that waits for the next day is no less free, but is not to be claimed. */
+const isWaiting = (now: number) => sql`coalesce(${attributionJobs.waitsUntil}, 0) > ${now}`
 const isHeld = (token: string) => sql`${attributionJobs.leaseToken} is ${token}`
 
 /** Whether a job's trace is there still. */
@@ -370,7 +381,7 @@ export async function claimAttribution(
         failure: sql`coalesce(${attributionJobs.failure}, ${CUT_OFF})`,
         dueAt: null,
       })
-      .where(isJob(store, traceKey, isPending, isFree(now), isSpent))
+      .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, isSpent))
       .returning({ traceKey: attributionJobs.traceKey }),
     database
       .update(attributionJobs)
@@ -379,8 +390,9 @@ export async function claimAttribution(
         leaseUntil,
         dueAt: leaseUntil,
         attempts: sql`${attributionJobs.attempts} + 1`,
+        waitsUntil: null,
       })
-      .where(isJob(store, traceKey, isPending, isFree(now), hasLiveTrace(store)))
+      .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, hasLiveTrace(store)))
       .returning({ traceKey: attributionJobs.traceKey }),
     database
       .select({
@@ -525,6 +537,21 @@ export async function releaseLease(
 }
 
 /**
+ * Gives a job back that is to wait until a time, and is pending meanwhile: nobody claims it before, cron sends it then, and the
+ * attempt does not count.
+ */
+export async function postponeAttribution(
+  store: Store,
+  { traceKey, token }: Pick<Claim, 'traceKey' | 'token'>,
+  until: number,
+): Promise<void> {
+  await store.database
+    .update(attributionJobs)
+    .set({ ...NO_LEASE, attempts: sql`${attributionJobs.attempts} - 1`, waitsUntil: until, dueAt: until })
+    .where(isJob(store, traceKey, isPending, isHeld(token)))
+}
+
+/**
  * Has a job failed that the queue gave up, unless somebody works on it, or it was asked for again and not tried since: that
  * message is of an earlier time. The reason is that of its last attempt, or `reason`.
  */
@@ -532,7 +559,7 @@ export async function failAttribution(store: Store, traceKey: number, reason: st
   await store.database
     .update(attributionJobs)
     .set({ ...NO_LEASE, status: 'failed', failure: sql`coalesce(${attributionJobs.failure}, ${reason})`, dueAt: null })
-    .where(isJob(store, traceKey, isPending, isFree(now), gt(attributionJobs.attempts, 0)))
+    .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, gt(attributionJobs.attempts, 0)))
 }
 
 /** Takes up to `limit` jobs that are due and puts each off, as `takeDuePurges` does. */

@@ -425,6 +425,8 @@ export const attributionJobs = sqliteTable(
     leaseUntil: integer('lease_until'),
     /** When cron sends it again; null while there is nothing to do. */
     dueAt: integer('due_at'),
+    /** Until when nobody works on it, since the project's model calls of the day are used up. */
+    waitsUntil: integer('waits_until'),
     /** Why it failed, in words that hold nothing of the trace. */
     failure: text('failure'),
     /** What the last result went by: the same of the trace as it is now, and there is nothing new. */
@@ -437,6 +439,13 @@ export const attributionJobs = sqliteTable(
 )
 
 /** Every answer that an engine gave, numbered from 1. */
+export const modelCalls = sqliteTable('model_calls', {
+  projectKey: integer('project_key').primaryKey(),
+  /** Days since 1970, in UTC: the last one on which a model was asked. */
+  day: integer('day').notNull(),
+  calls: integer('calls').notNull(),
+})
+
 export const attributions = sqliteTable(
   'attributions',
   {

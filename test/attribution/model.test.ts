@@ -236,7 +236,7 @@ describe('a trace that gives orders', () => {
   it('would be obeyed outside of the fence', async ({ expect }) => {
     const types = (await theErrorTypes()).map(type => ({ ...type, rule: ORDER }))
     const { bindings } = await aProvider([{ answer: anAnswer(), isNaive: true }])
-    const context = { signal: new AbortController().signal, renew: async () => true }
+    const context = { signal: new AbortController().signal, renew: async () => true, reserveCall: async () => {} }
     const answered = await modelEngine(bindings)?.(aSubject(), [], types, context)
     expect(answered?.attribution.errorType).toBe('reviewer_mistake')
   })

@@ -127,10 +127,17 @@ export async function askModelThat(replies: readonly Reply[], asking: Asking = {
   const { bindings, asked } = await aProvider(replies, settings)
   const engine = modelEngine(bindings, callMs)
   if (!engine) throw new Error('no model is set')
-  const [outcome] = await Promise.allSettled([engine(subject, findings, await theErrorTypes(), { signal, renew })])
+  let reserved = 0
+  const reserveCall = async () => {
+    reserved++
+  }
+  const context = { signal, renew, reserveCall }
+  const [outcome] = await Promise.allSettled([engine(subject, findings, await theErrorTypes(), context)])
   return {
     result: outcome.status === 'fulfilled' ? outcome.value : undefined,
     error: outcome.status === 'rejected' ? (outcome.reason as EngineError) : undefined,
     asked: await asked(),
+    /** Calls that were counted before they were made. */
+    reserved,
   }
 }

@@ -1,9 +1,9 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
-import { newOrg } from './org.ts'
+import { newOrg, type Org } from './org.ts'
 
 /** A tenant with an empty trace: what can be sent to it, and how it and its root span read. */
-export async function newTrace() {
-  const org = await newOrg()
+export async function newTrace(tenant?: Org) {
+  const org = tenant ?? (await newOrg())
   const trace = aTrace()
   const { trace_id } = trace
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

@@ -111,12 +111,19 @@ export const attributionsQuery = (traceId: string) =>
 export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void> {
   const headers = inProject(trace)
   const end = Date.now() + ATTRIBUTION_PATIENCE_MS
-  let answer = await call<{ status?: 'pending' }>(ingestPath(trace, 'attribute'), {
+  let answer = await call<{ status?: 'pending'; waits_until?: string }>(ingestPath(trace, 'attribute'), {
     method: 'POST',
     query: { force: isAgain || undefined },
     headers,
   })
   while (answer.status === 'pending') {
+    if (answer.waits_until !== undefined) {
+      throw new Fault("This project's model calls of today are used up; the analysis goes on at 00:00 UTC.", {
+        status: 429,
+        code: 'model_limit_reached',
+        requestId: '',
+      })
+    }
     if (Date.now() > end) {
       throw new Fault('It takes longer than five minutes. The answer will be here once there is one.', {
         status: 0,
