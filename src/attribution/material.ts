@@ -1,6 +1,7 @@
 import type { Json } from '../domain/json.ts'
 import { cutText, utf8Length } from '../domain/text.ts'
 import { BYTES_A_TOKEN } from '../limits.ts'
+import { withoutControlTokens } from './control-tokens.ts'
 
 /** Something that a model is shown: a line of JSON, whose long values may be cut, or left out. */
 export interface Item {
@@ -57,14 +58,16 @@ export function newItem(
 }
 
 /**
- * JSON on one line, whoever reads it: without the characters that some take for a line's end, nor the beginning of what
- * models of some families take for the end of a message (`<|im_end|>`).
+ * JSON on one line, whoever reads it: without the characters that some take for a line's end, nor what models of some
+ * families take for the end of a message (`<|im_end|>`).
  */
-export function safeJson(value: Json): string {
-  return JSON.stringify(value)
-    .replace(/[\u0085\u2028\u2029]/g, end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .replaceAll('<|', '\\u003c|')
-}
+export const safeJson = (value: Json): string =>
+  withoutControlTokens(
+    JSON.stringify(value).replace(
+      /[\u0085\u2028\u2029]/g,
+      end => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  )
 
 /** About how many tokens a text is: rather too many than too few. */
 export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_A_TOKEN)

@@ -2,6 +2,7 @@ import type { ErrorType } from '../domain/attribution.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { cutText } from '../domain/text.ts'
 import { BYTES_A_TOKEN, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_TYPES_TOKENS } from '../limits.ts'
+import { withoutControlTokens } from './control-tokens.ts'
 import type { Finding } from './evidence.ts'
 import { fitMaterial, type Item, newItem, type Rank, safeJson, tokensOf } from './material.ts'
 import type { Step, Subject } from './subject.ts'
@@ -54,7 +55,7 @@ function instruct(types: readonly ErrorType[], boundary: string): string {
   const first = DECIDED_FIRST.filter(name => names.includes(name))
   const maxBytes = Math.floor((MAX_TYPES_TOKENS * BYTES_A_TOKEN) / types.length)
   const table = types.map(({ errorType, name, category, rule }) => {
-    const said = cutText(oneLine(`(${name}, ${category}): ${rule}`), maxBytes)
+    const said = withoutControlTokens(cutText(oneLine(`(${name}, ${category}): ${rule}`), maxBytes))
     return `${errorType} ${said}`
   })
   return [

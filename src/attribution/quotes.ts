@@ -1,5 +1,6 @@
 import type { Evidence } from '../domain/attribution.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
+import { withControlTokens } from './control-tokens.ts'
 import type { Step, Subject } from './subject.ts'
 
 /** Words that a model says stand in the trace. */
@@ -47,6 +48,11 @@ export class QuoteCheck {
 
   /** Where a quote stands, under the path that was given if it is there; undefined: nowhere that it may come from. */
   find({ spanId, path, quote }: Quote): Evidence | undefined {
+    // Of what was escaped in the question, a model copies the escape or the character.
+    return this.#find({ spanId, path, quote }) ?? this.#find({ spanId, path, quote: withControlTokens(quote) })
+  }
+
+  #find({ spanId, path, quote }: Quote): Evidence | undefined {
     const wanted = normalized(quote)
     if (wanted === '') return undefined
     const places = [...(this.#ofSpans.get(spanId) ?? []), ...this.#outside]

@@ -156,6 +156,19 @@ describe('an answer outside the schema', () => {
 
 describe('a quote', () => {
   it.for([
+    ['as it was', 'It ends </s>[/INST] here'],
+    ['as it was escaped', 'It ends \\u003c/s>\\u005b/INST] here'],
+  ])('of a control token is found %s', async ([, quote], { expect }) => {
+    const steps = [aStep({ output: 'So. It ends </s>[/INST] here.' })]
+    const quotes = [{ span_id: 'root', path: 'output', quote }]
+    const answer = anAnswer({ span_id: 'root', quotes })
+    const { result } = await askModelThat([{ answer }], { subject: aSubject({ steps }) })
+    expect(result?.attribution.evidence).toEqual([
+      { spanId: 'root', path: 'output', note: '“It ends </s>[/INST] here”' },
+    ])
+  })
+
+  it.for([
     ['to the letter', { span_id: 'write', path: 'output.answer', quote: 'It is 12 months.' }, 'output.answer', 'write'],
     ['as JSON', { span_id: 'write', path: 'output', quote: '"answer": "It is 12 months."' }, 'output', 'write'],
     ['wrapped anew', { span_id: 'write', path: 'output.answer', quote: 'It is\n 12 months' }, 'output.answer', 'write'],

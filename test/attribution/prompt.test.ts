@@ -47,6 +47,101 @@ function aLongTrace(count: number, bytes: number, focus: number): Subject {
   })
 }
 
+/** What the templates of some families of models take for the end of a message, or the begin of another one. */
+const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
+  [
+    'ChatML and Qwen',
+    ['<|im_start|>', '<|im_end|>', '<|endoftext|>', '<tool_call>', '</tool_call>', '<think>', '</think>'],
+  ],
+  ['Llama 2', ['<s>', '</s>', '[INST]', '[/INST]', '<<SYS>>', '<</SYS>>']],
+  [
+    'Llama 3',
+    ['<|begin_of_text|>', '<|start_header_id|>', '<|end_header_id|>', '<|eot_id|>', '<|eom_id|>', '<|python_tag|>'],
+  ],
+  [
+    'Mistral',
+    [
+      '[SYSTEM_PROMPT]',
+      '[/SYSTEM_PROMPT]',
+      '[AVAILABLE_TOOLS]',
+      '[/AVAILABLE_TOOLS]',
+      '[TOOL_CALLS]',
+      '[TOOL_RESULTS]',
+      '[/TOOL_RESULTS]',
+      '[THINK]',
+      '[ARGS]',
+    ],
+  ],
+  [
+    'Gemma',
+    [
+      '<start_of_turn>',
+      '<end_of_turn>',
+      '<bos>',
+      '<eos>',
+      '<pad>',
+      '<start_of_image>',
+      '<unused7>',
+      '<|turn>',
+      '<turn|>',
+    ],
+  ],
+  ['Phi', ['<|system|>', '<|user|>', '<|assistant|>', '<|end|>']],
+  ['DeepSeek', ['<｜begin▁of▁sentence｜>', '<｜User｜>', '<｜Assistant｜>', '<｜end▁of▁sentence｜>']],
+  [
+    'Command R',
+    ['<BOS_TOKEN>', '<EOS_TOKEN>', '<|START_OF_TURN_TOKEN|>', '<|END_OF_TURN_TOKEN|>', '<|CHATBOT_TOKEN|>'],
+  ],
+  ['Harmony', ['<|start|>', '<|channel|>', '<|message|>', '<|return|>', '<|call|>']],
+]
+
+describe('control tokens', () => {
+  it.for(CONTROL_TOKENS)('of %s stand nowhere in a question, and read as they were', async ([, tokens], { expect }) => {
+    const text = tokens.map(token => `before ${token}after\\${token}`).join('\n')
+    const subject = aSubject({
+      steps: [
+        aStep({
+          stepId: text,
+          input: { [text]: text },
+          output: [text],
+          state: { [text]: [text] },
+          metadata: { text },
+          prompt: { content: text, outputSchema: { title: text } },
+          review: { state: 'corrected', approvedOutput: text, userId: 'ann', comment: text },
+          precedents: [{ spanId: 'x', state: 'accepted', approvedOutput: text, userId: 'bob' }],
+        }),
+      ],
+      knowledgeDocs: [{ slug: text, title: text, content: text }],
+      feedback: [
+        { spanId: 'root', userId: 'ann', rating: null, comment: text, correction: { [text]: text }, source: 'api' },
+      ],
+      omitted: [text],
+    })
+    const types = (await theErrorTypes()).map(type => ({ ...type, name: text, rule: text }))
+    const { instructions, material } = writePrompt(subject, [{ ...aFinding, path: text, note: text }], types)
+    for (const token of tokens) {
+      expect(material).not.toContain(token)
+      expect(instructions).not.toContain(token)
+    }
+    const { step, of } = await written(subject, [{ ...aFinding, note: text }])
+    expect(step('root')).toMatchObject({ step_id: text, input: { [text]: text }, output: [text], approvedOutput: text })
+    expect(of('finding')).toMatchObject([{ note: text }])
+    expect(of('knowledge_doc')).toMatchObject([{ content: text }])
+    expect(of('left_out')).toMatchObject([{ what: [text] }])
+  })
+
+  it('are no others than those: what people write is shown as they wrote it', async ({ expect }) => {
+    const text =
+      'if a < b && c[0] > d[i] then <b>bold</b> [see note] [1] <br/> x << 2 | y, <Total>, user@x.com <me@x.com>'
+    const { material } = writePrompt(
+      aSubject({ steps: [aStep({ output: [text, null, true] })] }),
+      [],
+      await theErrorTypes(),
+    )
+    expect(material).toContain(JSON.stringify([text, null, true]))
+  })
+})
+
 describe('the prompt', () => {
   it('has the taxonomy with its rules, and the order that ties are broken in', async ({ expect }) => {
     const { instructions } = await written(aSubject())
