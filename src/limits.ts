@@ -125,6 +125,8 @@ export const SEARCH_DEFAULT_LIMIT = 10
 export const SEARCH_MAX_LIMIT = 100
 /** Each filter is one more index look-up per hit. */
 export const MAX_SEARCH_FILTERS = 10
+/** A cursor: a name of 256 characters takes 4,100, each of them an escape of 6 for each half, in base64. */
+export const MAX_CURSOR_LENGTH = 8192
 export const PAGE_DEFAULT_LIMIT = 50
 export const PAGE_MAX_LIMIT = 200
 /** A page of a trace's raw observations, by default and at most. */

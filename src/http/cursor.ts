@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { sha256Hex } from '../domain/hash.ts'
-import { PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT } from '../limits.ts'
+import { MAX_CURSOR_LENGTH, PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT } from '../limits.ts'
 import { shownAs, wholeNumber } from './atoms.ts'
 import { badRequest } from './errors.ts'
 
@@ -20,7 +20,13 @@ export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
     ),
     v.optional(v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'Items a page' })), defaultLimit),
   ),
-  cursor: v.optional(v.pipe(v.string(), v.metadata({ description: 'The cursor that the page before ended with' }))),
+  cursor: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(MAX_CURSOR_LENGTH, 'is not a cursor of this list'),
+      v.metadata({ description: 'The cursor that the page before ended with' }),
+    ),
+  ),
 })
 
 export const pageParameters = pageParametersOf(PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT)
@@ -110,4 +116,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
 const isPlace = <Types extends PlaceTypes>(values: unknown, place: Types): values is Place<Types> =>
   Array.isArray(values) &&
   values.length === place.length &&
-  values.every((value, index) => typeof value === place[index] && (typeof value === 'string' || Number.isFinite(value)))
+  values.every(
+    (value, index) =>
+      typeof value === place[index] && (typeof value === 'string' ? value.isWellFormed() : Number.isFinite(value)),
+  )

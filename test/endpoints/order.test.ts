@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
+import { SCOPES } from '../../src/auth/keys.ts'
 import { MAX_BODY_BYTES, MAX_BODY_DEPTH } from '../../src/limits.ts'
 import { admin, client, newOrg, type Org, send } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
@@ -115,6 +116,24 @@ describe.for(named.filter(([, { query }]) => query && 'projectSlug' in query.ent
     const read = answer.status === 403 ? await org.read.get(`${path}?${selector}`) : answer
     expect(read.status).toBe(400)
     expect(read.body.error).toBe('projectSlug or projectId is required')
+  })
+})
+
+describe.for(named.filter(([, { scope }]) => scope !== 'public' && scope !== 'admin'))('%s', ([, contract]) => {
+  it('429s before it looks at the body or the query, and after the scope', async ({ expect }) => {
+    const spent = async (scopes: readonly string[]) => {
+      const key = client({
+        'x-api-key': await org.keyFor({ scopes, rateLimitPerMinute: 1 }),
+        'content-type': 'text/plain',
+      })
+      await key.get('/api/session')
+      const path = contract.path.replace(/{\w+}/g, 'x')
+      return key[methodOf(contract)](`${path}?a=1&a=2`, contract.method === 'GET' ? undefined : 'x'.repeat(1024))
+    }
+    expect((await spent(SCOPES)).status).toBe(429)
+    const accepted: readonly string[] = typeof contract.scope === 'string' ? [contract.scope] : contract.scope
+    const others = SCOPES.filter(scope => !accepted.includes(scope))
+    if (others.length > 0) expect((await spent(others)).status).toBe(403)
   })
 })
 

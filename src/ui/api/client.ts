@@ -43,15 +43,56 @@ export function pathWith(path: string, query: Readonly<Record<string, Parameter>
   return text === '' ? path : `${path}?${text}`
 }
 
+/** The longest wait of a rate limit that a call waits by itself: the window in which requests are counted, and a second. */
+const MAX_WAIT_SECONDS = 61
+const MAX_ATTEMPTS = 3
+
+let tellOfWait = (_seconds: number): void => {}
+
+/** Sets what is told each time that a call has to wait because there were too many. */
+export function onWait(listener: (seconds: number) => void): void {
+  tellOfWait = listener
+}
+
 /**
- * Calls the API as whoever is signed in. `Answer` is what the endpoint's schema says (`wire.ts`). Throws a `Fault` for every
- * other answer and where none came; an abort stays what it is.
+ * Calls the API as whoever is signed in. `Answer` is what the endpoint's schema says (`wire.ts`). A call that was one too many
+ * for its minute had no effect: it is sent again when the answer says so. Throws a `Fault` for every other answer and where
+ * none came; an abort stays what it is.
  */
-export async function call<Answer>(
+export async function call<Answer>(path: string, request: Call = {}): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const response = await send(path, request)
+    const answer: unknown = await response.json().catch(() => undefined)
+    if (response.ok) return answer as Answer
+    const seconds = secondsToWait(response)
+    if (seconds === undefined || seconds > MAX_WAIT_SECONDS || attempt === MAX_ATTEMPTS) throw faultOf(response, answer)
+    tellOfWait(seconds)
+    await pause(seconds * 1000, request.signal)
+  }
+}
+
+/** What a 429 says of when to come back. */
+function secondsToWait({ status, headers }: Response): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return status === 429 && seconds >= 0 ? seconds : undefined
+}
+
+function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const timer = setTimeout(resolve, milliseconds)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+}
+
+function send(
   path: string,
-  { method = 'GET', query, body, headers, signal, keepalive = false }: Call = {},
-): Promise<Answer> {
-  const response = await fetch(pathWith(path, query), {
+  { method = 'GET', query, body, headers, signal, keepalive = false }: Call,
+): Promise<Response> {
+  return fetch(pathWith(path, query), {
     method,
     keepalive,
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
@@ -61,14 +102,14 @@ export async function call<Answer>(
     if (signal?.aborted) throw cause
     throw new Fault('The service did not answer. Are you online?', { status: 0, code: 'unreachable', requestId: '' })
   })
-  const answer: unknown = await response.json().catch(() => undefined)
-  if (!response.ok) throw faultOf(response, answer)
-  return answer as Answer
 }
 
-function faultOf({ status, headers }: Response, answer: unknown): Fault {
+function faultOf(response: Response, answer: unknown): Fault {
+  const { status, headers } = response
+  const seconds = secondsToWait(response)
+  const hint = seconds === undefined ? '' : `. Try again in ${seconds} seconds.`
   const { error, code, details, heldBy } = (answer instanceof Object ? answer : {}) as Partial<Record<string, unknown>>
-  return new Fault(typeof error === 'string' ? error : `The service answered ${status}`, {
+  return new Fault((typeof error === 'string' ? error : `The service answered ${status}`) + hint, {
     status,
     code: typeof code === 'string' ? code : '',
     details: Array.isArray(details) ? details : [],

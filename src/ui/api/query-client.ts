@@ -23,7 +23,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500 && status !== 429
+const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500
 
 /**
  * Shows the app to somebody else, or to nobody (null), with nothing left of what was answered before. The session's own query

@@ -114,7 +114,7 @@ const putOnce = ({ id, etag }: SpanOfTrace, body: object, keepalive: boolean): P
 
 const RETRY_DELAYS_MS = [500, 2_000]
 
-const isPassing = ({ status }: Fault): boolean => status === 0 || status === 429 || status >= 500
+const isPassing = ({ status }: Fault): boolean => status === 0 || status >= 500
 
 const faultOf = (error: unknown): Fault =>
   error instanceof Fault
