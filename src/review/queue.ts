@@ -47,7 +47,9 @@ export const getReviewQueue = endpoint({
       nextCursor: NextCursor,
       today: v.pipe(
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
-        v.metadata({ description: 'Spans that each reviewer accepted or corrected since midnight, UTC' }),
+        v.metadata({
+          description: 'Spans that each reviewer accepted or corrected since midnight, UTC, as insights count them',
+        }),
       ),
     }),
   },

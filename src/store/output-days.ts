@@ -35,14 +35,21 @@ const isUnmarked = sql`${countedDays.isChanged} = 0`
 
 /**
  * The statement that has days counted again, a row or two for each that does not wait for it already. `ofTraces`: a query
- * of `project_key` and `timestamp` of the traces that are not what they were.
+ * of `project_key` and `timestamp` of the traces that are not what they were. `at once`: however lately it was counted, as an
+ * explicit deletion asks for; what a minute counts in all is bounded all the same.
  */
-export const markDays = ({ database }: Pick<Store, 'database'>, ofTraces: SQL, now: number) =>
+export const markDays = (
+  { database }: Pick<Store, 'database'>,
+  ofTraces: SQL,
+  now: number,
+  when: 'rested' | 'at once' = 'rested',
+) =>
   database
     .update(countedDays)
-    .set(changedAt(Math.floor(now)))
+    .set(when === 'rested' ? changedAt(Math.floor(now)) : { isChanged: true, dueAt: Math.floor(now) })
     .where(
-      sql`${isUnmarked} and (project_key, day) in (
+      sql`${when === 'rested' ? isUnmarked : sql`(${isUnmarked} or ${countedDays.dueAt} > ${Math.floor(now)})`}
+        and (project_key, day) in (
         select changed.project_key, ${dayOf(sql`changed.timestamp`)} from (${ofTraces}) as changed)`,
     )
 

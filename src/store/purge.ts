@@ -1,8 +1,10 @@
-import { and, asc, eq, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableName, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { searchableFields } from '../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../limits.ts'
 import { markLabellers } from './labellers.ts'
 import { deleteValues } from './payloads.ts'
+import { uncountAnswers, uncountDecisions } from './review-days.ts'
 import { attributionJobs, attributions, feedback, isNoRoot, observations, reviews, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { deleteTraceFields } from './trace-fields.ts'
@@ -38,12 +40,16 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   )
   const [tombstone] = await database.select().from(traces).where(isTombstone)
   if (!tombstone) return true
+  const { isUncounted } = tombstone
+  const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
+    deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [
+    // First, so that counts are right soon; the spans and the job, which say what counts, come last.
+    () => deleteSome(reviews, isUncounted ? uncountDecisions : undefined),
+    () => deleteSome(attributions, isUncounted ? uncountAnswers : undefined),
     () => deleteValues(store, traceKey),
-    () => deleteRows(store, observations, eq(observations.traceKey, traceKey)),
+    () => deleteSome(observations),
     () => deleteFeedback(store, traceKey, now),
-    () => deleteRows(store, reviews, eq(reviews.traceKey, traceKey), sql`trace_key, span_id, number`),
-    () => deleteRows(store, attributions, eq(attributions.traceKey, traceKey), sql`trace_key, number`),
     () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
   ]
   let stepsLeft = PURGE_STEPS
@@ -80,14 +86,32 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
   return meta.changes === PURGE_ROWS
 }
 
-/** Deletes some of a trace's rows and says whether there may be more. */
+/** What is in a table's primary key beside its trace's. */
+const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = {
+  observations: [observations.id],
+  reviews: [reviews.spanId, reviews.number],
+  attributions: [attributions.number],
+  spans: [spans.id],
+}
+
+type PurgedTable = typeof observations | typeof reviews | typeof attributions | typeof spans
+
+/**
+ * Deletes some of a trace's rows and says whether there may be more. `uncount` takes back what they count, in the same batch:
+ * once, however often a step runs.
+ */
 async function deleteRows(
-  { database }: Store,
-  table: typeof observations | typeof reviews | typeof attributions | typeof spans,
+  store: Store,
+  table: PurgedTable,
   ofTrace: SQL | undefined,
-  primaryKey = sql`id, trace_key`,
+  uncount?: typeof uncountDecisions | typeof uncountAnswers,
 ): Promise<boolean> {
-  const { meta } = await database.run(sql`
-    delete from ${table} where (${primaryKey}) in (select ${primaryKey} from ${table} where ${ofTrace} limit ${PURGE_ROWS})`)
+  const { database } = store
+  const primaryKey = sql.join([table.traceKey, ...PRIMARY_KEYS[getTableName(table)]], sql`, `)
+  const isPiece = sql`(${primaryKey}) in (
+    select ${primaryKey} from ${table} where ${ofTrace} order by ${primaryKey} limit ${PURGE_ROWS})`
+  const deletion = database.delete(table).where(isPiece)
+  if (!uncount) return (await deletion).meta.changes === PURGE_ROWS
+  const [, { meta }] = await database.batch([uncount(store, isPiece), deletion])
   return meta.changes === PURGE_ROWS
 }

@@ -66,3 +66,50 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
     })
     .returning({ answers: answerDays.answers })
 }
+
+/*
+ * An explicit deletion takes back what is in force on its trace, in the batch that deletes the rows that it was counted by:
+ * a step that runs twice finds them gone. `isPiece`: which rows those are. What was never counted has no step.
+ */
+
+/** The statement that takes decisions back. Their spans are still there, and say which of them count. */
+export const uncountDecisions = ({ database }: Store, isPiece: SQL) =>
+  database
+    .update(reviewDays)
+    .set({
+      accepted: sql`${reviewDays.accepted} - scanned.accepted`,
+      corrected: sql`${reviewDays.corrected} - scanned.corrected`,
+    })
+    .from(
+      sql`(select ${reviews.projectKey} as project_key, ${dayOf(sql`${reviews.createdAt}`)} as day,
+          ${reviews.stepId} as step_id, ${reviews.promptVersionId} as prompt_version_id, ${reviews.userId} as user_id,
+          coalesce(${reviews.errorType}, '') as error_type,
+          sum(${reviews.state} = 'accepted') as accepted, sum(${reviews.state} = 'corrected') as corrected
+        from ${reviews} cross join ${spans}
+        where ${isPiece} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
+          and ${spans.reviewNumber} = ${reviews.number} and ${reviews.state} is not null and ${reviews.stepId} is not null
+        group by 1, 2, 3, 4, 5, 6) as scanned`,
+    )
+    .where(
+      sql`${reviewDays.projectKey} = scanned.project_key and ${reviewDays.day} = scanned.day
+        and ${reviewDays.stepId} = scanned.step_id and ${reviewDays.promptVersionId} = scanned.prompt_version_id
+        and ${reviewDays.userId} = scanned.user_id and ${reviewDays.errorType} = scanned.error_type`,
+    )
+
+/** The statement that takes a trace's answer back. Its job is still there, and says which of them counts. */
+export const uncountAnswers = ({ database }: Store, isPiece: SQL) =>
+  database
+    .update(answerDays)
+    .set({ answers: sql`${answerDays.answers} - 1` })
+    .from(
+      sql`(select ${attributions.projectKey} as project_key, ${dayOf(sql`${attributions.createdAt}`)} as day,
+          ${attributions.stepId} as step_id, ${attributions.errorType} as error_type
+        from ${attributions} cross join ${attributionJobs}
+        where ${isPiece} and ${attributionJobs.traceKey} = ${attributions.traceKey}
+          and ${attributionJobs.attributionNumber} = ${attributions.number} and ${attributions.stepId} is not null
+        limit 1) as scanned`,
+    )
+    .where(
+      sql`${answerDays.projectKey} = scanned.project_key and ${answerDays.day} = scanned.day
+        and ${answerDays.stepId} = scanned.step_id and ${answerDays.errorType} = scanned.error_type`,
+    )

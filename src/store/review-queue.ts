@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
 import { isReviewed } from '../domain/review-state.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../limits.ts'
@@ -16,7 +16,7 @@ import {
   tracesOf,
 } from './queue-order.ts'
 import { isFree, isToReview, isUnreviewed, ofTrace } from './reviewable.ts'
-import { reviews, spans, traces } from './schema.ts'
+import { reviewDays, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { inProject, matches, type TraceFilter } from './trace-filter.ts'
 
@@ -28,7 +28,7 @@ export interface QueuePage {
   remaining: number
   /** Whether there may be more. */
   remainingIsMinimum: boolean
-  /** Spans that each reviewer reviewed since midnight, UTC. */
+  /** Decisions in force that each reviewer made since midnight, UTC. */
   today: { userId: string; reviewed: number }[]
 }
 
@@ -46,7 +46,7 @@ export async function readQueue(
   const stretches = stretchesFrom(first, query)
   const [counted, today, ...found] = await readPlain(store.database, [
     countRemaining(store, project, query),
-    reviewedSince(store, project, query.now - (query.now % DAY_MS)),
+    reviewedOn(store, project, Math.floor(query.now / DAY_MS)),
     ...stretches.map(stretch =>
       candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
     ),
@@ -180,13 +180,13 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
     .from(scanned)
 }
 
-/** How many spans each reviewer accepted or corrected since a time. */
-const reviewedSince = ({ database }: Store, project: Project, since: number) =>
-  database
-    .select({
-      userId: sql<string>`${reviews.userId}`.as('userId'),
-      reviewed: sql<number>`count(distinct ${reviews.traceKey} || '/' || ${reviews.spanId})`.as('reviewed'),
-    })
-    .from(reviews)
-    .where(and(eq(reviews.projectKey, project.key), gte(reviews.createdAt, since), ne(reviews.decision, 'reset')))
-    .groupBy(reviews.userId)
+/** How many decisions in force each reviewer made on a day, as insights count them. */
+const reviewedOn = ({ database }: Store, project: Project, day: number) => {
+  const reviewed = sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed')
+  return database
+    .select({ userId: sql<string>`${reviewDays.userId}`.as('userId'), reviewed })
+    .from(reviewDays)
+    .where(and(eq(reviewDays.projectKey, project.key), eq(reviewDays.day, day)))
+    .groupBy(reviewDays.userId)
+    .having(sql`reviewed > 0`)
+}

@@ -492,13 +492,14 @@ export async function deleteTrace(
   const [, [deleted]] = await database.batch([
     database
       .update(traces)
-      .set({ deletedAt: act.at, purgeDueAt, revision })
+      .set({ deletedAt: act.at, purgeDueAt, revision, isUncounted: true })
       .where(isLive(store, eq(traces.id, id), ofProject, notExists(tombstone))),
     tombstone,
     markDays(
       store,
       sql`select this_deletion.project_key, this_deletion.timestamp from ${traces} as this_deletion where ${isTombstone}`,
       act.at,
+      'at once',
     ),
     recordAct(
       store,

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
 import { afterEach, describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
 import { DAY_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
@@ -177,6 +178,18 @@ describe('insights', () => {
         decided(versions[0]),
         rows.filter(row => row.prompt_version_id === prompt.versionId).reduce((sum, row) => sum + decided(row), 0),
       )
+      // A deletion takes all of it back, however its purge is repeated.
+      const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
+      const keys = await env.DB.prepare(
+        'select key as traceKey, organization_key as organizationKey from traces where id = ?',
+      )
+        .bind(traces[0].id)
+        .first<{ traceKey: number; organizationKey: number }>()
+      await org.owner.delete(`/api/traces/${traces[0].id}`)
+      const purge = () => runJob({ kind: 'purge_trace', traceKey: 0, organizationKey: 0, ...keys }, unsteady(given))
+      await Promise.all([purge(), purge()].map(purged => purged.catch(() => undefined)))
+      await purge()
+      mustEqual('what is left', await rowsOf(stored, org), [])
     })
     await fc.assert(property, { numRuns: 60, interruptAfterTimeLimit: 100_000 })
   })

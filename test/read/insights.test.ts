@@ -4,7 +4,7 @@ import { runJob } from '../../src/jobs/consumer.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
 import { DAY_MS } from '../../src/limits.ts'
 import { newDisputed, withMessages } from '../support/attribution.ts'
-import { rowsReadBy } from '../support/bindings.ts'
+import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { aFeedback } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
@@ -113,11 +113,63 @@ describe('GET /api/insights', () => {
     expect((await org.read.get('/api/insights?projectSlug=support')).body.errorTypes).toEqual([])
   })
 
-  it('keeps what was decided on a trace that is deleted', async ({ expect }) => {
-    const { org, id, review } = await newReviewed('Yes')
+  it('takes out what was decided on a trace that is deleted, once, and what expires stays', async ({ expect }) => {
+    const { org, id, spanId, step, review } = await newReviewed('Yes')
+    const prompt = { projectSlug: 'support', stepId: 'answer', content: 'Answer.' }
+    const { id: promptId, versionId } = (await org.owner.post('/api/prompts', prompt)).body
+    const [second, expired] = [crypto.randomUUID(), await newReviewed('Yes', org)]
+    await step({ span_id: second, prompt_version_id: versionId })
+    const [other, kept] = [await newReviewed('Yes', org), await newReviewed('Yes', org)]
     await review({ decision: 'accept' })
-    await org.owner.delete(`/api/traces/${id}`)
-    expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toMatchObject([{ accepted: 1 }])
+    await review({ decision: 'correct', approvedOutput: 'No', errorType: 'reasoning_error' })
+    await org.owner.put(`/api/spans/${second}/review`, { decision: 'accept' })
+    for (const made of [other, kept, expired]) await made.review({ decision: 'accept' })
+    await other.review({ decision: 'reset' })
+    const told = async () => {
+      const { body } = await org.read.get('/api/insights?projectSlug=support')
+      const sum = (key: string) =>
+        body.steps.reduce((all: number, row: Record<string, number>) => all + (row[key] ?? 0), 0)
+      const [version] = (await org.read.get(`/api/prompts/${promptId}`)).body.versions
+      const { today } = (await org.owner.get('/api/review-queue?projectSlug=support')).body
+      return {
+        decided: [sum('accepted'), sum('corrected')],
+        types: body.errorTypes.length,
+        version: version.accepted,
+        today: today.map(({ reviewed }: { reviewed: number }) => reviewed),
+      }
+    }
+    expect(await told()).toEqual({ decided: [3, 1], types: 1, version: 1, today: [4] })
+    const keyOf = async (uuid: string) =>
+      await env.DB.prepare('select key as traceKey, organization_key as organizationKey from traces where id = ?')
+        .bind(uuid)
+        .first<{ traceKey: number; organizationKey: number }>()
+    const jobs = []
+    for (const uuid of [id, other.id, expired.id]) {
+      const keys = await keyOf(uuid)
+      if (!keys) throw new Error('there is no such trace')
+      jobs.push({ kind: 'purge_trace', ...keys } as const)
+    }
+    const { JOBS, ...withoutQueue } = env
+    const quiet = org.clientOf(org.ownerKey, withoutQueue)
+    await quiet.delete(`/api/traces/${id}`)
+    await quiet.delete(`/api/traces/${other.id}`)
+    await env.DB.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(expired.id).run()
+    // Interrupted after its first step, sent twice, and at the same time.
+    let calls = 0
+    const interrupted = wrapBindings(async (binding, call) => {
+      if (binding === 'PAYLOADS' && calls++ === 0) throw new Error('gone')
+      return call()
+    })
+    for (const job of jobs) {
+      await runJob(job, interrupted).catch(() => undefined)
+      await Promise.all([runJob(job, env), runJob(job, env)])
+      await runJob(job, env)
+    }
+    expect(await told()).toEqual({ decided: [2, 0], types: 0, version: 0, today: [2] })
+    expect((await org.read.get(`/api/spans/${spanId}`)).status).toBe(404)
+    // A trace with the same id is another one.
+    const { results } = await env.DB.prepare('select sum(accepted) as n from review_days where accepted < 0').all()
+    expect(results).toEqual([{ n: null }])
   })
 
   it("counts an engine's last answer on a trace, by the step that it blames", async ({ expect }) => {
@@ -143,6 +195,9 @@ describe('GET /api/insights', () => {
       .run()
     await runJob(disputed.job, env)
     expect((await engine()).map(({ count }: { count: number }) => count)).toEqual([1])
+    await org.owner.delete(`/api/traces/${disputed.id}`)
+    for (let turn = 0; turn < 2; turn++) await runJob({ ...disputed.job, kind: 'purge_trace' }, env)
+    expect(await engine()).toEqual([])
   })
 
   it('shows with each version of a prompt what was decided on spans that used it, in its own project', async ({
