@@ -12,6 +12,22 @@ import type { Store } from './store.ts'
 /** The day of a whole time since 1970. */
 const dayOf = (time: SQL): SQL => sql`${time} / ${sql.raw(String(DAY_MS))}`
 
+/** What becomes of a row of `review_days` to which another one is added. */
+const ADDED_UP = {
+  target: [
+    reviewDays.projectKey,
+    reviewDays.day,
+    reviewDays.stepId,
+    reviewDays.promptVersionId,
+    reviewDays.userId,
+    reviewDays.errorType,
+  ],
+  set: {
+    accepted: sql`${reviewDays.accepted} + excluded.accepted`,
+    corrected: sql`${reviewDays.corrected} + excluded.corrected`,
+  },
+}
+
 /**
  * The statement that counts decisions: those under the number that follows `spans.reviewNumber`, which are in `reviews`
  * already while the span is not moved on to them. `from`: a join with its conditions that gives each such span once.
@@ -32,20 +48,7 @@ export function countDecisions({ database }: Store, from: SQL) {
           and decided.state is not null and decided.step_id is not null
         group by 1, 2, 3, 4, 5, 6 having ${accepted} <> 0 or ${corrected} <> 0`,
     )
-    .onConflictDoUpdate({
-      target: [
-        reviewDays.projectKey,
-        reviewDays.day,
-        reviewDays.stepId,
-        reviewDays.promptVersionId,
-        reviewDays.userId,
-        reviewDays.errorType,
-      ],
-      set: {
-        accepted: sql`${reviewDays.accepted} + excluded.accepted`,
-        corrected: sql`${reviewDays.corrected} + excluded.corrected`,
-      },
-    })
+    .onConflictDoUpdate(ADDED_UP)
 }
 
 /** The statement that counts the answer to a job, which is in `attributions` already while the job names the one before. */
@@ -72,29 +75,24 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
  * a step that runs twice finds them gone. `isPiece`: which rows those are. What was never counted has no step.
  */
 
-/** The statement that takes decisions back. Their spans are still there, and say which of them count. */
+/**
+ * The statement that takes decisions back. Their spans are still there, and say which of them count. It adds what is negative
+ * rather than changing what is there: a row that is under another reviewer's id by now, for the user is being deleted, ends
+ * in the same sum.
+ */
 export const uncountDecisions = ({ database }: Store, isPiece: SQL) =>
   database
-    .update(reviewDays)
-    .set({
-      accepted: sql`${reviewDays.accepted} - scanned.accepted`,
-      corrected: sql`${reviewDays.corrected} - scanned.corrected`,
-    })
-    .from(
-      sql`(select ${reviews.projectKey} as project_key, ${dayOf(sql`${reviews.createdAt}`)} as day,
-          ${reviews.stepId} as step_id, ${reviews.promptVersionId} as prompt_version_id, ${reviews.userId} as user_id,
-          coalesce(${reviews.errorType}, '') as error_type,
-          sum(${reviews.state} = 'accepted') as accepted, sum(${reviews.state} = 'corrected') as corrected
+    .insert(reviewDays)
+    .select(
+      sql`select ${reviews.projectKey}, ${dayOf(sql`${reviews.createdAt}`)}, ${reviews.stepId}, ${reviews.promptVersionId},
+          ${reviews.userId}, coalesce(${reviews.errorType}, ''),
+          -sum(${reviews.state} = 'accepted'), -sum(${reviews.state} = 'corrected')
         from ${reviews} cross join ${spans}
         where ${isPiece} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
           and ${spans.reviewNumber} = ${reviews.number} and ${reviews.state} is not null and ${reviews.stepId} is not null
-        group by 1, 2, 3, 4, 5, 6) as scanned`,
+        group by 1, 2, 3, 4, 5, 6`,
     )
-    .where(
-      sql`${reviewDays.projectKey} = scanned.project_key and ${reviewDays.day} = scanned.day
-        and ${reviewDays.stepId} = scanned.step_id and ${reviewDays.promptVersionId} = scanned.prompt_version_id
-        and ${reviewDays.userId} = scanned.user_id and ${reviewDays.errorType} = scanned.error_type`,
-    )
+    .onConflictDoUpdate(ADDED_UP)
 
 /** The statement that takes a trace's answer back. Its job is still there, and says which of them counts. */
 export const uncountAnswers = ({ database }: Store, isPiece: SQL) =>
