@@ -2,7 +2,7 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
 import type { KnowledgeDoc, Precedent, Step, Subject, SubjectFeedback } from '../attribution/subject.ts'
 import type { Labeller } from '../domain/feedback.ts'
-import { isSameJson } from '../domain/json.ts'
+import { canonicalJson } from '../domain/json.ts'
 import { type NearSpan, nearestSpans } from '../domain/neighbourhood.ts'
 import {
   MAX_PRECEDENT_REVIEWS,
@@ -71,6 +71,7 @@ async function readSubject(store: Store, traceKey: number) {
   const prompts = promptsOf(neighbourhood, omitted)
   const precedents = await comparable(store, trace.key, neighbourhood.precedents)
   const root = shown.find(({ id }) => id === trace.rootSpanId)
+  const isSame = sameJson()
   const steps = shown.map((detail, index): Step => {
     const span = folded[index]
     const before = neighbourhood.folded[index]
@@ -79,7 +80,7 @@ async function readSubject(store: Store, traceKey: number) {
       ...stepOf(detail, trace),
       hasOutput: before?.output !== undefined,
       prompt: prompts.get(detail.promptVersionId ?? detail.stepId) ?? null,
-      precedents: root && isWhole ? precedentsOf(detail, root, precedents) : [],
+      precedents: root && isWhole ? precedentsOf(detail, root, precedents, isSame) : [],
     }
   })
   const knowledgeDocs = await readKnowledgeDocs(store, outline, shown, omitted)
@@ -515,16 +516,30 @@ async function comparable(
   })
 }
 
+/** Tells whether two JSON texts have the same value; each is parsed once, for every step is compared with every decision. */
+function sameJson(): (left: string, right: string) => boolean {
+  const known = new Map<string, string>()
+  const canonical = (text: string) => {
+    const value = known.get(text) ?? canonicalJson(JSON.parse(text))
+    known.set(text, value)
+    return value
+  }
+  return (left, right) => left === right || (left.length === right.length && canonical(left) === canonical(right))
+}
+
 /** The decisions on spans of a step with the same input, in traces with the same input. */
-function precedentsOf(step: SpanDetail, root: SpanDetail, compared: readonly Compared[]): Precedent[] {
+function precedentsOf(
+  step: SpanDetail,
+  root: SpanDetail,
+  compared: readonly Compared[],
+  isSame: ReturnType<typeof sameJson>,
+): Precedent[] {
   // Where nothing went in, nothing can be told to be the same.
   if (step.input.text === 'null' && root.input.text === 'null') return []
   return compared.flatMap(({ detail, rootInput }) => {
-    const isSame =
-      detail.stepId === step.stepId &&
-      isSameJson(detail.input.text, step.input.text) &&
-      isSameJson(rootInput, root.input.text)
-    if (!isSame || !detail.review) return []
+    const isEqualCase =
+      detail.stepId === step.stepId && isSame(detail.input.text, step.input.text) && isSame(rootInput, root.input.text)
+    if (!isEqualCase || !detail.review) return []
     const { state, userId } = detail.review
     return [{ spanId: detail.id, state, approvedOutput: JSON.parse(detail.approvedOutput.text), userId }]
   })
