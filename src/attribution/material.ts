@@ -118,7 +118,16 @@ export function fitMaterial(items: readonly Item[], maxTokens: number): Material
 
 const total = (items: readonly Item[], level: Level): number => items.reduce((sum, item) => sum + cost(item, level), 0)
 
-const cost = (item: Item, level: Level): number => tokensOf(lineOf(item, level))
+/** The tokens of `lineOf`, without writing it: what is whole is as long as it was measured once. */
+function cost({ head, fields }: Item, level: Level): number {
+  const shown = level === BY_NAME ? [] : fields
+  const lengths = shown.map(
+    field => `,"${field.name}":`.length + (field.bytes <= level ? field.bytes : utf8Length(shownValue(field, level))),
+  )
+  const isBare = head === '{' && shown.length > 0
+  const bytes = lengths.reduce((sum, length) => sum + length, utf8Length(head) + '}'.length - (isBare ? 1 : 0))
+  return Math.ceil(bytes / BYTES_A_TOKEN)
+}
 
 function lineOf({ head, fields }: Item, level: Level): string {
   const shown = level === BY_NAME ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)
