@@ -105,7 +105,7 @@ export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** What a version counts for besides its texts: its ids, time and field names take that much of a detail. */
 export const VERSION_BYTES = 256
 /** Lines removed and added up to which a diff is looked for: what it remembers on the way grows with their square. */
-export const MAX_DIFF_EDITS = 1000
+export const MAX_DIFF_EDITS = 700
 /** Edits times lines of both versions, for the same: a diff may compare them so often, in about a tenth of a second. */
 export const MAX_DIFF_STEPS = 10_000_000
 /** A path in a schema's diff below which nothing is told apart: places are many, and each one names its path. */

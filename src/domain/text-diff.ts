@@ -7,24 +7,33 @@ export interface LineChange {
   text: string
 }
 
+/** How one text becomes another. */
+export interface TextDiff {
+  lines: LineChange[]
+  /** Whether no diff has fewer lines removed and added. */
+  isMinimal: boolean
+}
+
 /**
  * How one text becomes another, line by line: `same` and `remove` are the first one's lines in order, `same` and `add`
  * the second one's, and where lines differ what is removed comes first. Where the texts have too little in common to find
  * it in bounded time, all that lies between the first and the last difference is removed and added.
  */
-export function diffLines(before: string, after: string): LineChange[] {
+export function diffLines(before: string, after: string): TextDiff {
   const [old, fresh] = [before.split('\n'), after.split('\n')]
   const shorter = Math.min(old.length, fresh.length)
   const begin = countWhile(shorter, index => old[index] === fresh[index])
   const end = countWhile(shorter - begin, index => old.at(-1 - index) === fresh.at(-1 - index))
-  return [
+  const middle = diffMiddle(old.slice(begin, old.length - end), fresh.slice(begin, fresh.length - end))
+  const lines = [
     ...changes('same', old.slice(0, begin)),
-    ...diffMiddle(old.slice(begin, old.length - end), fresh.slice(begin, fresh.length - end)),
+    ...middle.lines,
     ...changes('same', old.slice(old.length - end)),
   ]
+  return { lines, isMinimal: middle.isMinimal }
 }
 
-function diffMiddle(old: readonly string[], fresh: readonly string[]): LineChange[] {
+function diffMiddle(old: readonly string[], fresh: readonly string[]): TextDiff {
   // Numbers, for which it takes as long to tell that two long lines are the same as that they are not.
   const numbers = new Map<string, number>()
   const numberOf = (line: string): number => {
@@ -34,7 +43,8 @@ function diffMiddle(old: readonly string[], fresh: readonly string[]): LineChang
   }
   const maxEditLength = Math.min(MAX_DIFF_EDITS, Math.floor(MAX_DIFF_STEPS / (old.length + fresh.length)))
   const parts = diffArrays(old.map(numberOf), fresh.map(numberOf), { maxEditLength })
-  if (!parts) return [...changes('remove', old), ...changes('add', fresh)]
+  const isMinimal = parts !== undefined || old.length === 0 || fresh.length === 0
+  if (!parts) return { lines: [...changes('remove', old), ...changes('add', fresh)], isMinimal }
   const pieces: LineChange[][] = []
   let [oldStart, oldEnd, freshStart, freshEnd] = [0, 0, 0, 0]
   for (const { count, added, removed } of [...parts, END]) {
@@ -50,7 +60,7 @@ function diffMiddle(old: readonly string[], fresh: readonly string[]): LineChang
       freshStart = freshEnd += count
     }
   }
-  return pieces.flat()
+  return { lines: pieces.flat(), isMinimal }
 }
 
 /** No more lines that are the same, which ends the last difference. */

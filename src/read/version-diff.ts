@@ -16,6 +16,13 @@ export const VersionDiff = v.object({
     v.array(v.object({ op: v.picklist(['same', 'add', 'remove']), text: v.string() })),
     v.metadata({ description: "Of the content, what is removed before what is added; 'add' is in the second alone" }),
   ),
+  isMinimal: v.pipe(
+    v.boolean(),
+    v.metadata({
+      description: `Whether as few lines as can be are removed and added; false where the texts have too little in common
+to find that in bounded time, and all between the first and the last difference is removed and added`,
+    }),
+  ),
   schema: v.pipe(
     v.array(
       v.object({
@@ -38,7 +45,7 @@ export async function versionDiff(
   const text = await requireText(context, named, await findTextHead(context.store, named))
   const [before, after] = await findVersions(context.store, text, [a, b])
   if (!before || !after) throw notFound()
-  return { lines: diffLines(before.content, after.content), schema: diffJson(schemaOf(before), schemaOf(after)) }
+  return { ...diffLines(before.content, after.content), schema: diffJson(schemaOf(before), schemaOf(after)) }
 }
 
 const schemaOf = ({ outputSchema }: TextVersion): Json => (outputSchema ? JSON.parse(outputSchema.text) : {})

@@ -23,7 +23,7 @@ describe('the diff of two texts', () => {
   it('makes the second of the first, and the first of the second', ({ expect }) => {
     fc.assert(
       fc.property(aText, aText, (before, after) => {
-        const lines = diffLines(before, after)
+        const { lines } = diffLines(before, after)
         expect(without('add', lines)).toBe(before)
         expect(without('remove', lines)).toBe(after)
       }),
@@ -34,7 +34,7 @@ describe('the diff of two texts', () => {
   it('has what is removed before what is added, and what is the same only where it is', ({ expect }) => {
     fc.assert(
       fc.property(aText, aText, (before, after) => {
-        const shown = ops(diffLines(before, after))
+        const shown = ops(diffLines(before, after).lines)
         expect(shown).not.toContain('+-')
         expect(/^=*$/.test(shown)).toBe(before === after)
       }),
@@ -53,18 +53,19 @@ describe('the diff of two texts', () => {
     ['a repeated line', 'a\na', 'a\na\na', '==+'],
     ['nothing in common', 'a\nb', 'c', '--+'],
   ] as const)('shows %s', ([, before, after, expected], { expect }) => {
-    expect(ops(diffLines(before, after))).toBe(expected)
+    expect(ops(diffLines(before, after).lines)).toBe(expected)
   })
 
   it('removes and adds all between the first and the last difference where too much differs', ({ expect }) => {
     const [old, fresh] = [numbered('a', MAX_DIFF_EDITS), numbered('b', MAX_DIFF_EDITS)]
     const shared = ['shared']
-    const lines = diffLines(
+    const { lines, isMinimal } = diffLines(
       ['first', ...old, ...shared, ...old, 'last'].join('\n'),
       ['first', ...fresh, ...shared, ...fresh, 'last'].join('\n'),
     )
     const differing = 2 * MAX_DIFF_EDITS + 1
     expect(ops(lines)).toBe(`=${'-'.repeat(differing)}${'+'.repeat(differing)}=`)
+    expect(isMinimal).toBe(false)
   })
 
   const most = MAX_CONTENT_BYTES / 2 - 10_000
@@ -83,7 +84,7 @@ describe('the diff of two texts', () => {
       numbered('', 100_000).map(number => ((Math.imul(Number(number), 1_597_334_677) >>> 16) % 2 === 0 ? 'a' : 'b')),
     ],
   ])('takes no long time for the longest texts: %s', ([, before, after], { expect }) => {
-    const lines = diffLines(before.join('\n'), after.join('\n'))
+    const { lines } = diffLines(before.join('\n'), after.join('\n'))
     expect(without('add', lines) === before.join('\n')).toBe(true)
     expect(without('remove', lines) === after.join('\n')).toBe(true)
   })

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { MAX_CONTENT_BYTES } from '../../src/limits.ts'
+import { MAX_CONTENT_BYTES, MAX_DIFF_EDITS } from '../../src/limits.ts'
 import { client, newOrg } from '../support/org.ts'
 import { kindsOfText, newText, otherKind } from '../support/texts.ts'
 
@@ -17,6 +17,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
         { op: 'same', text: 'three' },
         { op: 'add', text: '' },
       ],
+      isMinimal: true,
       schema: [],
     })
     expect((await diff(second.toUpperCase(), text.created.versionId)).lines).toMatchObject([
@@ -84,6 +85,16 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     }
   })
 
+  it('says where it takes more than it must, since the texts have too little in common', async ({ expect }) => {
+    const org = await newOrg()
+    const lines = (prefix: string) => Array.from({ length: 2 * MAX_DIFF_EDITS }, (_, index) => `${prefix}${index}`)
+    const text = await newText(kind, org, 'answer', { content: ['same', ...lines('a')].join('\n') })
+    const second = (await text.add({ content: ['same', ...lines('b')].join('\n') })).body.id
+    const { body } = await org.read.get(`${text.path}/versions/${text.created.versionId}/diff/${second}`)
+    expect(body.isMinimal).toBe(false)
+    expect(body.lines).toHaveLength(1 + 4 * MAX_DIFF_EDITS)
+  })
+
   it('is given of the longest texts', { timeout: 30_000 }, async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { content: `${'\n'.repeat(MAX_CONTENT_BYTES - 1)}a` })
@@ -111,6 +122,7 @@ describe("the diff of a prompt's versions", () => {
     const { body } = await org.read.get(`${text.path}/versions/${text.created.versionId}/diff/${changed}`)
     expect(body).toEqual({
       lines: [{ op: 'same', text: 'First' }],
+      isMinimal: true,
       schema: [
         { path: 'type', op: 'remove', before: 'object', after: null },
         { path: 'properties.answer.type', op: 'change', before: 'string', after: 'number' },
