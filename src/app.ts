@@ -20,6 +20,7 @@ import { listAuditLog } from './manage/audit-log.ts'
 import { putErrorType } from './manage/error-types.ts'
 import {
   activateKnowledgeDocVersion,
+  changeKnowledgeDoc,
   createKnowledgeDoc,
   createKnowledgeDocVersion,
   deleteKnowledgeDoc,
@@ -131,6 +132,7 @@ export const endpoints: readonly Endpoint[] = [
   createKnowledgeDoc,
   createKnowledgeDocVersion,
   activateKnowledgeDocVersion,
+  changeKnowledgeDoc,
   deleteKnowledgeDoc,
   createOrganization,
   recoverApiKey,

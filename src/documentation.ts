@@ -175,6 +175,7 @@ const prompt = {
 
 const docVersion = {
   id: DOC_VERSION_ID,
+  number: 2,
   content: 'Every device has a warranty of 24 months.',
   note: null,
   isActive: true,
@@ -541,6 +542,7 @@ export const examples: Readonly<Record<string, Example>> = {
         { op: 'remove', text: 'Answer the question.' },
         { op: 'add', text: prompt.content },
       ],
+      isMinimal: true,
       schema: [{ path: 'properties.answer.type', op: 'change', before: 'object', after: 'string' }],
     },
   },
@@ -564,6 +566,7 @@ export const examples: Readonly<Record<string, Example>> = {
         { op: 'remove', text: 'Every device has a warranty of 12 months.' },
         { op: 'add', text: doc.content },
       ],
+      isMinimal: true,
       schema: [],
     },
   },
@@ -572,10 +575,11 @@ export const examples: Readonly<Record<string, Example>> = {
     response: doc,
   },
   'POST /api/knowledge-docs/{docId}/versions': {
-    body: { content: doc.content, activate: false },
+    body: { content: doc.content },
     response: { ...docVersion, isActive: false },
   },
   'PUT /api/knowledge-docs/{docId}/active-version': { body: { versionId: DOC_VERSION_ID }, response: doc },
+  'PATCH /api/knowledge-docs/{docId}': { body: { title: doc.title }, response: doc },
   'DELETE /api/knowledge-docs/{docId}': { response: { id: DOC_ID } },
   'POST /api/orgs': {
     body: { slug: 'acme', name: 'Acme' },

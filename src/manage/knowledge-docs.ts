@@ -2,10 +2,10 @@ import * as v from 'valibot'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict } from '../http/errors.ts'
+import { conflict, notFound } from '../http/errors.ts'
 import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
-import { addText, findTextHead } from '../store/versioned-texts.ts'
+import { addText, changeTitle, findTextHead } from '../store/versioned-texts.ts'
 import {
   activated,
   addedVersion,
@@ -58,7 +58,7 @@ export const createKnowledgeDocVersion = endpoint({
   params: v.object({ docId: Uuid }),
   body: v.strictObject({
     content: Content,
-    activate: v.optional(IsToBeActive, true),
+    activate: v.optional(IsToBeActive, false),
     note: v.optional(Note),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
@@ -87,6 +87,23 @@ export const activateKnowledgeDocVersion = endpoint({
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
   return { status: 200, body: toKnowledgeDoc(await activated(store, act, doc, body.versionId)) }
+})
+
+export const changeKnowledgeDoc = endpoint({
+  method: 'PATCH',
+  path: '/api/knowledge-docs/{docId}',
+  summary: "Change a knowledge doc's title",
+  scope: 'manage',
+  params: v.object({ docId: Uuid }),
+  body: v.strictObject({ title: v.optional(Name) }),
+  responses: { 200: KnowledgeDoc },
+}).handle(async context => {
+  const { params, body, store, act } = context
+  const named = { kind: 'knowledge_doc', id: params.docId } as const
+  const head = await requireText(context, named, await findTextHead(store, named))
+  const doc = await changeTitle(store, act, head, body.title)
+  if (!doc) throw notFound()
+  return { status: 200, body: toKnowledgeDoc(doc) }
 })
 
 export const deleteKnowledgeDoc = endpoint({

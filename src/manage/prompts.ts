@@ -86,7 +86,7 @@ export const createPromptVersion = endpoint({
   body: v.strictObject({
     content: Content,
     outputSchema: v.optional(OutputSchema),
-    activate: v.optional(IsToBeActive, true),
+    activate: v.optional(IsToBeActive, false),
     note: v.optional(Note),
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,

@@ -34,7 +34,10 @@ import {
 export const Content = textOfBytes(MAX_CONTENT_BYTES)
 export const Note = v.pipe(text(0, MAX_NOTE_LENGTH), v.metadata({ description: 'Why this version was made' }))
 export const ProjectSlug = v.pipe(Slug, v.metadata({ examples: ['support'] }))
-export const IsToBeActive = v.pipe(v.boolean(), v.metadata({ description: 'Whether it becomes the active version' }))
+export const IsToBeActive = v.pipe(
+  v.boolean(),
+  v.metadata({ description: 'Whether it becomes the active version at once' }),
+)
 export const VersionChoice = v.strictObject({ versionId: Uuid })
 
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES

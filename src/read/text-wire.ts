@@ -35,6 +35,7 @@ export const KnowledgeDoc = v.object({
 
 export const KnowledgeDocVersion = v.object({
   id: Uuid,
+  number: v.pipe(v.number(), v.metadata({ description: "1 is the first; a number isn't used again" })),
   content: v.string(),
   note: v.nullable(v.string()),
   isActive: v.boolean(),
@@ -87,6 +88,7 @@ export const toKnowledgeDoc = (text: ActiveText): v.InferOutput<typeof Knowledge
 
 export const toKnowledgeDocVersion = (version: TextVersion): v.InferOutput<typeof KnowledgeDocVersion> => ({
   id: version.id,
+  number: version.number,
   content: version.content,
   note: version.note,
   isActive: version.isActive,

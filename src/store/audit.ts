@@ -61,6 +61,7 @@ export const AUDIT_ACTIONS = [
   'knowledge_doc.create',
   'knowledge_doc.add_version',
   'knowledge_doc.activate',
+  'knowledge_doc.change',
   'knowledge_doc.delete',
   'review.accept',
   'review.correct',

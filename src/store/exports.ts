@@ -326,14 +326,13 @@ const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
 function promptVersionOf(project: Project) {
   const versions = sql`${versionedTexts} cross join ${textVersions}`
   const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`
-  const number = sql`(select count(*) from ${textVersions} earlier
-    where earlier.text_key = ${textVersions.textKey} and earlier.key <= ${textVersions.key})`
   return sql`case when ${usesPrompt} then coalesce(
     (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}
       where ${textVersions.id} = item.value ->> 18 and ${isOfText}
         and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'),
     (select ${textVersions.id} from ${versions}
-      where ${isPromptOf(project, sql`item.value ->> 19`)} and ${isOfText} and ${number} = item.value ->> 20),
+      where ${isPromptOf(project, sql`item.value ->> 19`)} and ${isOfText}
+        and ${textVersions.number} = item.value ->> 20),
     (select ${textVersions.id} from ${versionedTexts} cross join ${textActivations} cross join ${textVersions}
       where ${isPromptOf(project, stepIdOf(project))} and ${textActivations.textKey} = ${versionedTexts.key}
         and ${textActivations.activatedAt} <= item.value ->> 5 and ${textVersions.key} = ${textActivations.versionKey}

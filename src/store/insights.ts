@@ -5,6 +5,7 @@ import type { Project } from './projects.ts'
 import { answerDays, countedDays, outputDays, reviewDays, textVersions, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
 import { actorName } from './users.ts'
+import { versionNumber } from './version-number.ts'
 
 /** Days of UTC, counted from 1970: the first one, and the one after the last. */
 export interface DayRange {
@@ -97,9 +98,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
           id: sql<string>`${textVersions.id}`.as('id'),
           promptId: sql<string>`${versionedTexts.id}`.as('promptId'),
           stepId: sql<string>`${versionedTexts.name}`.as('stepId'),
-          number: sql<number>`(
-            select count(*) from ${textVersions} as older
-            where older.text_key = ${textVersions.textKey} and older.key <= ${textVersions.key})`.as('number'),
+          number: sql<number>`${versionNumber}`.as('number'),
           isActive: sql<number>`${textVersions.isActive}`.as('isActive'),
         })
         .from(scannedIds(promptVersionId, ne(promptVersionId, '')))

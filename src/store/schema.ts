@@ -611,9 +611,11 @@ export const textVersions = sqliteTable(
     note: text('note'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
+    /** 1 is the text's first; null where a release that knew no numbers added it. */
+    number: integer('number'),
   },
   table => [
-    index('text_versions_by_text').on(table.textKey),
+    uniqueIndex('text_versions_by_number').on(table.textKey, table.number),
     uniqueIndex('text_versions_active').on(table.textKey).where(sql`${table.isActive} = 1`),
   ],
 )

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, not, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, ne, not, type SQL, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../limits.ts'
@@ -9,6 +9,7 @@ import { type Decided, versionDecisionsQuery } from './insights.ts'
 import type { Project } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
+import { versionNumber } from './version-number.ts'
 
 /** A prompt or a knowledge doc with its active version. */
 export interface ActiveText {
@@ -31,6 +32,8 @@ export interface TextVersion {
   note: string | null
   isActive: boolean
   createdAt: number
+  /** 1 is the text's first. */
+  number: number
 }
 
 /** A text without its versions, which may be long. */
@@ -96,7 +99,7 @@ export async function addText(
       .insert(textVersions)
       .select(
         sql`select null, ${version.id}, ${versionedTexts.key}, ${version.content}, ${version.outputSchema},
-            ${version.note}, 0, ${version.createdAt}
+            ${version.note}, 0, ${version.createdAt}, 1
           from ${versionedTexts} where ${ofStore(store, isNew)}`,
       )
       .onConflictDoNothing(),
@@ -131,11 +134,14 @@ export async function addVersion(
   const bytesBefore = sql`(
     select ${bytesOf(textVersions.content, textVersions.outputSchema, textVersions.note)} + count(*) * ${VERSION_BYTES}
     from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
+  // Versions go with their text alone, so a count is a number that none has, or ever had.
+  const countBefore = sql`(
+    select count(*) from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   const insert = database
     .insert(textVersions)
     .select(
       sql`select null, ${draft.id}, ${versionedTexts.key}, ${draft.content},
-          ${schema}, ${draft.note}, 0, ${draft.createdAt}
+          ${schema}, ${draft.note}, 0, ${draft.createdAt}, ${countBefore} + 1
         from ${versionedTexts}
         where ${ofText} and ${bytesBefore} + octet_length(${draft.content})
           + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
@@ -175,6 +181,31 @@ export async function activateVersion(
     selectActive(store, eq(versionedTexts.id, text.id)),
   ])
   return active ? withSchema(active) : 'text_missing'
+}
+
+/** Gives a knowledge doc another title; undefined leaves it. Returns it with its active version, undefined where it is gone. */
+export async function changeTitle(
+  store: Store,
+  act: Act,
+  { id, projectKey }: TextHead,
+  title: string | undefined,
+): Promise<ActiveText | undefined> {
+  const isText = ofStore(store, eq(versionedTexts.id, id))
+  const isChanged = and(isText, title === undefined ? sql`false` : ne(versionedTexts.title, title))
+  const [, , [text]] = await store.database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'knowledge_doc.change', targetId: id, projectKey },
+      sql`exists (select 1 from ${versionedTexts} where ${isChanged})`,
+    ),
+    store.database
+      .update(versionedTexts)
+      .set({ title: title ?? '' })
+      .where(isChanged),
+    selectActive(store, eq(versionedTexts.id, id)),
+  ])
+  return text && withSchema(text)
 }
 
 /**
@@ -270,7 +301,7 @@ export async function findText(
     store.database.select().from(versionedTexts).where(ofText),
     selectVersions(store, isOf(ofText)),
   ])
-  return text && { ...text, versions: versions.map(withSchema) }
+  return text && { ...text, versions: oldestFirst(versions) }
 }
 
 /** Whether a version is one of the text that meets a condition. */
@@ -286,7 +317,7 @@ export async function findPrompt(store: Store, id: string): Promise<PromptRecord
     versionDecisionsQuery(store, ofPrompt),
   ])
   const decided = new Map(counts.map(({ versionId, ...count }) => [versionId, count]))
-  return prompt && { ...prompt, versions: versions.map(withSchema), decided }
+  return prompt && { ...prompt, versions: oldestFirst(versions), decided }
 }
 
 /** The versions of a text with these two ids, each undefined where the text has no such one. */
@@ -385,6 +416,7 @@ const selectVersions = (store: Store, condition: SQL) =>
       note: textVersions.note,
       isActive: textVersions.isActive,
       createdAt: textVersions.createdAt,
+      number: sql<number>`${versionNumber}`.as('number'),
     })
     .from(textVersions)
     .where(
@@ -393,7 +425,10 @@ const selectVersions = (store: Store, condition: SQL) =>
         sql`exists (select 1 from ${versionedTexts} where ${versionedTexts.key} = ${textVersions.textKey} and ${ofStore(store)})`,
       ),
     )
-    .orderBy(asc(textVersions.key))
+
+/** The index has them in this order, but for those that are numbered as they are read. */
+const oldestFirst = <Row extends { number: number; outputSchema: string | null }>(versions: readonly Row[]) =>
+  versions.toSorted((left, right) => left.number - right.number).map(withSchema)
 
 const withSchema = <Row extends { outputSchema: string | null }>({ outputSchema, ...row }: Row) => ({
   ...row,

@@ -94,7 +94,7 @@ export async function newPrompt(org: Org, stepId: string) {
   const path = `/api/prompts/${created.body.id}`
   return {
     created: created.body,
-    addVersion: (content: string) => org.owner.post(`${path}/versions`, { content }),
+    addVersion: (content: string) => org.owner.post(`${path}/versions`, { content, activate: true }),
     remove: () => org.owner.delete(path),
   }
 }

@@ -558,7 +558,7 @@ describe('a prompt_version_id', () => {
   }) => {
     const { org, step, spanOf } = await newTrace()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
-    await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'v2' })
+    await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'v2', activate: true })
     expect((await step({ span_id: SPAN_ID, prompt_version_id: prompt.versionId.toUpperCase() })).status).toBe(202)
     await step({ span_id: SPAN_ID })
     expect((await spanOf(SPAN_ID)).promptVersionId).toBe(prompt.versionId)

@@ -98,13 +98,13 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
       const about = (world: World, action: string) => created(`${kind}.${action}`, idOf(world).id, world.org.project.id)
       return Object.entries<(world: World, answer: Answer) => Expected[]>({
         [`POST ${path}`]: ({ org }, { body }) => [created(`${kind}.create`, body.id, org.project.id)],
-        [`POST ${path}/${one}/versions`]: (world, { body }) => [
-          { ...about(world, 'add_version'), afterId: body.id },
-          { ...about(world, 'activate'), beforeId: idOf(world).versionId, afterId: body.id },
-        ],
+        [`POST ${path}/${one}/versions`]: (world, { body }) => [{ ...about(world, 'add_version'), afterId: body.id }],
         [`PUT ${path}/${one}/active-version`]: world => [
           { ...about(world, 'activate'), beforeId: idOf(world).versionId, afterId: idOf(world).draftId },
         ],
+        ...(kind === 'knowledge_doc' && {
+          [`PATCH ${path}/${one}`]: (world: World) => [{ ...about(world, 'change'), afterId: null }],
+        }),
         [`DELETE ${path}/${one}`]: world => [{ ...about(world, 'delete'), beforeId: idOf(world).id, afterId: null }],
       })
     }),

@@ -3,6 +3,7 @@ import { afterEach, describe, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import {
   MAX_CONTENT_BYTES,
+  MAX_NAME_LENGTH,
   MAX_NOTE_LENGTH,
   MAX_SCHEMA_BYTES,
   MAX_VERSIONS_BYTES,
@@ -519,6 +520,76 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
       expect(bytes.reduce((sum: number, each: number) => sum + each)).toBeLessThanOrEqual(MAX_VERSIONS_BYTES)
     },
     SLOW_MS,
+  )
+})
+
+describe.for(kindsOfText)('the versions at $path', kind => {
+  it('become active when that is asked, and not by themselves', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const added = await org.owner.post(`${text.path}/versions`, { content: 'Second' })
+    expect(added).toMatchObject({ status: 201, body: { isActive: false } })
+    expect(activeIn(await text.detail())).toEqual([text.created.versionId])
+    expect((await text.add({ content: 'Third', activate: true })).body.isActive).toBe(true)
+  })
+
+  it('are numbered from 1 on, without a gap, however many are added at once', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const added = await times(12, index => text.add({ content: `Nr ${index}`, activate: index % 2 === 0 }))
+    const { versions } = await text.detail()
+    expect(versions.map(({ number }: { number: number }) => number)).toEqual(
+      [...Array(13).keys()].map(index => index + 1),
+    )
+    for (const { body } of added) expect(versions[body.number - 1]).toMatchObject({ id: body.id, number: body.number })
+  })
+
+  it('have numbers where a release that knew none added them', async ({ expect }) => {
+    const org = await newOrg()
+    const text = await newText(kind, org)
+    const { body } = await text.add({ content: 'Second' })
+    await env.DB.prepare('update text_versions set number = null where id = ?').bind(body.id).run()
+    expect((await text.add({ content: 'Third' })).body.number).toBe(3)
+    const { versions } = await text.detail()
+    expect(versions.map(({ number }: { number: number }) => number)).toEqual([1, 2, 3])
+  })
+})
+
+describe("a knowledge doc's title", () => {
+  const newDoc = async () => {
+    const [, kind] = kindsOfText
+    if (!kind) throw new Error('knowledge docs are a kind of text')
+    const org = await newOrg()
+    return { org, doc: await newText(kind, org, 'returns') }
+  }
+
+  it('changes, in the list and the detail, and nothing else does', async ({ expect }) => {
+    const { org, doc } = await newDoc()
+    const list = () => org.read.get('/api/knowledge-docs?projectSlug=support')
+    const before = (await list()).headers.get('etag')
+    const answer = await org.owner.patch(doc.path, { title: 'Returning goods' })
+    expect(answer).toMatchObject({ status: 200, body: { ...doc.created, title: 'Returning goods' } })
+    expect(await doc.listed()).toEqual(answer.body)
+    expect((await doc.detail()).title).toBe('Returning goods')
+    expect((await list()).headers.get('etag')).not.toBe(before)
+  })
+
+  it('is audited when it changes, and only then', async ({ expect }) => {
+    const { org, doc } = await newDoc()
+    for (const body of [{ title: 'New' }, { title: 'New' }, {}])
+      expect((await org.owner.patch(doc.path, body)).body.title).toBe('New')
+    const { entries } = (await org.owner.get(`/api/audit-log?action=knowledge_doc.change`)).body
+    expect(entries).toMatchObject([{ targetId: doc.id, projectId: org.project.id }])
+    expect(entries).toHaveLength(1)
+  })
+
+  it.for([{ title: '' }, { title: 'x'.repeat(MAX_NAME_LENGTH + 1) }, { title: null }, { slug: 'x' }])(
+    'cannot become %j',
+    async (body, { expect }) => {
+      const { org, doc } = await newDoc()
+      expect((await org.owner.patch(doc.path, body)).status).toBe(400)
+      expect((await doc.listed()).title).toBe(doc.created.title)
+    },
   )
 })
 

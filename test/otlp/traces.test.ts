@@ -9,6 +9,7 @@ import {
   RESEND_AFTER_MS,
   ROOT_PATIENCE_MS,
 } from '../../src/limits.ts'
+import { rowsReadBy } from '../support/bindings.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { anExport, anExportedSpan, exportSpans, nanosecondsAfter, newRun } from '../support/telemetry.ts'
 
@@ -553,13 +554,39 @@ describe('the prompt version of a model call', () => {
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))
       .body
     const path = `/api/prompts/${prompt.id}`
-    await org.owner.post(`${path}/versions`, { content: 'Two' })
+    await org.owner.post(`${path}/versions`, { content: 'Two', activate: true })
     const [first, second] = (await org.read.get(path)).body.versions.map(({ id }: { id: string }) => id)
     const versions = { first, second }
     // After both were made: as it began, the second was active.
     const start = Date.now() + 1000 - Date.parse(TIME)
     await exportSpans(org, [span({ start, spanId: rootId, attributes: { ...chat, ...attributes(versions) } })])
     expect((await read()).spans).toMatchObject([{ stepId, promptVersionId: expected && versions[expected] }])
+  })
+
+  it('costs the same number of rows read, however many versions there are', async ({ expect }) => {
+    const { org, span } = await newRun()
+    const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))
+      .body
+    const attributes = { ...chat, 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 2 }
+    const rowsRead = () =>
+      rowsReadBy(async bindings => {
+        const spans = Array.from({ length: 50 }, () => span({ attributes }))
+        await exportSpans({ ...org, ingest: org.bearer(bindings) }, spans)
+      })
+    const add = (count: number) =>
+      env.DB.prepare(
+        `with recursive nth(n) as (select 1 union all select n + 1 from nth where n < ?)
+        insert into text_versions (id, text_key, content, is_active, created_at, number)
+        select 'v' || lower(hex(randomblob(8))), t.key, 'x', 0, 0, (select max(number) from text_versions v where v.text_key = t.key) + n
+        from nth cross join versioned_texts t where t.id = ?`,
+      )
+        .bind(count, prompt.id)
+        .run()
+    await add(1)
+    await rowsRead()
+    const few = await rowsRead()
+    await add(1000)
+    expect(await rowsRead()).toBeLessThan(few + 100)
   })
 
   it('is none where no version was active as it began, and for other steps', async ({ expect }) => {

@@ -206,7 +206,9 @@ describe('GET /api/insights', () => {
     const org = await newOrg()
     const draft = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
     const prompt = (await org.owner.post('/api/prompts', draft)).body
-    const second = (await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'Answer shortly.' })).body
+    const second = (
+      await org.owner.post(`/api/prompts/${prompt.id}/versions`, { content: 'Answer shortly.', activate: true })
+    ).body
     const made = await newReviewed('Yes', org)
     for (const decision of ['accept', 'accept', 'correct'] as const) {
       const span_id = crypto.randomUUID()

@@ -138,7 +138,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     ],
     ['one selector twice', '?projectSlug=support&projectSlug=support', 400, 'projectSlug: is given more than once'],
     ['a slug that is not there', '?projectSlug=nope', 404, 'Not found'],
-    ['an empty slug', '?projectSlug=', 404, 'Not found'],
+    ['an empty slug', '?projectSlug=', 400, 'projectSlug or projectId is required'],
     ['an id that is not there', `?projectId=${crypto.randomUUID()}`, 404, 'Not found'],
     ['an id that is none', '?projectId=support', 404, 'Not found'],
     ["another organization's id", '?projectId=THEIRS', 403, 'Forbidden'],

@@ -354,6 +354,7 @@ describe('the outputSchema of a step', () => {
     await org.owner.post(`/api/prompts/${prompt.id}/versions`, {
       content: 'Answer.',
       outputSchema: { type: 'string' },
+      activate: true,
     })
     const span_id = crypto.randomUUID()
     await step({ span_id, step_id: 'support-answer', prompt_version_id: prompt.versionId, output: { a: 1 } })

@@ -92,7 +92,7 @@ async function addAttribution(traceUuid: string): Promise<void> {
 
 async function newText({ owner }: Org, path: string, body: object): Promise<Text> {
   const { id, versionId } = (await owner.post(path, body)).body
-  const draft = await owner.post(`${path}/${id}/versions`, { content: 'Not yet.', activate: false })
+  const draft = await owner.post(`${path}/${id}/versions`, { content: 'Not yet.' })
   return { id, versionId, draftId: draft.body.id }
 }
 
@@ -223,6 +223,11 @@ const samples: Readonly<Record<string, Sample>> = {
   'PUT /api/knowledge-docs/{docId}/active-version': {
     path: ({ doc }) => `/api/knowledge-docs/${doc.id}/active-version`,
     body: ({ doc }) => ({ versionId: doc.draftId }),
+    names: 'text',
+  },
+  'PATCH /api/knowledge-docs/{docId}': {
+    path: ({ doc }) => `/api/knowledge-docs/${doc.id}`,
+    body: () => ({ title: `Returns ${crypto.randomUUID()}` }),
     names: 'text',
   },
   'DELETE /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },

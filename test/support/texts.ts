@@ -20,7 +20,7 @@ export interface KindOfText {
 }
 
 const ITEM = ['id', 'versionId', 'content', 'createdAt', 'updatedAt']
-const VERSION = ['id', 'content', 'note', 'isActive', 'createdAt']
+const VERSION = ['id', 'number', 'content', 'note', 'isActive', 'createdAt']
 
 const prompts: KindOfText = {
   kind: 'prompt',
@@ -69,7 +69,9 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
     created: created.body,
     id: String(created.body.id),
     path,
-    add: (body: object, by: Client = org.owner): Promise<Answer> => by.post(`${path}/versions`, body),
+    /** Adds a version, active unless the body says otherwise. */
+    add: (body: object, by: Client = org.owner): Promise<Answer> =>
+      by.post(`${path}/versions`, { activate: true, ...body }),
     activate: (versionId: string, by: Client = org.owner): Promise<Answer> =>
       by.put(`${path}/active-version`, { versionId }),
     /** The text as the list of its project shows it. */

@@ -27,6 +27,10 @@ test('a prompt gets a version, and is rolled back to the one before', async ({ p
   const content = page.getByRole('textbox', { name: /Content|Prompt/ })
   await content.fill('Answer curtly.')
   await page.getByRole('button', { name: /Save|Add|Create/ }).click()
+  await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 1')
+  expect(await active()).toBe('Answer kindly.')
+  await page.getByRole('button', { name: 'Activate version 2' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Activate version 2' }).click()
   await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 2')
   expect(await active()).toBe('Answer curtly.')
 
@@ -37,4 +41,22 @@ test('a prompt gets a version, and is rolled back to the one before', async ({ p
   await dialog.getByRole('button', { name: 'Roll back to version 1' }).click()
   await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 1')
   expect(await active()).toBe('Answer kindly.')
+})
+
+test('a knowledge doc gets another title', async ({ page, context }) => {
+  const { make, call, key, project } = await newOrganization()
+  const docId = await make('/api/knowledge-docs', {
+    projectSlug: project.slug,
+    slug: 'warranty',
+    title: 'Waranty',
+    content: '24 months.',
+  })
+  await signIn(context, key)
+  await page.goto(`/knowledge-docs/${docId}?project=${project.slug}`)
+  await page.getByRole('button', { name: 'Change the title' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Title' }).fill('Warranty')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Warranty' })).toBeVisible()
+  expect(await call('GET', `/api/knowledge-docs/${docId}`)).toMatchObject({ title: 'Warranty', slug: 'warranty' })
 })

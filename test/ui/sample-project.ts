@@ -80,6 +80,7 @@ export async function sampleProject(): Promise<SampleProject> {
   await make(`/api/prompts/${promptId}/versions`, {
     content: 'Answer in two sentences.\nName the months.',
     note: 'Longer',
+    activate: true,
   })
   const docId = await make('/api/knowledge-docs', {
     ...text,

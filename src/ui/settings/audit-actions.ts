@@ -23,6 +23,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'knowledge_doc.create': 'Knowledge doc created',
   'knowledge_doc.add_version': 'Knowledge doc version added',
   'knowledge_doc.activate': 'Knowledge doc version activated',
+  'knowledge_doc.change': 'Knowledge doc renamed',
   'knowledge_doc.delete': 'Knowledge doc deleted',
   'review.accept': 'Output accepted',
   'review.correct': 'Output corrected',

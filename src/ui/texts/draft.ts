@@ -49,6 +49,6 @@ export const EMPTY_DRAFT: TextDraft = {
   content: '',
   schema: '{}',
   note: '',
-  activate: true,
+  activate: false,
   baseId: '',
 }

@@ -137,9 +137,9 @@ type WireVersion = KnowledgeDoc['versions'][number] & { outputSchema?: Json; acc
 
 const newestFirst = (versions: readonly WireVersion[]): Version[] =>
   versions
-    .map(({ id, content, outputSchema = null, note, isActive, createdAt, accepted, corrected }, index) => ({
+    .map(({ id, number, content, outputSchema = null, note, isActive, createdAt, accepted, corrected }) => ({
       id,
-      number: index + 1,
+      number,
       content,
       outputSchema: isEmptyObject(outputSchema) ? null : outputSchema,
       note: note || null,

@@ -10,6 +10,7 @@ import { MissingScope, useMay } from '../parts/scopes.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 import { Comparison } from './comparison.tsx'
 import { DeleteText } from './delete-text.tsx'
+import { EditTitle } from './edit-title.tsx'
 import type { TextKind, VersionedText } from './kinds.ts'
 import { NewVersionForm } from './new-version-form.tsx'
 import { withParameters } from './parameters.ts'
@@ -44,6 +45,7 @@ export function TextPage({ kind, id }: { kind: TextKind; id: string }) {
               >
                 New version
               </Button>
+              {kind.hasTitle && <EditTitle kind={kind} text={text} />}
               <DeleteText kind={kind} text={text} />
             </Group>
           )}

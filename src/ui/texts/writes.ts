@@ -48,6 +48,9 @@ export const createVersion = (
 export const activateVersion = (kind: TextKind, id: string, versionId: string) =>
   call(`${kind.api}/${id}/active-version`, { method: 'PUT', body: { versionId } })
 
+export const changeTitle = (kind: TextKind, id: string, title: string) =>
+  call(`${kind.api}/${id}`, { method: 'PATCH', body: { title } })
+
 export const deleteText = (kind: TextKind, id: string) => call<Made>(`${kind.api}/${id}`, { method: 'DELETE' })
 
 /** Asks anew for what a write of a text has changed; resolves once it is there. */

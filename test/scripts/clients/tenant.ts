@@ -35,6 +35,6 @@ export async function newTenant(url: string): Promise<Tenant> {
   const prompt = { projectSlug: project.slug, stepId: 'answer', content: 'Answer.' }
   const { id } = v.parse(Prompt, await post(apiKey.key, '/api/prompts', prompt))
   const first = await active()
-  await post(apiKey.key, `/api/prompts/${id}/versions`, { content: 'Answer in one sentence.' })
+  await post(apiKey.key, `/api/prompts/${id}/versions`, { content: 'Answer in one sentence.', activate: true })
   return { url, key, projectId: project.id, projectSlug: project.slug, versionIds: [first, await active()] }
 }
