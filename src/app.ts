@@ -9,7 +9,7 @@ import { ERRORS, errorResponse, methodNotAllowed, notFound } from './http/errors
 import { openApiDocument } from './http/openapi.ts'
 import { attributeTrace, getAttribution } from './ingest/attribute.ts'
 import { postBatch } from './ingest/batch.ts'
-import { createFeedback } from './ingest/feedback.ts'
+import { createFeedback, withdrawFeedback } from './ingest/feedback.ts'
 import { listObservations } from './ingest/observation-list.ts'
 import { createObservation } from './ingest/observations.ts'
 import { searchTraces } from './ingest/search.ts'
@@ -94,6 +94,7 @@ export const endpoints: readonly Endpoint[] = [
   postSpan,
   createObservation,
   createFeedback,
+  withdrawFeedback,
   postBatch,
   searchTraces,
   listObservations,

@@ -329,6 +329,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'POST /api/v1/traces': { body: trace, response: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
   'POST /api/v1/spans': { body: spanEvent, response: { status: 'accepted', span_id: SPAN_ID } },
   'POST /api/v1/observations': { body: observation, response: { status: 'created', observation_id: OBSERVATION_ID } },
+  'DELETE /api/v1/feedback/{feedback_id}': { response: { status: 'success', feedback_id: 'ticket-4711' } },
   'POST /api/v1/feedback': { body: feedback, response: { status: 'success', feedback_id: 'ticket-4711' } },
   'POST /api/v1/batch': {
     body: {

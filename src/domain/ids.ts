@@ -5,6 +5,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** Whether a text is a UUID of any version, in either case. */
 export const isUuid = (text: string): boolean => UUID.test(text)
 
+/** Whether a UUID is of version 5, as the ids are that the service derives from names, and a client can compute. */
+export const isNameBased = (uuid: string): boolean => uuid[14] === '5'
+
 /** A new id for what the service itself names. */
 export const newId = (): string => crypto.randomUUID()
 

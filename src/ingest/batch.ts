@@ -137,9 +137,9 @@ async function storeDependents(
         results.settle(index, bodyOf(index), () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
     }
   }
-  const areStored = await addObservations(store, draftsOf(observations), placement)
+  const outcomes = await addObservations(store, draftsOf(observations), placement)
   for (const [place, { index, draft }] of observations.entries()) {
-    results.settle(index, bodyOf(index), () => observationReply(draft, areStored[place] ?? false))
+    results.settle(index, bodyOf(index), () => observationReply(draft, outcomes[place] ?? 'trace_missing'))
   }
   const disputed = new Set<number>()
   for (const round of feedbackRounds) {

@@ -16,10 +16,15 @@ import {
 } from '../limits.ts'
 import { attributionJobsOf } from '../store/attributions.ts'
 import { actorOf } from '../store/audit.ts'
-import { type FeedbackDraft, type FeedbackOutcome, saveFeedback } from '../store/feedback.ts'
+import {
+  type FeedbackDraft,
+  type FeedbackOutcome,
+  withdrawFeedback as removeFeedback,
+  saveFeedback,
+} from '../store/feedback.ts'
 import type { Project } from '../store/projects.ts'
 import { ingestProject } from './project.ts'
-import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { SPAN_OF_OTHER, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const NO_RATING = 'must be positive, negative or a number from 0.0 to 1.0'
 const Rating = v.union(
@@ -53,6 +58,7 @@ export const Feedback = v.object({
 })
 
 const TAKEN = 'This feedback_id belongs to another trace'
+const NOT_FOUND = 'Feedback not found'
 
 const Saved = v.object({ status: v.literal('success'), feedback_id: v.string() })
 
@@ -76,6 +82,21 @@ export const createFeedback = endpoint({
   enqueue(...attributionJobsOf(store, toAttribute))
   const reply = feedbackReply(draft, outcome)
   return reply.status === 201 ? { ...reply, location: `/api/traces/${draft.fields.traceUuid}` } : reply
+})
+
+export const withdrawFeedback = endpoint({
+  method: 'DELETE',
+  path: '/api/v1/feedback/{feedback_id}',
+  summary: 'Withdraw feedback; sent again with its feedback_id, it is new',
+  scope: 'ingest',
+  params: v.object({ feedback_id: text(1, MAX_FEEDBACK_ID_LENGTH) }),
+  errors: { 404: NOT_FOUND },
+  responses: { 200: Saved },
+}).handle(async ({ params: { feedback_id }, caller, store, headers, now }) => {
+  const project = await ingestProject({ caller, store, headers })
+  const isThere = await removeFeedback(store, await feedbackUuid(project.id, feedback_id), now)
+  if (!isThere) throw notFound(NOT_FOUND)
+  return { status: 200, body: { status: 'success', feedback_id } }
 })
 
 /** A body as the store takes it, and the id that the client knows it by. */
@@ -107,10 +128,11 @@ export async function feedbackDraft(
   return { feedbackId, fields }
 }
 
-/** The answer to one piece of feedback. 404 where its trace is not there, 409 where its id is another trace's. */
+/** The answer to one piece of feedback. 404 where its trace is not there, 409 where its id or its span is another trace's. */
 export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOutcome) {
   if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
   if (outcome === 'on_other_trace') throw conflict(TAKEN, 'feedback_id')
+  if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER, 'span_id')
   const body = { status: 'success' as const, feedback_id: feedbackId }
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }

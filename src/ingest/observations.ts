@@ -2,13 +2,13 @@ import * as v from 'valibot'
 import { newId, traceUuid } from '../domain/ids.ts'
 import { Timestamp, text, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { notFound } from '../http/errors.ts'
+import { conflict, notFound } from '../http/errors.ts'
 import { ENVELOPE_BYTES, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../limits.ts'
-import { addObservations, type ObservationDraft } from '../store/observations.ts'
+import { addObservations, type ObservationDraft, type ObservationOutcome } from '../store/observations.ts'
 import { placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
 import { ingestProject } from './project.ts'
-import { JsonPayload, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { JsonPayload, SPAN_OF_OTHER, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const common = {
   data: JsonPayload,
@@ -33,14 +33,14 @@ export const createObservation = endpoint({
   body: Observation,
   maxBytes: MAX_OBSERVATION_BYTES + ENVELOPE_BYTES,
   hasLocation: true,
-  errors: { 404: TRACE_NOT_FOUND, 413: TOO_LARGE },
+  errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE },
   responses: { 201: v.object({ status: v.literal('created'), observation_id: v.string() }) },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await observationDraft(project, body, now)
-  const [isStored = false] = await addObservations(store, [draft], await placeValues(store, [draft.data]))
+  const [outcome = 'trace_missing'] = await addObservations(store, [draft], await placeValues(store, [draft.data]))
   const location = `/api/v1/traces/${body.trace_id}/observations`
-  return { ...observationReply(draft, isStored), location }
+  return { ...observationReply(draft, outcome), location }
 })
 
 /** A body as the store takes it. Without an id of the client's, it is a new observation each time. */
@@ -62,8 +62,9 @@ export async function observationDraft(
   }
 }
 
-/** The answer to one observation. 404 where its trace is not there. */
-export function observationReply({ id }: ObservationDraft, isStored: boolean) {
-  if (!isStored) throw notFound(TRACE_NOT_FOUND)
+/** The answer to one observation. 404 where its trace is not there, 409 where its span is another trace's. */
+export function observationReply({ id }: ObservationDraft, outcome: ObservationOutcome) {
+  if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
+  if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER, 'span_id')
   return { status: 201 as const, body: { status: 'created' as const, observation_id: id } }
 }

@@ -10,7 +10,7 @@ import { type NewValue, placeValues } from '../store/payloads.ts'
 import type { Project } from '../store/projects.ts'
 import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans.ts'
 import { ingestProject } from './project.ts'
-import { JsonPayload, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
+import { JsonPayload, SPAN_OF_OTHER, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
 const Fields = v.object({
   trace_id: TraceId,
@@ -35,7 +35,6 @@ export const Span = v.pipe(
   ),
 )
 
-const TAKEN = 'This span_id belongs to another trace'
 const NO_PROMPT_VERSION = 'No prompt of this project has this version'
 
 export const postSpan = endpoint({
@@ -45,7 +44,7 @@ export const postSpan = endpoint({
   scope: 'ingest',
   body: Span,
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
-  errors: { 404: TRACE_NOT_FOUND, 409: TAKEN, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
+  errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
   responses: { 202: v.object({ status: v.literal('accepted'), span_id: Uuid }) },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
@@ -91,7 +90,7 @@ export function spanReply({ id }: SpanDraft, outcome: SpanOutcome) {
     case 'trace_missing':
       throw notFound(TRACE_NOT_FOUND)
     case 'on_other_trace':
-      throw conflict(TAKEN, 'span_id')
+      throw conflict(SPAN_OF_OTHER, 'span_id')
     case 'prompt_version_missing':
       throw unprocessable(NO_PROMPT_VERSION, 'prompt_version_id')
   }

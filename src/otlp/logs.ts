@@ -16,6 +16,8 @@ import type { SpanMessage } from './span-step.ts'
 import { millisecondsOf, type TelemetryLog } from './telemetry.ts'
 import { factsOfLogs } from './trace-facts.ts'
 
+const ON_OTHER_TRACE = 'some messages were left out: another trace of the organization has their span'
+
 /**
  * Takes what log records say of their spans' inputs and outputs, which some clients say nowhere else: observations of spans
  * that are there or yet to come. Records that say nothing of the kind are refused, and told so.
@@ -34,7 +36,8 @@ export const exportLogs = exportEndpoints('logs', async context => {
     }
     for (const drafts of inPieces(await observationsOf(project, telling, now), MAX_WRITTEN_RECORDS)) {
       const values = drafts.map(({ data }) => data)
-      await addObservations(store, drafts, await placeValues(store, values))
+      const outcomes = await addObservations(store, drafts, await placeValues(store, values))
+      if (outcomes.includes('span_on_other_trace')) outcome.warn(ON_OTHER_TRACE)
     }
   }
   return outcome

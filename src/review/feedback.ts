@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { requireFound, requireProject } from '../auth/require-project.ts'
-import { newId } from '../domain/ids.ts'
+import { isNameBased, newId } from '../domain/ids.ts'
 import { text, Uuid, uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
@@ -30,7 +30,12 @@ export const createComment = endpoint({
   params: v.object({ spanId: Uuid }),
   body: v.strictObject({
     content: Content,
-    id: v.optional(uuid('An id of yours: sent again, it is the same comment')),
+    id: v.optional(
+      v.pipe(
+        uuid('An id of yours: sent again, it is the same comment'),
+        v.check(id => !isNameBased(id), "must not be of version 5: such ids are a pipeline's"),
+      ),
+    ),
   }),
   maxBytes: MAX_BYTES,
   errors: { 409: TAKEN },

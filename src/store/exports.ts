@@ -283,7 +283,12 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2, 0
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.id} = item.value ->> 21`)}
-          and not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })}`,
+          and not ${isOnOtherTrace(store, spans, {
+            id,
+            traceUuid: sql`${traces.id}`,
+            // A client can compute the id, and take it for a span of its own before this one comes.
+            which: sql`elsewhere.export_revision is not null`,
+          })}`,
     )
     .onConflictDoUpdate({
       target: [spans.id, spans.traceKey],

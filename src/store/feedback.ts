@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { isNegativeRating as isNegative, type Labeller, type Rating } from '../domain/feedback.ts'
 import { newRevision } from '../domain/ids.ts'
 import type { JsonObject } from '../domain/json.ts'
@@ -8,7 +8,7 @@ import { markLabellers } from './labellers.ts'
 import { isNegativeRating } from './ratings.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { ensureRoots, isLive, isOnOtherTrace, touchAndFlag } from './traces.ts'
+import { ensureRoots, isLive, isNamedOfOther, isOnOtherTrace, joinedSpanId, touchAndFlag } from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -27,7 +27,8 @@ export interface FeedbackDraft {
   user: { id: string; email: string; name: string } | null
 }
 
-export type FeedbackOutcome = 'created' | 'updated' | 'trace_missing' | 'on_other_trace'
+export type FeedbackOutcome = 'created' | 'updated' | RefusedFeedback
+type RefusedFeedback = 'trace_missing' | 'on_other_trace' | 'span_on_other_trace'
 
 /** What became of each draft, and the keys of the traces that are to be analyzed for them. */
 interface SavedFeedback {
@@ -38,7 +39,7 @@ interface SavedFeedback {
 /**
  * Stores feedback, or updates the fields that it sends where the record is there, and where the project wants it, asks for
  * the analysis of what it says is wrong. One round trip, two where some is refused. No two drafts may have the same id.
- * `on_other_trace`: another live trace has the record with this id.
+ * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: it names a span of another one.
  */
 export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
   const { database } = store
@@ -74,10 +75,10 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
     }
   }
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
-  const taken = refused.length === 0 ? new Map<string, boolean>() : await takenElsewhere(store, refused)
-  for (const { id } of refused) outcomes.set(id, taken.get(id) ? 'on_other_trace' : 'trace_missing')
+  const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await reasonsOf(store, refused)
+  for (const { id } of refused) outcomes.set(id, reasons.get(id) ?? 'trace_missing')
   // Of these nothing stands in the way any more: their trace came since, or the other one went.
-  const again = refused.filter(({ id }) => taken.get(id) === false)
+  const again = refused.filter(({ id }) => reasons.get(id) === null)
   if (again.length > 0) {
     const late = await saveFeedback(store, again)
     for (const [index, { id }] of again.entries()) outcomes.set(id, late.outcomes[index] ?? 'trace_missing')
@@ -132,7 +133,8 @@ const upsertFeedback = (
           item.value ->> 4, item.value ->> 5,
           item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}, 'api'
         from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)} and not ${isTaken(store)}`,
+        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+          and not ${isTaken(store)} and not ${namesOther(store)}`,
     )
     .onConflictDoUpdate({
       target: [feedback.id, feedback.traceKey],
@@ -145,11 +147,12 @@ const upsertFeedback = (
         userId: sql`iif(excluded.labeller is null, ${feedback.userId}, excluded.user_id)`,
         ...(withTime && { timestamp: sql`excluded.timestamp` }),
       },
+      setWhere: eq(feedback.source, 'api'),
     })
     .returning({
       id: feedback.id,
       createdBy: feedback.createdBy,
-      spanId: feedback.spanId,
+      spanId: joinedSpanId('feedback'),
       isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${feedback.traceKey})`,
     })
 
@@ -157,18 +160,41 @@ const upsertFeedback = (
 const userWith = ({ organization }: Store, email: SQL): SQL =>
   sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 
-/** Of the refused drafts whose own trace is there, whether another live trace has their id. */
-async function takenElsewhere(store: Store, refused: readonly FeedbackDraft[]): Promise<Map<string, boolean>> {
-  const rows = JSON.stringify(refused.map(({ traceUuid, id }) => [traceUuid, id]))
-  const found = await store.database.all<{ id: string; isTaken: number }>(sql`
-    select item.value ->> 1 as id, ${isTaken(store)} as isTaken from json_each(${rows}) as item cross join ${traces}
+/** Why drafts were refused whose own trace is there; null: nothing stands in the way any more. */
+async function reasonsOf(
+  store: Store,
+  refused: readonly FeedbackDraft[],
+): Promise<Map<string, RefusedFeedback | null>> {
+  const rows = JSON.stringify(refused.map(({ traceUuid, id, spanId }) => [traceUuid, id, spanId]))
+  const found = await store.database.all<{ id: string; isTaken: number; namesOther: number }>(sql`
+    select item.value ->> 1 as id, ${isTaken(store)} as isTaken, ${namesOther(store)} as namesOther
+    from json_each(${rows}) as item cross join ${traces}
     where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}`)
-  return new Map(found.map(({ id, isTaken }) => [id, isTaken === 1]))
+  return new Map(
+    found.map(({ id, isTaken, namesOther }) => [
+      id,
+      isTaken === 1 ? 'on_other_trace' : namesOther === 1 ? 'span_on_other_trace' : null,
+    ]),
+  )
 }
 
-/** Whether the record that a row names is another trace's. */
-const isTaken = (store: Store): SQL =>
-  isOnOtherTrace(store, feedback, { id: sql`item.value ->> 1`, traceUuid: sql`item.value ->> 0` })
+/**
+ * Whether the record that a row names is another trace's, or a reviewer's comment. On another trace a comment doesn't count:
+ * a client can compute a record's id, and a comment may have taken it before such ids were refused.
+ */
+const isTaken = (store: Store): SQL => sql`(
+  ${isOnOtherTrace(store, feedback, {
+    id: sql`item.value ->> 1`,
+    traceUuid: sql`item.value ->> 0`,
+    which: sql`elsewhere.source = 'api'`,
+  })}
+  or exists (select 1 from ${feedback} comment
+    where comment.id = item.value ->> 1 and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
+
+/** Whether a row names a span of another trace. What is stored may be sent again, whatever became of its span. */
+const namesOther = (store: Store): SQL => sql`(${isNamedOfOther(store, sql`item.value ->> 2`)}
+  and not exists (select 1 from ${feedback} stored where stored.id = item.value ->> 1
+    and stored.trace_key = ${traces.key} and stored.span_id = item.value ->> 2))`
 
 /** The rows of a statement's drafts that were stored. */
 const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
@@ -206,3 +232,27 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
       set: { name: sql`iif(${users.name} = '', excluded.name, ${users.name})`, uncheckedSince: null },
       setWhere: sql`(${users.name} = '' and excluded.name <> '') or ${users.uncheckedSince} is not null`,
     })
+
+/** Withdraws what a pipeline gave. Returns whether it was there; run twice, the first time counts. */
+export async function withdrawFeedback(store: Store, id: string, at: number): Promise<boolean> {
+  const { database } = store
+  const ofTrace = sql`${traces.key} = ${feedback.traceKey}`
+  const isGiven = and(eq(feedback.id, id), eq(feedback.source, 'api'))
+  const [given] = await database
+    .select({ traceKey: feedback.traceKey })
+    .from(feedback)
+    .where(and(isGiven, sql`exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`))
+  if (!given) return false
+  const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
+  const isNegativeWithout = sql`exists (select 1 from ${feedback}
+    where ${feedback.traceKey} = ${traces.key} and ${feedback.id} <> ${id} and ${isNegativeRating})`
+  const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
+  await database.batch([
+    ...touchAndFlag(store, ofThis, at, 'isNegative', isNegativeWithout),
+    markLabellers(store, sql`(select ${feedback.userId} from ${feedback} where ${isThis})`, at),
+    database
+      .delete(feedback)
+      .where(sql`${isThis} and exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`),
+  ])
+  return true
+}

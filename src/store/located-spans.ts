@@ -115,12 +115,12 @@ export const isAmong = (located: SQL): SQL =>
   sql`(${spans.id}, ${spans.traceKey}) in (select located.span_id, located.trace_key from ${located} as located)`
 
 /**
- * The live traces of spans. A root's id can be computed, and so taken by another trace's span before its trace is there:
- * the root is meant.
+ * The live traces of spans. The ids of roots and of telemetry's spans can be computed, and so taken by another trace's span
+ * before they are there: those are meant.
  */
 export const locatedSpans = (store: Store, ids: readonly string[]): SQL => sql`(
   select item.value as span_id, (
     select ${traces.key} from ${spans} own cross join ${traces}
     where own.id = item.value and ${traces.key} = own.trace_key and ${isLive(store)}
-    order by own.is_root desc limit 1) as trace_key
+    order by own.is_root desc, own.export_revision is not null desc limit 1) as trace_key
   from json_each(${JSON.stringify(ids)}) as item)`

@@ -1,15 +1,15 @@
-import { and, asc, eq, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { ObservationType } from '../domain/fold.ts'
 import { JsonText } from '../domain/json.ts'
 import { countFitting, showValues, untilWhole } from './payloads.ts'
 import { observations, traces } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive, liveTraceKey } from './traces.ts'
+import { isLive, joinedSpanId, liveTraceKey } from './traces.ts'
 
 /** An observation as it was sent. */
 export interface ListedObservation {
   id: string
-  /** The span that it names, or the root. */
+  /** The span that it names, if that is there; else the root. */
   spanId: string
   type: ObservationType
   stateKey: string | null
@@ -41,7 +41,7 @@ async function readPage(store: Store, traceUuid: string, { limit, after }: Obser
       .from(traces)
       .where(isLive(store, eq(traces.id, traceUuid))),
     store.database
-      .select()
+      .select({ ...getTableColumns(observations), spanId: joinedSpanId('observations').as('joined_span_id') })
       .from(observations)
       .where(
         and(

@@ -6,7 +6,7 @@ import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import { observations, spans, traces } from './schema.ts'
 import { markStale } from './staleness.ts'
 import type { Store } from './store.ts'
-import { BOUND_LATER, ensureRoots, hasIdIn, isLive, judgeAgain, showInLists } from './traces.ts'
+import { BOUND_LATER, ensureRoots, hasIdIn, isLive, isNamedOfOther, judgeAgain, showInLists } from './traces.ts'
 
 /** An observation to be stored. */
 export interface ObservationDraft {
@@ -21,15 +21,18 @@ export interface ObservationDraft {
   receivedAt: number
 }
 
+export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_trace'
+
 /**
- * Stores observations, each under its trace or not at all; sent again with the same id, the first one stays. Returns for
- * each whether its trace is there. Small ones are one round trip and one row each, two rows for a span's first output.
+ * Stores observations, each under its trace or not at all; sent again with the same id, the first one stays. Small ones are
+ * one round trip and one row each, two rows for a span's first output; one more round trip where some that name a span are
+ * refused. `span_on_other_trace`: it names a span of another live trace of the organization.
  */
 export async function addObservations(
   store: Store,
   drafts: readonly ObservationDraft[],
   placement: Placement,
-): Promise<boolean[]> {
+): Promise<ObservationOutcome[]> {
   const { database } = store
   const placed = drafts.flatMap(draft => {
     const data = placement.get(draft.data)
@@ -56,10 +59,47 @@ export async function addObservations(
     await markStale(store, onReviewed)
     await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
-  return drafts.map(({ traceUuid, id }) => stored.has(traceUuid + id))
+  const refused = placed.filter(({ draft }) => draft.spanId !== null && !stored.has(draft.traceUuid + draft.id))
+  const { ofOther, again } = refused.length === 0 ? NOTHING_REFUSED : await reasonsOf(store, refused)
+  const outcomes = again.length === 0 ? [] : await addObservations(store, again, placement)
+  const retried = new Map(again.map((draft, index) => [draft, outcomes[index]]))
+  return drafts.map(draft => {
+    if (stored.has(draft.traceUuid + draft.id)) return 'stored'
+    return ofOther.has(draft) ? 'span_on_other_trace' : (retried.get(draft) ?? 'trace_missing')
+  })
 }
 
-const rowOf = ({ draft, data }: { draft: ObservationDraft; data: PlacedValue }) => [
+const NOTHING_REFUSED = { ofOther: new Set<ObservationDraft>(), again: [] }
+
+/** Of refused observations those that name a span of another trace, and those in whose way nothing stands any more. */
+async function reasonsOf(store: Store, refused: readonly PlacedDraft[]) {
+  const ofOther = new Set<ObservationDraft>()
+  const again: ObservationDraft[] = []
+  for (const { items, json } of chunksOf(refused, ({ draft, data }) => [
+    draft.traceUuid,
+    draft.spanId,
+    data.traceKey,
+  ])) {
+    const found = await store.database.all<{ place: number; isOfOther: number }>(sql`
+      select item.key as place, ${isNamedOfOther(store, sql`item.value ->> 1`)} as isOfOther
+      from json_each(${json}) as item cross join ${traces}
+      where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
+        and coalesce(item.value ->> 2, ${traces.key}) = ${traces.key}`)
+    for (const { place, isOfOther } of found) {
+      const draft = items[place]?.draft
+      if (draft && isOfOther === 1) ofOther.add(draft)
+      else if (draft) again.push(draft)
+    }
+  }
+  return { ofOther, again }
+}
+
+interface PlacedDraft {
+  draft: ObservationDraft
+  data: PlacedValue
+}
+
+const rowOf = ({ draft, data }: PlacedDraft) => [
   draft.traceUuid,
   data.traceKey,
   draft.id,
@@ -81,7 +121,9 @@ const insertion = new Template(database =>
           item.value ->> 7, item.value ->> 8, item.value ->> 9
         from json_each(${sql.placeholder('rows')}) as item cross join ${traces}
         where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
-          and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}`,
+          and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
+          and (not ${isNamedOfOther(BOUND_LATER, sql`item.value ->> 3`)} or exists (select 1 from ${observations} stored
+            where stored.trace_key = ${traces.key} and stored.id = item.value ->> 2))`,
     )
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })

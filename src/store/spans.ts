@@ -8,7 +8,7 @@ import { hasObservedOutput, needsReview } from './reviewable.ts'
 import { spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 import type { Store } from './store.ts'
-import { isLive, isOnOtherTrace, showInLists, touchAndFlag } from './traces.ts'
+import { isLive, isNamedOfOther, showInLists, touchAndFlag } from './traces.ts'
 
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface SpanDraft {
@@ -118,7 +118,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
-          and (${traces.rootSpanId} = ${id} or not ${isOnOtherTrace(store, spans, { id, traceUuid: sql`${traces.id}` })})
+          and not ${isNamedOfOther(store, id)}
           and ${hasPromptVersion(project, id, promptVersionId)}`,
     )
     .onConflictDoUpdate({
@@ -186,7 +186,7 @@ async function reasonsOf(
   const traceUuid = sql`item.value ->> 0`
   const rows = await store.database.all<RefusedRow>(sql`
     select ${id} as id, ${traces.key} as traceKey,
-      ${traces.rootSpanId} <> ${id} and ${isOnOtherTrace(store, spans, { id, traceUuid })} as isTaken,
+      ${isNamedOfOther(store, id)} as isTaken,
       ${hasPromptVersion(project, id, sql`item.value ->> 2`)} as hasVersion
     from json_each(${claimsOf(refused)}) as item left join ${traces}
       on ${isLive(store, sql`${traces.id} = ${traceUuid}`)}`)

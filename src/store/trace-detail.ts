@@ -11,11 +11,11 @@ import { feedback, isNoRoot, observations, spans, traces } from './schema.ts'
 import { foldSpans, lastDecisions, observationFields, type SpanDetail, showSpans, spanFields } from './span-detail.ts'
 import type { Store } from './store.ts'
 import type { TraceSummary } from './trace-list.ts'
-import { isLive, liveTraceKey } from './traces.ts'
+import { isLive, joinedSpanId, liveTraceKey } from './traces.ts'
 
 export interface FeedbackDetail {
   id: string
-  /** The span that it names, or the root. */
+  /** The span that it names, if that is there; else the root. */
   spanId: string
   userId: string
   rating: Rating | null
@@ -83,11 +83,11 @@ const MAX_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 export const feedbackFields = {
   ...named({
     id: feedback.id,
-    spanId: feedback.spanId,
     userId: feedback.userId,
     timestamp: feedback.timestamp,
     source: feedback.source,
   }),
+  spanId: joinedSpanId('feedback').as('spanId'),
   rating: sql<string | null>`${feedback.rating}`.as('rating'),
   labeller: sql<string | null>`${feedback.labeller}`.as('labeller'),
   comment: bounded(feedback.comment, feedbackBytes, MAX_BYTES, 'comment'),

@@ -67,16 +67,34 @@ export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceR
 
 /**
  * Whether a span or a piece of feedback with this id is on a live trace of the organization other than the named one; on a
- * deleted trace it no longer counts.
+ * deleted trace it no longer counts. `which`: those of them alone that meet this condition on `elsewhere`.
  */
 export const isOnOtherTrace = (
-  { organization }: Store,
+  { organization }: Bound,
   table: typeof spans | typeof feedback,
-  { id, traceUuid }: { id: SQL; traceUuid: SQL },
+  { id, traceUuid, which = sql`true` }: { id: SQL; traceUuid: SQL; which?: SQL },
 ): SQL => sql`exists (
   select 1 from ${table} elsewhere inner join ${traces} other on other.key = elsewhere.trace_key
   where elsewhere.id = ${id} and other.organization_key = ${organization.key} and other.deleted_at is null
-    and other.id <> ${traceUuid})`
+    and other.id <> ${traceUuid} and ${which})`
+
+/**
+ * Whether a span that something on the trace at hand names belongs to another trace. One that is nowhere yet does not, and
+ * the trace's own come first: their ids can be computed, and so taken by another trace before they are there.
+ */
+export const isNamedOfOther = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
+  and ${spanId} <> ${traces.rootSpanId}
+  and not exists (select 1 from ${spans} own where own.id = ${spanId} and own.trace_key = ${traces.key})
+  and ${isOnOtherTrace(bound, spans, { id: spanId, traceUuid: sql`${traces.id}` })})`
+
+/**
+ * The span that a row of feedback or of observations names, if it is there by now. Columns are written out, for drizzle drops
+ * their table's name from some selections.
+ */
+export const joinedSpanId = (table: 'feedback' | 'observations'): SQL<string | null> => {
+  const row = sql.raw(table)
+  return sql`(select joined.id from ${spans} joined where joined.id = ${row}.span_id and joined.trace_key = ${row}.trace_key)`
+}
 
 /** The trace with this id. */
 export async function findTrace(store: Store, id: string): Promise<TraceRecord | undefined> {

@@ -130,8 +130,9 @@ describe('feedback', () => {
   })
 
   it('names its span, or the root; an update may name it later', async ({ expect }) => {
-    const { give, read } = await newTrace()
+    const { give, read, step } = await newTrace()
     const spanId = crypto.randomUUID()
+    await step({ span_id: spanId })
     await give({ feedback_id: 'a', timestamp: TIME, span_id: spanId })
     await give({ feedback_id: 'b', timestamp: timeAfter(1) })
     const { feedback, spans } = await read()

@@ -130,9 +130,9 @@ export function apply(world: World, command: Command, arrival: Arrival, ids: Ids
     case 'span':
       return applySpan(world, command.body, arrival, ids)
     case 'observation':
-      return applyObservation(world, command.body, arrival)
+      return applyObservation(world, command.body, arrival, ids)
     case 'feedback':
-      return applyFeedback(world, command.body, arrival)
+      return applyFeedback(world, command.body, arrival, ids)
     case 'delete':
       return findTrace(world, command.trace_id)
         ? [without(world, command.trace_id), { status: 200, body: { id: ids.trace(command.trace_id) } }]
@@ -207,7 +207,7 @@ function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [Wo
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
   const span = { ...body, ...lowered(body), span_id: body.span_id.toLowerCase() }
-  if (without(world, trace.traceId).some(other => hasSpan(other, span.span_id, ids))) return [world, CONFLICT]
+  if (isOfOther(world, trace, span.span_id, ids)) return [world, CONFLICT]
   if (body.prompt_version_id !== undefined && body.prompt_version_id !== ids.promptVersion) {
     return [world, UNPROCESSABLE]
   }
@@ -229,25 +229,36 @@ const lowered = ({ span_id, parent_span_id }: { span_id?: string; parent_span_id
   ...(parent_span_id !== undefined && { parent_span_id: parent_span_id.toLowerCase() }),
 })
 
+/** Whether a span is another trace's, and not its own. */
+const isOfOther = (world: World, trace: Trace, id: string | undefined, ids: Ids): boolean =>
+  id !== undefined && !hasSpan(trace, id, ids) && without(world, trace.traceId).some(other => hasSpan(other, id, ids))
+
+/** What shows of the span that something names: the root until it is there. */
+const shownSpan = (trace: Trace, id: string | undefined, ids: Ids): string =>
+  id !== undefined && hasSpan(trace, id, ids) ? id : ids.root(trace.traceId)
+
 const hasSpan = (trace: Trace, id: string, ids: Ids): boolean =>
   ids.root(trace.traceId) === id || trace.spans.some(({ span_id }) => span_id === id)
 
-function applyObservation(world: World, body: ObservationBody, arrival: Arrival): [World, Answer] {
+function applyObservation(world: World, body: ObservationBody, arrival: Arrival, ids: Ids): [World, Answer] {
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
   const observation_id = body.observation_id.toLowerCase()
   const answer = { status: 201, body: { status: 'created', observation_id } }
   if (trace.observations.some(old => old.observation_id === observation_id)) return [world, answer]
   const observation = { ...body, ...lowered(body), observation_id, arrival }
+  if (isOfOther(world, trace, observation.span_id, ids)) return [world, CONFLICT]
   return [replaced(world, { ...trace, observations: [...trace.observations, observation] }), answer]
 }
 
-function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival): [World, Answer] {
+function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: Ids): [World, Answer] {
   const body = { ...sent, ...lowered(sent) }
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
   const isSame = ({ feedback_id }: FeedbackBody) => feedback_id === body.feedback_id
   if (without(world, trace.traceId).some(other => other.feedback.some(isSame))) return [world, CONFLICT]
+  const isNamedAlready = trace.feedback.some(old => isSame(old) && old.span_id === body.span_id)
+  if (!isNamedAlready && isOfOther(world, trace, body.span_id, ids)) return [world, CONFLICT]
   const isUpdate = trace.feedback.some(isSame)
   const feedback = isUpdate
     ? trace.feedback.map(old => (isSame(old) ? { ...old, ...body } : old))
@@ -333,7 +344,7 @@ const feedbackOf = (trace: Trace, ids: Ids): Fields[] =>
 
 const noteOf = (trace: Trace, feedback: Feedback, ids: Ids): Fields => ({
   id: ids.feedback(feedback.feedback_id),
-  spanId: feedback.span_id ?? ids.root(trace.traceId),
+  spanId: shownSpan(trace, feedback.span_id, ids),
   userId: feedback.labeller?.email?.toLowerCase() ?? ids.caller,
   content: feedback.comment ?? '',
   rating: feedback.rating ?? null,
@@ -364,7 +375,7 @@ export function observationsOf(world: World, traceId: string, ids: Ids): Fields[
   const trace = findTrace(world, traceId)
   return trace?.observations.toSorted(byFoldOrder).map(({ observation_id, span_id, type, key, data, timestamp }) => ({
     observation_id,
-    span_id: span_id ?? ids.root(traceId),
+    span_id: shownSpan(trace, span_id, ids),
     type,
     key: type === 'state' ? (key ?? '') : null,
     data,

@@ -20,6 +20,8 @@ export interface World {
   /** A key of the organization's reviewer, and a comment by that one. */
   reviewerKey: string
   comment: { id: string }
+  /** A pipeline's feedback, as the pipeline knows it. */
+  feedbackId: string
 }
 
 /** A prompt or a knowledge doc. */
@@ -46,7 +48,7 @@ export async function newWorld(org: Org): Promise<World> {
   const trace = aTrace()
   const created: Answer = await org.ingest.post('/api/v1/traces', trace)
   await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: large }))
-  await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
+  const feedback = await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id: trace.trace_id }))
   const span = aSpan({ trace_id: trace.trace_id, output: large })
   await org.ingest.post('/api/v1/spans', span)
   const prompt = await newText(org, '/api/prompts', aPrompt())
@@ -70,6 +72,7 @@ export async function newWorld(org: Org): Promise<World> {
     spareUserId: spare.body.id,
     reviewerKey,
     comment: comment.body,
+    feedbackId: feedback.body.feedback_id,
   }
 }
 
@@ -162,6 +165,10 @@ const samples: Readonly<Record<string, Sample>> = {
   'POST /api/review-queue/release': {
     path: () => '/api/review-queue/release',
     body: ({ spanId }) => ({ spanIds: [spanId] }),
+  },
+  'DELETE /api/v1/feedback/{feedback_id}': {
+    path: ({ feedbackId }) => `/api/v1/feedback/${feedbackId}`,
+    names: 'feedback',
   },
   'POST /api/spans/{spanId}/feedback': {
     path: ({ spanId }) => `/api/spans/${spanId}/feedback`,

@@ -1,0 +1,218 @@
+import { env } from 'cloudflare:workers'
+import { describe, it } from 'vitest'
+import { exportedSpanUuid, feedbackUuid, rootSpanUuid } from '../../src/domain/ids.ts'
+import { INLINE_BYTES } from '../../src/limits.ts'
+import { event, resultsOf, statusesOf } from '../support/batch.ts'
+import { aFeedback, anObservation, aSpan, aTrace, timeAfter } from '../support/builders.ts'
+import { client, newOrg, type Org } from '../support/org.ts'
+import { aHexTraceId, anExport, anExportedSpan } from '../support/telemetry.ts'
+import { newTrace } from '../support/trace.ts'
+
+const uuid = () => crypto.randomUUID()
+
+/** What names a span: how it is sent, and which span the read interface shows for it. */
+const KINDS = {
+  feedback: {
+    path: '/api/v1/feedback',
+    body: (fields: object) => aFeedback(fields),
+    shown: async ({ org, id }: Place) => (await org.read.get(`/api/traces/${id}`)).body.feedback[0]?.spanId,
+  },
+  observation: {
+    path: '/api/v1/observations',
+    body: (fields: object) => anObservation(fields),
+    shown: async ({ org, trace_id }: Place) =>
+      (await org.ingest.get(`/api/v1/traces/${trace_id}/observations`)).body.observations[0]?.span_id,
+  },
+  'large observation': {
+    path: '/api/v1/observations',
+    body: (fields: object) => anObservation({ data: 'x'.repeat(2 * INLINE_BYTES), ...fields }),
+    shown: async ({ org, trace_id }: Place) =>
+      (await org.ingest.get(`/api/v1/traces/${trace_id}/observations`)).body.observations[0]?.span_id,
+  },
+} as const
+
+interface Place {
+  org: Org
+  id: string
+  trace_id: string
+}
+
+async function twoTraces() {
+  const first = await newTrace()
+  const other = aTrace()
+  const { id } = (await first.org.ingest.post('/api/v1/traces', other)).body
+  return { ...first, other: { org: first.org, id, trace_id: other.trace_id } }
+}
+
+const KIND_NAMES = ['feedback', 'observation', 'large observation'] as const
+
+describe.for(KIND_NAMES)('%s that names a span', kindName => {
+  const { path, body, shown } = KINDS[kindName]
+  const type = path.endsWith('feedback') ? 'feedback' : 'observation'
+
+  it('shows the root until the span comes, and joins it then', async ({ expect }) => {
+    const { org, id, trace_id, step } = await newTrace()
+    const root = await rootSpanUuid(org.project.id, trace_id)
+    const span_id = uuid()
+    expect((await org.ingest.post(path, body({ trace_id, span_id }))).status).toBe(201)
+    expect(await shown({ org, id, trace_id })).toBe(root)
+    await step({ span_id })
+    expect(await shown({ org, id, trace_id })).toBe(span_id)
+  })
+
+  it('409s for a span of another trace, which names the field, until that is deleted', async ({ expect }) => {
+    const { org, id, trace_id, other } = await twoTraces()
+    const span_id = uuid()
+    await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))
+    const refused = await org.ingest.post(path, body({ trace_id, span_id }))
+    expect(refused).toMatchObject({ status: 409, body: { details: [{ path: 'span_id' }] } })
+    const [inBatch] = await resultsOf(org, [event(type, body({ trace_id, span_id }))])
+    expect(inBatch).toMatchObject({ status: 409, body: { details: [{ path: 'events.0.body.span_id' }] } })
+    expect(await shown({ org, id, trace_id })).toBeUndefined()
+    await org.owner.delete(`/api/traces/${other.id}`)
+    expect((await org.ingest.post(path, body({ trace_id, span_id }))).status).toBe(201)
+    expect(await shown({ org, id, trace_id })).toBe(await rootSpanUuid(org.project.id, trace_id))
+  })
+
+  it('409s for the root of another trace, and takes its own', async ({ expect }) => {
+    const { org, id, trace_id, other } = await twoTraces()
+    const rootOf = (traceId: string) => rootSpanUuid(org.project.id, traceId)
+    const name = async (span_id: string) => (await org.ingest.post(path, body({ trace_id, span_id }))).status
+    expect(await name(await rootOf(other.trace_id))).toBe(409)
+    expect(await name(await rootOf(trace_id))).toBe(201)
+    expect(await shown({ org, id, trace_id })).toBe(await rootOf(trace_id))
+  })
+
+  it('stays on its trace if another one takes the span, and may be sent again', async ({ expect }) => {
+    const { org, id, trace_id, other, step } = await twoTraces()
+    const ids = { span_id: uuid(), ...(type === 'feedback' ? { feedback_id: 'mine' } : { observation_id: uuid() }) }
+    const { span_id } = ids
+    const first = await org.ingest.post(path, body({ trace_id, ...ids }))
+    await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))
+    expect(await shown({ org, id, trace_id })).toBe(await rootSpanUuid(org.project.id, trace_id))
+    const again = await org.ingest.post(path, body({ trace_id, ...ids }))
+    expect(again.body).toEqual(first.body)
+    expect(again.status).toBeLessThan(300)
+    await org.owner.delete(`/api/traces/${other.id}`)
+    await step({ span_id })
+    expect(await shown({ org, id, trace_id })).toBe(span_id)
+  })
+
+  it('in one batch may come before or after it; 409s spoil no other', async ({ expect }) => {
+    const { org, id, trace_id, other } = await twoTraces()
+    const [mine, theirs] = [uuid(), uuid()]
+    const statuses = await statusesOf(org, [
+      event(type, body({ trace_id, span_id: mine })),
+      event('span', aSpan({ trace_id, span_id: mine })),
+      event('span', aSpan({ trace_id: other.trace_id, span_id: theirs })),
+      event(type, body({ trace_id, span_id: theirs })),
+      event(type, body({ trace_id: aTrace().trace_id, span_id: theirs })),
+      event(type, body({ trace_id: other.trace_id, span_id: theirs })),
+    ])
+    expect(statuses).toEqual([201, 202, 202, 409, 404, 201])
+    expect(await shown({ org, id, trace_id })).toBe(mine)
+    expect(await shown(other)).toBe(theirs)
+  })
+
+  it('may name a span that another organization has', async ({ expect }) => {
+    const [{ trace_id: theirs, org: stranger }, { org, trace_id }] = [await newTrace(), await newTrace()]
+    const span_id = uuid()
+    await stranger.ingest.post('/api/v1/spans', aSpan({ trace_id: theirs, span_id }))
+    expect((await org.ingest.post(path, body({ trace_id, span_id }))).status).toBe(201)
+  })
+
+  it('shows a root that is there on a trace of telemetry whose root never came', async ({ expect }) => {
+    const org = await newOrg()
+    const exported = anExportedSpan({
+      parentSpanId: 'ffffffffffffffff',
+      attributes: { 'gen_ai.operation.name': 'chat' },
+    })
+    await org.ingest.post('/v1/traces', anExport([exported]))
+    const trace_id = `trace_${exported.traceId}`
+    const span_id = await exportedSpanUuid(org.project.id, exported.traceId, 'aaaaaaaaaaaaaaaa')
+    expect((await org.ingest.post(path, body({ trace_id, span_id }))).status).toBe(201)
+    const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
+    const { spans, feedback } = (await org.read.get(`/api/traces/${traces[0].id}`)).body
+    for (const { spanId } of feedback) expect(spans.map(({ id }: { id: string }) => id)).toContain(spanId)
+    const late = anExportedSpan({
+      traceId: exported.traceId,
+      spanId: 'aaaaaaaaaaaaaaaa',
+      parentSpanId: exported.spanId,
+    })
+    await org.ingest.post('/v1/traces', anExport([late]))
+    expect(await shown({ org, id: traces[0].id, trace_id })).toBe(span_id)
+  })
+})
+
+describe('an id that can be computed', () => {
+  it('is no other project’s to take: a span of telemetry', async ({ expect }) => {
+    const { org, other, projectTwo } = await twoProjects()
+    const [traceId, spanId] = [aHexTraceId(), 'bbbbbbbbbbbbbbbb']
+    const span_id = await exportedSpanUuid(org.project.id, traceId, spanId)
+    expect(
+      (await projectTwo.post('/api/v1/spans', aSpan({ trace_id: other, span_id, step_id: 'squatter' }))).status,
+    ).toBe(202)
+    const exported = anExportedSpan({ traceId, spanId, name: 'real', attributes: { 'countersign.step_id': 'real' } })
+    expect((await org.ingest.post('/v1/traces', anExport([exported]))).body).toEqual({})
+    expect((await org.read.get(`/api/spans/${span_id}`)).body).toMatchObject({
+      stepId: 'real',
+      trace: { traceId: `trace_${traceId}` },
+    })
+    const enriched = aSpan({ trace_id: `trace_${traceId}`, span_id, step_id: 'real', status: 'ok' })
+    expect((await org.ingest.post('/api/v1/spans', enriched)).status).toBe(202)
+    const given = aFeedback({ trace_id: `trace_${traceId}`, span_id })
+    expect((await org.ingest.post('/api/v1/feedback', given)).status).toBe(201)
+  })
+
+  it('is no other project’s to take: a root', async ({ expect }) => {
+    const { org, other, projectTwo } = await twoProjects()
+    const trace = aTrace({ name: 'real' })
+    const span_id = await rootSpanUuid(org.project.id, trace.trace_id)
+    await projectTwo.post('/api/v1/spans', aSpan({ trace_id: other, span_id, step_id: 'squatter' }))
+    expect((await org.ingest.post('/api/v1/traces', trace)).status).toBe(202)
+    expect((await org.read.get(`/api/spans/${span_id}`)).body.stepId).toBe('real')
+    const ids = { trace_id: trace.trace_id, span_id }
+    expect((await org.ingest.post('/api/v1/spans', aSpan(ids))).status).toBe(202)
+    expect((await org.ingest.post('/api/v1/feedback', aFeedback(ids))).status).toBe(201)
+    expect((await org.ingest.post('/api/v1/observations', anObservation(ids))).status).toBe(201)
+  })
+
+  it('is no comment’s', async ({ expect }) => {
+    const { org, trace_id, give, step } = await newTrace()
+    const span_id = uuid()
+    await step({ span_id })
+    const id = await feedbackUuid(org.project.id, 'ticket-1')
+    const comment = await org.owner.post(`/api/spans/${span_id}/feedback`, { content: 'Squatter', id })
+    expect(comment).toMatchObject({ status: 400, body: { details: [{ path: 'id' }] } })
+    expect((await give({ feedback_id: 'ticket-1', comment: 'real' })).status).toBe(201)
+    expect((await statusesOf(org, [event('feedback', aFeedback({ trace_id, feedback_id: 'ticket-1' }))]))[0]).toBe(200)
+  })
+
+  it('and that a comment took before such ids were refused blocks no other trace, and is never overwritten', async ({
+    expect,
+  }) => {
+    const { org, id: traceUuid, trace_id, give, read, other } = await twoTraces()
+    const { feedback_id } = (await give({ comment: 'A comment once' })).body
+    await env.DB.prepare("update feedback set source = 'review' where id = ?")
+      .bind(await feedbackUuid(org.project.id, feedback_id))
+      .run()
+    expect(await give({ feedback_id, comment: 'overwritten' })).toMatchObject({
+      status: 409,
+      body: { details: [{ path: 'feedback_id' }] },
+    })
+    expect((await org.ingest.delete(`/api/v1/feedback/${feedback_id}`)).status).toBe(404)
+    expect((await read()).feedback).toMatchObject([{ content: 'A comment once', source: 'review' }])
+    const elsewhere = aFeedback({ trace_id: other.trace_id, feedback_id })
+    expect((await org.ingest.post('/api/v1/feedback', elsewhere)).status).toBe(201)
+    expect([traceUuid, trace_id]).toHaveLength(2)
+  })
+})
+
+async function twoProjects() {
+  const org = await newOrg()
+  await org.owner.post('/api/projects', { slug: 'second', name: 'Second' })
+  const projectTwo = client({ 'x-api-key': await org.keyFor({ projectSlug: 'second' }) })
+  const trace = aTrace({ timestamp: timeAfter(1) })
+  await projectTwo.post('/api/v1/traces', trace)
+  return { org, projectTwo, other: trace.trace_id }
+}
