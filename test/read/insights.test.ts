@@ -226,13 +226,18 @@ describe('GET /api/insights', () => {
     const { promptVersions } = (await org.read.get('/api/insights?projectSlug=support')).body
     expect(promptVersions).toMatchObject([{ id: second.id, promptId: prompt.id, number: 2, isActive: true }])
     const read = () => rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(`/api/prompts/${prompt.id}`))
+    const other = crypto.randomUUID()
+    const addDays = (first: number, last: number) =>
+      env.DB.prepare(
+        `with recursive days(day) as (select ?1 union all select day + 1 from days where day < ?2)
+         insert into review_days select key, day, 'a', ?3, 'b', '', 1, 0 from projects cross join days where projects.id = ?4`,
+      )
+        .bind(first, last, other, org.project.id)
+        .run()
+    // The end of a version's rows is found by reading the next version's first, if there is one: it must be there before.
+    await addDays(1, 1)
     const before = await read()
-    await env.DB.prepare(
-      `with recursive days(day) as (select 1 union all select day + 1 from days where day < 500)
-       insert into review_days select key, day, 'a', ?, 'b', '', 1, 0 from projects cross join days where projects.id = ?`,
-    )
-      .bind(crypto.randomUUID(), org.project.id)
-      .run()
+    await addDays(2, 500)
     expect(await read()).toBe(before)
   })
 
