@@ -15,7 +15,10 @@ const COLUMNS = [
 /** What one request to each endpoint asks of the platform: the sample that the suites over all endpoints send. */
 export const counts: Benchmark = async ({ isQuick }) => {
   // As the tests are: the samples come with a tenant, which is made there.
-  const tests = await runInWorkerd({ file: 'bench/worker/counts.test.ts', ...(isQuick && { named: /traces$/ }) })
+  const tests = await runInWorkerd({
+    file: 'bench/worker/counts.test.ts',
+    ...(isQuick && { named: /(traces|session)$/ }),
+  })
   const sectionOf = (state: 'cold' | 'warm', title: string) => ({
     title,
     measurements: tests.map(test => {
