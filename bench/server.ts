@@ -1,15 +1,14 @@
-import { type ChildProcess, execFile } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
-import { transformWithOxc } from 'vite'
 
 // Read by wrangler when it is imported: no telemetry, no chatter.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 const { unstable_getMiniflareWorkerOptions: optionsOfConfig } = await import('wrangler')
+const { bundleWorker, withoutTypes } = await import('../scripts/serve.ts')
 
 export const PROJECT = resolve(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
@@ -112,14 +111,12 @@ async function modulesOf(program: Program) {
     path: resolve(PROJECT, path),
     contents,
   })
-  const sources = await Promise.all(SOURCES[program].map(async path => module(path, await withoutTypes(path))))
+  const sources = await Promise.all(
+    SOURCES[program].map(async path => module(path, await withoutTypes(resolve(PROJECT, path)))),
+  )
   return program === 'bare'
     ? sources
     : [...sources, module('src/index.ts', await readFile(await buildWorker(), 'utf8'))]
-}
-
-async function withoutTypes(path: string): Promise<string> {
-  return (await transformWithOxc(await readFile(resolve(PROJECT, path), 'utf8'), path)).code
 }
 
 let bundle: Promise<string> | undefined
@@ -139,10 +136,9 @@ async function build(): Promise<string> {
   for (const name of ['src', 'node_modules', 'tsconfig.json', 'wrangler.toml']) {
     await symlink(resolve(PROJECT, name), resolve(directory, name))
   }
-  const wrangler = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
-  const args = [wrangler, 'deploy', '--dry-run', '--outdir', 'bundle']
-  await promisify(execFile)(process.execPath, args, { cwd: directory })
-  return resolve(directory, 'bundle/index.js')
+  const file = resolve(directory, 'index.js')
+  await writeFile(file, await bundleWorker(directory))
+  return file
 }
 
 /** Makes the tables of an empty database. */

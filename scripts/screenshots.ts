@@ -2,9 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { type Browser, type BrowserContext, chromium, type Page } from '@playwright/test'
+import { type Browser, chromium, type Page } from '@playwright/test'
 import * as v from 'valibot'
-import { newServer } from '../test/scripts/server.ts'
+import { newServer, runCron } from '../test/scripts/server.ts'
 import { CHROMIUM_ARGUMENTS, findChromium } from './find-chromium.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../docs/screenshots')
@@ -103,7 +103,7 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
   await page.goto(link)
   await page.getByRole('navigation', { name: 'Sections' }).waitFor()
   const get: Get = async path => (await context.request.get(path)).json()
-  await countOutputs(context, get)
+  await countOutputs(url, get)
   for (const { name, path, prepare, size = DESKTOP } of PICTURES) {
     await page.setViewportSize(size)
     const address = await path(get)
@@ -116,9 +116,9 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
 }
 
 /** Has counted, as cron does minute by minute, what Insights shows. New traces are left alone for a while at first. */
-async function countOutputs({ request }: BrowserContext, get: Get): Promise<void> {
+async function countOutputs(url: string, get: Get): Promise<void> {
   for (const end = Date.now() + COUNT_PATIENCE_MS; Date.now() < end; await setTimeout(5_000)) {
-    await request.get('/cdn-cgi/handler/scheduled')
+    await runCron(url)
     const { outputs } = v.parse(Insights, await get('/api/insights?projectSlug=support'))
     if (outputs.countedAt !== null) return
   }

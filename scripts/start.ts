@@ -3,12 +3,11 @@
  * local D1, serves, seeds a demo once, runs cron every minute, and stops all of it on Ctrl-C.
  *
  * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (else one is made and kept in .dev.vars),
- * SEED=none (no demo), CI or no terminal (plain output).
+ * SEED=none (no demo), CRON_SECRET (else random; lets its holder run cron), CI or no terminal (plain output).
  */
 import { ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -18,12 +17,14 @@ import { parseEnv, promisify, styleText } from 'node:util'
 import * as v from 'valibot'
 import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
+import { takeStateDirectory } from './state.ts'
 
-// Read by wrangler when it is imported: no telemetry, no look-up of Cloudflare's network, no chatter.
+// Read by wrangler when it is imported: no telemetry, no chatter; nor what it might serve besides the Worker.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
-process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
-const { unstable_startWorker: startWorker } = await import('wrangler')
+process.env.X_LOCAL_EXPLORER = 'false'
+process.env.X_LOCAL_OBSERVABILITY = 'false'
+const { bundleWorker, serve } = await import('./serve.ts')
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const CRON_INTERVAL_MS = 60_000
@@ -36,27 +37,17 @@ const isPlain = Boolean(process.env.CI) || !process.stdout.isTTY
 process.chdir(PROJECT)
 
 await requireFreePort(port)
+takeDirectory()
 const adminToken = process.env.ADMIN_TOKEN || (await ownAdminToken())
+const cronSecret = process.env.CRON_SECRET || randomBytes(24).toString('base64url')
 
-step('Migrating the local database')
-await migrate()
+step('Building, and migrating the local database')
+const [bundle] = await Promise.all([build(), migrate()])
 
 step('Starting the Worker')
 endWorkerdWithThisProcess()
-const worker = await startWorker({
-  config: 'wrangler.toml',
-  bindings: { ADMIN_TOKEN: { type: 'plain_text', value: adminToken } },
-  dev: {
-    remote: false,
-    server: { hostname: 'localhost', port },
-    inspector: false,
-    persist: stateDirectory,
-    logLevel: 'warn',
-    watch: false,
-  },
-})
+const server = await serve({ project: PROJECT, bundle, port, stateDirectory, adminToken, cronSecret })
 stopOnSignals()
-await loaded()
 const url = `http://localhost:${port}`
 
 if (process.env.SEED === 'none') {
@@ -74,7 +65,7 @@ setInterval(runCron, CRON_INTERVAL_MS).unref()
 /** Cron never fires by itself outside Cloudflare. */
 async function runCron(): Promise<void> {
   try {
-    const response = await fetch(`${url}/cdn-cgi/handler/scheduled`)
+    const response = await fetch(`${url}/cdn-cgi/handler/scheduled`, { headers: { 'x-cron-secret': cronSecret } })
     if (!response.ok) throw new Error(`the handler answered ${response.status}`)
   } catch (error) {
     if (!isStopping) console.error('Cron failed:', error)
@@ -148,6 +139,14 @@ async function ownAdminToken(): Promise<string> {
   return token
 }
 
+function takeDirectory(): void {
+  try {
+    takeStateDirectory(stateDirectory)
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error))
+  }
+}
+
 async function migrate(): Promise<void> {
   const wrangler = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
   const args = ['d1', 'migrations', 'apply', 'DB', '--local', '--persist-to', stateDirectory]
@@ -156,10 +155,10 @@ async function migrate(): Promise<void> {
   )
 }
 
-/** wrangler itself is ready as soon as it listens: it would let requests wait for ever for a Worker that cannot be built. */
-async function loaded(): Promise<void> {
-  worker.raw.once('buildFailed', () => fail('The Worker could not be built'))
-  await Promise.all([worker.ready, once(worker.raw, 'reloadComplete')])
+function build(): Promise<string> {
+  return bundleWorker(PROJECT).catch(({ stdout, stderr }: { stdout: string; stderr: string }) =>
+    fail(`${stdout}${stderr}\nThe Worker could not be built`),
+  )
 }
 
 /** Ctrl-C, a kill, a closed terminal, or the death of the npm that started this: all stop the server with it. */
@@ -168,7 +167,7 @@ function stopOnSignals(): void {
     if (isStopping) return
     isStopping = true
     setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref()
-    await worker.dispose()
+    await server.dispose()
     process.exit(0)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -11,22 +11,48 @@ export const PROJECT = resolve(import.meta.dirname, '../..')
 
 export const ADMIN_TOKEN = 'token'
 
+const CRON_SECRET = 'secret of the tests'
+
 /** The server as `npm start` runs it, on a port and in a state directory of its own. It can be started again and again. */
 export class Server {
   readonly port: number
   readonly url: string
-  readonly #stateDirectory: string
+  readonly stateDirectory: string
   #script: ChildProcess | undefined
 
   constructor(port: number, stateDirectory: string) {
     this.port = port
     this.url = `http://localhost:${port}`
-    this.#stateDirectory = stateDirectory
+    this.stateDirectory = stateDirectory
   }
 
   /** Where the demo's keys are kept. */
   get keysFile(): string {
-    return join(this.#stateDirectory, 'demo-keys.json')
+    return join(this.stateDirectory, 'demo-keys.json')
+  }
+
+  /** Another one, on a port of its own and in the same state directory. */
+  async another(): Promise<Server> {
+    return new Server(await freePort(), this.stateDirectory)
+  }
+
+  /** The ports of 127.0.0.1 on which what it started listens, but for its own. Linux alone tells. */
+  async otherPorts(): Promise<number[]> {
+    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'pid='])
+    const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))
+    const open = new Set<string>()
+    for (const [group, id] of processes) {
+      if (group !== String(this.#script?.pid)) continue
+      for (const descriptor of await readdir(`/proc/${id}/fd`)) {
+        open.add(await readlink(`/proc/${id}/fd/${descriptor}`).catch(() => ''))
+      }
+    }
+    const sockets = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map(line => line.trim().split(/\s+/))
+    return sockets.flatMap(([, address = '', , state, , , , , , inode]) => {
+      const port = Number.parseInt(address.split(':')[1] ?? '', 16)
+      const isListening = state === '0A' && open.has(`socket:[${inode}]`)
+      return isListening && port !== this.port ? [port] : []
+    })
   }
 
   /** Runs the script and returns all that it printed until it served, or failed. */
@@ -36,8 +62,9 @@ export class Server {
         ...process.env,
         CI: 'true',
         PORT: String(this.port),
-        STATE_DIR: this.#stateDirectory,
+        STATE_DIR: this.stateDirectory,
         ADMIN_TOKEN,
+        CRON_SECRET,
         ...environment,
       },
       // Leads a process group, to which all that it starts belongs.
@@ -81,8 +108,14 @@ export class Server {
   /** Kills what runs and removes the state. */
   async remove(): Promise<void> {
     if (this.#script?.pid && (await isAlive(this.#script.pid))) await this.kill()
-    await rm(this.#stateDirectory, { recursive: true, force: true })
+    await rm(this.stateDirectory, { recursive: true, force: true })
   }
+}
+
+/** Runs what runs each minute, now, on a server that was started here. */
+export async function runCron(url: string): Promise<void> {
+  const response = await fetch(`${url}/cdn-cgi/handler/scheduled`, { headers: { 'x-cron-secret': CRON_SECRET } })
+  if (!response.ok) throw new Error(`cron answered ${response.status}`)
 }
 
 /** A server that is not started yet, without any state. */

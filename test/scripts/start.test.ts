@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { appendFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -38,6 +41,28 @@ async function signIn(link: string): Promise<unknown> {
   const [cookie = ''] = answer.headers.getSetCookie()
   expect(cookie).toMatch(/^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
   return (await fetch(`${server.url}/api/session`, { headers: { cookie } })).json()
+}
+
+interface Call {
+  path: string
+  method: string
+  headers: Record<string, string>
+}
+
+/** The status of an answer to a request whose path goes out as it is written. */
+async function statusOf({ path, method, headers }: Call, body?: string): Promise<number> {
+  const sent = request({ host: 'localhost', port: server.port, path, method, headers, agent: false }).end(body)
+  return new Promise((settle, fail) => {
+    sent.on('error', fail)
+    sent.on('upgrade', ({ statusCode = 0 }, socket) => {
+      socket.destroy()
+      settle(statusCode)
+    })
+    sent.on('response', response => {
+      response.resume()
+      settle(response.statusCode ?? 0)
+    })
+  })
 }
 
 describe('npm start', () => {
@@ -81,11 +106,17 @@ describe('npm start', () => {
     expect(await signIn(linkIn(printed))).toMatchObject({ user: { name: 'Ada Lopez' } })
   })
 
-  it('leaves nothing behind when it is killed, and starts again', async ({ expect }) => {
+  it('leaves nothing behind when it is killed, not even its hold on its data, which no other had before', async ({
+    expect,
+  }) => {
     await server.start({ SEED: 'none' })
+    const other = await server.another()
+    expect(await other.start({ SEED: 'none' })).toMatch(/^Another npm start runs on \S+\. .+\n$/)
+    expect([await other.isServing(), await server.isServing()]).toEqual([false, true])
     await server.stop('SIGKILL')
     expect(await server.isServing()).toBe(false)
-    expect(await server.start({ SEED: 'none' })).toContain('Countersign is running')
+    expect(await other.start({ SEED: 'none' })).toContain('Countersign is running')
+    await other.stop('SIGINT')
   })
 
   it('makes no demo with SEED=none', async ({ expect }) => {
@@ -151,6 +182,115 @@ describe('npm start', () => {
       ])
     }
     for (const path of ['/docs/', '/docs.html']) expect((await fetch(origin + path)).url).toBe(`${origin}/docs`)
+  })
+
+  it('opens nothing under /cdn-cgi/, however it is asked for', async ({ expect }) => {
+    await server.start({ SEED: 'none', CRON_SECRET: 'of this run' })
+    const paths = [
+      ...['explorer', 'explorer/api/d1', 'handler/scheduled', 'handler/scheduled?time=99999999999999', 'handler/email'],
+      ...['mf/scheduled', 'mf/stream', 'live-reload', 'ProxyWorker/play', '', 'any'],
+      ...[
+        'explorer',
+        'explorer/api/d1',
+        'scheduled',
+        'scheduled?time=9',
+        'email',
+        'platform-proxy',
+        'r2/s3',
+        'r2/public',
+      ].map(path => `local/${path}`),
+    ].flatMap(path => [
+      `/cdn-cgi/${path}`,
+      `//cdn-cgi//${path}`,
+      `/%63dn-cgi/${path}`,
+      `/cdn-cgi%2F${path}`,
+      `/x/../cdn-cgi/./${path}`,
+      `/x/%2e%2e/cdn-cgi/${path}`,
+      `/CDN-CGI/${path}`,
+      `\\cdn-cgi\\${path}`,
+      `http://localhost:${server.port}/cdn-cgi/${path}`,
+    ])
+    const callers: Record<string, string>[] = [
+      {},
+      { host: 'countersign.example.com' },
+      { host: 'countersign.example.com', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'localhost' },
+      { origin: 'http://localhost:5173' },
+      { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image', 'sec-fetch-site': 'same-site' },
+      { 'x-cron-secret': '' },
+      { 'x-cron-secret': 'of another run' },
+      { 'mf-original-url': 'http://localhost/cdn-cgi/local/scheduled' },
+      { 'mf-op': 'GET', 'mf-op-target': '1', 'mf-op-secret': '00' },
+      {
+        upgrade: 'websocket',
+        connection: 'upgrade',
+        'sec-websocket-protocol': 'WRANGLER_PROXYWORKER_LIVE_RELOAD_PROTOCOL',
+      },
+    ]
+    const calls: Call[] = [
+      ...paths.flatMap(path => ['GET', 'HEAD', 'POST', 'OPTIONS'].map(method => ({ path, method, headers: {} }))),
+      ...callers.flatMap(headers => paths.map(path => ({ path, method: 'GET', headers }))),
+    ]
+    const opened: object[] = []
+    const ask = async () => {
+      for (let each = calls.pop(); each; each = calls.pop()) {
+        const status = await statusOf(each)
+        if (status !== 404) opened.push({ ...each, status })
+      }
+    }
+    await Promise.all(Array.from({ length: 10 }, ask))
+    expect(opened).toEqual([])
+    // A navigation to another path gets the app.
+    expect(await statusOf({ path: '/cdn-cgi/any', method: 'GET', headers: { 'sec-fetch-mode': 'navigate' } })).toBe(404)
+    const cron = { path: '/cdn-cgi/handler/scheduled', method: 'GET', headers: { 'x-cron-secret': 'of this run' } }
+    expect(await statusOf(cron)).toBe(200)
+
+    // Nor on the ports that the local runtime opens for itself.
+    for (const port of existsSync('/proc/net/tcp') ? await server.otherPorts() : []) {
+      for (const path of ['explorer/api/d1', 'local/explorer/api/d1', 'local/scheduled', 'handler/scheduled']) {
+        const answer = await fetch(`http://127.0.0.1:${port}/cdn-cgi/${path}`)
+        expect([403, 404], `${port} ${path}`).toContain(answer.status)
+      }
+    }
+
+    // Pages that come through a tunnel are the service's own by the protocol that the tunnel names.
+    const host = 'countersign.example.com'
+    const signIn = (headers: Record<string, string>) =>
+      statusOf(
+        { path: '/api/session', method: 'POST', headers: { host, 'content-type': 'application/json', ...headers } },
+        '{"apiKey":"none"}',
+      )
+    expect(await signIn({ origin: `https://${host}`, 'x-forwarded-proto': 'https' })).toBe(401)
+    expect(await signIn({ origin: `https://${host}` })).toBe(403)
+    expect(await signIn({ origin: 'https://evil.example', 'x-forwarded-proto': 'https' })).toBe(403)
+  })
+
+  it('says in one line that a database is damaged, and which', async ({ expect }) => {
+    const folder = join(server.stateDirectory, 'v3/d1/miniflare-D1DatabaseObject')
+    await mkdir(folder, { recursive: true })
+    const file = join(folder, 'any.sqlite')
+    const database = new DatabaseSync(file)
+    database.exec('create table t (v text); create index i on t (v)')
+    for (let row = 0; row < 500; row++) database.prepare('insert into t values (?)').run(`value ${row}`.repeat(20))
+    database.close()
+    const whole = await readFile(file)
+    for (const damaged of [
+      Buffer.from('This was a database. '.repeat(1_000)),
+      Buffer.concat([whole.subarray(0, 4096), Buffer.alloc(whole.length - 4096, 'x')]),
+      whole.subarray(0, 20_000),
+    ]) {
+      await writeFile(file, damaged)
+      expect(await server.start({ SEED: 'none' })).toMatch(/^The database \S+any\.sqlite is damaged\. .+\n$/)
+    }
+  })
+
+  it('says in one line that a directory for data is none', async ({ expect }) => {
+    const file = join(server.stateDirectory, 'file')
+    await writeFile(file, '')
+    for (const path of [file, join(file, 'below')]) {
+      expect(await server.start({ SEED: 'none', STATE_DIR: path })).toMatch(
+        /^\S+ can't be used as a directory for data .+\n$/,
+      )
+    }
   })
 
   it('says so where the port is taken or is none', async ({ expect }) => {

@@ -1,8 +1,9 @@
 import type { Page } from '@playwright/test'
+import { runCron } from '../scripts/server.ts'
 import { HOSTILE_TEXTS, type HostileProject, hostileProject } from './hostile-project.ts'
 import { expectNoSidewaysScroll } from './layout.ts'
-import { runCron } from './organization.ts'
 import { open } from './requests.ts'
+import { serverUrl } from './server.ts'
 import { expect, signIn, test } from './test.ts'
 
 test.use({ viewport: { width: 390, height: 844 } })
@@ -11,7 +12,7 @@ let hostile: HostileProject
 
 test.beforeAll(async () => {
   hostile = await hostileProject()
-  await runCron()
+  await runCron(serverUrl())
 })
 
 test.beforeEach(({ context }) => signIn(context, hostile.ownerKey))

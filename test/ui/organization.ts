@@ -79,9 +79,3 @@ async function postBatch(key: string, events: readonly Event[]): Promise<void> {
   const refused = results.find(({ status }) => status >= 300)
   if (refused) throw new Error(`An event was refused: ${JSON.stringify(refused)}`)
 }
-
-/** Runs what runs each minute, now. */
-export async function runCron(): Promise<void> {
-  const response = await fetch(`${serverUrl()}/cdn-cgi/handler/scheduled`)
-  if (!response.ok) throw new Error(`cron answered ${response.status}`)
-}

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
-import { type Event, newOrganization, type Organization, runCron } from './organization.ts'
+import { runCron } from '../scripts/server.ts'
+import { type Event, newOrganization, type Organization } from './organization.ts'
+import { serverUrl } from './server.ts'
 
 export const STEP = 'generate-answer'
 
@@ -143,7 +145,7 @@ export async function sampleProject(): Promise<SampleProject> {
   await call('POST', `/api/spans/${span_id}/feedback`, { content: 'See the warranty page.' }, ada.key)
   await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
   // Counts what Insights shows.
-  await runCron()
+  await runCron(serverUrl())
   const {
     traces: [{ id: traceId }],
   } = v.parse(Traces, await call('GET', `/api/traces?projectSlug=${project.slug}`))

@@ -1,0 +1,62 @@
+import { globSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** Up to this size a database is read in full at each start, which takes about a second a gigabyte; beyond, its schema alone. */
+const CHECKED_BYTES = 256 * 1024 * 1024
+
+/**
+ * Makes the directory in which a local installation keeps its data, and takes it for this process, until it ends in whatever
+ * way: the operating system drops the lock of a process that is killed. Throws an error that says what to do if another
+ * process has it, if it can't be written to, or if a database in it is damaged.
+ */
+export function takeStateDirectory(directory: string): void {
+  const elsewhere = 'Choose another directory: STATE_DIR=<path> npm start'
+  try {
+    mkdirSync(directory, { recursive: true })
+  } catch (error) {
+    throw new Error(`${directory} can't be used as a directory for data (${codeOf(error)}). ${elsewhere}`)
+  }
+  try {
+    lock(join(directory, 'lock'))
+  } catch (error) {
+    if (isSqlite(error, SQLITE_BUSY)) throw new Error(`Another npm start runs on ${directory}. Stop it. ${elsewhere}`)
+    throw new Error(`${directory} can't be locked: ${error instanceof Error ? error.message : error}. ${elsewhere}`)
+  }
+  const damaged = globSync(join(directory, 'v3/**/*.sqlite')).find(isDamaged)
+  if (damaged)
+    throw new Error(`The database ${damaged} is damaged. Put a copy of ${directory} in its place. ${elsewhere}`)
+}
+
+const SQLITE_BUSY = 5
+
+/** Referenced for as long as the process lives: a lock ends with its database. */
+let held: DatabaseSync | undefined
+
+/** Locks by a transaction that never ends; in an empty database, since a lock is all that it's for. */
+function lock(file: string): void {
+  held = new DatabaseSync(file, { timeout: 0 })
+  held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+}
+
+function isDamaged(file: string): boolean {
+  const database = new DatabaseSync(file)
+  try {
+    const isSmall = statSync(file).size <= CHECKED_BYTES
+    const check = database.prepare(
+      isSmall ? 'PRAGMA quick_check(1)' : 'SELECT count(*) AS quick_check FROM sqlite_schema',
+    )
+    const found = check.get()?.quick_check
+    return isSmall && found !== 'ok'
+  } catch {
+    // It isn't even a database, or its schema can't be read.
+    return true
+  } finally {
+    database.close()
+  }
+}
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : error)
+
+const isSqlite = (error: unknown, code: number): boolean =>
+  error instanceof Error && 'errcode' in error && error.errcode === code

@@ -1,0 +1,40 @@
+/**
+ * What stands before the Worker with `npm start`, on the port that people use. Nothing of the local runtime's own is
+ * reachable through it: wrangler and Miniflare would serve handlers and an explorer of the database under `/cdn-cgi/`,
+ * which Cloudflare keeps for itself. It imports nothing but types, so that it runs as it lies, its types taken out.
+ */
+import type { FetcherScheduledOptions, FetcherScheduledResult } from '@cloudflare/workers-types/experimental'
+
+interface DoorEnv {
+  COUNTERSIGN: Fetcher & { scheduled: (options: FetcherScheduledOptions) => Promise<FetcherScheduledResult> }
+  /** Known to the process that started this one, and new with each start. */
+  CRON_SECRET: string
+}
+
+export default {
+  async fetch(request, { COUNTERSIGN, CRON_SECRET }) {
+    const url = new URL(request.url)
+    const headers = new Headers(request.headers)
+    // As behind Cloudflare: a tunnel that ends TLS serves https:// pages, whose origin the Worker compares with its own.
+    const protocol = headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase()
+    if (protocol === 'http' || protocol === 'https') url.protocol = protocol
+    const address = request.cf?.clientIp
+    if (typeof address === 'string' && !headers.has('cf-connecting-ip')) {
+      headers.set('cf-connecting-ip', withoutPort(address))
+    }
+    if (url.pathname.startsWith('/cdn-cgi/')) {
+      if (url.pathname === '/cdn-cgi/handler/scheduled' && headers.get('x-cron-secret') === CRON_SECRET) {
+        const { outcome } = await COUNTERSIGN.scheduled({ cron: '* * * * *', scheduledTime: new Date() })
+        return new Response(outcome, { status: outcome === 'ok' ? 200 : 500 })
+      }
+      // A navigation would get the app; a path that isn't the app's is a 404.
+      headers.delete('sec-fetch-mode')
+    }
+    return COUNTERSIGN.fetch(new Request(url, new Request(request, { headers })))
+  },
+} satisfies ExportedHandler<DoorEnv>
+
+/** `127.0.0.1:5000` without its port, `[::1]:5000` without that and its brackets. */
+function withoutPort(address: string): string {
+  return address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+}
