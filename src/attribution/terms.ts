@@ -113,13 +113,13 @@ function readTerms(text: string): Terms {
   const normalized = text.normalize('NFKC')
   spend(2 * normalized.length)
   const facts: Fact[] = []
-  const rest = takeFacts(normalized, facts)
-  spend(STEPS_A_FACT * facts.length)
-  return { facts, words: wordsOf(rest) }
+  const words = wordsOf(takeFacts(normalized, facts))
+  spend(STEPS_A_TERM * (facts.length + words.size))
+  return { facts, words }
 }
 
-/** A fact takes as long as some characters, and memory besides. */
-const STEPS_A_FACT = 10
+/** A fact, or a word, takes as long as some characters, and 150 bytes besides. */
+const STEPS_A_TERM = 10
 
 /** The terms of values, which nobody changes. */
 const termsOfValues = new WeakMap<object, Terms>()
