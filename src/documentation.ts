@@ -10,6 +10,7 @@ Pipelines post to \`/api/v1/\` in snake_case; the rest reads, reviews and manage
 yours (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`), and whatever was answered with a
 429 or a 5xx, or not at all, can be sent again and has one effect; a review can be in any case. Values are JSON with IEEE 754
 numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.
+Bodies may be compressed with gzip or deflate. Every call with a key counts against its rate limit.
 
 What has an exporter of OpenTelemetry needs nothing else: OTLP/HTTP is taken below \`/api/v1/otel\`, below \`/\`, and where
 the SDKs of Langfuse and LangSmith send it; \`/api/v1/traces\` takes exports, too. A trace of OpenTelemetry is here
