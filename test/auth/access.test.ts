@@ -236,6 +236,13 @@ describe('an e-mail', () => {
     }
   })
 
+  it('lists organizations once D1 answers: a 503 before', async ({ expect }) => {
+    quietly()
+    const DB = wrapBindings(failingFrom(1, OVERLOADED)).DB
+    const silent = team.page(await team.token({ email }), { ...team.bindings, DB })
+    expect((await silent.get('/api/session/organizations')).status).toBe(503)
+  })
+
   it('lists organizations to nobody whom Access did not let in', async ({ expect }) => {
     const path = '/api/session/organizations'
     await makeUser(org)

@@ -1,3 +1,5 @@
+import { chosenOrganization } from './organization.ts'
+
 /** An answer other than success, or none at all (status 0): in words for people, with what support needs to find it. */
 export class Fault extends Error {
   override readonly name = 'Fault'
@@ -92,10 +94,15 @@ function send(
   path: string,
   { method = 'GET', query, body, headers, signal, keepalive = false }: Call,
 ): Promise<Response> {
+  const organization = chosenOrganization()
   return fetch(pathWith(path, query), {
     method,
     keepalive,
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      ...(organization !== null && { 'x-org-slug': organization }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   }).catch((cause: unknown) => {

@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { Fault } from './client.ts'
+import { needsOrganization } from './organization.ts'
 import { isOfSomebody, SESSION_KEY } from './session.ts'
 import type { Session } from './wire.ts'
 
@@ -7,7 +8,10 @@ const ATTEMPTS = 3
 
 /** The session ended, or was ended: the app shows how to sign in. To be told of the faults of calls that are no query's. */
 export function onFault(error: Error): void {
-  if (error instanceof Fault && error.status === 401) queryClient.setQueryData(SESSION_KEY, null)
+  if (!(error instanceof Fault) || error.status !== 401) return
+  // Who is a user of another organization since is asked which one is meant.
+  if (needsOrganization(error)) queryClient.invalidateQueries({ queryKey: SESSION_KEY, refetchType: 'none' })
+  else queryClient.setQueryData(SESSION_KEY, null)
 }
 
 export const queryClient = new QueryClient({

@@ -1,5 +1,6 @@
 import { type Query, queryOptions } from '@tanstack/react-query'
 import { call, Fault } from './client.ts'
+import { chooseOrganization, chosenOrganization, needsOrganization } from './organization.ts'
 import type { Session } from './wire.ts'
 
 export const SESSION_KEY = ['session']
@@ -8,8 +9,8 @@ export const SESSION_KEY = ['session']
 export const sessionQuery = queryOptions({
   queryKey: SESSION_KEY,
   queryFn: async ({ signal, client }) => {
-    const session = await call<Session>('/api/session', { signal }).catch((error: unknown) => {
-      if (error instanceof Fault && error.status === 401) return null
+    const session = await readSession(signal).catch((error: unknown) => {
+      if (error instanceof Fault && error.status === 401 && !needsOrganization(error)) return null
       throw error
     })
     const before = client.getQueryData<Session | null>(SESSION_KEY)
@@ -21,6 +22,18 @@ export const sessionQuery = queryOptions({
   refetchOnWindowFocus: 'always',
 })
 
+/** Who is signed in. An organization that was chosen once, and is refused now, is forgotten: it must lock nobody out. */
+async function readSession(signal: AbortSignal): Promise<Session> {
+  try {
+    return await call<Session>('/api/session', { signal })
+  } catch (error) {
+    const isRefused = error instanceof Fault && (error.status === 401 || error.status === 403)
+    if (!isRefused || chosenOrganization() === null) throw error
+    chooseOrganization(null)
+    return call<Session>('/api/session', { signal })
+  }
+}
+
 /** What somebody who is signed in is called. */
 export const nameOf = ({ user, key }: Session): string => user?.name || user?.email || key?.name || 'Account'
 
@@ -30,13 +43,16 @@ const whoIs = ({ organization, key, actorId }: Session): string => `${organizati
 export const isOfSomebody = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
 
 /** Signs this browser in with a key, or with a link that is good for once. */
-export const signIn = (credential: { apiKey: string } | { link: string }): Promise<Session> =>
-  call<Session>('/api/session', { method: 'POST', body: credential }).catch((error: unknown) => {
+export function signIn(credential: { apiKey: string } | { link: string }): Promise<Session> {
+  // The key says which organization it is of, and may not be of the one that was chosen before.
+  chooseOrganization(null)
+  return call<Session>('/api/session', { method: 'POST', body: credential }).catch((error: unknown) => {
     // No fault of the session that there may be already.
     if (error instanceof Fault && error.status === 401)
       throw new Error(REFUSALS['link' in credential ? 'link' : 'apiKey'])
     throw error
   })
+}
 
 const REFUSALS = {
   apiKey: 'There is no such key, or it was revoked, or it has expired.',

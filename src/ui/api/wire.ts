@@ -5,7 +5,7 @@ import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
 import type { listAuditLog } from '../../manage/audit-log.ts'
 import type { changeProject, listProjects } from '../../manage/projects.ts'
-import type { getSession } from '../../manage/session.ts'
+import type { getSession, listOwnOrganizations } from '../../manage/session.ts'
 import type { listUsers } from '../../manage/users.ts'
 import type { listAttributions } from '../../read/attributions.ts'
 import type { listErrorTypes } from '../../read/error-types.ts'
@@ -64,6 +64,7 @@ export type Project = Answer<typeof changeProject>
 export type ApiKeys = Answer<typeof listApiKeys>
 export type NewApiKey = Answer<typeof createApiKey, 201>
 export type Users = Answer<typeof listUsers>
+export type OwnOrganizations = Answer<typeof listOwnOrganizations>
 export type AuditLog = Answer<typeof listAuditLog>
 
 /** Somebody or something that is signed in. */

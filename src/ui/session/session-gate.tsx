@@ -2,8 +2,11 @@ import { Center, Loader } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { PropsWithChildren } from 'react'
 import { useLocation } from 'wouter'
+import { Fault } from '../api/client.ts'
+import { needsOrganization } from '../api/organization.ts'
 import { sessionQuery } from '../api/session.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { ChooseOrganization } from './choose-organization.tsx'
 import { useProjectHint } from './project.ts'
 import { SignIn } from './sign-in.tsx'
 
@@ -16,6 +19,7 @@ export function SessionGate({ children }: PropsWithChildren) {
   const hint = useProjectHint()
   const [path] = useLocation()
   if (session === null || path === '/sign-in') return <SignIn />
+  if (error instanceof Fault && needsOrganization(error)) return <ChooseOrganization />
   if (session === undefined && error) {
     return (
       <Center h="100dvh" p="md">

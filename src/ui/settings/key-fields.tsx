@@ -1,6 +1,7 @@
 import '@mantine/dates/styles.css'
-import { Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
+import { Alert, Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
 import { DatePickerInput } from '@mantine/dates'
+import { IconAlertTriangle } from '@tabler/icons-react'
 import type { Session } from '../api/wire.ts'
 import type { FieldFaults } from '../parts/field-faults.ts'
 import { dayOf, endOfDay } from './days.ts'
@@ -23,10 +24,48 @@ const SCOPES: readonly { scope: Scope; description: string }[] = [
 
 const ALL = ''
 
-/** What a key may do, where, for whom and until when. */
+/** What a new key may do, where, for whom and until when. */
 export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) {
   const users = useAllUsers()
   const projects = session.projects.map(({ slug, name }) => ({ value: slug, label: name }))
+  return (
+    <>
+      <Select
+        label="Project"
+        data={session.project ? projects : [{ value: ALL, label: 'All projects' }, ...projects]}
+        disabled={session.project !== null}
+        allowDeselect={false}
+        searchable={projects.length > 8}
+        value={draft.projectSlug ?? ALL}
+        onChange={slug => onChange({ projectSlug: slug === ALL ? null : slug })}
+        error={faults.of('projectSlug')}
+      />
+      <Select
+        label="Acts for"
+        description="A reviewer's key carries their name; a pipeline's acts for nobody."
+        placeholder="Nobody"
+        data={users.map(({ id, name, email }) => ({ value: id, label: name === '' ? email : `${name} (${email})` }))}
+        searchable
+        clearable
+        nothingFoundMessage="No such user: add them under Users"
+        value={draft.userId}
+        onChange={userId => onChange({ userId })}
+        error={faults.of('userId')}
+      />
+      <KeyRights session={session} draft={draft} onChange={onChange} faults={faults} />
+    </>
+  )
+}
+
+type Rights = Pick<KeyDraft, 'name' | 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>
+
+/** What can change of a key later: what it is called, what it may do, until when and how often. */
+export function KeyRights({
+  session,
+  draft,
+  onChange,
+  faults,
+}: Pick<KeyFieldsProps, 'session' | 'faults'> & { draft: Rights; onChange: (part: Partial<Rights>) => void }) {
   return (
     <>
       <TextInput
@@ -39,16 +78,6 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
         value={draft.name}
         onChange={({ currentTarget }) => onChange({ name: currentTarget.value })}
         error={faults.of('name')}
-      />
-      <Select
-        label="Project"
-        data={session.project ? projects : [{ value: ALL, label: 'All projects' }, ...projects]}
-        disabled={session.project !== null}
-        allowDeselect={false}
-        searchable={projects.length > 8}
-        value={draft.projectSlug ?? ALL}
-        onChange={slug => onChange({ projectSlug: slug === ALL ? null : slug })}
-        error={faults.of('projectSlug')}
       />
       <Checkbox.Group
         label="Scopes"
@@ -71,18 +100,13 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
           ))}
         </Stack>
       </Checkbox.Group>
-      <Select
-        label="Acts for"
-        description="A reviewer's key carries their name; a pipeline's acts for nobody."
-        placeholder="Nobody"
-        data={users.map(({ id, name, email }) => ({ value: id, label: name === '' ? email : `${name} (${email})` }))}
-        searchable
-        clearable
-        nothingFoundMessage="No such user: add them under Users"
-        value={draft.userId}
-        onChange={userId => onChange({ userId })}
-        error={faults.of('userId')}
-      />
+      <div aria-live="polite">
+        {draft.scopes.includes('review') && !draft.scopes.includes('read') && (
+          <Alert variant="light" color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Reviewers need read">
+            Without the scope read, somebody who signs in with this key sees nothing to review.
+          </Alert>
+        )}
+      </div>
       <DatePickerInput
         label="Works until the end of"
         placeholder="Until it is revoked"

@@ -10,6 +10,7 @@ import { count } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { EditKey } from './edit-key.tsx'
 import { type ApiKey, isAlive, keyState } from './key-state.ts'
 import { KeyStateMark } from './key-state-mark.tsx'
 import { OneProjectOnly } from './limits-of-key.tsx'
@@ -52,7 +53,8 @@ export function KeysTab() {
     { label: 'Scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
     {
       label: 'Acts for',
-      cell: ({ userId }) => (userId === null ? 'Nobody' : <ShownText text={users.get(userId) ?? 'A user'} />),
+      cell: ({ userId }) =>
+        userId === null ? 'Nobody' : <ShownText text={users.get(userId) ?? 'A deleted or unnamed user'} />,
     },
     {
       label: 'Limit',
@@ -70,6 +72,7 @@ export function KeysTab() {
       cell: key =>
         isAlive(keyState(key, Date.now())) && (
           <Group gap={4} wrap="nowrap" justify="flex-end">
+            {session && <EditKey apiKey={key} session={session} />}
             {/* One that is replaced already has its successor. */}
             {key.revokedAt === null && <RotateKey apiKey={key} isOwn={key.id === session?.key?.id} onMade={setMade} />}
             <RevokeKey apiKey={key} isOwn={key.id === session?.key?.id} />

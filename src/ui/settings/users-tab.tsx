@@ -1,5 +1,6 @@
-import { Stack, Text } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { Group, Stack, Text } from '@mantine/core'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { sessionQuery } from '../api/session.ts'
 import type { Users } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'
@@ -9,6 +10,8 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { DeleteUser } from './delete-user.tsx'
+import { EditUser } from './edit-user.tsx'
 import { OneProjectOnly, useOnlyProject } from './limits-of-key.tsx'
 import { NewUser } from './new-user.tsx'
 import { usersQuery } from './queries.ts'
@@ -18,13 +21,18 @@ import { TabBar } from './tab-bar.tsx'
 export function UsersTab() {
   const query = useInfiniteQuery(usersQuery)
   const onlyProject = useOnlyProject()
+  const { data: session } = useQuery(sessionQuery)
+  const columns = columnsFor(session?.user?.id ?? null, onlyProject === null)
   const users = query.data?.pages.flatMap(page => page.users)
   return (
     <Stack gap="sm">
-      <TabBar about="People whose decisions are told apart. A user reviews with an API key that acts for them; whoever is named in ingested feedback by e-mail is added too.">
+      <TabBar about="People whose decisions are told apart. A user reviews with an API key that acts for them; people named by e-mail in feedback are listed as well. Until you add one of them by the same e-mail, they can't sign in through Cloudflare Access.">
         {onlyProject === null && <NewUser />}
       </TabBar>
-      <OneProjectOnly>Users are added with a key for the whole organization.</OneProjectOnly>
+      <OneProjectOnly>
+        Only people for whom a key of this project acts are listed. To add or change users, sign in with a key for the
+        whole organization.
+      </OneProjectOnly>
       {query.error && !query.data ? (
         <FaultAlert error={query.error} onRetry={query.refetch} />
       ) : users?.length === 0 ? (
@@ -35,14 +43,15 @@ export function UsersTab() {
           Add the first reviewer, then make an API key that acts for them:
         </Empty>
       ) : (
-        <StackedTable label="Users" columns={COLUMNS} rows={users} keyOf={({ id }) => id} />
+        <StackedTable label="Users" columns={columns} rows={users} keyOf={({ id }) => id} />
       )}
       <ShowMore query={query} />
     </Stack>
   )
 }
 
-const COLUMNS: Column<Users['users'][number]>[] = [
+/** `ownId`: the user of whoever is signed in, or null. */
+const columnsFor = (ownId: string | null, mayChange: boolean): Column<Users['users'][number]>[] => [
   {
     label: 'Name',
     cell: ({ name }) => (
@@ -52,6 +61,21 @@ const COLUMNS: Column<Users['users'][number]>[] = [
     ),
   },
   { label: 'E-mail', cell: ({ email }) => <ShownText text={email} /> },
+  {
+    label: 'Known from',
+    cell: ({ isConfirmed }) => (isConfirmed ? 'A manager' : 'Feedback only'),
+    isNarrow: true,
+  },
   { label: 'Added', cell: ({ createdAt }) => <Moment at={createdAt} />, isNarrow: true },
-  { label: 'Id', cell: ({ id, email }) => <CopyIcon text={id} label={`Copy the id of ${email}`} />, isActions: true },
+  {
+    label: 'Actions',
+    cell: user => (
+      <Group gap={4} wrap="nowrap" justify="flex-end">
+        <CopyIcon text={user.id} label={`Copy the id of ${user.email}`} />
+        {mayChange && <EditUser user={user} />}
+        {mayChange && <DeleteUser user={user} isOwn={user.id === ownId} />}
+      </Group>
+    ),
+    isActions: true,
+  },
 ]

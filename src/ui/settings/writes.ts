@@ -2,6 +2,7 @@ import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { SESSION_KEY } from '../api/session.ts'
 import type { ErrorTypes, NewApiKey, Project, Session, Users } from '../api/wire.ts'
+import type { ApiKey } from './key-state.ts'
 import { apiKeysQuery, projectsQuery, usersQuery } from './queries.ts'
 
 export type Scope = Session['scopes'][number]
@@ -27,6 +28,11 @@ export const changeProject = (
 
 export const createKey = (body: KeyDraft) => call<NewApiKey>('/api/api-keys', { method: 'POST', body })
 
+export const changeKey = (
+  id: string,
+  body: Partial<Pick<ApiKey, 'name' | 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>>,
+) => call<ApiKey>(`/api/api-keys/${id}`, { method: 'PATCH', body })
+
 export const rotateKey = (id: string, graceSeconds: number) =>
   call<NewApiKey>(`/api/api-keys/${id}/rotate`, { method: 'POST', body: { graceSeconds } })
 
@@ -34,6 +40,11 @@ export const revokeKey = (id: string) => call<{ id: string }>(`/api/api-keys/${i
 
 export const createUser = (body: { email: string; name: string }) =>
   call<Users['users'][number]>('/api/users', { method: 'POST', body })
+
+export const changeUser = (id: string, body: { email?: string; name?: string }) =>
+  call<Users['users'][number]>(`/api/users/${id}`, { method: 'PATCH', body })
+
+export const deleteUser = (id: string) => call<{ id: string }>(`/api/users/${id}`, { method: 'DELETE' })
 
 export const putErrorType = (
   projectId: string,
@@ -51,5 +62,14 @@ export const refreshProjects = () =>
 export const refreshKeys = () => queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey })
 
 export const refreshUsers = () => queryClient.invalidateQueries({ queryKey: usersQuery.queryKey })
+
+/** Asks anew for users, for the keys that act for them, and for what they are called. */
+export const refreshPeople = () =>
+  Promise.all([
+    refreshUsers(),
+    refreshKeys(),
+    queryClient.invalidateQueries({ queryKey: SESSION_KEY }),
+    queryClient.invalidateQueries({ queryKey: ['names'] }),
+  ])
 
 export const refreshErrorTypes = () => queryClient.invalidateQueries({ queryKey: ['error-types'] })

@@ -1,8 +1,9 @@
 import { Menu, Text, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react'
+import { IconBook, IconLogout, IconMoon, IconSun, IconSwitchHorizontal, IconUserCircle } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { changeSession } from '../api/query-client.ts'
+import { chooseOrganization, chosenOrganization } from '../api/organization.ts'
+import { changeSession, queryClient } from '../api/query-client.ts'
 import { nameOf, sessionQuery, signOut } from '../api/session.ts'
 import classes from './account-menu.module.css'
 
@@ -43,10 +44,20 @@ export function AccountMenu() {
         <Menu.Item leftSection={<IconBook size={16} aria-hidden />} component="a" href="/docs">
           API documentation
         </Menu.Item>
+        {chosenOrganization() !== null && (
+          <Menu.Item leftSection={<IconSwitchHorizontal size={16} aria-hidden />} onClick={switchOrganization}>
+            Switch organization
+          </Menu.Item>
+        )}
         <Menu.Item leftSection={<IconLogout size={16} aria-hidden />} onClick={() => leave()}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
+}
+
+function switchOrganization(): void {
+  chooseOrganization(null)
+  queryClient.resetQueries()
 }

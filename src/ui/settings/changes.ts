@@ -1,0 +1,12 @@
+/** Which fields of something differ from before: fields that somebody else changes meanwhile stay theirs. */
+export const changesIn = <Thing extends object, Field extends keyof Thing>(
+  before: Thing,
+  after: Pick<Thing, Field>,
+  fields: readonly Field[],
+): Partial<Pick<Thing, Field>> => {
+  const changes: Partial<Pick<Thing, Field>> = {}
+  for (const field of fields) {
+    if (JSON.stringify(before[field]) !== JSON.stringify(after[field])) changes[field] = after[field]
+  }
+  return changes
+}

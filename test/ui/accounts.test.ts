@@ -1,0 +1,56 @@
+import { newOrganization, type Organization } from './organization.ts'
+import { expect, signIn, test } from './test.ts'
+
+let organization: Organization
+
+test.beforeAll(async () => {
+  organization = await newOrganization()
+})
+
+test('asks somebody of several organizations which one to open, and remembers it', async ({ page, context }) => {
+  await signIn(context, organization.ownerKey)
+  const session = await (await context.request.get('/api/session')).json()
+  const { slug } = session.organization
+  // As the service answers whom Cloudflare Access let in, and who is a user of both.
+  const named: (string | undefined)[] = []
+  await page.route('**/api/session', route => {
+    const chosen = route.request().headers()['x-org-slug']
+    named.push(chosen)
+    if (chosen === slug) return route.fulfill({ json: { ...session, key: null } })
+    const details = [{ path: 'x-org-slug', message: 'You are a user of several organizations: say which one' }]
+    return route.fulfill({ status: 401, json: { error: 'Not authenticated', code: 'unauthorized', details } })
+  })
+  const organizations = [
+    { slug, name: 'Acme' },
+    { slug: 'imposter', name: 'Imposter' },
+  ]
+  await page.route('**/api/session/organizations', route => route.fulfill({ json: { organizations } }))
+  await page.goto('/traces')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose an organization')
+  await page.getByRole('button', { name: 'Acme' }).click()
+  await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
+  await page.reload()
+  await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
+  expect(named.at(-1)).toBe(slug)
+  await page.getByRole('button', { name: /Acme/ }).click()
+  await page.getByRole('menuitem', { name: 'Switch organization' }).click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose an organization')
+  // One that refuses now is forgotten, and asked for again.
+  await page.evaluate(() => localStorage.setItem('countersign.organization', 'left-long-ago'))
+  await page.reload()
+  await expect(page.getByRole('button', { name: 'Imposter' })).toBeVisible()
+})
+
+test('edits and deletes users', async ({ page, context }) => {
+  await signIn(context, organization.ownerKey)
+  await organization.make('/api/users', { email: 'ada@example.com', name: 'Ada' })
+  await page.goto('/settings/users')
+  await page.getByRole('button', { name: 'Edit Ada' }).click()
+  await page.getByLabel('Name').fill('Ada Lopez')
+  await page.getByLabel('E-mail').fill('lopez@example.com')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect(page.getByRole('table')).toContainText('lopez@example.com')
+  await page.getByRole('button', { name: 'Delete Ada Lopez' }).click()
+  await page.getByRole('button', { name: 'Delete the user' }).click()
+  await expect(page.getByText('lopez@example.com')).toBeHidden()
+})
