@@ -25,7 +25,8 @@ const Order = v.optional(
 export const getReviewQueue = endpoint({
   method: 'GET',
   path: '/api/review-queue',
-  summary: "List a project's unreviewed spans with an output, without those that other reviewers hold",
+  summary:
+    "List a project's spans with an output that are unreviewed, or whose review is stale, without those that other reviewers hold",
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
