@@ -21,6 +21,8 @@ export async function runInWorkerd({ file, named, provided = {} }: TestRun): Pro
     reporters: [{}],
     include: [file],
     setupFiles: ['test/support/migrate.ts'],
+    // A busy machine must not end a benchmark.
+    testTimeout: 120_000,
     provide: provided,
     ...(named && { testNamePattern: named }),
   }
