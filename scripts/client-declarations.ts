@@ -61,7 +61,8 @@ function compile(): void {
       outDir: join(workspace, 'out'),
     },
     include: [],
-    files: [join(workspace, WIRE), join(SOURCE, 'index.ts')],
+    // The schemas that wire types are computed from reach into the Worker, which needs what its platform declares.
+    files: [join(workspace, WIRE), join(SOURCE, 'index.ts'), join(PROJECT, 'src/node-zlib.d.ts')],
   }
   writeFileSync(join(workspace, 'tsconfig.json'), JSON.stringify(options))
   const { status } = spawnSync('tsc', ['-p', workspace], { stdio: 'inherit' })

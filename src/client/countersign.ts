@@ -117,6 +117,22 @@ export class Countersign {
     return recordFeedback(this.#recorder, traceId, fields)
   }
 
+  /** Withdraws feedback by its id, once all that was recorded is out. Returns whether it was there. Throws a `CountersignError`. */
+  async deleteFeedback(feedbackId: string): Promise<boolean> {
+    await this.flush()
+    try {
+      await this.#service.read<{ feedback_id: string }>(
+        `/api/v1/feedback/${encodeURIComponent(feedbackId)}`,
+        'feedback_id',
+        { method: 'DELETE' },
+      )
+      return true
+    } catch (error) {
+      if (error instanceof CountersignError && error.code === 'not_found') return false
+      throw error
+    }
+  }
+
   /** Finds traces by name, status and metadata. Throws a `CountersignError`. */
   async search(query: SearchQuery): Promise<SearchResult> {
     const path = `/api/v1/traces/search?${parametersOf(query)}`

@@ -12,7 +12,7 @@ export interface ServiceOptions {
 }
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'DELETE'
   /** As JSON. */
   body?: string
   headers?: Readonly<Record<string, string>>

@@ -87,6 +87,12 @@ describe('a run', () => {
     countersign.feedback(trace.id, { feedbackId, rating: 0 })
     const [feedback] = (await readBack(countersign, trace.id)).feedback
     expect(feedback).toMatchObject({ rating: 0, content: 'It is 24 months.' })
+    const mistaken = countersign.feedback(trace.id, { rating: 'positive' })
+    expect([await countersign.deleteFeedback(mistaken), await countersign.deleteFeedback(mistaken)]).toEqual([
+      true,
+      false,
+    ])
+    expect((await readBack(countersign, trace.id)).feedback).toHaveLength(1)
 
     expect(await countersign.search({ group_id: 'session-1', status: 'completed' })).toMatchObject({
       count: 1,
