@@ -92,6 +92,7 @@ const traceItem = {
   durationMs: 1040,
   createdAt: STARTED,
   updatedAt: JUDGED,
+  receivedAt: STARTED,
   spanCount: 2,
   reviewedCount: 0,
   staleCount: 0,
@@ -162,6 +163,7 @@ const comment = {
   source: 'review',
   truncated: [],
   createdAt: JUDGED,
+  receivedAt: JUDGED,
 }
 
 const prompt = {
@@ -350,6 +352,7 @@ export const examples: Readonly<Record<string, Example>> = {
     response: {
       traces: [
         {
+          id: TRACE_UUID,
           trace_id: TRACE_ID,
           name: 'support-answer',
           status: 'completed',
@@ -370,6 +373,7 @@ export const examples: Readonly<Record<string, Example>> = {
           key: null,
           data: ANSWER,
           timestamp: ANSWERED,
+          received_at: ANSWERED,
         },
       ],
       next_cursor: null,
@@ -383,6 +387,7 @@ export const examples: Readonly<Record<string, Example>> = {
       ...traceItem,
       project: { id: PROJECT_ID, slug: 'support' },
       spans: [rootSpan, span],
+      nextSpanCursor: null,
       feedback: [
         {
           id: FEEDBACK_UUID,
@@ -395,8 +400,10 @@ export const examples: Readonly<Record<string, Example>> = {
           source: 'api',
           truncated: [],
           createdAt: JUDGED,
+          receivedAt: JUDGED,
         },
       ],
+      nextFeedbackCursor: null,
     },
   },
   'PUT /api/spans/{spanId}/review': { body: review, response: reviewedSpan },

@@ -45,13 +45,33 @@ export const INLINE_BYTES = 8 * 1024
 export const PREVIEW_BYTES = 256
 /** R2 calls under way at once: a Worker has 6 connections. */
 export const MAX_PARALLEL_CALLS = 6
-/** Values that one answer gives in full (a trace, a span, a page of observations): an isolate has 128 MB for all its requests. */
-export const MAX_DETAIL_BYTES = 32 * 1024 * 1024
+/** Values of one page of a list: it ends before the item with which it would hold more, one item at least. */
+export const MAX_PAGE_VALUE_BYTES = 8 * 1024 * 1024
+/** Values of one trace, and spans, up to which its detail gives every value in full. */
+export const MAX_DETAIL_BYTES = MAX_PAGE_VALUE_BYTES
+export const MAX_WHOLE_SPANS = 2000
+/** Spans of one answer, and bytes of them: what an isolate holds of a trace beside its other requests. */
+export const MAX_DETAIL_SPANS = 20_000
+export const MAX_DETAIL_ANSWER_BYTES = 16 * 1024 * 1024
+/** Observations of a trace up to which its detail is read at once; more are read with their spans, some at a time. */
+export const MAX_WHOLE_OBSERVATIONS = 10_000
+/** What is read of a large trace at once: while its parts are awaited, other requests have their turn. */
+export const DETAIL_PART_BYTES = 2 * 1024 * 1024
+export const DETAIL_PART_SPANS = 2000
+/** A span's own detail gives so much of its values in full. */
+export const MAX_SPAN_BYTES = 16 * 1024 * 1024
+/** Values of one span that are read, outputs and inputs first: each is at least a preview and a name. */
+export const MAX_SPAN_VALUES = 20_000
+/** Metadata, and state that was sent with a span, up to which they are shown where values are cut to previews. */
+export const MAX_BRIEF_METADATA_BYTES = 1024
+export const MAX_BRIEF_STATE_BYTES = 4096
 /** Values that one answer fetches from R2, six at a time. */
 export const MAX_DETAIL_OBJECTS = 1000
 /** Approved outputs of one answer that are given in full, of those that lie in their rows. */
 export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
-/** Comments and corrections of one trace that are given in full. */
+/** Feedback of one detail, the oldest first. */
+export const MAX_DETAIL_FEEDBACK = 1000
+/** Comments and corrections of one detail that are given in full. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
 /** Rows on their way to `json_each`, as one JSON array: D1 takes a bound string of 2,000,000 bytes, and locally more. */
 export const MAX_ARRAY_BYTES = 1_500_000

@@ -9,16 +9,6 @@ export const newTraceId = (): string => `trace_${randomHex(11)}`
 /** A new random UUID (version 4). */
 export const newUuid = (): string => uuidOf(randomHex(16), 4)
 
-/**
- * The read interface's id of the trace that a client named `traceId`: UUIDv5 (RFC 9562, section 5.5) of `trace:<trace_id>`
- * in its project's UUID.
- */
-export async function traceUuid(projectId: string, traceId: string): Promise<string> {
-  const namespace = Array.from(projectId.replaceAll('-', '').match(/../g) ?? [], pair => Number.parseInt(pair, 16))
-  const input = Uint8Array.from([...namespace, ...new TextEncoder().encode(`trace:${traceId}`)])
-  return uuidOf(hexOf(new Uint8Array(await crypto.subtle.digest('SHA-1', input))), 5)
-}
-
 /** Hex as a UUID: its version and its variant take the place of six bits. */
 function uuidOf(hex: string, version: number): string {
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16)

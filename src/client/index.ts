@@ -15,5 +15,13 @@ export type { EventType, Loss } from './loss.ts'
 export type { ActivePrompt, Prompts } from './prompts.ts'
 export type { Span, SpanOptions } from './span.ts'
 export type { Trace, TraceOptions, TraceResult } from './trace.ts'
-export type { ReadOptions, Spans, TraceListOptions, Traces } from './traces.ts'
+export type {
+  DetailPage,
+  ReadOptions,
+  Spans,
+  SpansOptions,
+  TraceListOptions,
+  TraceSpan,
+  Traces,
+} from './traces.ts'
 export type { Attribution, Prompt, SpanDetail, TraceDetail, TraceHit, TraceItem } from './wire.ts'

@@ -1,5 +1,3 @@
-import { CountersignError } from './errors.ts'
-import { traceUuid } from './ids.ts'
 import { parametersOf, projectOf, type Selector } from './parameters.ts'
 import type { Service } from './service.ts'
 import type { SpanDetail, TraceDetail, TraceFilters, TraceItem } from './wire.ts'
@@ -21,6 +19,24 @@ export interface TraceListOptions extends Omit<TraceFilters, 'from' | 'to' | 'ha
 export interface ReadOptions {
   payloads?: 'full' | 'preview' | undefined
 }
+
+/** A part of a trace's detail. A page by one of the cursors goes on with that list alone. */
+export interface DetailPage {
+  /** Spans in one answer, from 1 to 20,000: up to 2,000 with their values in full. */
+  spanLimit?: number | undefined
+  spanCursor?: string | undefined
+  /** Pieces of feedback in one answer, from 1 to 1,000. */
+  feedbackLimit?: number | undefined
+  feedbackCursor?: string | undefined
+}
+
+export interface SpansOptions extends ReadOptions {
+  /** Spans that one request reads, from 1 to 2,000; all come whatever it is. */
+  pageSize?: number | undefined
+}
+
+/** A span of a trace. */
+export type TraceSpan = TraceDetail['spans'][number]
 
 interface Page {
   traces: TraceItem[]
@@ -52,18 +68,36 @@ export class Traces {
     }
   }
 
-  /** A trace with its spans and feedback, by its UUID, or by its `trace_id` where the client knows the `projectId`. */
-  async get(id: string, { payloads }: ReadOptions = {}): Promise<TraceDetail> {
-    const uuid = id.startsWith('trace_') ? await this.#uuidOf(id) : id
-    const path = `/api/traces/${encodeURIComponent(uuid)}?${parametersOf({ payloads })}`
-    return (await this.#service.read<TraceDetail>(path, 'id')).body
+  /**
+   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large one shows long values as previews, and
+   * ends with a `nextSpanCursor` or `nextFeedbackCursor`: `spansOf` reads all of its spans in full.
+   */
+  get(id: string, { payloads, ...page }: ReadOptions & DetailPage = {}): Promise<TraceDetail> {
+    return this.#read(id, { payloads, ...page })
   }
 
-  #uuidOf(traceId: string): Promise<string> {
-    const { projectId } = this.#project
-    if (projectId !== undefined) return traceUuid(projectId, traceId)
-    const message = 'Reading by trace_id needs the option projectId, from which the UUID is made'
-    throw new CountersignError(0, 'project_id_missing', message)
+  /** All spans of a trace, in full, read page by page as they are taken: the root first, then by time. */
+  async *spansOf(
+    id: string,
+    { payloads, pageSize = 200 }: SpansOptions = {},
+  ): AsyncGenerator<TraceSpan, void, undefined> {
+    for (let spanCursor: string | undefined | null; spanCursor !== null; ) {
+      const page: TraceDetail = await this.#read(id, {
+        payloads,
+        spanLimit: pageSize,
+        spanCursor,
+        // The first page has feedback besides, of which nothing is asked here.
+        feedbackLimit: 1,
+      })
+      yield* page.spans
+      spanCursor = page.nextSpanCursor
+    }
+  }
+
+  async #read(id: string, parameters: Parameters<typeof parametersOf>[0]): Promise<TraceDetail> {
+    const project = id.startsWith('trace_') ? projectOf(this.#project) : {}
+    const path = `/api/traces/${encodeURIComponent(id)}?${parametersOf({ ...project, ...parameters })}`
+    return (await this.#service.read<TraceDetail>(path, 'id')).body
   }
 }
 

@@ -1,5 +1,5 @@
 import type { InferInput, InferOutput, StrictObjectSchema } from 'valibot'
-import type { Json, JsonObject, JsonText } from '../domain/json.ts'
+import type { Json, JsonObject, JsonText, WrittenJson } from '../domain/json.ts'
 import type { Attribution as AttributionSchema } from '../ingest/attribution-wire.ts'
 import type { Feedback as FeedbackSchema } from '../ingest/feedback.ts'
 import type { Trace as TraceCallSchema } from '../ingest/traces.ts'
@@ -16,15 +16,18 @@ import type { SpanOfTrace, TraceItem as TraceItemSchema, Trace as TraceSchema } 
 type ObjectField = 'metadata' | 'outputSchema' | 'correction'
 
 /** A wire type as a client sees it: what the Worker passes on as JSON text, and any JSON, is `unknown`. */
-type Plain<Wire> = Wire extends JsonText
-  ? unknown
-  : [Json] extends [Wire]
-    ? unknown
-    : Wire extends readonly (infer Item)[]
-      ? Plain<Item>[]
-      : Wire extends object
-        ? { [Field in keyof Wire]: Field extends ObjectField ? PlainObject<Wire[Field]> : Plain<Wire[Field]> }
-        : Wire
+type Plain<Wire> =
+  Wire extends WrittenJson<infer Shape>
+    ? Plain<Shape>
+    : Wire extends JsonText
+      ? unknown
+      : [Json] extends [Wire]
+        ? unknown
+        : Wire extends readonly (infer Item)[]
+          ? Plain<Item>[]
+          : Wire extends object
+            ? { [Field in keyof Wire]: Field extends ObjectField ? PlainObject<Wire[Field]> : Plain<Wire[Field]> }
+            : Wire
 
 type PlainObject<Wire> = Wire extends JsonText | JsonObject ? Record<string, unknown> : Wire
 

@@ -19,29 +19,55 @@ export class JsonText {
 
   /** Called by `JSON.stringify`, far faster than a replacer that looks at every value. */
   toJSON(): string {
-    if (!texts || !marker) throw new Error('a JsonText is written by jsonPieces alone')
-    texts.push(this.text)
-    return marker
+    return takePieces([this.text])
   }
 }
 
+/** Notes what stands at the place that `JSON.stringify` is at, and marks the place. */
+function takePieces(pieces: readonly string[]): string {
+  if (!taken || !marker) throw new Error('stored JSON is written by jsonPieces alone')
+  taken.push(pieces)
+  return marker
+}
+
+/** A value that was written out as JSON before the rest of a response is; no value ever has the field `shape`, its type. */
+export class WrittenJson<Shape> {
+  declare readonly shape: Shape
+  readonly #pieces: readonly string[]
+  /** Of UTF-8. */
+  readonly bytes: number
+
+  constructor(value: Shape) {
+    const pieces = jsonPieces(value)
+    this.bytes = pieces.reduce((sum, piece) => sum + utf8Length(piece), 0)
+    // Small pieces together, so that they are few; large ones as they lie, for they are not to be copied.
+    this.#pieces = this.bytes <= MAX_JOINED_BYTES ? [pieces.join('')] : pieces
+  }
+
+  toJSON(): string {
+    return takePieces(this.#pieces)
+  }
+}
+
+const MAX_JOINED_BYTES = 16 * 1024
+
 /** What stands in the place of a text while a value is written; drawn when first needed, for not before may it be. */
 let marker: string | undefined
-/** The texts that `jsonPieces` has met while it runs. */
-let texts: string[] | undefined
+/** What `jsonPieces` has met while it runs. */
+let taken: (readonly string[])[] | undefined
 
-/** A value as JSON, in pieces: each `JsonText` in it is a piece of its own. */
+/** A value as JSON, in pieces: each `JsonText` in it is a piece of its own, and each `WrittenJson` its pieces. */
 export function jsonPieces(value: unknown): string[] {
   // No client ever sees the marker, so no string in the value holds it.
   marker ??= crypto.randomUUID()
-  const met: string[] = []
-  texts = met
+  const met: (readonly string[])[] = []
+  taken = met
   try {
     const skeleton = JSON.stringify(value)
     if (met.length === 0) return [skeleton]
-    return skeleton.split(`"${marker}"`).flatMap((piece, index) => [piece, met[index] ?? ''])
+    return skeleton.split(`"${marker}"`).flatMap((piece, index) => [piece, ...(met[index] ?? [])])
   } finally {
-    texts = undefined
+    taken = undefined
   }
 }
 

@@ -1,6 +1,13 @@
 import * as v from 'valibot'
 import { isUuid } from '../domain/ids.ts'
-import { findJsonFault, isJsonObject, type Json, type JsonObject, type JsonText } from '../domain/json.ts'
+import {
+  findJsonFault,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type JsonText,
+  type WrittenJson,
+} from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { MAX_EMAIL_LENGTH, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES } from '../limits.ts'
 import { tooLarge } from './errors.ts'
@@ -127,6 +134,13 @@ export const StoredValue = v.custom<JsonText>(() => true)
 
 /** A stored object in a response. */
 export const StoredObject = documented(v.custom<JsonText>(isJsonObject), { type: 'object' })
+
+/** In a response, what was written out as this schema has it before the rest was. */
+export const written = <Schema extends v.GenericSchema<unknown, unknown>>(schema: Schema) =>
+  shownAs(
+    v.custom<WrittenJson<v.InferOutput<Schema>>>(value => v.is(schema, value)),
+    schema,
+  )
 
 function whole<T extends Json>() {
   return v.rawCheck<T>(({ dataset, addIssue }) => {

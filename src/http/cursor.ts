@@ -4,20 +4,22 @@ import { MAX_CURSOR_LENGTH, PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT } from '../limits
 import { shownAs, wholeNumber } from './atoms.ts'
 import { badRequest } from './errors.ts'
 
+/** A whole number from 1 on in a query. */
+const limitUpTo = (max: number) =>
+  v.pipe(
+    v.string(),
+    v.check(value => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= max, `must be a whole number from 1 to ${max}`),
+    v.transform(Number),
+  )
+
+/** A query parameter that bounds one of several lists of an answer. */
+export const limitParameter = (max: number, description: string) =>
+  shownAs(v.optional(limitUpTo(max)), v.optional(v.pipe(wholeNumber(1, max), v.metadata({ description }))))
+
 /** The query parameters of a list. */
 export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
   limit: shownAs(
-    v.optional(
-      v.pipe(
-        v.string(),
-        v.check(
-          value => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= maxLimit,
-          `must be a whole number from 1 to ${maxLimit}`,
-        ),
-        v.transform(Number),
-      ),
-      String(defaultLimit),
-    ),
+    v.optional(limitUpTo(maxLimit), String(defaultLimit)),
     v.optional(v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'Items a page' })), defaultLimit),
   ),
   cursor: v.optional(
@@ -79,6 +81,19 @@ export function firstOf<Item, const P extends readonly (string | number)[]>(
   return { items, nextPlace: found.length > items.length && last ? placeOf(last) : null }
 }
 
+/** The cursor of a place in a list, for an answer that pages more than one. */
+export const cursorOf = (list: readonly string[], place: readonly (string | number)[] | null): Promise<string> | null =>
+  place && encodeCursor(list, place)
+
+/** The place that such a cursor names; undefined where none is given. 400, naming `parameter`, for one of another list. */
+export const placeOf = async <const Types extends PlaceTypes>(
+  list: readonly string[],
+  place: Types,
+  cursor: string | undefined,
+  parameter: string,
+): Promise<Place<Types> | undefined> =>
+  cursor === undefined ? undefined : decodeCursor(list, place, cursor, parameter)
+
 const TAG_LENGTH = 16
 
 /** Ties a cursor to its list. It guards no data: each page's query is bound to its tenant anyway. */
@@ -101,6 +116,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
   list: readonly string[],
   place: Types,
   cursor: string,
+  parameter = 'cursor',
 ): Promise<Place<Types>> {
   try {
     const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
@@ -110,7 +126,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
   } catch {
     // Not base64, not JSON or no place: all are answered below.
   }
-  throw badRequest('is not a cursor of this list', 'cursor')
+  throw badRequest('is not a cursor of this list', parameter)
 }
 
 const isPlace = <Types extends PlaceTypes>(values: unknown, place: Types): values is Place<Types> =>

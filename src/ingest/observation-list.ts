@@ -17,6 +17,7 @@ export const Observation = v.object({
   key: v.nullable(v.string()),
   data: StoredValue,
   timestamp: IsoTime,
+  received_at: IsoTime,
 })
 
 export const listObservations = endpoint({
@@ -44,13 +45,14 @@ export const listObservations = endpoint({
       return { items, nextPlace: nextPlace && [nextPlace.timestamp, nextPlace.receivedAt, nextPlace.id] }
     },
   })
-  const observations = items.map(({ id, spanId, type, stateKey, data, timestamp }) => ({
+  const observations = items.map(({ id, spanId, type, stateKey, data, timestamp, receivedAt }) => ({
     observation_id: id,
     span_id: spanId,
     type,
     key: type === 'state' ? stateKey : null,
     data,
     timestamp: isoTime(timestamp),
+    received_at: isoTime(receivedAt),
   }))
   return { status: 200, body: { observations, next_cursor: nextCursor } }
 })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { comparableFields } from '../domain/metadata.ts'
-import { IsoTime, isoTime, StoredObject, shownAs } from '../http/atoms.ts'
+import { IsoTime, isoTime, StoredObject, shownAs, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
@@ -37,6 +37,7 @@ const Query = v.strictObject({
 })
 
 export const Hit = v.object({
+  id: v.pipe(Uuid, v.metadata({ description: 'By which GET /api/traces/{traceId} reads it' })),
   trace_id: TraceId,
   name: v.string(),
   status: Status,
@@ -74,7 +75,8 @@ export const searchTraces = endpoint({
   const project = await ingestProject({ caller, store, headers })
   const filter = { name, status, fields: await comparableFields(filters) }
   const { items, nextPlace } = await listTraces(store, project, filter, { limit, after: undefined })
-  const traces = items.map(({ traceId, name, status, metadata, timestamp }) => ({
+  const traces = items.map(({ id, traceId, name, status, metadata, timestamp }) => ({
+    id,
     trace_id: traceId,
     name,
     status,

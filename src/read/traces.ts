@@ -1,28 +1,39 @@
 import * as v from 'valibot'
 import { requireFound } from '../auth/require-project.ts'
-import { Uuid } from '../http/atoms.ts'
-import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { traceUuid } from '../domain/ids.ts'
+import { described, Uuid } from '../http/atoms.ts'
+import { cursorOf, limitParameter, NextCursor, pageOf, pageParameters, placeOf } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
+import { notFound } from '../http/errors.ts'
+import { TraceId } from '../ingest/wire.ts'
+import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_WHOLE_SPANS } from '../limits.ts'
 import { isForeignTrace } from '../store/ownership.ts'
-import { findTraceDetail } from '../store/trace-detail.ts'
+import { type DetailPage, findTraceDetail } from '../store/trace-detail.ts'
 import { listTraces as readTraces } from '../store/trace-list.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { traceFilter, traceFilters } from './trace-filters.ts'
-import { Payloads, Trace, TraceItem, toTrace, toTraceItem } from './wire.ts'
+import { Payloads, Trace, TraceItem, toTrace, toTraceItem, writeSpan } from './wire.ts'
 
 export const listTraces = endpoint({
   method: 'GET',
   path: '/api/traces',
   summary: "List a project's traces, newest first",
   scope: 'read',
-  query: v.strictObject({ ...projectSelector, ...traceFilters, ...pageParameters }),
+  query: v.strictObject({
+    ...projectSelector,
+    traceId: described(v.optional(TraceId), "The trace of this client's id"),
+    ...traceFilters,
+    ...pageParameters,
+  }),
   metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ traces: v.array(TraceItem), nextCursor: NextCursor }) },
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
-  const filter = await traceFilter(context)
+  const { traceId } = query
+  const id = traceId === undefined ? undefined : await traceUuid(project.id, traceId)
+  const filter = { ...(await traceFilter(context)), id }
   const { items, nextCursor } = await pageOf({
     list: ['traces', store.organization.id, project.id],
     query,
@@ -39,16 +50,55 @@ export const listTraces = endpoint({
 export const getTrace = endpoint({
   method: 'GET',
   path: '/api/traces/{traceId}',
-  summary: 'Read a trace with its spans and feedback',
+  summary:
+    'Read a trace with its spans and feedback; a page by spanCursor or feedbackCursor goes on with that list alone',
   scope: 'read',
-  params: v.object({ traceId: Uuid }),
+  params: v.object({
+    traceId: described(v.union([Uuid, TraceId]), "Its id, or with a project selector the client's trace_id"),
+  }),
   query: v.strictObject({
+    ...projectSelector,
     payloads: Payloads,
+    spanLimit: limitParameter(
+      MAX_DETAIL_SPANS,
+      `Spans a page, up to ${MAX_WHOLE_SPANS} of them with values in full: the page ends where these have 8 MiB. Without it, ` +
+        `every span up to ${MAX_DETAIL_SPANS} or 16 MiB of answer; past ${MAX_WHOLE_SPANS} spans or 8 MiB of values, each value ` +
+        'over 256 bytes is shown as a string, its beginning',
+    ),
+    spanCursor: described(v.optional(v.string()), 'The nextSpanCursor of the page before'),
+    feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback a page, ${MAX_DETAIL_FEEDBACK} without it`),
+    feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the page before'),
   }),
   responses: { 200: Trace },
 }).handle(async ({ params, query, caller, store, registry }) => {
-  const { traceId } = params
-  const isForeign = () => isForeignTrace(registry, store.organization, traceId)
-  const trace = await requireFound(caller, await findTraceDetail(store, traceId, query.payloads), isForeign)
-  return { status: 200, body: toTrace(trace) }
+  const isNamed = params.traceId.startsWith('trace_')
+  const isSelected = isNamed || query.projectSlug !== undefined || query.projectId !== undefined
+  const project = isSelected ? await selectedProject({ caller, store, registry }, query) : undefined
+  const traceId = project && isNamed ? await traceUuid(project.id, params.traceId) : params.traceId
+  // A client's id is one of the selected project's, or of none.
+  const isForeign = async () => !isNamed && isForeignTrace(registry, store.organization, traceId)
+  const list = (name: string) => [name, store.organization.id, traceId]
+  const afterSpan = await placeOf(list('spans'), ['number', 'number', 'string'], query.spanCursor, 'spanCursor')
+  const afterFeedback = await placeOf(
+    list('feedback'),
+    ['number', 'number', 'string'],
+    query.feedbackCursor,
+    'feedbackCursor',
+  )
+  const page: DetailPage = {
+    mode: query.payloads,
+    spanLimit: query.spanLimit ?? null,
+    afterSpan: afterSpan && { rank: afterSpan[0], timestamp: afterSpan[1], id: afterSpan[2] },
+    feedbackLimit: query.feedbackLimit ?? MAX_DETAIL_FEEDBACK,
+    afterFeedback: afterFeedback && { timestamp: afterFeedback[0], receivedAt: afterFeedback[1], id: afterFeedback[2] },
+  }
+  const trace = await requireFound(caller, await findTraceDetail(store, traceId, page, writeSpan), isForeign)
+  if (project && project.key !== trace.projectKey) throw notFound()
+  const { nextSpan, nextFeedback } = trace
+  const nextSpanCursor = await cursorOf(list('spans'), nextSpan && [nextSpan.rank, nextSpan.timestamp, nextSpan.id])
+  const nextFeedbackCursor = await cursorOf(
+    list('feedback'),
+    nextFeedback && [nextFeedback.timestamp, nextFeedback.receivedAt, nextFeedback.id],
+  )
+  return { status: 200, body: toTrace(trace, { nextSpanCursor, nextFeedbackCursor }) }
 })

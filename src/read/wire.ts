@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { FEEDBACK_SOURCES, RATINGS } from '../domain/feedback.ts'
-import { isReviewed, REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
+import { WrittenJson } from '../domain/json.ts'
+import { REVIEW_STATES, TRACE_REVIEW_STATES, traceReviewState } from '../domain/review-state.ts'
 import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
-import { IsoTime, isoTime, StoredObject, StoredValue, Uuid } from '../http/atoms.ts'
+import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written } from '../http/atoms.ts'
+import { NextCursor } from '../http/cursor.ts'
 import type { Comment } from '../store/comments.ts'
 import type { LocatedSpan } from '../store/located-spans.ts'
 import type { SpanDetail, SpanReview } from '../store/span-detail.ts'
@@ -19,6 +21,7 @@ export const TraceItem = v.object({
   durationMs: v.nullable(v.number()),
   createdAt: IsoTime,
   updatedAt: IsoTime,
+  receivedAt: described(IsoTime, 'When the service first heard of it'),
   spanCount: v.number(),
   reviewedCount: v.pipe(v.number(), v.metadata({ description: 'Spans with a review that is not stale' })),
   staleCount: v.pipe(
@@ -91,13 +94,19 @@ export const Feedback = v.object({
   source: v.pipe(v.picklist(FEEDBACK_SOURCES), v.metadata({ description: "review: a reviewer's comment" })),
   truncated: Truncated,
   createdAt: IsoTime,
+  receivedAt: IsoTime,
 })
 
 export const Trace = v.object({
   ...TraceItem.entries,
   project: v.object({ id: Uuid, slug: v.string() }),
-  spans: v.array(Span),
+  spans: v.array(written(Span)),
+  nextSpanCursor: described(
+    NextCursor,
+    'Where the next spans begin, if there are more than an answer holds or than spanLimit; null: these are all',
+  ),
   feedback: v.array(Feedback),
+  nextFeedbackCursor: described(NextCursor, 'The same of feedback'),
 })
 
 export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({
@@ -109,6 +118,7 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   durationMs: trace.durationMs,
   createdAt: isoTime(trace.timestamp),
   updatedAt: isoTime(trace.updatedAt),
+  receivedAt: isoTime(trace.receivedAt),
   spanCount: trace.spanCount,
   reviewedCount: trace.reviewedCount,
   staleCount: trace.staleCount,
@@ -116,18 +126,19 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   reviewState: traceReviewState(trace),
 })
 
-export const toTrace = (trace: TraceDetail): v.InferOutput<typeof Trace> => ({
-  ...toTraceItem({
-    ...trace,
-    spanCount: trace.spans.length,
-    reviewedCount: trace.spans.filter(({ review }) => isReviewed(review)).length,
-    correctedCount: trace.spans.filter(({ review }) => isReviewed(review) && review?.state === 'corrected').length,
-    staleCount: trace.spans.filter(({ review }) => review?.isStale).length,
-    feedbackCount: trace.feedback.length,
-  }),
+/** A span of a trace's detail, written out. */
+export const writeSpan = (span: SpanDetail) => new WrittenJson(toSpan(span))
+
+export const toTrace = (
+  trace: TraceDetail<ReturnType<typeof writeSpan>>,
+  cursors: { nextSpanCursor: string | null; nextFeedbackCursor: string | null },
+): v.InferOutput<typeof Trace> => ({
+  ...toTraceItem(trace),
   project: { id: trace.projectId, slug: trace.projectSlug },
-  spans: trace.spans.map(toSpan),
+  spans: trace.spans,
+  nextSpanCursor: cursors.nextSpanCursor,
   feedback: trace.feedback.map(toFeedback),
+  nextFeedbackCursor: cursors.nextFeedbackCursor,
 })
 
 const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
@@ -177,6 +188,7 @@ export const toComment = ({ id, spanId, userId, content, createdAt }: Comment): 
   source: 'review',
   truncated: [],
   createdAt: isoTime(createdAt),
+  receivedAt: isoTime(createdAt),
 })
 
 const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> => ({
@@ -190,4 +202,5 @@ const toFeedback = (feedback: FeedbackDetail): v.InferOutput<typeof Feedback> =>
   source: feedback.source,
   truncated: feedback.truncated,
   createdAt: isoTime(feedback.timestamp),
+  receivedAt: isoTime(feedback.receivedAt),
 })

@@ -2,6 +2,7 @@ import { and, asc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { Attribution, AttributionCost, ErrorCategory, ErrorType } from '../domain/attribution.ts'
 import { errorTypeQueries, toErrorTypes } from './error-types.ts'
+import { countWithin } from './payloads.ts'
 import { attributions, reviews, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, liveTraceKey } from './traces.ts'
@@ -91,12 +92,13 @@ export async function listAttributions(
     ...answers.map(answer => toEngineAnswer(answer, types)),
     ...named.map(review => toReviewersAnswer(review, types)),
   ].toSorted((left, right) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1))
-  const page = items.slice(0, limit)
+  const fitting = countWithin(items.map(item => JSON.stringify(item).length))
+  const page = items.slice(0, Math.min(limit, fitting))
   const last = page.at(-1)
   return {
     projectKey: trace.projectKey,
     items: page,
-    nextPlace: items.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null,
+    nextPlace: items.length > page.length && last ? { createdAt: last.createdAt, id: last.id } : null,
   }
 }
 

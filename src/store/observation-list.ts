@@ -23,7 +23,7 @@ type ObservationPlace = Pick<ListedObservation, 'timestamp' | 'receivedAt' | 'id
 
 /**
  * A page of a live trace's observations in the order in which they fold, each in full, whatever its size: a page ends before
- * the one with which it would hold over 32 MiB. Undefined where there is no such trace.
+ * the one with which it would hold over 8 MiB. Undefined where there is no such trace.
  */
 export const listObservations = (store: Store, traceUuid: string, page: ObservationPage) =>
   untilWhole(store, () => readPage(store, traceUuid, page))

@@ -3,7 +3,7 @@ import { cutStrings } from '../domain/json.ts'
 import type { PayloadMode } from '../domain/span.ts'
 import { cutText, utf8Length } from '../domain/text.ts'
 import { unavailable } from '../http/errors.ts'
-import { INLINE_BYTES, MAX_DETAIL_BYTES, MAX_DETAIL_OBJECTS, MAX_PARALLEL_CALLS, PREVIEW_BYTES } from '../limits.ts'
+import { INLINE_BYTES, MAX_DETAIL_OBJECTS, MAX_PAGE_VALUE_BYTES, MAX_PARALLEL_CALLS, PREVIEW_BYTES } from '../limits.ts'
 import { patiently } from './patience.ts'
 import type { Store } from './store.ts'
 import { liveTraceKeys } from './traces.ts'
@@ -96,28 +96,33 @@ export interface FoundValue extends StoredValue {
   isCut?: boolean
 }
 
+/** How values are shown: as was asked, or where they are too many or too large for that, each over 256 bytes by its beginning. */
+export type ShownMode = PayloadMode | 'brief'
+
 /**
- * What an answer shows of stored values. `full`: the values, those in R2 fetched a few at a time; what comes
- * after 32 MiB or 1,000 fetched values is shown as a preview. `preview`: strings past 256 bytes are cut, and a value in
- * R2 is its JSON's beginning, as a string.
+ * What an answer shows of stored values. `full`: the values, those in R2 fetched a few at a time; what comes after `maxBytes` or
+ * 1,000 fetched values is shown as a preview. `preview`: strings past 256 bytes are cut, and a value in R2 is its JSON's
+ * beginning, as a string. `brief`: so is each value over 256 bytes.
  * Undefined where an object is gone, as it is when the trace is purged meanwhile.
  */
 export async function showValues(
   store: Store,
   values: readonly FoundValue[],
-  mode: PayloadMode,
+  mode: ShownMode,
+  maxBytes: number = MAX_PAGE_VALUE_BYTES,
 ): Promise<ReadonlyMap<FoundValue, ShownValue> | undefined> {
   const shown = new Map<FoundValue, ShownValue>()
   const inline = values.filter(({ ref }) => ref === null)
   for (const value of inline) {
     if (value.isCut) shown.set(value, previewOf(value))
+    else if (mode === 'brief') shown.set(value, briefly(value.text))
     else shown.set(value, mode === 'full' ? whole(value.text) : withStringsCut(value.text))
   }
   let bytes = inline.reduce((sum, value) => sum + lengthOf(value), 0)
   const fetched: FoundValue[] = []
   for (const value of values.filter(({ ref }) => ref !== null)) {
     bytes += lengthOf(value)
-    if (mode === 'full' && bytes <= MAX_DETAIL_BYTES && fetched.length < MAX_DETAIL_OBJECTS) fetched.push(value)
+    if (mode === 'full' && bytes <= maxBytes && fetched.length < MAX_DETAIL_OBJECTS) fetched.push(value)
     else shown.set(value, previewOf(value))
   }
   for (const [value, text] of await fetchValues(store, fetched)) shown.set(value, whole(text))
@@ -151,6 +156,10 @@ const previewOf = ({ text }: StoredValue): ShownValue => ({
   text: JSON.stringify(cutText(text, PREVIEW_BYTES)),
   isWhole: false,
 })
+
+/** A value that has at most 256 bytes as JSON, or its beginning. */
+export const briefly = (text: string): ShownValue =>
+  text.length > PREVIEW_BYTES || utf8Length(text) > PREVIEW_BYTES ? previewOf({ text, ref: null }) : whole(text)
 
 function withStringsCut(text: string): ShownValue {
   // So short a text holds no string to cut.
@@ -219,14 +228,18 @@ export async function untilWhole<Found>(
 /** How long a value is, in bytes of R2 or units of its row. */
 export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
 
-/** How many of these values fit into an answer, or into `maxBytes`, one at least. */
-export function countFitting(values: readonly StoredValue[], maxBytes = MAX_DETAIL_BYTES): number {
+/** How many of these values one page gives in full, or `maxBytes` hold, one at least. */
+export const countFitting = (values: readonly StoredValue[], maxBytes?: number): number =>
+  countWithin(values.map(lengthOf), maxBytes)
+
+/** How many items of these sizes one page holds, one at least. */
+export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAGE_VALUE_BYTES): number {
   let bytes = 0
-  for (const [index, value] of values.entries()) {
-    bytes += lengthOf(value)
+  for (const [index, size] of sizes.entries()) {
+    bytes += size
     if (bytes > maxBytes) return Math.max(index, 1)
   }
-  return values.length
+  return sizes.length
 }
 
 /** Deletes every object of a trace. Returns whether any may be left. */

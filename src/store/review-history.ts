@@ -1,8 +1,9 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { Decision } from '../domain/review-state.ts'
+import { MAX_SPAN_BYTES } from '../limits.ts'
 import { locatedSpans } from './located-spans.ts'
-import { countFitting, type FoundValue, type ShownValue, showValues, untilWhole } from './payloads.ts'
+import { countWithin, type FoundValue, lengthOf, type ShownValue, showValues, untilWhole } from './payloads.ts'
 import { reviews, traces } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -57,13 +58,16 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   const values = rows.map(({ approved, approvedRef }): FoundValue | undefined =>
     approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
   )
-  const fitting = countFitting(values.map(value => value ?? { text: '', ref: null }))
+  const sizes = rows.map(({ comment }, index) => (comment?.length ?? 0) + lengthOf(values[index] ?? NO_VALUE))
+  const fitting = countWithin(sizes)
   // Where not all fit, the last that does is what the one after it found: as a preview it would pass for the value.
   const count = fitting === rows.length ? Math.min(limit, fitting) : Math.max(fitting - 1, 1)
   const shown = await showValues(
     store,
     values.slice(0, count + 1).filter(value => value !== undefined),
     'full',
+    // The values of one decision, before and after it, may be more than a page otherwise holds.
+    MAX_SPAN_BYTES,
   )
   if (!shown) return { traces: [trace], found: undefined }
   const items = rows.slice(0, count).map((row, index): PastReview => {
@@ -73,6 +77,8 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   })
   return { traces: [trace], found: { projectKey: trace.projectKey, items, hasMore: rows.length > count } }
 }
+
+const NO_VALUE = { text: '', ref: null }
 
 const textOf = (value: FoundValue | undefined, shown: ReadonlyMap<FoundValue, ShownValue>): JsonText =>
   new JsonText((value && shown.get(value)?.text) ?? 'null')

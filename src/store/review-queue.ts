@@ -52,18 +52,20 @@ export async function readQueue(
     ),
   ])
   const { places, resumeAt } = placesIn(stretches, found, limit)
-  const details = await findSpans(
+  const { found: details, count } = await findSpans(
     store,
     places.map(({ spanId }) => spanId),
     mode,
   )
+  const shown = places.slice(0, count)
+  const lastPlace = count < places.length ? shown.at(-1) : resumeAt
   const remaining = counted[0]?.found ?? 0
   return {
     // An output may have been reviewed, or taken back by a null, since the places were read.
-    spans: places
+    spans: shown
       .flatMap(({ spanId }) => details.get(spanId) ?? [])
       .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
-    nextPlace: resumeAt ?? (await nextStretch(store, project, query, first)),
+    nextPlace: lastPlace ?? (await nextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
     remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.looked === MAX_COUNTED_TRACES,
     today: today.toSorted((left, right) => right.reviewed - left.reviewed),

@@ -23,6 +23,7 @@ import { isLive } from './traces.ts'
 
 /** What traces must be to be listed; what is undefined is not asked. */
 export interface TraceFilter {
+  id?: string | undefined
   name?: string | undefined
   status?: TraceStatus | undefined
   /** Inclusive. */
@@ -89,8 +90,9 @@ export const standsAt = (time: Time, relation: '<' | '<=' | '>' | '>=', { timest
   return sql`(${bound} and (${traces.timestamp}, ${traces.id}) ${sql.raw(relation)} (${timestamp}, ${id}))`
 }
 
-/** Where no metadata is asked: the traces in flight or those disliked, which are few, or those of a name; each has an index in time order. */
-export function soughtColumn({ name, status, rating }: TraceFilter): SQL | undefined {
+/** Where no metadata is asked: the trace of an id, the traces in flight or those disliked, which are few, or those of a name; each has an index in time order. */
+export function soughtColumn({ id, name, status, rating }: TraceFilter): SQL | undefined {
+  if (id !== undefined) return eq(traces.id, id)
   if (status === 'running') return isRunning
   if (rating === 'negative') return isNegative
   return name === undefined ? undefined : eq(traces.name, name)
@@ -119,9 +121,10 @@ const likelySelectivity = ({ path, value }: SearchableField): number =>
 
 /** What a trace in the right project and time must be besides; undefined where nothing more is asked. */
 export function matches(project: Project, filter: TraceFilter): SQL | undefined {
-  const { name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
+  const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
   return and(
-    kind === 'all' ? undefined : isOfPipeline,
+    id === undefined ? undefined : eq(traces.id, id),
+    kind === 'all' || id !== undefined ? undefined : isOfPipeline,
     name === undefined ? undefined : eq(traces.name, name),
     status && eq(traces.status, status),
     stepId === undefined

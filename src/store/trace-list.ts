@@ -2,6 +2,7 @@ import { and, desc, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
 import { JsonText } from '../domain/json.ts'
 import type { TraceStatus } from '../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../limits.ts'
+import { countWithin } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { isCorrected, isReviewed, isStale } from './reviewable.ts'
 import { pageOfScanned } from './scanned.ts'
@@ -19,6 +20,7 @@ export interface TraceSummary {
   timestamp: number
   durationMs: number | null
   updatedAt: number
+  receivedAt: number
 }
 
 /** A trace as the read interface's list shows it. */
@@ -41,6 +43,23 @@ const summaryColumns = {
   timestamp: traces.timestamp,
   durationMs: traces.durationMs,
   updatedAt: traces.updatedAt,
+  receivedAt: traces.receivedAt,
+}
+
+const countReviewed = (kind: SQL) =>
+  sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
+
+/** How much belongs to the trace that a statement is at: what its detail lists. */
+export const traceCounts = {
+  spanCount: sql<number>`(
+    iif(${traces.isPosted} = 1, 1, (
+      select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
+    + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}))`.as('spanCount'),
+  reviewedCount: countReviewed(isReviewed).as('reviewedCount'),
+  correctedCount: countReviewed(isCorrected).as('correctedCount'),
+  staleCount: countReviewed(isStale).as('staleCount'),
+  feedbackCount: sql<number>`(
+    select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`.as('feedbackCount'),
 }
 
 /**
@@ -73,22 +92,16 @@ export async function listTraces(
       ...summaryColumns,
       isMatch: sql<number>`${isMatch}`,
       position: scanned.position,
-      spanCount: sql<number>`
-        iif(${traces.isPosted} = 1, 1, (
-          select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
-        + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot})`,
-      reviewedCount: countReviewed(isReviewed),
-      correctedCount: countReviewed(isCorrected),
-      staleCount: countReviewed(isStale),
+      ...traceCounts,
       needsReview: traces.needsReview,
-      feedbackCount: sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`,
     })
     .from(scanned)
     .crossJoin(traces)
     .where(and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))))
     .limit(limit + 1)
-  return pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
+  const page = pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
+  const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))
+  if (fitting >= page.items.length) return page
+  const items = page.items.slice(0, fitting)
+  return { items, nextPlace: items.at(-1) ?? null }
 }
-
-const countReviewed = (kind: SQL) =>
-  sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`

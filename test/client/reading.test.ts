@@ -71,10 +71,31 @@ describe('one trace', () => {
     expect(preview.spans[0]?.truncated).toEqual(['output'])
   })
 
-  it('is not read by its trace_id without the id of the project', async ({ expect }) => {
-    const { countersign, sent } = newClient()
-    await expect(countersign.traces.get('trace_a')).rejects.toMatchObject({ code: 'project_id_missing' })
-    expect(sent).toEqual([])
+  it('is read by its trace_id wherever the project is known, by slug or id', async ({ expect }) => {
+    const org = await newOrg()
+    const { countersign } = newWorkerClient(org)
+    const sent = countersign.startTrace('sent')
+    await countersign.flush()
+    for (const options of [{ projectSlug: undefined }, { projectId: undefined }]) {
+      const { traceId } = await newWorkerClient(org, options).countersign.traces.get(sent.id)
+      expect(traceId).toBe(sent.id)
+    }
+    const unnamed = newWorkerClient(org, { projectSlug: undefined, projectId: undefined })
+    await expect(unnamed.countersign.traces.get(sent.id)).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('gives its spans page by page', async ({ expect }) => {
+    const { countersign } = newWorkerClient(await newOrg())
+    const trace = countersign.startTrace('run')
+    for (let index = 0; index < 5; index++) await trace.span(`step-${index}`, () => index)
+    await countersign.flush()
+    const steps: string[] = []
+    for await (const { stepId } of countersign.traces.spansOf(trace.id, { pageSize: 2 })) steps.push(stepId)
+    expect(steps[0]).toBe('run')
+    expect(steps.slice(1).toSorted()).toEqual(['step-0', 'step-1', 'step-2', 'step-3', 'step-4'])
+    const first = await countersign.traces.get(trace.id, { spanLimit: 4 })
+    const { spans } = await countersign.traces.get(trace.id, { spanCursor: first.nextSpanCursor ?? '' })
+    expect([first.spans.length, spans.length]).toEqual([4, 2])
   })
 })
 

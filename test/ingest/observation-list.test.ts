@@ -1,6 +1,6 @@
 import { describe, it, vi } from 'vitest'
 import { rootSpanUuid } from '../../src/domain/ids.ts'
-import { INLINE_BYTES, MAX_DETAIL_BYTES, MAX_OBSERVATION_BYTES, OBSERVATIONS_MAX_LIMIT } from '../../src/limits.ts'
+import { INLINE_BYTES, MAX_OBSERVATION_BYTES, MAX_PAGE_VALUE_BYTES, OBSERVATIONS_MAX_LIMIT } from '../../src/limits.ts'
 import { event, resultsOf } from '../support/batch.ts'
 import { countingBindings } from '../support/bindings.ts'
 import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
@@ -54,7 +54,12 @@ describe('the raw observations of a trace', () => {
     const answer = await list(org, trace_id)
     expect(answer.status).toBe(200)
     const root = await rootSpanUuid(org.project.id, trace_id)
-    const observation = { observation_id: expect.any(String), span_id: root, key: null }
+    const observation = {
+      observation_id: expect.any(String),
+      span_id: root,
+      key: null,
+      received_at: expect.any(String),
+    }
     expect(answer.body).toEqual({
       observations: [
         {
@@ -152,12 +157,13 @@ describe('the raw observations of a trace', () => {
   it('make a page short where they are big, and are in full all the same', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const big = 'x'.repeat(MAX_OBSERVATION_BYTES - 2)
-    const count = Math.floor(MAX_DETAIL_BYTES / MAX_OBSERVATION_BYTES) + 2
+    const count = 3
+    expect(2 * MAX_OBSERVATION_BYTES).toBeGreaterThan(MAX_PAGE_VALUE_BYTES)
     for (let index = 0; index < count; index++) {
       await observe({ type: 'state', key: 'a', data: big, timestamp: timeAfter(index) })
     }
     const pages = await pagesOf(org, trace_id, OBSERVATIONS_MAX_LIMIT)
-    expect(pages.map(({ length }) => length)).toEqual([count - 2, 2])
+    expect(pages.map(({ length }) => length)).toEqual(Array(count).fill(1))
     expect(pages.flat().every(({ data }) => data === big)).toBe(true)
   })
 

@@ -1,5 +1,6 @@
 import { describe, it } from 'vitest'
 import { sha256Hex } from '../../src/domain/hash.ts'
+import { traceUuid } from '../../src/domain/ids.ts'
 import { aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 
@@ -59,9 +60,17 @@ describe('the search', () => {
     const org = await newOrg()
     const traces = Array.from({ length: 12 }, (_, index) => aTrace({ timestamp: timeAfter(index) }))
     for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)
+    const ids = await Promise.all(traces.map(({ trace_id }) => traceUuid(org.project.id, trace_id)))
     const newestFirst = traces
+      .map(({ trace_id, name, metadata, timestamp }, index) => ({
+        id: ids[index],
+        trace_id,
+        name,
+        status: 'running',
+        metadata,
+        timestamp,
+      }))
       .toReversed()
-      .map(({ trace_id, name, metadata, timestamp }) => ({ trace_id, name, status: 'running', metadata, timestamp }))
     expect(await search(org, 'group_id=session-1')).toEqual({ traces: newestFirst.slice(0, 10), count: 10 })
     expect(await search(org, 'name=support-answer&limit=3')).toEqual({ traces: newestFirst.slice(0, 3), count: 3 })
     expect((await search(org, 'status=running&limit=1000')).count).toBe(12)

@@ -405,6 +405,7 @@ export const listOf = (world: World, query: Query, ids: Ids): Fields[] =>
 
 export const hitsOf = (world: World, query: Query, ids: Ids): Fields[] =>
   matching(world, query, ids).map(({ traceId, name, status, metadata, timestamp }) => ({
+    id: ids.trace(traceId),
     trace_id: traceId,
     name,
     status,

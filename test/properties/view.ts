@@ -92,8 +92,12 @@ const isSearch = ({ name, status, fields }: Query): boolean =>
 async function get(client: Client, path: string) {
   const { status, body } = await client.get(path)
   if (status !== 200 && status !== 404) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`)
-  return status === 200 ? body : null
+  return status === 200 ? withoutReceipt(body) : null
 }
+
+/** When the service received something, the model doesn't know. */
+export const withoutReceipt = <Body>(body: Body): Body =>
+  JSON.parse(JSON.stringify(body), (field, value) => (/^received_?[Aa]t$/.test(field) ? undefined : value))
 
 /** A list's items of all pages, by the names that the list and its cursor have. */
 async function pagesOf(client: Client, path: string, list: string, next: string): Promise<Fields[] | null> {
@@ -121,12 +125,15 @@ export async function emailsOf(client: Client): Promise<ReadonlyMap<string, stri
 }
 
 /** A detail as the model gives it. */
-export const detailIn = (detail: Detail | null, emails: ReadonlyMap<string, string>): Fields | null =>
-  detail && {
+export function detailIn(read: Detail | null, emails: ReadonlyMap<string, string>): Fields | null {
+  if (!read) return null
+  const { nextSpanCursor, nextFeedbackCursor, spans, feedback, ...detail } = withoutReceipt(read)
+  return {
     ...detail,
-    spans: detail.spans.map(withoutEtag),
-    feedback: detail.feedback.map(each => ({ ...each, userId: emails.get(each.userId) ?? each.userId })),
+    spans: spans.map(withoutEtag),
+    feedback: feedback.map(each => ({ ...each, userId: emails.get(each.userId) ?? each.userId })),
   }
+}
 
 export type Detail = Fields & { spans: Fields[]; feedback: (Fields & { userId: string })[] }
 

@@ -10,6 +10,7 @@ import {
   MAX_DETAIL_FEEDBACK_BYTES,
   MAX_DETAIL_OBJECTS,
   MAX_OBSERVATION_BYTES,
+  MAX_SPAN_BYTES,
   PREVIEW_BYTES,
 } from '../../src/limits.ts'
 import { event, resultsOf } from '../support/batch.ts'
@@ -185,29 +186,25 @@ describe('a full detail', () => {
     expect(await spanOf(span_id)).toMatchObject({ state: { k5000: value(5000) }, truncated: [] })
   })
 
-  it('gives 32 MiB and shows the rest as previews, which their spans have in full', async ({ expect }) => {
+  it('gives 8 MiB, and where there is more each value briefly, which its span has in full', async ({ expect }) => {
     const { step, read, spanOf } = await newTrace()
-    const value = 'x'.repeat(MAX_OBSERVATION_BYTES - 2)
-    const ids = Array.from({ length: 4 }, uuid)
-    for (const [index, span_id] of ids.entries()) {
-      await step({ span_id, input: value, output: value, metadata: { index }, timestamp: timeAfter(index) })
-    }
-    const { spans } = await read()
-    const whole = Math.floor(MAX_DETAIL_BYTES / MAX_OBSERVATION_BYTES)
-    const shown: string[] = spans
-      .slice(1)
-      .flatMap((span: { input: string; output: string }) => [span.input, span.output])
-    expect(shown.map(each => each === value)).toEqual(shown.map((_, index) => index < whole))
-    expect(new Set(shown.slice(whole))).toEqual(new Set([`"${value.slice(0, PREVIEW_BYTES - 1)}`]))
-    const truncated = spans.map((span: { truncated: string[] }) => span.truncated)
-    expect(truncated).toEqual([[], [], [], [], ['input', 'output']])
-    const last = await spanOf(ids[3] ?? '')
-    expect([last.input === value, last.output === value, last.truncated]).toEqual([true, true, []])
+    const value = 'x'.repeat(MAX_DETAIL_BYTES / 2 - 100)
+    await step({ span_id: uuid(), input: value, output: value, metadata: { a: 1 } })
+    expect((await read()).spans[1]).toMatchObject({ input: value, output: value, truncated: [] })
+    const last = uuid()
+    await step({ span_id: last, input: 'short', output: value, timestamp: timeAfter(1) })
+    const shown = `"${value.slice(0, PREVIEW_BYTES - 1)}`
+    expect((await read()).spans).toMatchObject([
+      { truncated: [] },
+      { input: shown, output: shown, metadata: { a: 1 }, truncated: ['input', 'output'] },
+      { input: 'short', output: shown, truncated: ['output'] },
+    ])
+    expect(await spanOf(last)).toMatchObject({ output: value, truncated: [] })
   })
 
-  it('gives 32 MiB of small values too, and shows the rest as previews', async ({ expect }) => {
+  it('gives 16 MiB of small values of one span on its own, and shows the rest as previews', async ({ expect }) => {
     const { id, read, spanOf } = await newTrace()
-    const count = 4400
+    const count = 2400
     await env.DB.prepare(
       `with recursive n(i) as (select 0 union all select i + 1 from n where i < ?1 - 1)
        insert into observations
@@ -218,17 +215,17 @@ describe('a full detail', () => {
       .bind(count, id)
       .run()
     const [root] = (await read()).spans
-    const { state, truncated } = root
+    expect(Object.keys(root.state)).toHaveLength(count)
+    expect(root.truncated).toHaveLength(count)
+    const { state, truncated } = await spanOf(root.id)
     const values: [string, string][] = Object.entries(state)
     expect(values).toHaveLength(count)
     const isWhole = ([key, value]: [string, string]) => value === `${key.slice(1)} ${'0'.repeat(8000)}`
     expect(values.filter(value => !isWhole(value)).map(([key]) => `state.${key}`)).toEqual(truncated)
-    expect(truncated.length).toBeGreaterThan(count - MAX_DETAIL_BYTES / 8000)
-    expect(truncated.length).toBeLessThan(count - MAX_DETAIL_BYTES / 8010 + 10)
+    expect(truncated.length).toBeGreaterThan(count - MAX_SPAN_BYTES / 8000)
+    expect(truncated.length).toBeLessThan(count - MAX_SPAN_BYTES / 8010 + 10)
     for (const [key, value] of values.slice(-3))
       expect(value).toBe(`"${key.slice(1)} ${'0'.repeat(300)}`.slice(0, PREVIEW_BYTES))
-    // A span on its own has the same limit.
-    expect((await spanOf(root.id)).truncated).toHaveLength(truncated.length)
   })
 
   it('gives 4 MiB of comments and corrections, and of the rest the beginnings', async ({ expect }) => {

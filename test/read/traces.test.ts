@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { event, resultsOf } from '../support/batch.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 
@@ -72,6 +73,7 @@ describe('the trace list', () => {
         durationMs: 42,
         createdAt: TIME,
         updatedAt: expect.stringMatching(/Z$/),
+        receivedAt: expect.any(String),
         spanCount: 1,
         reviewedCount: 0,
         staleCount: 0,
@@ -148,4 +150,94 @@ describe('a trace', () => {
     expect((await reader.get(`/api/traces/${id}`)).status).toBe(200)
     expect((await org.ingest.delete(`/api/traces/${id}`)).status).toBe(200)
   })
+})
+
+describe('a client’s trace_id', () => {
+  const named = (id: string, query = '?projectSlug=support') => `/api/traces/${id}${query}`
+
+  it('leads to the trace: from a search, a list and the detail itself', async ({ expect }) => {
+    const org = await newOrg()
+    const trace = aTrace({ metadata: { group_id: 'g' } })
+    const { trace_id } = trace
+    const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
+    await org.ingest.post('/api/v1/traces', aTrace())
+    expect((await org.ingest.get('/api/v1/traces/search?group_id=g')).body.traces).toMatchObject([{ id, trace_id }])
+    expect((await org.read.get(`/api/traces?projectSlug=support&traceId=${trace_id}`)).body).toMatchObject({
+      traces: [{ id, traceId: trace_id }],
+      nextCursor: null,
+    })
+    expect(
+      (await org.read.get(`/api/traces?projectSlug=support&traceId=${trace_id}&status=completed`)).body.traces,
+    ).toEqual([])
+    expect(
+      (await org.read.get(`/api/traces?projectSlug=support&traceId=${trace_id}&metadata.group_id=g`)).body.traces,
+    ).toMatchObject([{ id }])
+    const detail = (await org.read.get(named(id, ''))).body
+    expect((await org.read.get(named(trace_id))).body).toEqual(detail)
+    expect((await org.bearer().get(named(trace_id, `?projectId=${org.project.id}&payloads=preview`))).body.id).toBe(id)
+    expect((await org.read.get(named(id, '?projectSlug=support'))).body).toEqual(detail)
+  })
+
+  it('needs the project, and is nothing in another one', async ({ expect }) => {
+    const [org, other] = [await newOrg(), await newOrg()]
+    const { trace_id } = aTrace()
+    const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))).body
+    await org.owner.post('/api/projects', { slug: 'second', name: 'Second' })
+    for (const [path, status, client] of [
+      [named(trace_id, ''), 400, org.read],
+      [named(trace_id, ''), 400, org.bearer()],
+      [named(trace_id, `?projectSlug=support&projectId=${org.project.id}`), 400, org.read],
+      [named(trace_id, '?projectSlug=nope'), 404, org.read],
+      [named(trace_id, '?projectSlug=second'), 404, org.read],
+      [named(id, '?projectSlug=second'), 404, org.read],
+      [named(trace_id, '?projectSlug=second'), 403, org.bearer()],
+      [named('trace_unknown'), 404, org.read],
+      [named('trace_'), 404, org.read],
+      [named(trace_id), 404, other.read],
+      [named(trace_id, `?projectId=${org.project.id}`), 403, other.read],
+      ['/api/traces?projectSlug=support&traceId=nope', 400, org.read],
+      ['/api/traces?projectSlug=second&traceId=trace_unknown', 200, org.read],
+    ] as const) {
+      expect((await client.get(path)).status, path).toBe(status)
+    }
+    await org.owner.delete(`/api/traces/${id}`)
+    expect((await org.read.get(named(trace_id))).status).toBe(404)
+    expect((await org.read.get(`/api/traces?projectSlug=support&traceId=${trace_id}`)).body.traces).toEqual([])
+  })
+})
+
+it('a trace, its feedback and its observations say when the service received them', async ({ expect }) => {
+  const org = await newOrg()
+  const before = Date.now()
+  const { trace_id } = aTrace()
+  const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id, timestamp: TIME }))).body
+  await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'positive', timestamp: TIME })
+  await org.ingest.post('/api/v1/observations', { trace_id, type: 'input', data: 1, timestamp: TIME })
+  const isNow = (time: string) => Date.parse(time) >= before && Date.parse(time) <= Date.now()
+  const trace = (await org.read.get(`/api/traces/${id}`)).body
+  const [item] = (await org.read.get('/api/traces?projectSlug=support')).body.traces
+  const { observations } = (await org.ingest.get(`/api/v1/traces/${trace_id}/observations`)).body
+  expect(isNow(trace.receivedAt)).toBe(true)
+  expect(item.receivedAt).toBe(trace.receivedAt)
+  expect([trace.feedback[0].createdAt, isNow(trace.feedback[0].receivedAt)]).toEqual([TIME, true])
+  expect([observations[0].timestamp, isNow(observations[0].received_at)]).toEqual([TIME, true])
+})
+
+it('a page of traces ends where their metadata fills it', async ({ expect }) => {
+  const org = await newOrg()
+  const metadata = { a: 'x'.repeat(64 * 1024 - 20) }
+  const count = 140
+  await resultsOf(
+    org,
+    Array.from({ length: 120 }, (_, index) => event('trace', aTrace({ metadata, timestamp: timeAfter(index) }))),
+  )
+  await resultsOf(
+    org,
+    Array.from({ length: count - 120 }, (_, index) =>
+      event('trace', aTrace({ metadata, timestamp: timeAfter(200 + index) })),
+    ),
+  )
+  const pages = await pagesOf(org, 200)
+  expect(new Set(pages.flat()).size).toBe(count)
+  expect(pages.map(({ length }) => length)).toEqual([128, 12])
 })

@@ -6,6 +6,8 @@ import { time } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 const SPANS = 10_000
+/** Of one answer. */
+const MAX_SPANS = 20_000
 const MAX_OPENING_MS = 1_000
 const ATTEMPTS = 5
 const MAX_LINES = 200
@@ -13,11 +15,11 @@ const MAX_LINES = 200
 const Traces = v.object({ traces: v.tuple([v.object({ id: v.string(), spanCount: v.number() })]) })
 
 /** A project with one trace of many spans, each with five children. */
-async function withLargeTrace() {
+async function withLargeTrace(spanTotal: number) {
   const organization = await newOrganization()
   const trace_id = 'trace_large'
-  const ids = Array.from({ length: SPANS - 1 }, () => randomUUID())
-  const trace = { trace_id, name: 'large', timestamp: time(0), status: 'completed', duration_ms: SPANS * 5 }
+  const ids = Array.from({ length: spanTotal - 1 }, () => randomUUID())
+  const trace = { trace_id, name: 'large', timestamp: time(0), status: 'completed', duration_ms: spanTotal * 5 }
   await organization.post([
     { type: 'trace', body: trace },
     ...ids.map((span_id, index) => ({
@@ -38,8 +40,8 @@ async function withLargeTrace() {
   const {
     traces: [{ id, spanCount }],
   } = v.parse(Traces, listed)
-  expect(spanCount).toBe(SPANS)
-  return { organization, id }
+  expect(spanCount).toBe(spanTotal)
+  return { organization, id, lastSpan: ids.at(-1) ?? '' }
 }
 
 const spans = (page: Page) => page.getByRole('tree', { name: 'Spans' })
@@ -71,7 +73,7 @@ test('a trace of 10,000 spans opens in a second, and scrolls without all of them
   page,
   context,
 }) => {
-  const { organization } = await withLargeTrace()
+  const { organization } = await withLargeTrace(SPANS)
   await signIn(context, organization.key)
   const times: number[] = []
   // Whatever else the machine does makes it slower, never faster.
@@ -97,4 +99,24 @@ test('a trace of 10,000 spans opens in a second, and scrolls without all of them
   await spans(page).getByRole('treeitem').filter({ hasText: 'step-7777' }).click()
   await expect(page.getByText('Answer 7777')).toBeVisible()
   expect(await lineCount(page)).toBeLessThan(MAX_LINES)
+})
+
+test('a trace of more spans than an answer holds says how many are shown, and reads on at the end of the list', async ({
+  page,
+  context,
+}) => {
+  const { organization, id, lastSpan } = await withLargeTrace(MAX_SPANS + 50)
+  await signIn(context, organization.key)
+  await page.goto(`/traces/${id}`)
+  const list = page.getByRole('region', { name: 'Spans' })
+  await expect(list.getByText('The first 20,000 of 20,050 spans')).toBeVisible()
+  await spans(page).focus()
+  await page.keyboard.press('End')
+  await expect(list.getByRole('status')).toHaveText('20,050 spans')
+  await expect(list.getByRole('button', { name: 'Load more' })).toBeHidden()
+  expect(await lineCount(page)).toBeLessThan(MAX_LINES)
+
+  // A link to a span that the first answer doesn't hold.
+  await page.goto(`/traces/${id}?span=${lastSpan}`)
+  await expect(page.getByText(`Answer ${MAX_SPANS + 48}`)).toBeVisible()
 })

@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import type { Json, JsonText } from '../../domain/json.ts'
+import type { Json, JsonText, WrittenJson } from '../../domain/json.ts'
 import type { Endpoint } from '../../http/endpoint.ts'
 import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
@@ -25,13 +25,16 @@ import type { listReviews } from '../../review/reviews.ts'
 export type { Json }
 
 /** A response as it is read: what the Worker splices in as stored JSON is a value here. */
-type AsRead<Value> = Value extends JsonText
-  ? Json
-  : Value extends readonly (infer Item)[]
-    ? AsRead<Item>[]
-    : Value extends object
-      ? { [Name in keyof Value]: AsRead<Value[Name]> }
-      : Value
+type AsRead<Value> =
+  Value extends WrittenJson<infer Shape>
+    ? AsRead<Shape>
+    : Value extends JsonText
+      ? Json
+      : Value extends readonly (infer Item)[]
+        ? AsRead<Item>[]
+        : Value extends object
+          ? { [Name in keyof Value]: AsRead<Value[Name]> }
+          : Value
 
 /** The body of an endpoint's answer with this status. */
 export type Answer<E, Status extends number = 200> =

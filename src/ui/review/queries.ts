@@ -35,11 +35,12 @@ export const spanQuery = (spanId: string) =>
     gcTime: 10 * 60_000,
   })
 
-/** A span's trace with all feedback on it. */
+/** A span's trace with the feedback on it, and of its spans the root alone, however many there are. */
 export const traceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['review', 'trace', traceId],
-    queryFn: ({ signal }) => call<Trace>(`/api/traces/${traceId}`, { query: { payloads: 'preview' }, signal }),
+    queryFn: ({ signal }) =>
+      call<Trace>(`/api/traces/${traceId}`, { query: { payloads: 'preview', spanLimit: 1 }, signal }),
     staleTime: 60_000,
   })
 

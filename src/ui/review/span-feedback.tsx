@@ -1,16 +1,18 @@
-import { Group, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Group, Stack, Text, Title } from '@mantine/core'
 import { IconMessage, IconThumbDown, IconThumbUp } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { Link } from 'wouter'
 import { useNames } from '../api/names.ts'
 import type { Feedback, SpanOfTrace } from '../api/wire.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
+import { count } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import { traceQuery } from './queries.ts'
 import classes from './span-feedback.module.css'
 
-/** The whole trace is read for it: not for what is only passed by. */
+/** All feedback on the trace is read for it: not for what is only passed by. */
 const DWELL_MS = 400
 
 /** What users and reviewers said about a span, and about its trace as a whole. */
@@ -24,7 +26,8 @@ export function SpanFeedback({ span }: { span: SpanOfTrace }) {
   const rootId = trace?.spans[0]?.id
   const feedback = (trace?.feedback ?? []).filter(({ spanId }) => spanId === span.id || spanId === rootId)
   const names = useNames(feedback.map(({ userId }) => userId))
-  if (feedback.length === 0) return null
+  const isMore = trace !== undefined && trace.nextFeedbackCursor !== null
+  if (feedback.length === 0 && !isMore) return null
   return (
     <section aria-label="Feedback" className={classes.feedback}>
       <Title order={2} mb={4}>
@@ -39,6 +42,16 @@ export function SpanFeedback({ span }: { span: SpanOfTrace }) {
             isOfTrace={each.spanId !== span.id}
           />
         ))}
+        {isMore && (
+          <Text size="xs" c="dimmed">
+            The trace has {count(trace.feedbackCount)} pieces of feedback, of which the first{' '}
+            {count(trace.feedback.length)} were looked through.{' '}
+            <Anchor component={Link} href={`/traces/${span.trace.id}?span=${span.id}&section=feedback`} inherit>
+              Open the trace
+            </Anchor>{' '}
+            for the others.
+          </Text>
+        )}
       </Stack>
     </section>
   )

@@ -1,6 +1,6 @@
 import { Skeleton, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useCallback, useEffect, useMemo } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { Fault } from '../api/client.ts'
 import { errorTypesQuery } from '../api/error-types.ts'
@@ -10,6 +10,7 @@ import { usePageTitle } from '../parts/use-page-title.ts'
 import { useProject, useProjectOfPage } from '../session/project.ts'
 import { updateLists } from '../traces/queries.ts'
 import { Attribution } from './attribution.tsx'
+import { More } from './more.tsx'
 import classes from './page.module.css'
 import { placeOf } from './place.ts'
 import { attributionsQuery, isGone, traceQuery } from './queries.ts'
@@ -68,18 +69,29 @@ function OneTrace({ trace }: { trace: Trace }) {
   )
   const ofSpan = useMemo(() => feedback.filter(item => item.spanId === span?.id), [feedback, span?.id])
   const isMissing = spanId !== null && !tree.indexOf.has(spanId)
+  const [isAtEnd, setAtEnd] = useState(false)
+  const isWanted = isAtEnd || isMissing
+  const moreSpans = useMemo(() => <More trace={trace} list="spans" isWanted={isWanted} />, [trace, isWanted])
   return (
     <div className={classes.page}>
       <TraceHeader trace={trace} />
       <Attribution id={trace.id} trace={named} stepOf={stepOf} onJump={onJump} />
-      {isMissing && (
+      <More trace={trace} list="feedback" isWanted={false} />
+      {isMissing && trace.nextSpanCursor === null && (
         <Text size="sm" role="status">
           The span that the address names is not in this trace (any more).
         </Text>
       )}
       {span ? (
         <div className={classes.body}>
-          <SpanList tree={tree} chosenId={span.id} withFeedback={withFeedback} onChoose={choose} />
+          <SpanList
+            tree={tree}
+            chosenId={span.id}
+            withFeedback={withFeedback}
+            onChoose={choose}
+            onEnd={setAtEnd}
+            more={moreSpans}
+          />
           <SpanPanel
             span={span}
             feedback={ofSpan}

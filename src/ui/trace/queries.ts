@@ -3,7 +3,7 @@ import { call, Fault } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { Attributions, Feedback, Json, Observations, Prompts, Review, SpanOfTrace, Trace } from '../api/wire.ts'
 import { updateLists } from '../traces/queries.ts'
-import { withFeedback, withoutFeedback, withSpan } from './trace-changes.ts'
+import { withFeedback, withoutFeedback, withPage, withSpan } from './trace-changes.ts'
 
 const FOLLOW_MS = 5_000
 /** Of larger traces that still run, one asks for what is new by hand. */
@@ -12,7 +12,7 @@ const ATTRIBUTION_POLL_MS = 2_000
 const ATTRIBUTION_PATIENCE_MS = 5 * 60_000
 const MAX_PAGE = 200
 
-/** A trace with previews of its values. */
+/** A trace with previews of its values, and as many of its spans as one answer holds: `readMore` adds the next ones. */
 export const traceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['trace', traceId, 'preview'],
@@ -23,6 +23,14 @@ export const traceQuery = (traceId: string) =>
     refetchInterval: ({ state: { data, error } }) =>
       data?.status === 'running' && data.spanCount <= FOLLOWED_SPANS && !isGone(error) ? FOLLOW_MS : false,
   })
+
+/** Adds the next ones of a trace's spans, or of its feedback, to those that are shown. */
+export async function readMore(shown: Trace, list: 'spans' | 'feedback'): Promise<void> {
+  const { id, nextSpanCursor, nextFeedbackCursor } = shown
+  const place = list === 'spans' ? { spanCursor: nextSpanCursor } : { feedbackCursor: nextFeedbackCursor }
+  const page = await call<Trace>(`/api/traces/${encodeURIComponent(id)}`, { query: { payloads: 'preview', ...place } })
+  changeTrace(id, trace => withPage(trace, page))
+}
 
 /** Whether there is nothing to show any more, whatever was shown so far. */
 export const isGone = (error: unknown): boolean =>

@@ -2,7 +2,7 @@ import { ActionIcon, CloseButton, Group, Text, TextInput, Tooltip } from '@manti
 import { useDebouncedCallback, useHotkeys } from '@mantine/hooks'
 import { IconFoldDown, IconFoldUp, IconSearch } from '@tabler/icons-react'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { memo, type ReactNode, useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from 'react'
 import type { Span } from '../api/wire.ts'
 import { count, duration } from '../parts/format.ts'
 import { kindOf } from './span-kind.ts'
@@ -17,6 +17,10 @@ interface SpanListProps {
   /** The spans that somebody said something about. */
   withFeedback: ReadonlySet<string>
   onChoose: (spanId: string) => void
+  /** Told whether the last line is in sight, of a list that is scrolled. */
+  onEnd: (isAtEnd: boolean) => void
+  /** What stands under the list: how much more there is. */
+  more: ReactNode
 }
 
 /** Keys that are held pass over many spans: their panels, and their addresses, are for where one stays. */
@@ -25,7 +29,7 @@ const NOTHING: ReadonlySet<string> = new Set()
 const TICKS = [0, 0.25, 0.5, 0.75, 1]
 
 /** A trace's spans: a tree and, beside it, a timeline. Only the lines in sight are in the page. */
-export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, onChoose }: SpanListProps) {
+export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, onChoose, onEnd, more }: SpanListProps) {
   const treeId = useId()
   const container = useRef<HTMLDivElement>(null)
   const [folded, setFolded] = useState(NOTHING)
@@ -103,6 +107,8 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
       new Set(tree.rows.filter(({ childCount, depth }) => childCount > 0 && depth > 0).map(({ span }) => span.id)),
     )
   const items = virtualizer.getVirtualItems()
+  const isAtEnd = found === undefined && items.at(-1)?.index === rows.length - 1
+  useEffect(() => onEnd(isAtEnd), [onEnd, isAtEnd])
   const isActiveShown = items.some(({ index }) => index === activeIndex)
   return (
     <section className={classes.frame} aria-label="Spans">
@@ -200,6 +206,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
           </Text>
         )}
       </div>
+      {more}
     </section>
   )
 })
