@@ -279,9 +279,10 @@ function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMod
     overrideSchema: ({ valibotSchema, jsonSchema: converted }) => {
       const name = valibotSchema === schema ? undefined : names.get(valibotSchema)
       if (name !== undefined) return referenceTo(name)
-      return 'shown' in valibotSchema
-        ? jsonSchema(valibotSchema.shown as v.GenericSchema<unknown, unknown>, typeMode, names)
-        : withDocumented(valibotSchema, converted)
+      if (!('shown' in valibotSchema)) return withDocumented(valibotSchema, converted)
+      const shown = valibotSchema.shown as v.GenericSchema<unknown, unknown>
+      const nameOfShown = names.get(shown)
+      return nameOfShown === undefined ? jsonSchema(shown, typeMode, names) : referenceTo(nameOfShown)
     },
     overrideAction: ({ valibotAction, jsonSchema: converted }) => withDocumented(valibotAction, converted),
   })

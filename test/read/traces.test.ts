@@ -26,7 +26,7 @@ describe('the trace list', () => {
     expect((await org.read.get(`/api/traces?projectSlug=support&projectId=${org.project.id}`)).status).toBe(400)
     expect((await org.read.get(`/api/traces?projectId=${org.project.id.toUpperCase()}`)).status).toBe(200)
     expect((await org.read.get('/api/traces?projectSlug=nope')).status).toBe(404)
-    expect((await org.read.get('/api/traces?projectSlug=')).status).toBe(404)
+    expect((await org.read.get('/api/traces?projectSlug=')).status).toBe(400)
     expect((await org.read.get(`/api/traces?projectId=${crypto.randomUUID()}`)).status).toBe(404)
   })
 
