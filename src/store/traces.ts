@@ -79,13 +79,17 @@ export const isOnOtherTrace = (
     and other.id <> ${traceUuid} and ${which})`
 
 /**
- * Whether a span that something on the trace at hand names belongs to another trace. One that is nowhere yet does not, and
- * the trace's own come first: their ids can be computed, and so taken by another trace before they are there.
+ * Whether a span that something on the trace at hand names belongs to another trace. One that is nowhere yet does not. The ids
+ * of roots and of telemetry's spans can be computed, and so taken by another trace before they are there: whose id is derived
+ * has it, else the trace at hand if it has the span.
  */
 export const isNamedOfOther = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
-  and ${spanId} <> ${traces.rootSpanId}
-  and not exists (select 1 from ${spans} own where own.id = ${spanId} and own.trace_key = ${traces.key})
-  and ${isOnOtherTrace(bound, spans, { id: spanId, traceUuid: sql`${traces.id}` })})`
+  and ${spanId} <> ${traces.rootSpanId} and ${isOnOtherTrace(bound, spans, {
+    id: spanId,
+    traceUuid: sql`${traces.id}`,
+    which: sql`(elsewhere.is_root = 1 or elsewhere.export_revision is not null
+      or not exists (select 1 from ${spans} own where own.id = ${spanId} and own.trace_key = ${traces.key}))`,
+  })})`
 
 /**
  * The span that a row of feedback or of observations names, if it is there by now. Columns are written out, for drizzle drops

@@ -293,10 +293,15 @@ function apart(event: Event, index: number): Event {
       const { prompt_version_id, ...body } = event.body
       return { type: 'span', body: { ...body, span_id: id('c') } }
     }
-    case 'observation':
-      return { type: 'observation', body: { ...event.body, observation_id: id('c'), timestamp } }
-    case 'feedback':
-      return { type: 'feedback', body: { ...event.body, feedback_id: `crowd${index}`, timestamp } }
+    // What names a span of another trace is refused.
+    case 'observation': {
+      const { span_id, ...body } = event.body
+      return { type: 'observation', body: { ...body, observation_id: id('c'), timestamp } }
+    }
+    case 'feedback': {
+      const { span_id, ...body } = event.body
+      return { type: 'feedback', body: { ...body, feedback_id: `crowd${index}`, timestamp } }
+    }
   }
 }
 
