@@ -168,11 +168,12 @@ const requests = endpoints
 describe('whichever call of the platform fails, in whichever way: ', () => {
   let org: Org
   beforeAll(async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     // A fault is logged; that is tested elsewhere.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
+    // Only now: nothing here goes on with the time while an export gives others a turn.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   })
   afterAll(() => {
     vi.useRealTimers()

@@ -34,8 +34,9 @@ async function pagesOf(org: Org, trace_id: string, limit: number): Promise<Liste
 
 describe('the raw observations of a trace', () => {
   it('are as they were sent, with the ids of their spans', async ({ expect }) => {
-    const { org, trace_id, observe } = await newTrace()
+    const { org, trace_id, observe, step } = await newTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
+    await step({ span_id })
     await observe({
       type: 'state',
       key: 'ключ\u0000',
