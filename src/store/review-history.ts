@@ -58,10 +58,12 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
   const values = rows.map(({ approved, approvedRef }): FoundValue | undefined =>
     approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
   )
-  const sizes = rows.map(({ comment }, index) => (comment?.length ?? 0) + lengthOf(values[index] ?? NO_VALUE))
-  const fitting = countWithin(sizes)
-  // Where not all fit, the last that does is what the one after it found: as a preview it would pass for the value.
-  const count = fitting === rows.length ? Math.min(limit, fitting) : Math.max(fitting - 1, 1)
+  const lengthAt = (index: number) => lengthOf(values[index] ?? NO_VALUE)
+  // What a decision found is shown twice: as what the one before it left, too.
+  const sizes = rows
+    .slice(0, limit)
+    .map(({ comment }, index) => (comment?.length ?? 0) + lengthAt(index) + lengthAt(index + 1))
+  const count = countWithin(sizes)
   const shown = await showValues(
     store,
     values.slice(0, count + 1).filter(value => value !== undefined),

@@ -5,6 +5,7 @@ import {
   MAX_JUDGED_BYTES,
   MAX_JUDGED_BYTES_AT_ONCE,
   MAX_OBSERVATION_BYTES,
+  MAX_PAGE_VALUE_BYTES,
   MAX_REVIEWS,
 } from '../../src/limits.ts'
 import { countingBindings, wrapBindings } from '../support/bindings.ts'
@@ -454,23 +455,30 @@ describe('the history of a span', () => {
     expect(walked).toEqual(entries)
   })
 
-  it('shows each value whole, on shorter pages where they are large', async ({ expect }) => {
-    const { org, spanId, review } = await newReviewed(OUTPUT)
-    const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(MAX_OBSERVATION_BYTES - 2))
-    for (const approvedOutput of values) {
-      expect((await review({ decision: 'correct', approvedOutput })).status).toBe(200)
-    }
-    const told = (value: string | null | undefined) => value && value.slice(0, 2) + value.length
-    const found: unknown[] = []
-    for (let cursor = ''; ; ) {
-      const page = (await org.owner.get(`/api/spans/${spanId}/reviews${cursor}`)).body
-      for (const { before, after } of page.reviews) found.push([told(before), told(after)])
-      if (page.nextCursor === null) break
-      cursor = `?cursor=${page.nextCursor}`
-    }
-    const shown = values.map(told)
-    expect(found).toEqual(shown.map((after, index) => [shown[index - 1] ?? null, after]).toReversed())
-  })
+  it.for([MAX_OBSERVATION_BYTES - 2, MAX_PAGE_VALUE_BYTES / 8])(
+    'shows each value of %i bytes whole, on pages of 8 MiB',
+    async (length, { expect }) => {
+      const { org, spanId, review } = await newReviewed(OUTPUT)
+      const values = Array.from({ length: 8 }, (_, index) => String(index).repeat(length))
+      for (const approvedOutput of values) {
+        expect((await review({ decision: 'correct', approvedOutput })).status).toBe(200)
+      }
+      const told = (value: string | null | undefined) => value && value.slice(0, 2) + value.length
+      const found: unknown[] = []
+      for (let cursor = ''; ; ) {
+        const page = (await org.owner.get(`/api/spans/${spanId}/reviews${cursor}`)).body
+        for (const { before, after } of page.reviews) found.push([told(before), told(after)])
+        const shownBytes = JSON.stringify(
+          page.reviews.flatMap(({ before, after }: Record<'before' | 'after', unknown>) => [before, after]),
+        ).length
+        if (page.reviews.length > 1) expect(shownBytes).toBeLessThan(MAX_PAGE_VALUE_BYTES + 1000)
+        if (page.nextCursor === null) break
+        cursor = `?cursor=${page.nextCursor}`
+      }
+      const shown = values.map(told)
+      expect(found).toEqual(shown.map((after, index) => [shown[index - 1] ?? null, after]).toReversed())
+    },
+  )
 
   it('of a span without decisions is empty, of an unknown one 404', async ({ expect }) => {
     const { org, history } = await newReviewed(OUTPUT)
