@@ -27,6 +27,8 @@ export const theme = createTheme({
     sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' }, h3: { fontSize: '0.875rem' } },
   },
   cursorType: 'pointer',
+  // Its own gray is too faint to read.
+  components: { Notification: { styles: { description: { color: 'var(--quiet)' } } } },
 })
 
 const shared = {

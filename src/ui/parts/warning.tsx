@@ -1,14 +1,29 @@
 import { Alert } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import type { PropsWithChildren } from 'react'
+import type { PropsWithChildren, ReactNode } from 'react'
 import classes from './warning.module.css'
 
-/** Says what to mind before going on. */
-export const Warning = ({ title, children }: PropsWithChildren<{ title: string }>) => (
+interface WarningProps {
+  title?: string
+  icon?: ReactNode
+  /** Whether it answers something that somebody just did: then it is read out at once. */
+  isUrgent?: boolean
+}
+
+/** Something to know before one goes on. */
+export const Warning = ({
+  title,
+  icon = <IconAlertTriangle size={16} aria-hidden />,
+  isUrgent = false,
+  children,
+}: PropsWithChildren<WarningProps>) => (
   <Alert
+    variant="light"
+    color="yellow"
+    p="xs"
     title={title}
-    icon={<IconAlertTriangle aria-hidden />}
-    role="note"
+    icon={icon}
+    role={isUrgent ? 'alert' : 'status'}
     classNames={{
       root: classes.root ?? '',
       title: classes.title ?? '',

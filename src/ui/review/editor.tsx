@@ -4,6 +4,7 @@ import { type PropsWithChildren, useRef, useState } from 'react'
 import type { SchemaFault } from '../../domain/output-schema.ts'
 import type { Json } from '../api/wire.ts'
 import { CodeDiff, CodeEditor } from '../code/index.tsx'
+import { Warning } from '../parts/warning.tsx'
 import classes from './editor.module.css'
 import { FormFault } from './form/form-fault.tsx'
 import { SchemaForm } from './form/index.tsx'
@@ -11,7 +12,6 @@ import { undrawnFields, whyNoForm } from './form/why-no-form.ts'
 import { parsedJson, textOf } from './json-text.ts'
 import { SchemaWarning } from './schema-warning.tsx'
 import type { JsonObject } from './use-schema.ts'
-import { Warning } from './warning.tsx'
 
 interface EditorProps {
   output: Json
@@ -141,7 +141,7 @@ function Changes({ output, value, text, faults }: Pick<EditorProps, 'output' | '
       {faults.length > 0 && <SchemaWarning faults={faults} />}
       {before === after ? (
         <Text size="sm" c="dimmed">
-          None yet. Saved like this it is accepted as it is.
+          No changes. Saving accepts the output.
         </Text>
       ) : (
         <div className={classes.code}>

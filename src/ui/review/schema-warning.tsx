@@ -1,6 +1,6 @@
 import { List } from '@mantine/core'
 import { ShownText } from '../json/shown-text.tsx'
-import { Warning } from './warning.tsx'
+import { Warning } from '../parts/warning.tsx'
 
 interface Fault {
   path: string
@@ -11,7 +11,7 @@ const MAX_SHOWN_FAULTS = 8
 
 /** Says before it is decided on that a value breaks its step's schema. */
 export const SchemaWarning = ({ faults }: { faults: readonly Fault[] }) => (
-  <Warning title="Breaks its schema">
+  <Warning title="Doesn't match the schema">
     <FaultList faults={faults} />
   </Warning>
 )

@@ -4,11 +4,11 @@ import { useNames } from '../api/names.ts'
 import type { SpanOfTrace } from '../api/wire.ts'
 import { CodeDiff } from '../code/index.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
+import { Warning } from '../parts/warning.tsx'
 import { DecisionWords } from './decision-words.tsx'
 import { textOf } from './json-text.ts'
 import { FaultList } from './schema-warning.tsx'
 import type { Trouble } from './sitting.ts'
-import { Warning } from './warning.tsx'
 import { whatChanged } from './what-changed.ts'
 
 interface TroublePanelProps {
@@ -69,15 +69,15 @@ interface HeldWarningProps {
 /** Somebody else has the span before them: deciding it is asked for once more. */
 export function HeldWarning({ heldBy, onAskAgain, onTakeOver }: HeldWarningProps) {
   const names = useNames([heldBy])
-  const holder = (heldBy !== undefined && names.get(heldBy)) || 'Another reviewer'
+  const holder = heldBy !== undefined && names.get(heldBy)
   return (
-    <Warning title="Held by somebody else" icon={<IconUsers size={16} aria-hidden />}>
+    <Warning title="Another reviewer has this item" icon={<IconUsers size={16} aria-hidden />}>
       <Text size="sm" mb="xs">
-        {holder} is reviewing it. A claim ends with a decision, or after 15 minutes.
+        {holder && `${holder} is reviewing it. `}It's free again once they decide or leave the page.
       </Text>
       <Group gap="xs">
         <Button size="xs" variant="default" onClick={onAskAgain}>
-          Ask again
+          Try again
         </Button>
         <Button size="xs" variant="default" onClick={onTakeOver}>
           Take over
@@ -97,7 +97,7 @@ interface SchemaAlertProps {
 
 /** Where a value breaks its step's schema, and the choice to approve it nevertheless. */
 export const SchemaAlert = ({ message, faults, requestId, onForce, onBack }: SchemaAlertProps) => (
-  <Warning isUrgent title="Not saved: it breaks the step's schema">
+  <Warning isUrgent title="Not saved: this doesn't match the step's schema">
     <Stack gap="xs">
       {faults.length > 0 ? <FaultList faults={faults} /> : <Text size="sm">{message}</Text>}
       {requestId !== undefined && requestId !== '' && (
@@ -107,7 +107,7 @@ export const SchemaAlert = ({ message, faults, requestId, onForce, onBack }: Sch
       )}
       <Group gap="xs">
         <Button size="xs" variant="default" onClick={onBack}>
-          Go on editing
+          Keep editing
         </Button>
         <Button size="xs" variant="default" onClick={onForce}>
           Save anyway
@@ -129,7 +129,7 @@ function Conflict({
   const mine = request === 'reset' ? undefined : (request.approvedOutput ?? seen.output)
   const isReviewed = span.review.state !== 'unreviewed'
   return (
-    <Warning isUrgent title="Changed meanwhile" icon={<IconUsers size={16} aria-hidden />}>
+    <Warning isUrgent title="Changed in the meantime" icon={<IconUsers size={16} aria-hidden />}>
       <Stack gap="xs">
         {review && (
           <Text size="sm">
@@ -137,25 +137,21 @@ function Conflict({
           </Text>
         )}
         {isOutputOther && <Text size="sm">The output has changed since you looked at it.</Text>}
-        {!review && !isOutputOther && <Text size="sm">The span was changed; it reads the same as before.</Text>}
+        {!review && !isOutputOther && <Text size="sm">The span changed, but reads the same as before.</Text>}
         {isOutputOther && (
           <Compared
-            label="The output that you saw, and the one that is there now"
+            label="The output you saw, and the current one"
             before={textOf(seen.output)}
             after={textOf(span.output)}
           />
         )}
         {isReviewed && mine !== undefined && (
-          <Compared
-            label="What is approved now, and what you would approve"
-            before={textOf(span.approvedOutput)}
-            after={textOf(mine)}
-          />
+          <Compared label="The approved output, and yours" before={textOf(span.approvedOutput)} after={textOf(mine)} />
         )}
         {request !== 'reset' && <Text size="sm">What you wrote is still here.</Text>}
         <Group gap="xs">
           <Button size="xs" variant="default" onClick={onLeave}>
-            Leave it as it is now
+            Leave it as it is
           </Button>
           <Button size="xs" variant="light" onClick={onDecideAgain}>
             Decide again

@@ -1,9 +1,9 @@
 import '@mantine/dates/styles.css'
-import { Alert, Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
+import { Checkbox, NumberInput, Select, Stack, TextInput } from '@mantine/core'
 import { DatePickerInput } from '@mantine/dates'
-import { IconAlertTriangle } from '@tabler/icons-react'
 import type { Session } from '../api/wire.ts'
 import type { FieldFaults } from '../parts/field-faults.ts'
+import { Warning } from '../parts/warning.tsx'
 import { dayOf, endOfDay } from './days.ts'
 import { useAllUsers } from './use-all.ts'
 import type { KeyDraft, Scope } from './writes.ts'
@@ -18,8 +18,8 @@ interface KeyFieldsProps {
 const SCOPES: readonly { scope: Scope; description: string }[] = [
   { scope: 'ingest', description: 'Send traces, observations and feedback, search and attribute: for pipelines' },
   { scope: 'read', description: 'Read traces, prompts, knowledge docs and insights' },
-  { scope: 'review', description: 'Decide on outputs and comment: for reviewers, with read' },
-  { scope: 'manage', description: 'Change prompts, knowledge docs and all that is in these settings' },
+  { scope: 'review', description: 'Review outputs and comment: for reviewers, with read' },
+  { scope: 'manage', description: 'Change prompts, knowledge docs and everything in these settings' },
 ]
 
 const ALL = ''
@@ -47,7 +47,7 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
         data={users.map(({ id, name, email }) => ({ value: id, label: name === '' ? email : `${name} (${email})` }))}
         searchable
         clearable
-        nothingFoundMessage="No such user: add them under Users"
+        nothingFoundMessage="No such user. Add them under Users."
         value={draft.userId}
         onChange={userId => onChange({ userId })}
         error={faults.of('userId')}
@@ -70,7 +70,7 @@ export function KeyRights({
     <>
       <TextInput
         label="Name"
-        description="What it is for: it stands in lists, and beside what the key does."
+        description="What the key is for. Shown in lists and next to what the key did."
         placeholder="Support pipeline"
         required
         data-autofocus
@@ -94,22 +94,20 @@ export function KeyRights({
               key={scope}
               value={scope}
               label={scope}
-              description={session.scopes.includes(scope) ? description : 'Your own key lacks it, so it cannot give it'}
+              description={session.scopes.includes(scope) ? description : "Your own key doesn't have this scope"}
               disabled={!session.scopes.includes(scope)}
             />
           ))}
+          {draft.scopes.includes('review') && !draft.scopes.includes('read') && (
+            <Warning title="Reviewers need read">
+              Without the read scope, people who sign in with this key have nothing to review.
+            </Warning>
+          )}
         </Stack>
       </Checkbox.Group>
-      <div aria-live="polite">
-        {draft.scopes.includes('review') && !draft.scopes.includes('read') && (
-          <Alert variant="light" color="yellow" icon={<IconAlertTriangle aria-hidden />} title="Reviewers need read">
-            Without the scope read, somebody who signs in with this key sees nothing to review.
-          </Alert>
-        )}
-      </div>
       <DatePickerInput
-        label="Works until the end of"
-        placeholder="Until it is revoked"
+        label="Expires on"
+        placeholder="Never"
         clearable
         minDate={dayOf(new Date().toISOString())}
         value={draft.expiresAt === null ? null : dayOf(draft.expiresAt)}
@@ -117,7 +115,7 @@ export function KeyRights({
         error={faults.of('expiresAt')}
       />
       <NumberInput
-        label="Requests a minute"
+        label="Requests per minute"
         placeholder="The deployment's default"
         min={1}
         allowDecimal={false}

@@ -1,5 +1,5 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { IconArrowBackUp, IconCheck, IconPencil } from '@tabler/icons-react'
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { IconArrowBackUp, IconCheck, IconPencil, IconUsers } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { Fault } from '../api/client.ts'
@@ -10,6 +10,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ReviewState } from '../parts/review-state.tsx'
+import { Warning } from '../parts/warning.tsx'
 import { useProject } from '../session/project.ts'
 import { decide } from './queries.ts'
 import classes from './span-panel.module.css'
@@ -50,7 +51,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
                 loading={isPending}
                 onClick={() => choose('reset')}
               >
-                Take back
+                Undo review
               </Button>
             )}
             {span.output !== null && (
@@ -77,7 +78,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           </Group>
         ) : (
           <Text size="xs" c="dimmed">
-            To decide takes the scope “review”.
+            You need the “review” scope to decide.
           </Text>
         )}
       </Group>
@@ -89,19 +90,19 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
       )}
       {error &&
         (heldBy !== undefined && variables ? (
-          <Alert color="yellow" variant="light" title="Held by somebody else" role="alert">
+          <Warning isUrgent title="Another reviewer has this span" icon={<IconUsers size={16} aria-hidden />}>
             <Text size="sm" mb="xs">
-              {names.get(heldBy) ?? 'Another reviewer'} is reviewing this span. Nothing of yours was saved.
+              {names.get(heldBy) ?? 'Another reviewer'} is reviewing it. Your decision wasn't saved.
             </Text>
             <Button size="xs" variant="default" onClick={() => mutate({ ...variables, takeOver: true })}>
               Take over
             </Button>
-          </Alert>
+          </Warning>
         ) : error instanceof Fault && error.status === 412 ? (
-          <Alert color="yellow" variant="light" title="It has changed meanwhile" role="alert">
-            Somebody reviewed this span, or its output changed, after you opened it. It is shown as it is now; nothing
-            of yours was saved.
-          </Alert>
+          <Warning isUrgent title="Changed in the meantime" icon={<IconUsers size={16} aria-hidden />}>
+            Somebody reviewed this span, or its output changed, after you opened it. You see it as it is now. Your
+            decision wasn't saved.
+          </Warning>
         ) : (
           <FaultAlert error={error} title="Not saved" />
         ))}
