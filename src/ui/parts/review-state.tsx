@@ -1,5 +1,5 @@
-import { Badge } from '@mantine/core'
-import { IconCheck, IconCircleDashed, IconCircleHalf, IconPencil } from '@tabler/icons-react'
+import { Badge, VisuallyHidden } from '@mantine/core'
+import { IconCheck, IconCircleDashed, IconCircleHalf, IconHistory, IconPencil } from '@tabler/icons-react'
 import classes from './review-state.module.css'
 
 const STATES = {
@@ -11,17 +11,27 @@ const STATES = {
 
 export type ShownReviewState = keyof typeof STATES
 
-/** A span's review state, or that of a trace's spans taken together. Stale: an output has changed since its review. */
-export function ReviewState({ state, isStale = false }: { state: ShownReviewState; isStale?: boolean }) {
-  const { label, Icon, className } = STATES[state]
+interface ReviewStateProps {
+  state: ShownReviewState
+  /** Whether an output has changed since its review, which counts no longer. */
+  isStale?: boolean
+  /** Whether an icon alone says so. */
+  isCompact?: boolean
+}
+
+/** A span's review state, or that of a trace's spans taken together. */
+export function ReviewState({ state, isStale = false, isCompact = false }: ReviewStateProps) {
+  const { label, ...fresh } = STATES[state]
+  const { Icon, className } = isStale ? { Icon: IconHistory, className: classes.unreviewed } : fresh
   return (
     <Badge
       variant="transparent"
       className={`${classes.badge} ${className}`}
       leftSection={<Icon size={13} aria-hidden />}
+      {...(isStale && { title: 'An output changed after its review' })}
     >
       {label}
-      {isStale && ', output changed'}
+      {isStale && (isCompact ? <VisuallyHidden>, output changed</VisuallyHidden> : ', output changed')}
     </Badge>
   )
 }

@@ -1,9 +1,9 @@
-import { VisuallyHidden } from '@mantine/core'
 import {
   IconAlertTriangle,
   IconCheck,
   IconChevronDown,
   IconChevronRight,
+  IconHistory,
   IconMessage,
   IconPencil,
 } from '@tabler/icons-react'
@@ -86,13 +86,11 @@ export const SpanLine = memo(function SpanLine({
           {span.status === 'error' && (
             <IconAlertTriangle size={14} className={classes.error} role="img" aria-label="Error" />
           )}
-          {state === 'accepted' && (
-            <IconCheck size={14} className={classes.accepted} role="img" aria-label="Accepted" />
+          {stale ? (
+            <IconHistory size={14} role="img" aria-label="Output changed after its review" />
+          ) : (
+            <ReviewMark state={state} />
           )}
-          {state === 'corrected' && (
-            <IconPencil size={14} className={classes.corrected} role="img" aria-label="Corrected" />
-          )}
-          {stale && <VisuallyHidden>Output changed since</VisuallyHidden>}
           {hasFeedback && <IconMessage size={14} role="img" aria-label="Feedback" />}
         </span>
       </div>
@@ -102,6 +100,13 @@ export const SpanLine = memo(function SpanLine({
     </div>
   )
 })
+
+const ReviewMark = ({ state }: Pick<Span['review'], 'state'>) =>
+  state === 'accepted' ? (
+    <IconCheck size={14} className={classes.accepted} role="img" aria-label="Accepted" />
+  ) : state === 'corrected' ? (
+    <IconPencil size={14} className={classes.corrected} role="img" aria-label="Corrected" />
+  ) : null
 
 /** Where names of times stand left of their bars: those that begin near the end. */
 const LATE = 0.7

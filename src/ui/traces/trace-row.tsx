@@ -52,7 +52,7 @@ export const TraceRow = memo(function TraceRow({ trace, index, start, project, o
         <TraceStatus status={trace.status} />
       </td>
       <td className={classes.review}>
-        <ReviewState state={trace.reviewState} isStale={trace.staleCount > 0} />
+        <ReviewState state={trace.reviewState} isStale={trace.staleCount > 0} isCompact />
         <Text span size="xs" c="dimmed" title={`${trace.reviewedCount} of ${trace.spanCount} spans are reviewed`}>
           {count(trace.reviewedCount)}/{count(trace.spanCount)}
         </Text>
