@@ -137,9 +137,9 @@ function reasoningOf(
   const also = second ? ` Also, ${ended(second)}` : ''
   const doubt =
     next && next.probability > best.probability / 4
-      ? ` ${capitalized(nameOf(next.errorType))} is possible as well (${percent(next.probability)} against ${percent(best.probability)}).`
+      ? ` ${capitalized(nameOf(next.errorType))} is possible as well (${percent(next.probability)} vs. ${percent(best.probability)}).`
       : ''
-  return `${ended(capitalized(first))}${also} This speaks for ${name}.${doubt}${left}`
+  return `${ended(capitalized(first))}${also} This suggests ${name}.${doubt}${left}`
 }
 
 const nameOf = (errorType: BuiltInErrorType): string =>
@@ -148,7 +148,7 @@ const nameOf = (errorType: BuiltInErrorType): string =>
 /** With a full stop, unless a quoted sentence brings its own. */
 const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`
+const percent = (share: number): string => `${Math.round(share * 100)}%`
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** A finding's place in words: `output.total of "extract"`. */

@@ -55,8 +55,8 @@ export function signIn(credential: { apiKey: string } | { link: string }): Promi
 }
 
 const REFUSALS = {
-  apiKey: 'There is no such key, or it was revoked, or it has expired.',
-  link: 'The link was used before, or is past its time. Each is good for one sign-in.',
+  apiKey: "This key doesn't exist, or it was revoked or has expired.",
+  link: 'This link was already used, or has expired. Each link works once.',
 } as const
 
 export const signOut = (): Promise<unknown> => call('/api/session', { method: 'DELETE' })

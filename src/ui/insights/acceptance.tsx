@@ -27,7 +27,7 @@ export function Acceptance({ insights, buckets }: AcceptanceProps) {
   return (
     <ChartSection
       title="Acceptance by step and prompt version"
-      description={`Share of decided outputs that were accepted as they were. Larger dots stand for more decisions, hollow ones for fewer than ${FEW_DECISIONS}.`}
+      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions; hollow dots, fewer than ${FEW_DECISIONS}.`}
       chart={
         <>
           <div className={classes.panels}>

@@ -27,15 +27,15 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
       title="Error types by step"
       description={
         <>
-          <IconUser size={12} aria-hidden /> named by reviewers, <IconCpu size={12} aria-hidden /> answered by the
-          attribution engine. A count leads to the traces.
+          <IconUser size={12} aria-hidden /> set by reviewers, <IconCpu size={12} aria-hidden /> found by the
+          attribution engine. Select a count to see its traces.
         </>
       }
     >
       {rows.length === 0 ? (
         <Text size="sm">
-          No error type was named in these days. Reviewers name one as they correct; attribution answers once a trace
-          has feedback.
+          No error types in this period. Reviewers can choose one when they correct an output, and attribution finds one
+          once a trace has feedback.
         </Text>
       ) : (
         <ScrolledTable label="Counts of error types by step">

@@ -27,10 +27,7 @@ export function FixNext({ insights, project, typeNames }: FixNextProps) {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? ranked : ranked.slice(0, FIRST)
   return (
-    <Section
-      title="Fix next"
-      description="Steps by how many of these days’ outputs would at least be corrected, going by what reviewers decided so far."
-    >
+    <Section title="Fix next" description="Steps ranked by how many outputs are likely to need correction.">
       {ranked.length === 0 ? (
         <Text size="sm">No step has both enough decisions to judge by and a correction among them.</Text>
       ) : (
@@ -81,12 +78,12 @@ function Rank({ step, place, project, named, typeNames }: RankProps) {
           </span>{' '}
           {active && (
             <Badge variant="default" size="sm" tt="none" fw={500}>
-              <ShownText text={versionName(active.version, stepId)} /> runs now
+              <ShownText text={versionName(active.version, stepId)} /> is live
             </Badge>
           )}
         </Text>
         <Text size="sm">
-          {count(judged.corrected)} of {count(decided)} decided outputs {active && 'of this version '}
+          {count(judged.corrected)} of {count(decided)} reviewed outputs {active && 'of this version '}
           {judged.corrected === 1 ? 'was' : 'were'} corrected ({share(judged.corrected, decided)})
           {named && (
             <>
@@ -96,7 +93,7 @@ function Rank({ step, place, project, named, typeNames }: RankProps) {
           )}
           .
           {step.outputs > decidedOf(step) &&
-            ` At that rate at least ${count(Math.max(step.corrected, Math.round(step.expected)))} of these days’ ${count(step.outputs)} outputs would be.`}
+            ` At this rate, at least ${count(Math.max(step.corrected, Math.round(step.expected)))} of ${count(step.outputs)} outputs would need correcting.`}
         </Text>
         <Trend step={step} />
         <Text size="sm" component="div" className={classes.links}>
@@ -149,7 +146,7 @@ function Share({ part, whole }: { part: number; whole: number }) {
   )
 }
 
-/** How the version that runs now does beside the one before it. */
+/** How the version that is live does beside the one before it. */
 function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep }) {
   const before = active && versionBefore(active, versions)
   if (!active || !before) return null

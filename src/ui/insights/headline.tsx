@@ -31,7 +31,7 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
         gauge={<Progress value={total === 0 ? 0 : (100 * reviewed) / total} size="xs" aria-hidden />}
       >
         {countedAt === null ? (
-          'Outputs are counted in the background, and were not yet.'
+          'Still counting…'
         ) : (
           <>
             {count(reviewed)} of {count(total)}, as of <Moment at={countedAt} />
@@ -46,14 +46,14 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
           </>
         )}
       </Fact>
-      <Fact label="Accepted as they were" figure={share(decided.accepted, decidedOf(decided))}>
-        of {count(decidedOf(decided))} decided. {earlier && <ShareChange now={decided} before={earlier} days={days} />}
+      <Fact label="Accepted unchanged" figure={share(decided.accepted, decidedOf(decided))}>
+        of {count(decidedOf(decided))} reviewed. {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
       <Fact label="Corrections" figure={count(decided.corrected)}>
-        {earlier ? `${count(earlier.corrected)} in the ${days} days before` : ' '}
+        {earlier ? `${count(earlier.corrected)} in the previous ${days} days` : ' '}
       </Fact>
       <Fact label="Reviewers active" figure={count(active)}>
-        {before ? `${count(before.reviewers.length)} in the ${days} days before` : ' '}
+        {before ? `${count(before.reviewers.length)} in the previous ${days} days` : ' '}
       </Fact>
     </SimpleGrid>
   )
@@ -97,14 +97,14 @@ interface ShareChangeProps {
 }
 
 function ShareChange({ now, before, days }: ShareChangeProps) {
-  if (decidedOf(before) === 0) return `None was in the ${days} days before.`
-  if (decidedOf(now) === 0) return `${share(before.accepted, decidedOf(before))} in the ${days} days before.`
+  if (decidedOf(before) === 0) return `None in the previous ${days} days.`
+  if (decidedOf(now) === 0) return `${share(before.accepted, decidedOf(before))} in the previous ${days} days.`
   const points = percentOf(now) - percentOf(before)
   const Icon = points > 0 ? IconTrendingUp : points < 0 ? IconTrendingDown : IconMinus
   const words =
     points === 0
-      ? `As in the ${days} days before`
-      : `${points > 0 ? 'Up' : 'Down'} ${Math.abs(points)} ${Math.abs(points) === 1 ? 'point' : 'points'} from ${share(before.accepted, decidedOf(before))} in the ${days} days before`
+      ? `Same as in the previous ${days} days`
+      : `${points > 0 ? 'Up' : 'Down'} ${Math.abs(points)} ${Math.abs(points) === 1 ? 'point' : 'points'} from ${share(before.accepted, decidedOf(before))} in the previous ${days} days`
   return (
     <Group component="span" gap={4} wrap="nowrap" align="start">
       <Icon size={14} aria-hidden style={{ flex: 'none', marginTop: 2 }} />

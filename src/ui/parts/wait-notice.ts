@@ -9,7 +9,7 @@ export function showWait(seconds: number): void {
     id: ID,
     color: 'yellow',
     title: 'Too many requests in one minute',
-    message: `This goes on by itself in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
+    message: `Continuing automatically in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
     autoClose: 1000 * seconds + 500,
   })
 }

@@ -40,7 +40,7 @@ export const CommentBox = ({ value, onChange, onPost, onClose, posting, field }:
     <Textarea
       ref={field}
       label="Comment"
-      description="For everybody, beside the trace's feedback; decides nothing"
+      description="Visible to everyone. Doesn't record a decision."
       autosize
       minRows={2}
       maxRows={8}

@@ -82,10 +82,10 @@ export function DecisionPanel(props: DecisionPanelProps) {
       {children}
       {hasEdit && !isEditing && (
         <Text size="sm" className={classes.draft}>
-          You began to edit this at <Moment at={new Date(draft.at).toISOString()} />. <b>E</b> goes on with it.{' '}
-          {isDraftOld && 'It has changed since. '}
+          You have an unsaved draft from <Moment at={new Date(draft.at).toISOString()} />. Press <b>E</b> to continue.{' '}
+          {isDraftOld && 'The output has changed since then. '}
           <Button size="compact-xs" variant="subtle" color="gray" onClick={actions.discard}>
-            Discard the edit
+            Discard draft
           </Button>
         </Text>
       )}
@@ -103,8 +103,8 @@ export function DecisionPanel(props: DecisionPanelProps) {
       {(isEditing || hasEdit) && (
         <Select
           label="What went wrong"
-          description="The error type, where there is one"
-          placeholder="None chosen"
+          description="The error type, if one fits"
+          placeholder="None"
           data={byCategory(errorTypes)}
           value={draft?.errorType ?? null}
           onChange={errorType => write({ errorType })}
@@ -117,7 +117,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
       {comment}
       {!isDraftKept && draft && (
         <Text size="xs" c="var(--corrected)">
-          This browser keeps no drafts: what you write is lost with a reload.
+          This browser can't keep drafts. If you reload the page, you lose what you wrote.
         </Text>
       )}
     </Stack>

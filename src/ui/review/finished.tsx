@@ -23,13 +23,13 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
     <Empty title={title} {...(!isFiltered && decidedAt.length === 0 && { curl: firstTrace })}>
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
-          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}; the rest is decided, or held by others.`
-          : 'Every output is decided, or held by another reviewer. New ones show here by themselves.'}
+          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed, or another reviewer has it.`
+          : 'Every output is reviewed, or another reviewer has it. New ones appear here automatically.'}
       </Text>
       <Group gap="xs">
         {skipped.size > 0 && (
           <Button size="xs" onClick={() => desk.sitting.change(withNoneSkipped)}>
-            Go through what you skipped
+            Review what you skipped
           </Button>
         )}
         {isFiltered && (
@@ -50,7 +50,7 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
       </Group>
       {!isFiltered && decidedAt.length === 0 && (
         <Text size="sm" inherit mt="sm">
-          Spans with an output come here to be reviewed. This posts one, with a key whose scope is <Code>ingest</Code>:
+          Spans with an output appear here for review. Send one with a key that has the <Code>ingest</Code> scope:
         </Text>
       )}
     </Empty>

@@ -73,13 +73,13 @@ export function Item({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemProp
   }, [id])
 
   const hindrance = !isWhole
-    ? 'Loading the whole output'
+    ? 'Loading the full output…'
     : isConflict
-      ? 'It changed meanwhile: choose beside it how to go on.'
+      ? 'It changed in the meantime. Choose how to continue next to the output.'
       : isHeld
-        ? 'Somebody else is reviewing this one. Take it over, or go on with S.'
+        ? 'Take this item over, or press S to skip it.'
         : output === null && review.state === 'unreviewed'
-          ? 'There is no output to decide on.'
+          ? 'This span has no output to review.'
           : undefined
   const canDecide = hindrance === undefined && (decided?.isSaved ?? true)
 
@@ -109,7 +109,7 @@ export function Item({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemProp
     if (!canDecide) return
     const parsed = parsedJson(text)
     if ('fault' in parsed)
-      notifications.show({ message: `Not saved: this is not JSON yet. ${parsed.fault}`, color: 'red' })
+      notifications.show({ message: `Not saved: this isn't valid JSON yet. ${parsed.fault}`, color: 'red' })
     else if (parsed.value === null)
       notifications.show({ message: 'Not saved: null would mean unreviewed', color: 'red' })
     else consider(parsed.value)

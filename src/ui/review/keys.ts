@@ -5,7 +5,7 @@ export type Command = 'accept' | 'edit' | 'save' | 'skip' | 'comment' | 'next' |
 export const KEYS: readonly { keys: readonly string[]; command: Command; label: string }[] = [
   { keys: ['A'], command: 'accept', label: 'Accept the output as it is' },
   { keys: ['E'], command: 'edit', label: 'Edit the output' },
-  { keys: ['mod', 'Enter'], command: 'save', label: 'Save and go on; while a comment is written, post it' },
+  { keys: ['mod', 'Enter'], command: 'save', label: 'Save and next; in a comment, post it' },
   { keys: ['Esc'], command: 'leave', label: 'Leave the editor or a field; what was written stays' },
   { keys: ['S'], command: 'skip', label: 'Skip: leave it to somebody else, or for later' },
   { keys: ['C'], command: 'comment', label: 'Comment without deciding' },

@@ -28,7 +28,7 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
           <ShownText text={span.stepId} />: {reasonOf(fault)}
         </Text>
         <Button size="compact-sm" variant="light" onClick={goBack}>
-          Go back to it
+          Open it
         </Button>
       </Group>
     ),
@@ -36,7 +36,7 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
 }
 
 const reasonOf = ({ status, heldBy, message }: Trouble['fault']): string => {
-  if (status === 412) return 'somebody changed it meanwhile'
+  if (status === 412) return 'somebody changed it in the meantime'
   return heldBy === undefined ? message : 'somebody else is reviewing it'
 }
 

@@ -30,7 +30,7 @@ export function ChooseOrganization() {
             <Title order={1}>Choose an organization</Title>
           </Group>
           <Text size="sm" c="dimmed">
-            You belong to several. This browser remembers your choice; you can switch from the account menu.
+            You belong to more than one. This browser remembers your choice. You can switch in the account menu.
           </Text>
           {error && <FaultAlert error={error} onRetry={refetch} />}
           {!data && !error && <Loader aria-label="Loading" />}

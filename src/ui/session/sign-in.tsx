@@ -53,7 +53,7 @@ export function SignIn() {
             {session && <SignedIn session={session} {...(link !== '' && { onLink: () => mutate({ link }) })} />}
             <PasswordInput
               label="API key"
-              description="It makes a session of 12 hours; the browser does not keep it."
+              description="You stay signed in for 12 hours. The key isn't stored in your browser."
               placeholder="cs_…"
               autoComplete="off"
               autoFocus
@@ -76,12 +76,13 @@ export function SignIn() {
               Sign in
             </Button>
             <Text size="sm" c="dimmed">
-              No key? Whoever manages your organization makes one under Settings, with the scopes <Code>read</Code> and{' '}
-              <Code>review</Code>. On your own machine <Code>npm start</Code> prints a link. The{' '}
+              No key? Ask a manager of your organization to create one under Settings, with the <Code>read</Code> and{' '}
+              <Code>review</Code> scopes. If you run Countersign on your own machine, <Code>npm start</Code> prints a
+              sign-in link. See also the{' '}
               <Anchor href="/docs" inherit underline="always">
-                API
-              </Anchor>{' '}
-              needs no session.
+                API documentation
+              </Anchor>
+              .
             </Text>
           </Stack>
         </form>

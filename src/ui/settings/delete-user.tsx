@@ -35,15 +35,15 @@ export function DeleteUser({ user, isOwn }: { user: Users['users'][number]; isOw
         title={`${label}?`}
         isOpen={isOpen}
         onClose={close}
-        act="Delete the user"
+        act="Delete user"
         isDestructive
         onSubmit={() => submit(undefined)}
         isPending={isPending}
         error={error}
       >
         <Text size="sm">
-          Keys that act for them stop working within 30 seconds. Their name and e-mail are removed everywhere. Their
-          reviews and comments stay, under an id that leads to nobody. This can't be undone.
+          Keys that act for them stop working within 30 seconds. Their name and email are removed everywhere. Their
+          reviews and comments stay, but under an anonymous id. This can't be undone.
         </Text>
         {isOwn && (
           <Text size="sm" fw={600}>

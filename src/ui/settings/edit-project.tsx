@@ -19,7 +19,7 @@ export function EditProject({ project }: { project: Project }) {
     onDone: async ({ name }) => {
       await refreshProjects()
       close()
-      notifications.show({ message: `${name} is changed.` })
+      notifications.show({ message: `Changes to ${name} saved.` })
     },
   })
   const faults = fieldFaults(error, ['name', 'retentionDays', 'retainReviewed', 'autoAttribute'])
@@ -29,7 +29,7 @@ export function EditProject({ project }: { project: Project }) {
     reset()
     open()
   }
-  const label = `Change ${project.name}`
+  const label = `Edit ${project.name}`
   return (
     <>
       <Tooltip label={label}>
@@ -57,8 +57,8 @@ export function EditProject({ project }: { project: Project }) {
         />
         <NumberInput
           label="Delete traces after"
-          description="Days, counted from a trace's own timestamp. It goes with its spans, observations, feedback, reviews and analyses. Prompts, knowledge docs and the audit log stay. Empty: traces are kept for good."
-          placeholder="Kept for good"
+          description="Days after a trace's timestamp. Its spans, observations, feedback, reviews and analyses are deleted with it. Prompts, knowledge docs and the audit log stay. Leave empty to keep traces indefinitely."
+          placeholder="Kept indefinitely"
           suffix=" days"
           min={1}
           allowDecimal={false}
@@ -69,15 +69,15 @@ export function EditProject({ project }: { project: Project }) {
         />
         <Switch
           label="Keep reviewed traces"
-          description="Traces with a reviewed span outlive those days: what people decided is ground truth."
+          description="Never delete traces that have a reviewed span: what people decided is ground truth."
           disabled={draft.retentionDays === null}
           checked={draft.retainReviewed}
           onChange={({ currentTarget }) => setDraft({ ...draft, retainReviewed: currentTarget.checked })}
           error={faults.of('retainReviewed')}
         />
         <Switch
-          label="Analyze disagreement as it comes"
-          description="Negative feedback and corrections are attributed to a cause without being asked. Off: only when somebody asks."
+          label="Analyze disagreement automatically"
+          description="Find the cause of negative feedback and corrections as they arrive. If off, only when somebody asks."
           checked={draft.autoAttribute}
           onChange={({ currentTarget }) => setDraft({ ...draft, autoAttribute: currentTarget.checked })}
           error={faults.of('autoAttribute')}

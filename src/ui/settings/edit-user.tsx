@@ -57,7 +57,7 @@ export function EditUser({ user }: { user: User }) {
           error={faults.of('name')}
         />
         <TextInput
-          label="E-mail"
+          label="Email"
           type="email"
           required
           autoComplete="off"
@@ -66,8 +66,8 @@ export function EditUser({ user }: { user: User }) {
           error={faults.of('email')}
         />
         <Text size="sm" c="dimmed">
-          Their keys and everything they did stay theirs. Feedback that names the old e-mail later belongs to somebody
-          else.
+          Their keys, reviews and comments stay theirs. Later feedback that names the old email counts as another
+          person's.
         </Text>
       </FormModal>
     </>

@@ -41,7 +41,7 @@ export function KeysTab() {
           </Text>
           <Text size="xs" c="dimmed">
             <code>{prefix}…</code>
-            {id === session?.key?.id && ', which you are signed in with'}
+            {id === session?.key?.id && ', signed in now'}
           </Text>
         </>
       ),
@@ -83,10 +83,10 @@ export function KeysTab() {
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="What pipelines and reviewers sign in with. A key's secret is shown once, when it is made; only its hash is stored.">
+      <TabBar about="What pipelines and reviewers sign in with. A key's secret is shown once, when you create it. Only its hash is stored.">
         {session && <NewKey session={session} onMade={setMade} />}
       </TabBar>
-      <OneProjectOnly>Keys of other projects are not shown, and a new key is one for this project.</OneProjectOnly>
+      <OneProjectOnly>Only this project's keys are listed, and new keys are for this project.</OneProjectOnly>
       {query.error && !query.data ? (
         <FaultAlert error={query.error} onRetry={query.refetch} />
       ) : (

@@ -19,7 +19,7 @@ export function NewProject() {
     onDone: ({ name }) => {
       refreshProjects()
       close()
-      notifications.show({ message: `The project ${name} is there.` })
+      notifications.show({ message: `Project ${name} created.` })
     },
   })
   const faults = fieldFaults(error, ['slug', 'name'])

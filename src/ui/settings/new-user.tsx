@@ -19,7 +19,7 @@ export function NewUser() {
     onDone: ({ name }) => {
       refreshUsers()
       close()
-      notifications.show({ message: `${name} is added. A key that acts for them lets them review.` })
+      notifications.show({ message: `${name} added. To let them review, create a key that acts for them.` })
     },
   })
   const faults = fieldFaults(error, ['email', 'name'])
@@ -52,7 +52,7 @@ export function NewUser() {
           error={faults.of('name')}
         />
         <TextInput
-          label="E-mail"
+          label="Email"
           type="email"
           required
           autoComplete="off"

@@ -26,7 +26,7 @@ export function ProjectsTab() {
         {onlyProject === null && <NewProject />}
       </TabBar>
       <OneProjectOnly>
-        Other projects are not shown, and new ones are made with a key for the whole organization.
+        Only this project is listed. To add projects, sign in with a key for the whole organization.
       </OneProjectOnly>
       {query.error && !query.data ? (
         <FaultAlert error={query.error} onRetry={query.refetch} />
@@ -35,7 +35,7 @@ export function ProjectsTab() {
           title="No project yet"
           curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Customer support' } })}
         >
-          Make the first one here, or from a terminal:
+          Create the first one here, or from a terminal:
         </Empty>
       ) : (
         <StackedTable label="Projects" columns={COLUMNS} rows={projects} keyOf={({ id }) => id} />
@@ -62,7 +62,7 @@ const COLUMNS: Column<Project>[] = [
   { label: 'Retention', cell: retentionInWords },
   {
     label: 'Analysis',
-    cell: ({ autoAttribute }) => (autoAttribute ? 'Of each disagreement as it comes' : 'When it is asked for'),
+    cell: ({ autoAttribute }) => (autoAttribute ? 'Automatic' : 'On request'),
   },
   { label: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} />, isNarrow: true },
   { label: 'Actions', cell: project => <EditProject project={project} />, isActions: true },

@@ -6,8 +6,8 @@ const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`
 
 /** A project's retention in a few words. */
 export function retentionInWords({ retentionDays, retainReviewed }: Retention): string {
-  if (retentionDays === null) return 'Traces are kept for good'
-  return `Traces are deleted after ${days(retentionDays)}, ${retainReviewed ? 'but not reviewed ones' : 'reviewed ones too'}`
+  if (retentionDays === null) return 'Kept indefinitely'
+  return `${days(retentionDays)}${retainReviewed ? '; reviewed traces are kept' : ''}`
 }
 
 /** What a change of retention deletes that was kept so far; undefined: nothing. */
@@ -17,5 +17,5 @@ export function deletedByChange(before: Retention, after: Retention): string | u
   const isWider = before.retentionDays !== null && before.retainReviewed && !after.retainReviewed
   if (!isShorter && !isWider) return undefined
   const kept = after.retainReviewed ? ' that nobody reviewed' : ', reviewed or not'
-  return `Traces older than ${days(after.retentionDays)}${kept} are deleted within the hour, with their spans, observations, feedback, reviews and analyses. There is no way back.`
+  return `Traces older than ${days(after.retentionDays)}${kept} are deleted within the hour, with their spans, observations, feedback, reviews and analyses. This can't be undone.`
 }

@@ -17,7 +17,7 @@ export function RevokeKey({ apiKey, isOwn }: { apiKey: ApiKey; isOwn: boolean })
     onDone: async () => {
       await (isOwn ? signOut() : refreshKeys())
       close()
-      notifications.show({ message: `The key ${apiKey.name} is revoked.` })
+      notifications.show({ message: `Key ${apiKey.name} revoked.` })
       if (isOwn) changeSession(null)
     },
   })
@@ -37,19 +37,19 @@ export function RevokeKey({ apiKey, isOwn }: { apiKey: ApiKey; isOwn: boolean })
         title={`${label}?`}
         isOpen={isOpen}
         onClose={close}
-        act="Revoke the key"
+        act="Revoke key"
         isDestructive
         onSubmit={() => submit(undefined)}
         isPending={isPending}
         error={error}
       >
         <Text size="sm">
-          What uses the key {apiKey.prefix}… is refused within 30 seconds, everywhere and for good. Whoever signed in
-          here with it is signed out. What was done with it stays, and so does its row in this list.
+          The key {apiKey.prefix}… stops working everywhere within 30 seconds, and anyone signed in with it is signed
+          out. What was done with the key stays, and it stays in this list. This can't be undone.
         </Text>
         {isOwn && (
           <Text size="sm" fw={600}>
-            You are signed in with this key yourself, and will be signed out.
+            You're signed in with this key, so you'll be signed out.
           </Text>
         )}
       </FormModal>

@@ -11,7 +11,7 @@ import { rotateKey } from './writes.ts'
 
 const HOUR = 3_600
 const GRACES = [
-  { value: '0', label: 'Stops at once' },
+  { value: '0', label: 'Stops immediately' },
   { value: String(HOUR), label: 'Works for another hour' },
   { value: String(24 * HOUR), label: 'Works for another day' },
   { value: String(7 * 24 * HOUR), label: 'Works for another 7 days' },
@@ -53,19 +53,19 @@ export function RotateKey({ apiKey, isOwn, onMade }: RotateKeyProps) {
         title={`${label}?`}
         isOpen={isOpen}
         onClose={close}
-        act="Make the new key"
+        act="Create the new key"
         onSubmit={() => submit(Number(grace))}
         isPending={isPending}
         error={faults.rest}
       >
         <Text size="sm">
-          A new key with the same name, project, scopes, user, limit and expiry takes its place. Put it where the old
-          one is used before that stops.
+          A new key with the same name, project, scopes, user, limit and expiry takes its place. Put it everywhere the
+          old one is used before that one stops.
         </Text>
         <Select
           label={`The old key, ${apiKey.prefix}…`}
           description={
-            isOwn ? 'You are signed in with it: were it to stop at once, you would not see the new one.' : undefined
+            isOwn ? "You're signed in with it. If it stopped at once, you couldn't see the new one." : undefined
           }
           data={isOwn ? GRACES.slice(1) : GRACES}
           allowDeselect={false}

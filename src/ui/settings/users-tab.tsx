@@ -26,21 +26,21 @@ export function UsersTab() {
   const users = query.data?.pages.flatMap(page => page.users)
   return (
     <Stack gap="sm">
-      <TabBar about="People whose decisions are told apart. A user reviews with an API key that acts for them; people named by e-mail in feedback are listed as well. Until you add one of them by the same e-mail, they can't sign in through Cloudflare Access.">
+      <TabBar about="Everyone who reviews or gave feedback. A user reviews with an API key that acts for them. People known only from feedback can't sign in through Cloudflare Access until you add them with the same email.">
         {onlyProject === null && <NewUser />}
       </TabBar>
       <OneProjectOnly>
-        Only people for whom a key of this project acts are listed. To add or change users, sign in with a key for the
-        whole organization.
+        Only people who have a key for this project are listed. To add or change users, sign in with a key for the whole
+        organization.
       </OneProjectOnly>
       {query.error && !query.data ? (
         <FaultAlert error={query.error} onRetry={query.refetch} />
       ) : users?.length === 0 ? (
         <Empty
-          title="No user yet"
+          title="No users yet"
           curl={curlOf('/api/users', { method: 'POST', body: { email: 'ada@example.com', name: 'Ada' } })}
         >
-          Add the first reviewer, then make an API key that acts for them:
+          Add the first reviewer, then create an API key that acts for them:
         </Empty>
       ) : (
         <StackedTable label="Users" columns={columns} rows={users} keyOf={({ id }) => id} />
@@ -60,10 +60,10 @@ const columnsFor = (ownId: string | null, mayChange: boolean): Column<Users['use
       </Text>
     ),
   },
-  { label: 'E-mail', cell: ({ email }) => <ShownText text={email} /> },
+  { label: 'Email', cell: ({ email }) => <ShownText text={email} /> },
   {
-    label: 'Known from',
-    cell: ({ isConfirmed }) => (isConfirmed ? 'A manager' : 'Feedback only'),
+    label: 'Added by',
+    cell: ({ isConfirmed }) => (isConfirmed ? 'A manager' : 'Feedback'),
     isNarrow: true,
   },
   { label: 'Added', cell: ({ createdAt }) => <Moment at={createdAt} />, isNarrow: true },

@@ -49,7 +49,7 @@ export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
           Version {version.number} will be active{active && ` instead of version ${active.number}`}. {kind.readers}
         </Text>
         <Text size="sm" c="dimmed">
-          Spans keep the version that they were made with, reviews stay, and the way back is the same.
+          Spans keep the version they were made with, and reviews stay. You can go back at any time.
         </Text>
       </FormModal>
     </>

@@ -18,7 +18,7 @@ export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText
   const { submit, isPending, error, reset } = useSubmission({
     send: () => deleteText(kind, text.id),
     onDone: () => {
-      notifications.show({ message: `The ${kind.one} ${text.name} is deleted.` })
+      notifications.show({ message: `${text.name} deleted.` })
       queryClient.removeQueries({ queryKey: ['texts', kind.key] })
       navigate(kind.path)
     },
@@ -48,9 +48,9 @@ export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText
         isDisabled={typed !== text.name}
       >
         <Text size="sm">
-          It goes with {text.versions.length === 1 ? 'its one version' : `all of its ${text.versions.length} versions`},
-          for good. Pipelines that ask for it get none. Spans and reviews stay, with the ids of the versions that they
-          used.
+          This deletes {text.versions.length === 1 ? 'its only version' : `all of its ${text.versions.length} versions`}
+          . Pipelines that ask for it get nothing. Spans and reviews stay, with the ids of the versions they used. This
+          can't be undone.
         </Text>
         <TextInput
           label={

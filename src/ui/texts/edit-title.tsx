@@ -27,7 +27,7 @@ export function EditTitle({ kind, text }: { kind: TextKind; text: VersionedText 
     reset()
     open()
   }
-  const label = 'Change the title'
+  const label = 'Edit title'
   return (
     <>
       <Tooltip label={label}>
@@ -47,7 +47,7 @@ export function EditTitle({ kind, text }: { kind: TextKind; text: VersionedText 
       >
         <TextInput
           label="Title"
-          description={`The slug stays ${text.name}.`}
+          description={`The slug ${text.name} doesn't change.`}
           required
           data-autofocus
           value={title}

@@ -73,13 +73,13 @@ export const PROMPTS: TextKind = {
   name: {
     field: 'stepId',
     label: 'Step',
-    description: "The pipeline's step that it is for, as spans name it in step_id.",
+    description: 'The pipeline step it belongs to, as spans name it in step_id.',
     example: 'classify',
   },
   hasTitle: false,
   hasSchema: true,
   purpose: 'Each step of the pipeline has one prompt. A pipeline asks for the active version before it runs.',
-  readers: 'Pipelines get it with their next request for the prompt.',
+  readers: 'Pipelines get it the next time they ask for the prompt.',
   exampleContent: 'Classify the message as one of: billing, delivery, other.',
   readList: async (query, signal) => {
     const { prompts, nextCursor } = await call<Prompts>('/api/prompts', { query, signal })
@@ -107,13 +107,13 @@ export const KNOWLEDGE_DOCS: TextKind = {
   name: {
     field: 'slug',
     label: 'Slug',
-    description: 'Lower-case letters, digits and hyphens; it does not change later.',
+    description: "Lowercase letters, digits and hyphens. It can't be changed later.",
     example: 'refund-policy',
   },
   hasTitle: true,
   hasSchema: false,
-  purpose: 'What the steps rest on: policies, guidelines, definitions. Attribution checks outputs against them.',
-  readers: 'Pipelines get it with their next request for the doc, and new traces are judged by it.',
+  purpose: 'What the steps rely on: policies, guidelines, definitions. Attribution checks outputs against them.',
+  readers: 'Pipelines get it the next time they ask for the doc, and new traces are checked against it.',
   exampleContent: 'Refunds are possible within 30 days of delivery.',
   readList: async (query, signal) => {
     const { knowledgeDocs, nextCursor } = await call<KnowledgeDocs>('/api/knowledge-docs', { query, signal })

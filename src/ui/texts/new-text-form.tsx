@@ -27,7 +27,7 @@ export function NewTextForm({ kind, projectSlug, onClose }: NewTextFormProps) {
     send: (text: NewText) => createText(kind, text),
     onDone: ({ id }) => {
       discard()
-      notifications.show({ message: `The ${kind.one} ${draft.name} is there.` })
+      notifications.show({ message: `${draft.name} created.` })
       refreshTexts(kind, id)
       navigate(`${kind.path}/${id}`)
     },

@@ -34,7 +34,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
     onDone: async ({ id }, { activate }) => {
       await refreshTexts(kind, text.id)
       discard()
-      notifications.show({ message: `Version ${number} is there${activate ? ' and active' : ''}.` })
+      notifications.show({ message: `Version ${number} created${activate ? ' and activated' : ''}.` })
       setParameters(withParameters({ version: id, new: null }))
     },
   })
@@ -58,13 +58,13 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
             onChange={chosen => setComparing(chosen === 'changes')}
             data={[
               { value: 'edit', label: 'Edit' },
-              { value: 'changes', label: active ? `Changes to version ${active.number}` : 'Changes' },
+              { value: 'changes', label: active ? `Changes from version ${active.number}` : 'Changes' },
             ]}
           />
         </Group>
         {isChanged && base && active && base.id !== active.id && (
-          <Warning title={`Version ${active.number} became active meanwhile`}>
-            This draft was begun from version {base.number}.{' '}
+          <Warning title={`Version ${active.number} became active in the meantime`}>
+            You started this draft from version {base.number}.{' '}
             <Anchor
               component={Link}
               inherit
@@ -72,7 +72,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
             >
               See what changed between them
             </Anchor>
-            ; the draft stays.
+            . Your draft stays.
           </Warning>
         )}
         {isComparing ? (
@@ -82,22 +82,22 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
         )}
         <TextInput
           label="Note"
-          description="Why this version is made, for those who read it later."
+          description="Why you made this version."
           value={draft.note}
           onChange={({ currentTarget }) => change({ note: currentTarget.value })}
           error={faults.of('note')}
         />
         <Checkbox
-          label="Make it active at once"
+          label="Activate it now"
           description={
             draft.activate
-              ? `It takes the place of version ${active?.number ?? '–'}. ${kind.readers}`
-              : `Version ${active?.number ?? '–'} stays active until somebody activates this one.`
+              ? `It replaces version ${active?.number ?? '–'}. ${kind.readers}`
+              : `Version ${active?.number ?? '–'} stays active until someone activates this one.`
           }
           checked={draft.activate}
           onChange={({ currentTarget }) => change({ activate: currentTarget.checked })}
         />
-        {faults.rest && <FaultAlert error={faults.rest} title="The version was not made" />}
+        {faults.rest && <FaultAlert error={faults.rest} title="Version not created" />}
         <Group justify="space-between">
           <DraftState isChanged={isChanged} isKept={isKept} onDiscard={discard} />
           <Group gap="xs" ml="auto">

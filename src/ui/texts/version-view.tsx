@@ -24,7 +24,7 @@ export const VersionView = ({ kind, text, version }: VersionViewProps) => (
           {version.isActive && <ActiveMark />}
         </Group>
         <Text size="xs" c="dimmed">
-          Made <Moment at={version.createdAt} />
+          Created <Moment at={version.createdAt} />
         </Text>
       </div>
       <VersionActions kind={kind} text={text} version={version} />

@@ -41,7 +41,11 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
       )}
       {answer && (
         <Stack gap={6}>
-          {overrule && <Text c="dimmed">The engine, which the reviewer overruled, answered:</Text>}
+          {overrule && (
+            <Text size="sm" c="dimmed">
+              The engine's answer, which the reviewer overruled:
+            </Text>
+          )}
           <Statement
             name={answer.errorTypeName}
             source={answer.engine}
@@ -61,13 +65,13 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
           {answer && (
             <>
               <Title order={3}>{overrule ? "The engine's evidence" : 'Evidence'}</Title>
-              {answer.evidence.length === 0 && <Text c="dimmed">None was given.</Text>}
+              {answer.evidence.length === 0 && <Text c="dimmed">None given.</Text>}
               <Findings evidence={answer.evidence} stepOf={stepOf} onJump={onJump} />
             </>
           )}
           {others.length > 0 && (
             <>
-              <Title order={3}>{answer ? 'Also said' : 'Said by reviewers'}</Title>
+              <Title order={3}>{answer ? 'Earlier answers' : 'Set by reviewers'}</Title>
               <List size="sm" spacing={2} listStyleType="none">
                 {others.map(past => (
                   <List.Item key={past.kind === 'engine' ? past.id : past.reviewId}>
@@ -75,7 +79,7 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
                     <Text span size="xs" c="dimmed">
                       {past.kind === 'engine'
                         ? `${past.engine}, ${share(past.confidence, 1)} sure`
-                        : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', not in force any more'}`}
+                        : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', no longer in force'}`}
                       , <Moment at={past.createdAt} />
                     </Text>
                   </List.Item>

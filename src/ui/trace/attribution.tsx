@@ -77,8 +77,8 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
       )}
       {hasNothingToSay ? (
         <Text size="sm" role="alert" mt={4}>
-          There is nothing to analyze: nobody has rated this trace 0.5 or below, commented on it or corrected an output
-          of it.
+          Nothing to analyze: nobody has rated this trace 0.5 or below, commented on it, or corrected one of its
+          outputs.
         </Text>
       ) : (
         analysis.error && <FaultAlert error={analysis.error} title="Not analyzed" onRetry={() => analysis.mutate()} />
@@ -96,7 +96,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
 /** The last word on a line. */
 function Summary({ word }: { word: PastAttribution | undefined }) {
   if (!word) return <span className={classes.dimmed}>Not analyzed yet</span>
-  const source = word.kind === 'review' ? 'named by a reviewer' : `${share(word.confidence, 1)} sure · ${word.engine}`
+  const source = word.kind === 'review' ? 'set by a reviewer' : `${share(word.confidence, 1)} sure · ${word.engine}`
   return (
     <span className={classes.word}>
       <strong>{word.errorTypeName}</strong>

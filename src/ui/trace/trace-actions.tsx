@@ -18,7 +18,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
     <>
       <Menu position="bottom-end" width={240}>
         <Menu.Target>
-          <ActionIcon variant="default" aria-label="What can be done with this trace">
+          <ActionIcon variant="default" aria-label="Trace actions">
             <IconDots size={16} aria-hidden />
           </ActionIcon>
         </Menu.Target>

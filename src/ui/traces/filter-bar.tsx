@@ -79,7 +79,7 @@ export function FilterBar() {
           size="xs"
           className={classes.check}
           label="All telemetry"
-          title="What is no step of an AI pipeline, too"
+          title="Include spans that aren't steps of an AI pipeline"
           checked={address.get('kind') === 'all'}
           onChange={({ currentTarget }) => set('kind', currentTarget.checked ? 'all' : null)}
         />

@@ -13,7 +13,7 @@ export function NoTraces({ projectSlug, isFiltered, onClear }: NoTracesProps) {
   const firstTrace = useFirstTrace(projectSlug)
   return isFiltered ? (
     <Empty title="No trace matches these filters">
-      <p>Take some of them away, or all:</p>
+      <p>Remove some filters, or clear them all.</p>
       <Button size="xs" variant="default" onClick={onClear}>
         Clear filters
       </Button>
