@@ -36,6 +36,9 @@ const MAX_NAME_LENGTH = 256
 
 const name = (text: string) => text.slice(0, MAX_NAME_LENGTH)
 
+/** The most of a text that passes for an address. */
+const email = (text: string, index: number) => `${text.replaceAll(/[\s@]/g, '').slice(0, 200)}@${index}.example`
+
 /** An object with a text as its keys and values, at any depth. */
 const about = (text: string, length = text.length) => ({
   [text.slice(0, length)]: text.slice(0, length),
@@ -74,7 +77,7 @@ function hostileTrace(text: string, index: number) {
         rating: 'negative',
         comment: text.slice(0, 16_000),
         correction: about(text, 40_000),
-        labeller: { name: name(text), email: name(text) },
+        labeller: { name: name(text), email: email(text, index) },
       },
     },
   ]

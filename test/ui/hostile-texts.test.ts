@@ -58,7 +58,7 @@ for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
       await page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click()
       await expect(page.getByRole('heading', { name: 'Evidence' })).toBeVisible()
       await expectHarmless(page)
-      await page.getByRole('button', { name: 'What can be done with this trace' }).click()
+      await page.getByRole('button', { name: 'Trace actions' }).click()
       await page.getByRole('menuitem', { name: 'Raw JSON' }).click()
       await expect(page.getByRole('dialog').getByRole('region', { name: 'the trace' })).toContainText('trace___proto__')
       await expectHarmless(page)

@@ -41,3 +41,26 @@ test('a key is shown once, copied, works, and can be revoked', async ({ page, co
     .click()
   await expect(row).toContainText('Revoked')
 })
+
+test('a key gets other scopes and another name, and one that reviews without reading is warned of', async ({
+  page,
+  context,
+}) => {
+  const { ownerKey, project, reviewer } = await newOrganization()
+  const { key } = await reviewer('Ada')
+  await signIn(context, ownerKey)
+  await page.goto(`/settings/keys?project=${project.slug}`)
+  await page.getByRole('button', { name: 'Edit Ada' }).click()
+  const form = page.getByRole('dialog', { name: 'Edit Ada' })
+  await form.getByLabel('read', { exact: true }).setChecked(false)
+  await expect(form.getByRole('status')).toContainText('have nothing to review')
+  await form.getByLabel('read', { exact: true }).setChecked(true)
+  await form.getByLabel('review', { exact: true }).setChecked(false)
+  await form.getByLabel('Name').fill('Ada, reading')
+  await form.getByRole('button', { name: 'Save' }).click()
+  const row = page.getByRole('row').filter({ hasText: 'Ada, reading' })
+  await expect(row).toContainText('read')
+  await expect(row).not.toContainText('review')
+  const headers = { 'x-api-key': key }
+  expect((await fetch(`${serverUrl()}/api/traces?projectSlug=${project.slug}`, { headers })).status).toBe(200)
+})

@@ -53,7 +53,7 @@ test('a knowledge doc gets another title', async ({ page, context }) => {
   })
   await signIn(context, key)
   await page.goto(`/knowledge-docs/${docId}?project=${project.slug}`)
-  await page.getByRole('button', { name: 'Change the title' }).click()
+  await page.getByRole('button', { name: 'Edit title' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('textbox', { name: 'Title' }).fill('Warranty')
   await dialog.getByRole('button', { name: 'Save' }).click()

@@ -1,0 +1,75 @@
+import * as v from 'valibot'
+import { seriousFindings } from './accessibility.ts'
+import { answered, type SampleProject, STEP, sampleProject, time } from './sample-project.ts'
+import { expect, signIn, test } from './test.ts'
+
+let sample: SampleProject
+
+test.beforeAll(async () => {
+  sample = await sampleProject()
+})
+
+const Span = v.object({ trace: v.object({ id: v.string() }) })
+
+/** Ingests another trace, and answers where its span shows. */
+async function withSpan(index: number) {
+  const { trace_id, span_id, events } = answered(index)
+  await sample.post(events)
+  const { trace } = v.parse(Span, await sample.call('GET', `/api/spans/${span_id}`))
+  return { trace_id, span_id, path: `/traces/${trace.id}?span=${span_id}&project=${sample.project.slug}` }
+}
+
+test('an output that changed after its review is marked in the list, in the tree and at the decision', async ({
+  page,
+  context,
+}) => {
+  const { trace_id, span_id, path } = await withSpan(20)
+  await sample.call('PUT', `/api/spans/${span_id}/review`, { decision: 'accept' })
+  const changed = { trace_id, span_id, step_id: STEP, output: { answer: 'Another one.' }, timestamp: time(20_010) }
+  await sample.post([{ type: 'span', body: changed }])
+  await signIn(context, sample.key)
+  await page.goto(`/traces?project=${sample.project.slug}`)
+  await expect(page.getByRole('table', { name: 'Traces' }).getByText('Unreviewed, output changed')).toHaveCount(1)
+
+  await page.goto(path)
+  const line = page.getByRole('treeitem', { selected: true })
+  await expect(line.getByRole('img', { name: 'Output changed after its review' })).toBeVisible()
+  await expect(line.getByRole('img', { name: 'Accepted' })).toHaveCount(0)
+  const chosen = page.getByRole('region', { name: 'The chosen span' })
+  await expect(chosen.getByText('Accepted, output changed')).toBeVisible()
+  await chosen.getByRole('button', { name: 'Accept' }).click()
+  await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
+  await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
+})
+
+test('a span that somebody else holds is decided from its trace only after it is taken over', async ({
+  page,
+  context,
+}) => {
+  const { span_id, path } = await withSpan(21)
+  const kofi = await sample.reviewer('Kofi')
+  await sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, kofi.key)
+  await signIn(context, sample.key)
+  await page.goto(path)
+  const chosen = page.getByRole('region', { name: 'The chosen span' })
+  await chosen.getByRole('button', { name: 'Accept' }).click()
+  const notice = chosen.getByRole('alert')
+  await expect(notice).toContainText("Kofi is reviewing it. Your decision wasn't saved.")
+  expect(await seriousFindings(page)).toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await seriousFindings(page)).toEqual([])
+  await notice.getByRole('button', { name: 'Take over' }).click()
+  await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
+  await expect(notice).toBeHidden()
+})
+
+test("a reviewer's error type comes before the engine's, which stays to be read", async ({ page, context }) => {
+  await signIn(context, sample.key)
+  await page.goto(`/traces/${sample.traceId}?project=${sample.project.slug}`)
+  const attribution = page.getByRole('region', { name: 'Attribution' })
+  await expect(attribution).toContainText('Hallucinated content · AI Error · set by a reviewer')
+  await attribution.getByRole('button', { expanded: false }).click()
+  await expect(attribution.getByRole('heading', { level: 3 }).first()).toContainText('Hallucinated content · Ada')
+  await expect(attribution).toContainText("The engine's answer, which the reviewer overruled:")
+  await expect(attribution.getByRole('heading', { name: "The engine's evidence" })).toBeVisible()
+})
