@@ -48,7 +48,7 @@ export function StackedTable<Row>({ label, columns, rows, keyOf }: StackedTableP
           ? Array.from({ length: EXPECTED_ROWS }, (_, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: places of rows to come
               <Table.Tr key={index} role="row" className={classes.row}>
-                <Table.Td role="cell" colSpan={columns.length}>
+                <Table.Td role="cell" className={classes.awaited} colSpan={columns.length}>
                   <Skeleton h={20} />
                 </Table.Td>
               </Table.Tr>
