@@ -1,13 +1,22 @@
-/** Takes the pictures of docs/screenshots: each page of the app with the demo's data, light and dark. */
-import { mkdir, writeFile } from 'node:fs/promises'
+/**
+ * `npm run screenshots`: takes the pictures of docs/screenshots, each page of the app with the demo's data, light and dark.
+ *
+ *   --quick   takes a few of them, into a folder that it removes: shows that it works
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { type Browser, chromium, type Page } from '@playwright/test'
 import * as v from 'valibot'
 import { newServer, runCron } from '../test/scripts/server.ts'
 import { CHROMIUM_ARGUMENTS, findChromium } from './find-chromium.ts'
 
-const FOLDER = resolve(import.meta.dirname, '../docs/screenshots')
+const { values: flags } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
+const FOLDER = flags.quick
+  ? await mkdtemp(join(tmpdir(), 'countersign-screenshots-'))
+  : resolve(import.meta.dirname, '../docs/screenshots')
 const MAX_BYTES = 250 * 1024
 const COUNT_PATIENCE_MS = 10 * 60_000
 const SCHEMES = ['light', 'dark'] as const
@@ -53,6 +62,9 @@ const PICTURES: readonly Picture[] = [
     path: () => `/settings/${tab}`,
   })),
 ]
+
+/** Those that show that signing in, preparing, and looking up an address work. */
+const QUICK = ['review-editing', 'trace']
 
 async function edit(page: Page): Promise<void> {
   await page.keyboard.press('e')
@@ -103,8 +115,9 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
   await page.goto(link)
   await page.getByRole('navigation', { name: 'Sections' }).waitFor()
   const get: Get = async path => (await context.request.get(path)).json()
-  await countOutputs(url, get)
-  for (const { name, path, prepare, size = DESKTOP } of PICTURES) {
+  if (!flags.quick) await countOutputs(url, get)
+  const pictures = flags.quick ? PICTURES.filter(({ name }) => QUICK.includes(name)) : PICTURES
+  for (const { name, path, prepare, size = DESKTOP } of pictures) {
     await page.setViewportSize(size)
     const address = await path(get)
     await page.goto(`${address}${address.includes('?') ? '&' : '?'}project=support`)
@@ -145,10 +158,10 @@ try {
   const printed = await server.start()
   const link = /\S+\/sign-in#\S+/.exec(printed)?.[0]
   if (!link) throw new Error(`The server did not start:\n${printed}`)
-  await mkdir(FOLDER, { recursive: true })
   const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGUMENTS })
   await takePictures(browser, server.url, link)
   await browser.close()
 } finally {
   await server.remove()
+  if (flags.quick) await rm(FOLDER, { recursive: true })
 }
