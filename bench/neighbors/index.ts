@@ -22,7 +22,7 @@ const SETTLING_MS = 200
 
 /** How long a neighbor waits, and how much memory it takes, while one request carries the worst that limits admit. */
 export const neighbors: Benchmark = async ({ isQuick }) => {
-  const share = isQuick ? 0.01 : 1
+  const [share, rounds, settlingMs] = isQuick ? [0.002, 1, 10] : [1, ROUNDS, SETTLING_MS]
   const stalls: Measurement[] = []
   const rises: Measurement[] = []
   for (const [group, attacksOf] of Object.entries(attacks)) {
@@ -34,12 +34,12 @@ export const neighbors: Benchmark = async ({ isQuick }) => {
     const client = await newTenant(server, 'countersign')
     using inspector = await Inspector.open(await server.inspectorUrl(), 'countersign')
     await using neighbor = new Neighbor(await server.urlOf('countersign'))
-    if (stalls.length === 0) stalls.push({ what: 'nothing', value: await idleMs(neighbor), unit: 'ms' })
+    if (stalls.length === 0) stalls.push({ what: 'nothing', value: await idleMs(neighbor, settlingMs), unit: 'ms' })
     for (const [name, attack] of Object.entries(attacksOf(share))) {
       const what = `${group}: ${name}`
       const send = await attack(client)
       await inspector.collectGarbage(() => client.call('GET', '/healthz'))
-      const seen = await observe(send, neighbor, server, isQuick ? 1 : ROUNDS)
+      const seen = await observe(send, neighbor, server, rounds, settlingMs)
       const more = { 'answered with': seen.status, 'after ms': seen.ms, 'MB of answer': seen.bytes / MB }
       stalls.push({ what, value: seen.longestMs, unit: 'ms', goal: STALL, more })
       rises.push({ what, value: seen.riseBytes / MB, unit: 'MB', goal: RISE_MB })
@@ -75,16 +75,17 @@ async function observe(
   neighbor: Neighbor,
   { processId }: Server,
   rounds: number,
+  settlingMs: number,
 ): Promise<Seen> {
   let seen: Seen = { status: 0, ms: 0, bytes: 0, longestMs: 0, riseBytes: 0 }
   for (let round = 0; round < rounds; round++) {
-    await sleep(SETTLING_MS)
+    await sleep(settlingMs)
     await neighbor.longestMs()
     const idleBytes = await residentMemory(processId)
     await resetPeak(processId)
     const { status, ms, body } = await Promise.race([send(), stopped()])
     if (status >= 500) throw new Error(`answered ${status}: ${body.slice(0, 500)}`)
-    await sleep(SETTLING_MS)
+    await sleep(settlingMs)
     const [longestMs, riseBytes] = [await neighbor.longestMs(), (await peakMemory(processId)) - idleBytes]
     seen = {
       status,
@@ -103,9 +104,9 @@ async function stopped(): Promise<never> {
 }
 
 /** What the neighbor's answers take on an idle server: all that is above it is the attack's. */
-async function idleMs(neighbor: Neighbor): Promise<number> {
-  await sleep(SETTLING_MS)
+async function idleMs(neighbor: Neighbor, settlingMs: number): Promise<number> {
+  await sleep(settlingMs)
   await neighbor.longestMs()
-  await sleep(10 * SETTLING_MS)
+  await sleep(10 * settlingMs)
   return neighbor.longestMs()
 }

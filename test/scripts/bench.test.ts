@@ -61,6 +61,7 @@ describe('npm run bench', () => {
         'detail',
         'exports',
         'memory',
+        'neighbors',
         'attribution',
         'bundle',
         'startup',
