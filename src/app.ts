@@ -26,7 +26,7 @@ import {
   deleteKnowledgeDoc,
 } from './manage/knowledge-docs.ts'
 import { createOrganization, recoverApiKey } from './manage/orgs.ts'
-import { changeProject, createProject, listProjects } from './manage/projects.ts'
+import { changeProject, createProject, deleteProject, listProjects } from './manage/projects.ts'
 import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
 import { beginSession, endSession, getSession, listOwnOrganizations } from './manage/session.ts'
 import { createSignInLink } from './manage/sign-in-links.ts'
@@ -140,6 +140,7 @@ export const endpoints: readonly Endpoint[] = [
   listProjects,
   createProject,
   changeProject,
+  deleteProject,
   putErrorType,
   listApiKeys,
   createApiKey,

@@ -610,6 +610,7 @@ export const examples: Readonly<Record<string, Example>> = {
     body: { retentionDays: 90 },
     response: { ...project, retentionDays: 90 },
   },
+  'DELETE /api/projects/{projectId}': { body: { confirm: project.slug }, response: { id: project.id } },
   'PUT /api/projects/{projectId}/error-types/{errorType}': {
     body: { name: errorType.name, category: errorType.category, rule: errorType.rule },
     response: errorType,

@@ -4,6 +4,7 @@ import type { RateLimiter } from './rate-limit/limiter.ts'
 export type Job =
   | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
   | { kind: 'attribute_trace'; organizationKey: number; traceKey: number }
+  | { kind: 'purge_project'; organizationKey: number; projectKey: number }
   | { kind: 'forget_user'; organizationKey: number; userId: string }
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */

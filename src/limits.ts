@@ -239,6 +239,8 @@ export const JOB_ATTEMPT_MS = 30_000
 export const KEY_FRESH_MS = 30_000
 /** While D1 is silent, a known key goes on this long. */
 export const KEY_STALE_MS = 10 * 60_000
+/** How long a project is remembered: it bounds how long one that was deleted elsewhere is known. */
+export const PROJECT_FRESH_MS = KEY_FRESH_MS
 /** Entries of an isolate's memory of keys, of sessions and of projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
 /** How long a request waits for the keys of Cloudflare Access, which D1 is still to be asked after. */
@@ -305,8 +307,17 @@ export const SESSION_SWEEP_ROWS = 5000
 export const DELETION_TRACES = 500
 export const DELETION_ROWS = 5000
 export const DELETION_STEPS = 30
-/** After this no isolate lets in a key that was revoked, and a deleted user's records are looked through a last time. */
+/**
+ * After this no isolate lets in a key that was revoked or remembers a project that was deleted. What was written meanwhile is
+ * looked for: a deleted user's records, and what belongs to a deleted project.
+ */
 export const DELETION_SETTLE_MS = KEY_STALE_MS + 60_000
+/** Traces of a deleted project that one step deletes: as many messages one call of the queue takes. */
+export const PROJECT_PURGE_TRACES = MAX_QUEUE_BATCH
+/** Statements of one job of such a purge before it is handed on, for the free plan's 50 queries an invocation. */
+export const PROJECT_PURGE_STEPS = 40
+/** Versions of prompts and knowledge docs that one of them deletes: each holds up to 320 KB. */
+export const PROJECT_PURGE_VERSIONS = 200
 /** Traces in which one piece looks for records of labellers, pieces a minute, labellers that one deletes at the end. */
 export const LABELLER_TRACES = 500
 export const LABELLER_STEPS = 8

@@ -1,7 +1,7 @@
 import { posted } from '../domain/derived-trace.ts'
 import { leftWarnings, searchableFields, searchWarnings } from '../domain/metadata.ts'
 import { isSameState, mergeCall, newState, type TraceCall, type TraceState } from '../domain/trace-status.ts'
-import type { Project } from '../store/projects.ts'
+import { type Project, requireExisting } from '../store/projects.ts'
 import type { Store } from '../store/store.ts'
 import { addTraces, findTraces, type TraceDraft, type TraceRecord, traceUpdate, updateTraces } from '../store/traces.ts'
 
@@ -32,8 +32,9 @@ export async function recordCalls(
   const recorded = new Map<string, Recorded>()
   const created = new Set<string>()
   let losses = 0
-  // A group that stays drew a key that was taken, or its trace was deleted since it was read: it begins again.
+  // A group that stays drew a key that was taken, or its trace was deleted since it was read: it begins again, unless the project is gone.
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
+    if (pending !== groups) await requireExisting(store, project)
     const added = await addTraces(store, project, await Promise.all(pending.map(asNewTrace)))
     for (const { id, isNew } of added.values()) if (isNew) created.add(id)
     let merges = mergeInto(added, pending)

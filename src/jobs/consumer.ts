@@ -4,6 +4,7 @@ import { logFault } from '../http/errors.ts'
 import { MAX_RETRY_DELAY_SECONDS } from '../limits.ts'
 import { failAttributionJob, runAttributionJob } from './attribute-trace.ts'
 import { runForgetUser } from './forget-user.ts'
+import { runProjectPurge } from './purge-project.ts'
 import { runPurge } from './purge-trace.ts'
 
 /** What the dead-letter queue's name ends with; the rest of it is the deployment's choice. */
@@ -43,6 +44,8 @@ export function runJob(job: Job, env: Env): Promise<void> {
   switch (job.kind) {
     case 'purge_trace':
       return runPurge(job, env)
+    case 'purge_project':
+      return runProjectPurge(job, env)
     case 'attribute_trace':
       return runAttributionJob(job, env)
     case 'forget_user':

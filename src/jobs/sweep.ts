@@ -4,6 +4,7 @@ import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, RESEND_BATCH, SESSION_SWEEP_ROWS } fro
 import { takeDueAttributions } from '../store/attributions.ts'
 import { sweepOrphans } from '../store/orphans.ts'
 import { Patience } from '../store/patience.ts'
+import { takeDueProjects } from '../store/project-purge.ts'
 import { takeDuePurges } from '../store/purge.ts'
 import { deleteExpiredSessions } from '../store/sessions.ts'
 import { openRegistry } from '../store/store.ts'
@@ -25,6 +26,10 @@ export async function sweep(env: Env, now: number): Promise<void> {
   const limit = env.JOBS ? RESEND_BATCH : 1
   const purges = await takeDuePurges(registry, now, limit)
   for (const purge of purges) await resend({ kind: 'purge_trace', ...purge }, env)
+  await attempt({ kind: 'projects' }, async () => {
+    const due = await takeDueProjects(registry, now, limit)
+    for (const project of due) await resend({ kind: 'purge_project', ...project }, env)
+  })
   await attempt({ kind: 'attributions' }, async () => {
     const due = await takeDueAttributions(registry, now, limit)
     for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution }, env)

@@ -1,13 +1,19 @@
 import * as v from 'valibot'
-import { requireFound, requireWholeOrganization } from '../auth/require-project.ts'
+import { requireFound, requireProject, requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { endpoint } from '../http/endpoint.ts'
-import { conflict, notFound } from '../http/errors.ts'
+import { badRequest, conflict, notFound } from '../http/errors.ts'
 import { MAX_RETENTION_DAYS } from '../limits.ts'
 import { isForeignProject } from '../store/ownership.ts'
-import { addProject, findProject, listProjects as readProjects, updateProject } from '../store/projects.ts'
+import {
+  addProject,
+  findProject,
+  listProjects as readProjects,
+  deleteProject as removeProject,
+  updateProject,
+} from '../store/projects.ts'
 import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(
@@ -79,4 +85,23 @@ export const changeProject = endpoint({
   const project = await updateProject(store, act, projectId, body)
   if (!project) throw notFound()
   return { status: 200, body: toProject(project) }
+})
+
+export const deleteProject = endpoint({
+  method: 'DELETE',
+  path: '/api/projects/{projectId}',
+  summary:
+    'Delete a project with its traces, reviews, prompts, knowledge docs, counts and keys: hidden at once, purged within minutes, and not to be had back. Its slug is free again',
+  scope: 'manage',
+  params: v.object({ projectId: Uuid }),
+  body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),
+  responses: { 200: v.object({ id: Uuid }) },
+}).handle(async ({ params: { projectId }, body: { confirm }, caller, store, act, enqueue }) => {
+  const project = await findProject(store, { id: projectId })
+  if (!project) throw notFound()
+  requireProject(caller, project.key)
+  if (confirm !== project.slug) throw badRequest("must be the project's slug", 'confirm')
+  if (!(await removeProject(store, act, project))) throw notFound()
+  enqueue({ kind: 'purge_project', organizationKey: store.organization.key, projectKey: project.key })
+  return { status: 200, body: { id: projectId } }
 })

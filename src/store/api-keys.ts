@@ -64,7 +64,9 @@ export const credentialColumns = {
   scopes: apiKeys.scopes,
   rateLimitPerMinute: apiKeys.rateLimitPerMinute,
   expiresAt: apiKeys.expiresAt,
-  revokedAt: apiKeys.revokedAt,
+  // No key outlives its project, be it one that was made while the project was being deleted.
+  revokedAt: sql<number | null>`min(coalesce(${apiKeys.revokedAt}, ${projects.deletedAt}),
+    coalesce(${projects.deletedAt}, ${apiKeys.revokedAt}))`,
   organization: organizationColumns,
   project: projectColumns,
 }

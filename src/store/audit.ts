@@ -43,6 +43,7 @@ export const AUDIT_ACTIONS = [
   'organization.create',
   'project.create',
   'project.change',
+  'project.delete',
   'api_key.create',
   'api_key.change',
   'api_key.revoke',

@@ -1,5 +1,6 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { ErrorType } from '../domain/attribution.ts'
+import { notFound } from '../http/errors.ts'
 import { MAX_PROJECT_ERROR_TYPES } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
@@ -86,7 +87,9 @@ export async function saveErrorType(
     database
       .select({ hasOther: sql<number>`${hasOther}`.as('has_other'), hasRoom: sql<number>`${hasRoom}`.as('has_room') })
       .from(projects)
-      .where(and(eq(projects.key, project.key), eq(projects.organizationKey, organization.key))),
+      .where(
+        and(eq(projects.key, project.key), eq(projects.organizationKey, organization.key), isNull(projects.deletedAt)),
+      ),
     // Before the change, which one that changes nothing is not.
     recordAct(
       { database, organization },
@@ -105,7 +108,8 @@ export async function saveErrorType(
         set: { name, category, rule, isEnabled },
       }),
   ])
-  if (!guards?.hasOther) return 'last_enabled'
+  if (!guards) throw notFound()
+  if (!guards.hasOther) return 'last_enabled'
   return guards.hasRoom ? 'saved' : 'too_many'
 }
 

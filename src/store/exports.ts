@@ -8,7 +8,7 @@ import type { TraceState } from '../domain/trace-status.ts'
 import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import { placeUnder } from './payloads.ts'
-import type { Project } from './projects.ts'
+import { type Project, requireExisting } from './projects.ts'
 import { hasObservedOutput } from './reviewable.ts'
 import { spans, textActivations, textVersions, traces, versionedTexts } from './schema.ts'
 import { markStale, type NewOutput } from './staleness.ts'
@@ -98,6 +98,7 @@ export async function saveExport(
     for (const id of done.onOtherTrace) onOtherTrace.add(id)
     pending = pending.filter(({ id }) => !done.traces.has(id))
     if (pending.length === 0) return { onOtherTrace, leftFields }
+    await requireExisting(store, project)
   }
 }
 

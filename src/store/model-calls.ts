@@ -19,7 +19,8 @@ export async function reserveModelCall(
     .insert(modelCalls)
     .select(
       sql`select ${projects.key}, ${day}, 1 from ${projects}
-        where ${projects.key} = ${projectKey} and ${projects.organizationKey} = ${organization.key} and ${limit} >= 1`,
+        where ${projects.key} = ${projectKey} and ${projects.organizationKey} = ${organization.key}
+          and ${projects.deletedAt} is null and ${limit} >= 1`,
     )
     .onConflictDoUpdate({
       target: modelCalls.projectKey,

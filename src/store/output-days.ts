@@ -12,7 +12,7 @@ import {
 } from '../limits.ts'
 import { named, readPlain } from './database.ts'
 import { hasOutput, isReviewed, ofTrace } from './reviewable.ts'
-import { countedDays, outputDays, spans, traces } from './schema.ts'
+import { countedDays, outputDays, projects, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { duePass, savePass } from './sweeps.ts'
 
@@ -29,6 +29,10 @@ const changedAt = (now: number) => ({
   isChanged: true,
   dueAt: sql`max(${now}, ${countedDays.restsUntil})`,
 })
+
+/** Whether a project is there: what is counted of one while it is being deleted must not come after its purge. */
+const isOfProject = (projectKey: SQL): SQL =>
+  sql`exists (select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
 
 /** Not what is marked already: in the hands of a count, it stays so until the next one begins. */
 const isUnmarked = sql`${countedDays.isChanged} = 0`
@@ -66,8 +70,9 @@ export async function noteNewTraces(registry: Registry, now: number): Promise<vo
     database
       .insert(countedDays)
       .select(
-        sql`select scanned.project_key, ${dayOf(sql`scanned.timestamp`)}, null, 0, ${now}, 1, null
-          from (${fresh}) as scanned where true group by 1, 2`,
+        sql`select noted.project_key, noted.day, null, 0, ${now}, 1, null
+          from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day from (${fresh}) as scanned) as noted
+          where ${isOfProject(sql`noted.project_key`)}`,
       )
       .onConflictDoUpdate({
         target: [countedDays.projectKey, countedDays.day],
@@ -224,7 +229,7 @@ export async function saveCounts({ database }: Registry, counted: readonly Count
       .insert(outputDays)
       .select(
         sql`select item.value ->> 0, item.value ->> 1, item.value ->> 2, item.value ->> 3, item.value ->> 4
-          from json_each(${JSON.stringify(changed)}) as item where true`,
+          from json_each(${JSON.stringify(changed)}) as item where ${isOfProject(sql`item.value ->> 0`)}`,
       )
       .onConflictDoUpdate({
         target: [outputDays.projectKey, outputDays.day, outputDays.stepId],

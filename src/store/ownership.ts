@@ -1,4 +1,5 @@
 import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { apiKeys, feedback, organizations, projects, spans, traces, users, versionedTexts } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
@@ -9,12 +10,19 @@ import type { Organization, Registry } from './store.ts'
  * 404 by it.
  */
 
+/** Whether something is of a project that is not deleted. */
+const isOfProject = (projectKey: SQLiteColumn) =>
+  sql`exists (select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
+
+/** Whether a trace is there still. */
+const isThere = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
+
 /** Whether another organization has a trace with this id. */
 export async function isForeignTrace({ database }: Registry, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ key: traces.key })
     .from(traces)
-    .where(and(eq(traces.id, id), isNull(traces.deletedAt), ne(traces.organizationKey, own.key)))
+    .where(and(eq(traces.id, id), isThere, ne(traces.organizationKey, own.key)))
   return rows.length > 0
 }
 
@@ -35,7 +43,7 @@ export async function foreignSpans(
     .where(
       and(
         sql`${spans.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`,
-        isNull(traces.deletedAt),
+        isThere,
         ne(traces.organizationKey, own.key),
       ),
     )
@@ -48,7 +56,7 @@ export async function isForeignFeedback({ database }: Registry, own: Organizatio
     .select({ key: traces.key })
     .from(feedback)
     .innerJoin(traces, eq(traces.key, feedback.traceKey))
-    .where(and(eq(feedback.id, id), isNull(traces.deletedAt), ne(traces.organizationKey, own.key)))
+    .where(and(eq(feedback.id, id), isThere, ne(traces.organizationKey, own.key)))
   return rows.length > 0
 }
 
@@ -91,7 +99,14 @@ export async function isForeignText(
   const rows = await database
     .select({ key: versionedTexts.key })
     .from(versionedTexts)
-    .where(and(eq(versionedTexts.id, id), eq(versionedTexts.kind, kind), ne(versionedTexts.organizationKey, own.key)))
+    .where(
+      and(
+        eq(versionedTexts.id, id),
+        eq(versionedTexts.kind, kind),
+        ne(versionedTexts.organizationKey, own.key),
+        isOfProject(versionedTexts.projectKey),
+      ),
+    )
   return rows.length > 0
 }
 
@@ -100,6 +115,6 @@ export async function isForeignProject({ database }: Registry, own: Organization
   const rows = await database
     .select({ key: projects.key })
     .from(projects)
-    .where(and(eq(projects.id, id), ne(projects.organizationKey, own.key)))
+    .where(and(eq(projects.id, id), isNull(projects.deletedAt), ne(projects.organizationKey, own.key)))
   return rows.length > 0
 }

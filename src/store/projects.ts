@@ -1,11 +1,12 @@
-import { and, asc, eq, gt, ne, or, type SQL, sql } from 'drizzle-orm'
-import { ISOLATE_CACHE_ENTRIES } from '../limits.ts'
+import { and, asc, eq, gt, isNull, ne, or, type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { notFound } from '../http/errors.ts'
+import { ISOLATE_CACHE_ENTRIES, PROJECT_FRESH_MS, RESEND_AFTER_MS } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import { IsolateCache } from './isolate-cache.ts'
-import { projects } from './schema.ts'
+import { apiKeys, projects } from './schema.ts'
 import type { Store } from './store.ts'
 
-/** A project as the rows know it (`key`) and as the world does: what stays as it is for good. */
+/** A project as the rows know it (`key`) and as the world does: what stays as it is until it is deleted. */
 export interface Project {
   key: number
   id: string
@@ -28,32 +29,53 @@ export interface ProjectRecord extends Project, ProjectSettings {
   createdAt: number
 }
 
-/** The columns of a project that never change, so that they may be remembered. */
+/** The columns of a project that do not change while it lives, so that they may be remembered. */
 export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug }
 
 /** How a request names a project. */
 type ProjectSelector = { slug: string } | { id: string }
 
-/** A project keeps its id and its slug for good, so what was once found needs no second look. */
-const remembered = new IsolateCache<Project>(ISOLATE_CACHE_ENTRIES)
+/** A project keeps its id and its slug, so what was found needs no second look for as long as a key's. */
+const remembered = new IsolateCache<{ project: Project; checkedAt: number }>(ISOLATE_CACHE_ENTRIES)
 
-/** The organization's project with this slug or id. */
+const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string =>
+  JSON.stringify([organization.id, selector])
+
+/** The organization's project with this slug or id. One that was deleted elsewhere is known here for 30 s at most. */
 export async function findProject(store: Store, selector: ProjectSelector): Promise<Project | undefined> {
-  const cacheKey = JSON.stringify([store.organization.id, selector])
+  const cacheKey = cacheKeyOf(store, selector)
+  const now = Date.now()
   const known = remembered.get(cacheKey)
-  if (known) return known
+  if (known && now - known.checkedAt < PROJECT_FRESH_MS) return known.project
   const [row] = await store.database
     .select(projectColumns)
     .from(projects)
-    .where(
-      and(
-        eq(projects.organizationKey, store.organization.key),
-        'id' in selector ? eq(projects.id, selector.id) : eq(projects.slug, selector.slug),
-      ),
-    )
-  if (row) remembered.set(cacheKey, row)
+    .where(ofStore(store, 'id' in selector ? eq(projects.id, selector.id) : eq(projects.slug, selector.slug)))
+  if (row) remembered.set(cacheKey, { project: row, checkedAt: now })
+  else remembered.delete(cacheKey)
   return row
 }
+
+/** 404 where a project that this isolate remembers was deleted. */
+export async function requireExisting(store: Store, project: Project): Promise<void> {
+  forgetProject(store, project)
+  if (!(await findProject(store, { id: project.id }))) throw notFound('Project not found')
+}
+
+function forgetProject(store: Store, { id, slug }: Project): void {
+  remembered.delete(cacheKeyOf(store, { id }))
+  remembered.delete(cacheKeyOf(store, { slug }))
+}
+
+/**
+ * Whether what names a project belongs to none that was deleted: whose purge goes on, that is, for one that is through has
+ * left nothing. Costs no row read while none of the organization's projects is being purged.
+ */
+export const isOfExistingProject = (
+  { organization }: { organization: { key: number | Placeholder } },
+  projectKey: SQLWrapper,
+): SQL => sql`${projectKey} not in (select deleted.key from ${projects} as deleted
+  where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null)`
 
 /** Creates a project. Undefined where the organization has one with this slug; sent twice with one id, it creates one. */
 export async function addProject(
@@ -119,8 +141,47 @@ export async function updateProject(
   return row
 }
 
+/**
+ * Hides a project with all that belongs to it, at once, and ends its keys, with their sessions and links. Its row stays, under a
+ * slug that no project can have; jobs purge the rest (`project-purge.ts`). Returns whether it was there; a second attempt with
+ * the same act says so again.
+ */
+export async function deleteProject(store: Store, act: Act, project: Project): Promise<boolean> {
+  const { database, organization } = store
+  const { id, key: projectKey } = project
+  const { at } = act
+  const isProject = ofStore(store, eq(projects.id, id))
+  const [, , , rows] = await database.batch([
+    recordAct(store, act, { action: 'project.delete', targetId: id, projectKey, beforeId: id }, anyProject(isProject)),
+    database
+      .update(apiKeys)
+      .set({ revokedAt: sql`min(coalesce(${apiKeys.revokedAt}, ${at}), ${at})` })
+      .where(
+        and(eq(apiKeys.organizationKey, organization.key), eq(apiKeys.projectKey, projectKey), anyProject(isProject)),
+      ),
+    database
+      .update(projects)
+      .set({
+        deletedAt: at,
+        purgeDueAt: at + RESEND_AFTER_MS,
+        slug: `~${id}`,
+        name: '',
+        retentionDays: null,
+        autoAttribute: false,
+      })
+      .where(isProject),
+    database
+      .select({ key: projects.key })
+      .from(projects)
+      .where(and(eq(projects.organizationKey, organization.key), eq(projects.id, id), eq(projects.deletedAt, at))),
+  ])
+  forgetProject(store, project)
+  return rows.length > 0
+}
+
+/** The condition of every query on projects: in the store's organization, and not deleted. */
 const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
-  and(eq(projects.organizationKey, organization.key), ...conditions)
+  and(eq(projects.organizationKey, organization.key), isNull(projects.deletedAt), ...conditions)
 
 const projectKeyOf = (condition: SQL | undefined): SQL =>
   sql`(select ${projects.key} from ${projects} where ${condition})`
@@ -136,13 +197,7 @@ export function listProjects(
   return store.database
     .select()
     .from(projects)
-    .where(
-      and(
-        eq(projects.organizationKey, store.organization.key),
-        project ? eq(projects.key, project.key) : undefined,
-        gt(projects.key, after),
-      ),
-    )
+    .where(ofStore(store, project ? eq(projects.key, project.key) : undefined, gt(projects.key, after)))
     .orderBy(asc(projects.key))
     .limit(limit)
 }

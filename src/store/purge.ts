@@ -5,7 +5,17 @@ import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../limits.ts'
 import { markLabellers } from './labellers.ts'
 import { deleteValues } from './payloads.ts'
 import { uncountAnswers, uncountDecisions } from './review-days.ts'
-import { attributionJobs, attributions, feedback, isNoRoot, observations, reviews, spans, traces } from './schema.ts'
+import {
+  attributionJobs,
+  attributions,
+  feedback,
+  isNoRoot,
+  observations,
+  projects,
+  reviews,
+  spans,
+  traces,
+} from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
@@ -38,9 +48,19 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     eq(traces.key, traceKey),
     isNotNull(traces.deletedAt),
   )
-  const [tombstone] = await database.select().from(traces).where(isTombstone)
+  const [tombstone] = await database
+    .select({
+      id: traces.id,
+      rootSpanId: traces.rootSpanId,
+      metadata: traces.metadata,
+      // Of a deleted project there are no counts, which would come back below zero.
+      isUncounted: sql<number>`${traces.isUncounted} and exists (
+        select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
+    })
+    .from(traces)
+    .where(isTombstone)
   if (!tombstone) return true
-  const { isUncounted } = tombstone
+  const isUncounted = tombstone.isUncounted === 1
   const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [

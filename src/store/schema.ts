@@ -41,11 +41,17 @@ export const projects = sqliteTable(
     retainReviewed: integer('retain_reviewed', { mode: 'boolean' }).notNull().default(true),
     /** Whether negative feedback and corrections are analyzed without being asked. */
     autoAttribute: integer('auto_attribute', { mode: 'boolean' }).notNull().default(false),
+    /** A deleted project's row stays: the audit log shows its `id`, and its `key` is never another's. */
+    deletedAt: integer('deleted_at'),
+    /** When cron goes on with the purge of a deleted project; null once it is through, and while the project lives. */
+    purgeDueAt: integer('purge_due_at'),
   },
   table => [
     uniqueIndex('projects_by_slug').on(table.organizationKey, table.slug),
     index('projects_by_organization').on(table.organizationKey),
     index('projects_with_retention').on(table.key).where(isNotNull(table.retentionDays)),
+    index('projects_to_purge').on(table.purgeDueAt).where(isNotNull(table.purgeDueAt)),
+    index('projects_being_purged').on(table.organizationKey).where(isNotNull(table.purgeDueAt)),
   ],
 )
 

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lt, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import { newId } from '../domain/ids.ts'
 import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
 import { type Act, type AuditAction, recordAct } from './audit.ts'
@@ -180,7 +180,13 @@ export async function findIdentity(
     database
       .select({ id: projects.id, slug: projects.slug, name: projects.name })
       .from(projects)
-      .where(and(eq(projects.organizationKey, organization.key), project ? eq(projects.slug, project.slug) : undefined))
+      .where(
+        and(
+          eq(projects.organizationKey, organization.key),
+          isNull(projects.deletedAt),
+          project ? eq(projects.slug, project.slug) : undefined,
+        ),
+      )
       .orderBy(asc(projects.slug))
       .limit(limit),
     database

@@ -27,7 +27,13 @@ export async function walkTraces(
   const [project] = await database
     .select({ key: projects.key })
     .from(projects)
-    .where(and(eq(projects.organizationKey, organization.key), gte(projects.key, place.projectKey)))
+    .where(
+      and(
+        eq(projects.organizationKey, organization.key),
+        isNull(projects.deletedAt),
+        gte(projects.key, place.projectKey),
+      ),
+    )
     .orderBy(asc(projects.key))
     .limit(1)
   if (!project) return { keys: [], next: null }

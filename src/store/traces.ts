@@ -8,7 +8,7 @@ import { type Act, recordAct } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import { markDays } from './output-days.ts'
-import type { Project } from './projects.ts'
+import { isOfExistingProject, type Project } from './projects.ts'
 import { hasObservedOutput, hasOtherOutput, needsReview } from './reviewable.ts'
 import { feedback, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -38,9 +38,14 @@ export interface TraceDraft {
 type Bound = { organization: { key: number | Placeholder } }
 export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organizationKey') } }
 
-/** The condition of every query on traces: in the store's organization, and not deleted. */
-export const isLive = ({ organization }: Bound, ...conditions: (SQL | undefined)[]) =>
-  and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt), ...conditions)
+/** The condition of every query on traces: in the store's organization, and not deleted, nor their project. */
+export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
+  and(
+    eq(traces.organizationKey, bound.organization.key),
+    isNull(traces.deletedAt),
+    isOfExistingProject(bound, traces.projectKey),
+    ...conditions,
+  )
 
 /** The key of the live trace with this id, as a query to put into another one. */
 export const liveTraceKey = (store: Store, id: string) =>
@@ -70,13 +75,13 @@ export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceR
  * deleted trace it no longer counts. `which`: those of them alone that meet this condition on `elsewhere`.
  */
 export const isOnOtherTrace = (
-  { organization }: Bound,
+  bound: Bound,
   table: typeof spans | typeof feedback,
   { id, traceUuid, which = sql`true` }: { id: SQL; traceUuid: SQL; which?: SQL },
 ): SQL => sql`exists (
   select 1 from ${table} elsewhere inner join ${traces} other on other.key = elsewhere.trace_key
-  where elsewhere.id = ${id} and other.organization_key = ${organization.key} and other.deleted_at is null
-    and other.id <> ${traceUuid} and ${which})`
+  where elsewhere.id = ${id} and other.organization_key = ${bound.organization.key} and other.deleted_at is null
+    and ${isOfExistingProject(bound, sql`other.project_key`)} and other.id <> ${traceUuid} and ${which})`
 
 /**
  * Whether a span that something on the trace at hand names belongs to another trace. One that is nowhere yet does not. The ids
@@ -193,13 +198,13 @@ export const newTraceRow = ({
   Number(state.isGeneric),
 ]
 
-/** New traces, in the order of the columns. */
-export const newTraces = ({ organization }: Store, project: Project, rows: string, revision: string): SQL => sql`
-  select item.value ->> 0, item.value ->> 1, ${organization.key}, ${project.key}, item.value ->> 2, item.value ->> 3,
+/** New traces, in the order of the columns; none of a project that was deleted. */
+export const newTraces = (store: Store, project: Project, rows: string, revision: string): SQL => sql`
+  select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2, item.value ->> 3,
     item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${revision},
     item.value ->> 10, item.value ->> 10, null, null, 1 - item.value ->> 14, 0, item.value ->> 11, item.value ->> 12,
     item.value ->> 13, item.value ->> 14, 0
-  from json_each(${rows}) as item where true`
+  from json_each(${rows}) as item where ${isOfExistingProject(store, sql`${project.key}`)}`
 
 /** The root spans of traces, in the order of the columns: what is not known yet is null. */
 const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`

@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../limits.ts'
 import { auditLog, feedback, projects, reviewDays, reviews, userDeletions } from './schema.ts'
 import type { Registry, Store } from './store.ts'
@@ -104,7 +104,9 @@ async function renameInDays(
   const [project] = await database
     .select({ key: projects.key })
     .from(projects)
-    .where(and(eq(projects.organizationKey, organization.key), gte(projects.key, at.projectKey)))
+    .where(
+      and(eq(projects.organizationKey, organization.key), isNull(projects.deletedAt), gte(projects.key, at.projectKey)),
+    )
     .orderBy(asc(projects.key))
     .limit(1)
   if (!project) return { stage: 'audit', at: { createdAt: 0, id: '' } }

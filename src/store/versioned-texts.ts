@@ -6,7 +6,7 @@ import { type Act, recordAct } from './audit.ts'
 import { bytesOf } from './bounds.ts'
 import { named } from './database.ts'
 import { type Decided, versionDecisionsQuery } from './insights.ts'
-import type { Project } from './projects.ts'
+import { isOfExistingProject, type Project, requireExisting } from './projects.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
 import { versionNumber } from './version-number.ts'
@@ -112,7 +112,9 @@ export async function addText(
       sql`exists (select 1 from ${versionedTexts} where ${ofStore(store, isNew)})`,
     ),
   ])
-  return text && withSchema(text)
+  if (text) return withSchema(text)
+  await requireExisting(store, project)
+  return undefined
 }
 
 /**
@@ -332,8 +334,13 @@ export async function findVersions(
   return [before && withSchema(before), after && withSchema(after)]
 }
 
-const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
-  and(eq(versionedTexts.organizationKey, organization.key), ...conditions)
+/** The condition of every query on texts: in the store's organization, and of a project that was not deleted. */
+const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
+  and(
+    eq(versionedTexts.organizationKey, store.organization.key),
+    isOfExistingProject(store, versionedTexts.projectKey),
+    ...conditions,
+  )
 
 /** To the letter as in the index of active versions. */
 const isActive = sql`${textVersions.isActive} = 1`

@@ -54,6 +54,9 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
   'PATCH /api/projects/{projectId}': ({ org: { project } }) => [
     { ...created('project.change', project.id, project.id), afterId: null },
   ],
+  'DELETE /api/projects/{projectId}': ({ spareProject: { id } }) => [
+    { ...created('project.delete', id, id), beforeId: id, afterId: null },
+  ],
   'PUT /api/projects/{projectId}/error-types/{errorType}': ({ org: { project } }, { body }) => [
     { ...created('error_type.change', body.id, project.id), afterId: null },
   ],

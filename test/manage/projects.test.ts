@@ -1,6 +1,17 @@
-import { describe, it } from 'vitest'
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, it, vi } from 'vitest'
+import { KEY_FRESH_MS } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
+import { deleteElsewhere } from '../support/projects.ts'
+import { newWorld } from '../support/samples.ts'
+import { page, signIn } from '../support/session.ts'
+import { anExportTo } from '../support/telemetry.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const LOST = 'D1_ERROR: Network connection lost.'
 
@@ -167,4 +178,202 @@ describe('a change of a project', () => {
       expect(await projectsIn(org)).toEqual([{ ...org.project, name: 'New' }])
     },
   )
+})
+
+describe('the deletion of a project', () => {
+  const remove = (org: Org, body: unknown = { confirm: 'support' }, id = org.project.id, by = org.owner) =>
+    by.delete(`/api/projects/${id}`, body)
+
+  /** A project with a thing of each kind that has an id. */
+  async function newFilled() {
+    const org = await newOrg()
+    return { org, world: await newWorld(org) }
+  }
+
+  /** What reads of a world's project and of its things answer. */
+  async function statusesOf({ org, world }: Awaited<ReturnType<typeof newFilled>>) {
+    const byProject = ['traces', 'review-queue', 'insights', 'prompts', 'knowledge-docs', 'error-types']
+    const paths = [
+      ...byProject.flatMap(list => [`/api/${list}?projectSlug=support`, `/api/${list}?projectId=${org.project.id}`]),
+      `/api/traces/${world.id}`,
+      `/api/traces/${world.id}/attributions`,
+      `/api/spans/${world.spanId}`,
+      `/api/spans/${world.spanId}/reviews`,
+      `/api/prompts/${world.prompt.id}`,
+      `/api/knowledge-docs/${world.doc.id}`,
+    ]
+    return Promise.all(paths.map(async path => [path, (await org.owner.get(path)).status] as const))
+  }
+
+  it.for(['by the isolate that did it', 'elsewhere'] as const)(
+    'hides it with all that belongs to it, at once, %s',
+    async (where, { expect }) => {
+      const filled = await newFilled()
+      const { org, world } = filled
+      for (const [path, status] of await statusesOf(filled)) {
+        expect([path, status]).toEqual([path, 200])
+      }
+      if (where === 'elsewhere') await deleteElsewhere(org.project.id)
+      else expect(await remove(org)).toMatchObject({ status: 200, body: { id: org.project.id } })
+      const reads = (await statusesOf(filled)).filter(([path]) => where !== 'elsewhere' || !path.includes('?'))
+      for (const [path, status] of reads) {
+        expect([path, status]).toEqual([path, 404])
+      }
+      const { spanId, comment } = world
+      const reviewer = org.clientOf(await org.keyFor({ projectSlug: undefined, scopes: ['review'] }))
+      const writes = await Promise.all([
+        org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' }),
+        org.owner.delete(`/api/feedback/${comment.id}`),
+        reviewer.post(`/api/spans/${spanId}/feedback`, { content: 'Still there?' }),
+        org.owner.delete(`/api/traces/${world.id}`),
+        org.owner.delete(`/api/prompts/${world.prompt.id}`),
+        org.owner.post(`/api/prompts/${world.prompt.id}/versions`, { content: 'x' }),
+        org.owner.patch(`/api/knowledge-docs/${world.doc.id}`, { title: 'x' }),
+        org.owner.patch(`/api/projects/${org.project.id}`, { name: 'x' }),
+        ...[
+          ['traces', aTrace()],
+          ['observations', anObservation({ trace_id: world.traceId })],
+          ['spans', aSpan({ trace_id: world.traceId })],
+          ['feedback', aFeedback({ trace_id: world.traceId })],
+        ].map(([kind, body]) => org.owner.post(`/api/v1/${kind}`, body, { 'x-project-slug': 'support' })),
+        org.owner.post('/v1/traces', anExportTo('/v1/traces'), { 'x-project-slug': 'support' }),
+      ])
+      expect(writes.map(({ status }) => status)).toEqual(writes.map(() => 404))
+      expect(await projectsIn(org)).toEqual([expect.objectContaining({ id: world.spareProject.id })])
+    },
+  )
+
+  it('ends its keys, with their sessions and links, and no others', async ({ expect }) => {
+    const org = await newOrg()
+    const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
+    const otherKey = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+    const session = await signIn(org.projectKey)
+    expect((await page(session).get('/api/session')).status).toBe(200)
+    await deleteElsewhere(org.project.id)
+    // Where nobody remembers them.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    vi.setSystemTime(Date.now() + KEY_FRESH_MS + 1)
+    expect((await org.bearer().get('/api/session')).status).toBe(401)
+    expect((await page(session).get('/api/session')).status).toBe(401)
+    expect((await org.owner.get('/api/session')).body.projects).toEqual([expect.objectContaining({ id: other.id })])
+    expect((await otherKey.get('/api/session')).body.project).toMatchObject({ id: other.id })
+  })
+
+  it('shows its keys as revoked until they are gone', async ({ expect }) => {
+    const org = await newOrg()
+    const { JOBS, ...bindings } = env
+    await remove(org, { confirm: 'support' }, org.project.id, org.clientOf(org.ownerKey, bindings))
+    const { apiKeys } = (await org.owner.get('/api/api-keys')).body
+    expect(apiKeys).toMatchObject([
+      { projectId: null, revokedAt: null },
+      { projectId: org.project.id, revokedAt: expect.any(String) },
+    ])
+  })
+
+  it('is made by a key of its own, and by no key of another project', async ({ expect }) => {
+    const org = await newOrg()
+    const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
+    expect((await remove(org, { confirm: 'other' }, other.id, org.bearer())).status).toBe(403)
+    expect((await remove(org, { confirm: 'support' }, org.project.id, org.bearer())).status).toBe(200)
+    expect(await projectsIn(org)).toEqual([other])
+  })
+
+  it('needs the scope manage', async ({ expect }) => {
+    const org = await newOrg()
+    const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
+    expect((await remove(org, { confirm: 'support' }, org.project.id, reader)).status).toBe(403)
+    expect(await projectsIn(org)).toEqual([org.project])
+  })
+
+  it.for<[string, unknown, string]>([
+    ['no confirmation', {}, 'confirm'],
+    ['null', { confirm: null }, 'confirm'],
+    ['a number', { confirm: 1 }, 'confirm'],
+    ['nothing in it', { confirm: '' }, 'confirm'],
+    ['another slug', { confirm: 'supporT' }, 'confirm'],
+    ['the name', { confirm: 'Support' }, 'confirm'],
+    ['a field more', { confirm: 'support', force: true }, 'force'],
+  ])('is refused for %s', async ([, body, path], { expect }) => {
+    const org = await newOrg()
+    expect(await remove(org, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
+    expect(await projectsIn(org)).toEqual([org.project])
+  })
+
+  it.for<[string, unknown]>([
+    ['nothing', undefined],
+    ['no JSON', '{confirm: support}'],
+    ['a slug alone', '"support"'],
+  ])('is refused for a body that is %s', async ([, body], { expect }) => {
+    const org = await newOrg()
+    expect((await org.owner.delete(`/api/projects/${org.project.id}`, body)).status).toBe(400)
+    expect(await projectsIn(org)).toEqual([org.project])
+  })
+
+  it('finds no project of another organization, nor one that is not there', async ({ expect }) => {
+    const [org, theirs] = [await newOrg(), await newOrg()]
+    for (const id of [theirs.project.id, crypto.randomUUID(), 'support']) {
+      expect((await remove(org, { confirm: 'support' }, id)).status).toBe(404)
+    }
+    expect(await projectsIn(theirs)).toEqual([theirs.project])
+  })
+
+  it.for(['before', 'after'] as const)(
+    'is made once when the answer of D1 is lost %s it was stored; sent again, it finds nothing',
+    async (when, { expect }) => {
+      const org = await newOrg()
+      // The look-up is the first call of D1.
+      await org.owner.get(`/api/traces?projectId=${org.project.id}`)
+      const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
+      expect(await remove(org, { confirm: 'support' }, org.project.id.toUpperCase(), owner)).toMatchObject({
+        status: 200,
+        body: { id: org.project.id },
+      })
+      expect((await remove(org)).status).toBe(404)
+      const { entries } = (await org.owner.get('/api/audit-log?action=project.delete')).body
+      expect(entries).toMatchObject([{ targetId: org.project.id, projectId: org.project.id }])
+    },
+  )
+
+  it('leaves one line in the log when 10 come at once', async ({ expect }) => {
+    const org = await newOrg()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => remove(org)))
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
+    expect(answers.filter(({ status }) => status !== 200 && status !== 404)).toEqual([])
+    expect((await org.owner.get('/api/audit-log?action=project.delete')).body.entries).toHaveLength(1)
+  })
+
+  it('keeps the log of what was done in it', async ({ expect }) => {
+    const { org, world } = await newFilled()
+    const before = (await org.owner.get('/api/audit-log?limit=200')).body.entries
+    await remove(org)
+    const after = (await org.owner.get('/api/audit-log?limit=200')).body.entries
+    expect(after.slice(1)).toEqual(before)
+    expect(before.map(({ targetId }: { targetId: string }) => targetId)).toContain(world.prompt.id)
+  })
+
+  it('frees its slug at once, and every id of its clients', async ({ expect }) => {
+    const { org, world } = await newFilled()
+    await remove(org)
+    const created = await org.owner.post('/api/projects', { slug: 'support', name: 'Again' })
+    expect(created.status).toBe(201)
+    expect(created.body.id).not.toBe(org.project.id)
+    const key = org.clientOf(await org.keyFor({}))
+    const trace = await key.post('/api/v1/traces', aTrace({ trace_id: world.traceId }))
+    expect(trace.status).toBe(202)
+    expect(trace.body.id).not.toBe(world.id)
+    const span = aSpan({ trace_id: world.traceId, span_id: world.spanId })
+    expect((await key.post('/api/v1/spans', span)).status).toBe(202)
+    expect((await org.owner.get(`/api/spans/${world.spanId}`)).body).toMatchObject({ trace: { id: trace.body.id } })
+    expect((await org.owner.get('/api/traces?projectSlug=support')).body.traces).toHaveLength(1)
+    expect((await org.owner.get(`/api/traces/${world.id}`)).status).toBe(404)
+  })
+
+  it('is known to another organization no more than before', async ({ expect }) => {
+    const { org, world } = await newFilled()
+    const stranger = await newOrg()
+    await deleteElsewhere(org.project.id)
+    for (const path of [`traces/${world.id}`, `spans/${world.spanId}`, `prompts/${world.prompt.id}`]) {
+      expect([path, (await stranger.owner.get(`/api/${path}`)).status]).toEqual([path, 404])
+    }
+  })
 })

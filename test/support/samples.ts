@@ -15,6 +15,8 @@ export interface World {
   doc: Text
   /** A key that nothing else uses. */
   keyId: string
+  /** A project that has nothing. */
+  spareProject: { id: string; slug: string }
   /** A user whom nothing else names. */
   spareUserId: string
   /** A key of the organization's reviewer, and a comment by that one. */
@@ -54,6 +56,7 @@ export async function newWorld(org: Org): Promise<World> {
   const prompt = await newText(org, '/api/prompts', aPrompt())
   const doc = await newText(org, '/api/knowledge-docs', aKnowledgeDoc())
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
+  const spareProject = await org.owner.post('/api/projects', { slug: freshSlug(), name: 'Spare' })
   // In the tenant's second world, it is there.
   const reviewer = await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
   if (reviewer.status === 201) org.userId = reviewer.body.id
@@ -69,6 +72,7 @@ export async function newWorld(org: Org): Promise<World> {
     prompt,
     doc,
     keyId: key.body.id,
+    spareProject: spareProject.body,
     spareUserId: spare.body.id,
     reviewerKey,
     comment: comment.body,
@@ -241,6 +245,11 @@ const samples: Readonly<Record<string, Sample>> = {
   'PATCH /api/projects/{projectId}': {
     path: ({ org }) => `/api/projects/${org.project.id}`,
     body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
+    names: 'project',
+  },
+  'DELETE /api/projects/{projectId}': {
+    path: ({ spareProject }) => `/api/projects/${spareProject.id}`,
+    body: ({ spareProject }) => ({ confirm: spareProject.slug }),
     names: 'project',
   },
   'GET /api/traces/{traceId}/attributions': { path: ({ id }) => `/api/traces/${id}/attributions`, names: 'trace' },

@@ -42,6 +42,27 @@ export function useChooseProject(): (slug: string) => void {
   )
 }
 
+/** Leaves a project that is no longer there: what looked at it looks at the first one. */
+export function useLeaveProject(): (slug: string) => void {
+  const [, setParameters] = useSearchParams()
+  return useCallback(
+    (slug: string) => {
+      for (const storage of [sessionStorage, localStorage]) {
+        if (storage.getItem(REMEMBERED) === slug) storage.removeItem(REMEMBERED)
+      }
+      setParameters(
+        parameters => {
+          const next = new URLSearchParams(parameters)
+          if (next.get('project') === slug) next.delete('project')
+          return next
+        },
+        { replace: true },
+      )
+    },
+    [setParameters],
+  )
+}
+
 /** The same parameters in another project. */
 export const inProject =
   (slug: string) =>

@@ -5,6 +5,7 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'organization.create': 'Organization created',
   'project.create': 'Project created',
   'project.change': 'Project changed',
+  'project.delete': 'Project deleted',
   'api_key.create': 'API key created',
   'api_key.change': 'API key changed',
   'api_key.revoke': 'API key revoked',

@@ -1,4 +1,4 @@
-import { Stack, Text } from '@mantine/core'
+import { Group, Stack, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { Project } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
@@ -8,6 +8,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
+import { DeleteProject } from './delete-project.tsx'
 import { EditProject } from './edit-project.tsx'
 import { OneProjectOnly, useOnlyProject } from './limits-of-key.tsx'
 import { NewProject } from './new-project.tsx'
@@ -65,5 +66,14 @@ const COLUMNS: Column<Project>[] = [
     cell: ({ autoAttribute }) => (autoAttribute ? 'Automatic' : 'On request'),
   },
   { label: 'Created', cell: ({ createdAt }) => <Moment at={createdAt} />, isNarrow: true },
-  { label: 'Actions', cell: project => <EditProject project={project} />, isActions: true },
+  {
+    label: 'Actions',
+    cell: project => (
+      <Group gap={4} wrap="nowrap" justify="flex-end">
+        <EditProject project={project} />
+        <DeleteProject project={project} />
+      </Group>
+    ),
+    isActions: true,
+  },
 ]

@@ -26,6 +26,9 @@ export const changeProject = (
   body: Partial<Pick<Project, 'name' | 'retentionDays' | 'retainReviewed' | 'autoAttribute'>>,
 ) => call<Project>(`/api/projects/${id}`, { method: 'PATCH', body })
 
+export const deleteProject = (id: string, confirm: string) =>
+  call<{ id: string }>(`/api/projects/${id}`, { method: 'DELETE', body: { confirm } })
+
 export const createKey = (body: KeyDraft) => call<NewApiKey>('/api/api-keys', { method: 'POST', body })
 
 export const changeKey = (

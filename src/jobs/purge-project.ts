@@ -1,0 +1,30 @@
+import type { Env, Job } from '../env.ts'
+import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, PROJECT_PURGE_STEPS } from '../limits.ts'
+import { findOrganizationByKey } from '../store/organizations.ts'
+import { Patience } from '../store/patience.ts'
+import { purgeProject } from '../store/project-purge.ts'
+import { openRegistry, openStore } from '../store/store.ts'
+
+/**
+ * Removes what belongs to a deleted project: its traces by jobs of their own, the rest here. What is much is handed on to a next
+ * job after a bounded part.
+ */
+export async function runProjectPurge(job: Job & { kind: 'purge_project' }, env: Env): Promise<void> {
+  const { organizationKey, projectKey } = job
+  const patience = new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openRegistry(env, patience), organizationKey)
+  if (!organization) return
+  const isDone = await purgeProject(openStore(env, organization, patience), projectKey, {
+    now: Date.now(),
+    steps: PROJECT_PURGE_STEPS,
+    // Without a queue, or one that refuses, cron sees the tombstones.
+    onTraces: async traceKeys => {
+      const jobs = traceKeys.map((traceKey): { body: Job } => ({
+        body: { kind: 'purge_trace', organizationKey, traceKey },
+      }))
+      await env.JOBS?.sendBatch(jobs)
+    },
+  })
+  // As a trace's purge is handed on.
+  if (!isDone) await env.JOBS?.send(job)
+}

@@ -1,0 +1,371 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, it, vi } from 'vitest'
+import type { Env, Job } from '../../src/env.ts'
+import { runJob } from '../../src/jobs/consumer.ts'
+import { sweep } from '../../src/jobs/sweep.ts'
+import {
+  COUNT_LEASE_MS,
+  DELETION_SETTLE_MS,
+  NOTING_DELAY_MS,
+  PROJECT_PURGE_STEPS,
+  PROJECT_PURGE_TRACES,
+  RESEND_AFTER_MS,
+} from '../../src/limits.ts'
+import { wrapBindings } from '../support/bindings.ts'
+import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
+import { newOrg } from '../support/org.ts'
+import { deleteElsewhere } from '../support/projects.ts'
+import { newWorld } from '../support/samples.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+type PurgeJob = Job & { kind: 'purge_project' }
+
+/** A deployment whose queue keeps what it is sent. */
+function queueInto(sent: Job[], bindings: Env = env): Env {
+  const JOBS = {
+    ...env.JOBS,
+    send: async (job: Job) => sent.push(job),
+    sendBatch: async (jobs: { body: Job }[]) => sent.push(...jobs.map(({ body }) => body)),
+  } as unknown as Queue<Job>
+  return { ...bindings, JOBS }
+}
+
+/** Runs jobs, and those that they send, until none is left; each twice, as a queue may deliver it. */
+async function runAll(first: Job, bindings: Env = env): Promise<void> {
+  const sent: Job[] = [first]
+  for (let job = sent.shift(); job; job = sent.shift()) {
+    await runJob(job, queueInto(sent, bindings))
+    await runJob(job, queueInto([], bindings))
+  }
+}
+
+/** A world that has something in every table that names a project, and what purges it; nothing of it is purged yet. */
+async function newFilled() {
+  const org = await newOrg()
+  const world = await newWorld(org)
+  const { id: projectId } = org.project
+  await org.owner.put(`/api/spans/${world.spanId}/review`, { decision: 'accept' })
+  await org.owner.put(`/api/projects/${projectId}/error-types/late`, {
+    name: 'Late',
+    category: 'Human Error',
+    rule: 'It came late.',
+  })
+  const deleted = aTrace()
+  const reviewed = (await org.ingest.post('/api/v1/traces', deleted)).body.id
+  await org.ingest.post('/api/v1/observations', anObservation({ trace_id: deleted.trace_id }))
+  const { spans } = (await org.owner.get(`/api/traces/${reviewed}`)).body
+  await org.owner.put(`/api/spans/${spans[0].id}/review`, { decision: 'accept' })
+  const row = await env.DB.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
+  const job: PurgeJob = {
+    kind: 'purge_project',
+    organizationKey: Number(row?.organization_key),
+    projectKey: Number(row?.key),
+  }
+  await env.DB.batch([
+    env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
+    env.DB.prepare("insert into answer_days values (?, 1, 'step', 'late', 1)").bind(job.projectKey),
+    env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
+    env.DB.prepare('insert into counted_days values (?, 1, null, 0, 0, 1, null)').bind(job.projectKey),
+  ])
+  return { org, world, job, reviewedId: reviewed }
+}
+
+/** As newFilled, its project deleted. A trace of it was deleted just before, and its purge is still to come. */
+async function newDeleted() {
+  const filled = await newFilled()
+  const { org, reviewedId } = filled
+  const { JOBS, ...bindings } = env
+  const owner = org.clientOf(org.ownerKey, bindings)
+  await owner.delete(`/api/traces/${reviewedId}`)
+  const answer = await owner.delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}`)
+  return filled
+}
+
+/** The tables that have a column, whatever release added them. */
+async function tablesWith(column: string): Promise<string[]> {
+  const { results } = await env.DB.prepare("select name from sqlite_master where type = 'table' and sql like ?")
+    .bind(`%\`${column}\` %`)
+    .all<{ name: string }>()
+  return results.map(({ name }) => name)
+}
+
+const OF_PROJECT = {
+  project_key: 'project_key = ?1',
+  trace_key: 'trace_key in (select key from traces where project_key = ?1)',
+  text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
+}
+
+/** Every table that names a project, a trace or a text, with how many rows of the project it has; and its objects. */
+async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
+  const left: Record<string, number> = {}
+  for (const [column, condition] of Object.entries(OF_PROJECT)) {
+    for (const name of await tablesWith(column)) {
+      const n = await env.DB.prepare(`select count(*) as n from ${name} where ${condition}`)
+        .bind(job.projectKey)
+        .first<number>('n')
+      if (name !== 'audit_log') left[name] = Math.max(left[name] ?? 0, n ?? 0)
+    }
+  }
+  const objects = (await env.PAYLOADS.list({ prefix: `${org.id}/` })).objects.length
+  return { ...left, objects }
+}
+
+/** What is left of nothing. */
+const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
+
+/** Keys of all that hangs on a project, to be looked for when its rows can no longer be found by it. */
+async function childKeys({ projectKey }: PurgeJob) {
+  const keysIn = async (table: string) =>
+    (
+      await env.DB.prepare(`select key from ${table} where project_key = ?`).bind(projectKey).all<{ key: number }>()
+    ).results.map(({ key }) => key)
+  return { trace_key: await keysIn('traces'), text_key: await keysIn('versioned_texts') }
+}
+
+async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<string[]> {
+  const orphans: string[] = []
+  for (const [column, values] of Object.entries(keys)) {
+    for (const name of await tablesWith(column)) {
+      const row = await env.DB.prepare(
+        `select 1 from ${name} where ${column} in (select value from json_each(?)) limit 1`,
+      )
+        .bind(JSON.stringify(values))
+        .first()
+      if (row) orphans.push(name)
+    }
+  }
+  return orphans
+}
+
+describe('the purge of a deleted project', () => {
+  it('leaves no row and no object of it, but its name in the log; and touches no other project', async ({ expect }) => {
+    const untouched = await newFilled()
+    const restOf = async () => {
+      // Cron counts on.
+      const { counted_days, output_days, ...rest } = await leftOf(untouched)
+      return rest
+    }
+    const before = await restOf()
+    const deleted = await newDeleted()
+    const filled = await leftOf(deleted)
+    for (const [name, rows] of Object.entries(filled)) expect([name, rows > 0]).toEqual([name, true])
+    const keys = await childKeys(deleted.job)
+    await runAll(deleted.job)
+    await sweepPurges()
+    expect(await leftOf(deleted)).toEqual(none(filled))
+    expect(await orphansOf(keys)).toEqual([])
+    expect(await restOf()).toEqual(before)
+    const row = await env.DB.prepare('select slug, name from projects where key = ?')
+      .bind(deleted.job.projectKey)
+      .first()
+    expect(row).toEqual({ slug: `~${deleted.org.project.id}`, name: '' })
+  })
+
+  /** What the test's own deletion of a trace left to cron. */
+  async function sweepPurges(): Promise<void> {
+    const { JOBS, ...bindings } = env
+    for (let run = 0; run < 20; run++) await sweep(bindings, Date.now() + 2 * RESEND_AFTER_MS)
+  }
+
+  it('is sent by the deletion, and by cron while nobody finishes it', async ({ expect }) => {
+    const { org, job } = await newFilled()
+    const sent: Job[] = []
+    const bindings = queueInto(sent)
+    await org.clientOf(org.ownerKey, bindings).delete(`/api/projects/${org.project.id}`, { confirm: 'support' })
+    expect(sent).toEqual([job])
+    const ofProject = () => sent.filter(each => each.kind === 'purge_project' && each.projectKey === job.projectKey)
+    await sweep(bindings, Date.now())
+    expect(ofProject()).toHaveLength(1)
+    const later = Date.now() + RESEND_AFTER_MS + 1
+    await sweep(bindings, later)
+    expect(ofProject()).toHaveLength(2)
+    await sweep(bindings, later + RESEND_AFTER_MS - 1)
+    expect(ofProject()).toHaveLength(2)
+    await sweep(bindings, later + RESEND_AFTER_MS)
+    expect(ofProject()).toHaveLength(3)
+  })
+
+  it('comes to its end wherever it is cut off', { timeout: 120_000 }, async ({ expect }) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const deleted = await newDeleted()
+    const keys = await childKeys(deleted.job)
+    const filled = await leftOf(deleted)
+    // One call further each time; what a run has done before stays done.
+    for (let place = 1, isCut = true; isCut; place++) {
+      isCut = false
+      let calls = 0
+      const bindings = wrapBindings(async (binding, call) => {
+        if (binding !== 'DB' && binding !== 'PAYLOADS') return call()
+        if (++calls < place) return call()
+        isCut = true
+        throw new Error('the isolate is gone')
+      })
+      await runAll(deleted.job, bindings).catch(() => {})
+    }
+    // What was cut off between the deletion of a trace and the message about it is cron's.
+    await sweepPurges()
+    expect(await leftOf(deleted)).toEqual(none(filled))
+    expect(await orphansOf(keys)).toEqual([])
+  })
+
+  it('removes what an isolate wrote that still knew the project, and rests then', async ({ expect }) => {
+    const deleted = await newDeleted()
+    const { job } = deleted
+    await runAll(job)
+    await sweepPurges()
+    const insert = [
+      env.DB.prepare('insert into model_calls values (?, 1, 1)').bind(job.projectKey),
+      env.DB.prepare("insert into output_days values (?, 1, 'step', 1, 0)").bind(job.projectKey),
+      env.DB.prepare(
+        `insert into versioned_texts (id, organization_key, project_key, kind, name, title, created_at)
+         values (?, ?, ?, 'prompt', 'late', '', 0)`,
+      ).bind(crypto.randomUUID(), job.organizationKey, job.projectKey),
+      env.DB.prepare(
+        `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
+           metadata, completed_fields, revision, received_at, updated_at)
+         values (?, ?, ?, ?, 'trace_late', 'root', 'late', 'running', 0, '{}', '[]', 'r', 0, 0)`,
+      ).bind(Math.floor(Math.random() * 2 ** 40), crypto.randomUUID(), job.organizationKey, job.projectKey),
+    ]
+    await env.DB.batch(insert)
+    const isDue = () =>
+      env.DB.prepare('select purge_due_at from projects where key = ?').bind(job.projectKey).first('purge_due_at')
+    expect(await isDue()).not.toBeNull()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    vi.setSystemTime(Date.now() + DELETION_SETTLE_MS + 1)
+    const sent: Job[] = []
+    await sweep(queueInto(sent), Date.now())
+    expect(sent).toContainEqual(job)
+    await runAll(job)
+    await sweepPurges()
+    const left = await leftOf(deleted)
+    expect(left).toEqual(none(left))
+    expect(await isDue()).toBeNull()
+  })
+
+  it('takes no count below zero, and no count comes after it', async ({ expect }) => {
+    const deleted = await newDeleted()
+    const { JOBS, ...bindings } = env
+    // The trace that was deleted before the project still takes its decision out of the counts, or would.
+    await runJob(deleted.job, queueInto([]))
+    vi.useFakeTimers({ toFake: ['Date'] })
+    for (let minute = 1; minute < 6; minute++) {
+      vi.setSystemTime(Date.now() + Math.max(NOTING_DELAY_MS, COUNT_LEASE_MS, RESEND_AFTER_MS) + 1)
+      await sweep(bindings, Date.now())
+    }
+    const left = await leftOf(deleted)
+    for (const table of ['review_days', 'output_days', 'counted_days']) expect([table, left[table]]).toEqual([table, 0])
+  })
+
+  it('is done in bounded parts, each of which hands on the rest', { timeout: 60_000 }, async ({ expect }) => {
+    const deleted = await newDeleted()
+    const { job } = deleted
+    const count = PROJECT_PURGE_TRACES * PROJECT_PURGE_STEPS + 1
+    await env.DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?1)
+       insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp,
+         metadata, completed_fields, revision, received_at, updated_at)
+       select ?2 + i, ?3 || i, ?4, ?5, 'trace_' || i, 'root', 'many', 'running', i, '{}', '[]', 'r', 0, 0 from n`,
+    )
+      .bind(count, Math.floor(Math.random() * 2 ** 40), crypto.randomUUID(), job.organizationKey, job.projectKey)
+      .run()
+    const live = () =>
+      env.DB.prepare('select count(*) as n from traces where project_key = ? and deleted_at is null')
+        .bind(job.projectKey)
+        .first('n')
+    const sent: Job[] = []
+    let queries = 0
+    const bindings = wrapBindings(
+      async (_, call) => call(),
+      () => {
+        queries++
+      },
+    )
+    await runJob(job, queueInto(sent, bindings))
+    expect(queries).toBeLessThanOrEqual(50)
+    expect(sent.filter(({ kind }) => kind === 'purge_trace')).toHaveLength(PROJECT_PURGE_TRACES * PROJECT_PURGE_STEPS)
+    expect(sent.at(-1)).toEqual(job)
+    expect(await live()).not.toBe(0)
+    sent.length = 0
+    await runJob(job, queueInto(sent, bindings))
+    expect(sent.filter(({ kind }) => kind === 'purge_project')).toEqual([])
+    expect(await live()).toBe(0)
+  })
+
+  it('of a project that lives, or of another organization, does nothing', async ({ expect }) => {
+    const alive = await newFilled()
+    const before = await leftOf(alive)
+    await runAll(alive.job)
+    expect(await leftOf(alive)).toEqual(before)
+    const deleted = await newDeleted()
+    const filled = await leftOf(deleted)
+    await runAll({ ...deleted.job, organizationKey: deleted.job.organizationKey + 1 })
+    expect(await leftOf(deleted)).toEqual(filled)
+  })
+
+  it('lets nothing new in meanwhile, wherever the project is still known', async ({ expect }) => {
+    const org = await newOrg()
+    const { trace_id } = aTrace()
+    await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
+    const job = await jobOf(org.project.id)
+    await deleteElsewhere(org.project.id)
+    const answers = await Promise.all([
+      org.ingest.post('/api/v1/traces', aTrace()),
+      org.ingest.post('/api/v1/observations', anObservation({ trace_id })),
+      org.ingest.post('/api/v1/feedback', aFeedback({ trace_id })),
+      org.ingest.post('/api/prompts', { projectSlug: 'support', stepId: 'late', content: 'x' }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    await runAll(job)
+    const left = await leftOf({ org, job })
+    expect(left).toEqual(none(left))
+  })
+
+  async function jobOf(projectId: string): Promise<PurgeJob> {
+    const row = await env.DB.prepare('select key, organization_key from projects where id = ?').bind(projectId).first()
+    return { kind: 'purge_project', organizationKey: Number(row?.organization_key), projectKey: Number(row?.key) }
+  }
+
+  it('takes labellers with it of whom nothing else is left', async ({ expect }) => {
+    const org = await newOrg()
+    await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
+    const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
+    for (const [caller, emails] of [
+      [org.ingest, ['gone@example.com', 'both@example.com']],
+      [other, ['both@example.com']],
+    ] as const) {
+      for (const email of emails) {
+        const { trace_id } = aTrace()
+        await caller.post('/api/v1/traces', aTrace({ trace_id }))
+        const labeller = { email, name: 'Somebody' }
+        const answer = await caller.post('/api/v1/feedback', aFeedback({ trace_id, labeller }))
+        expect(answer.status).toBe(201)
+      }
+    }
+    const job = await jobOf(org.project.id)
+    await deleteElsewhere(org.project.id)
+    await runAll(job)
+    const marked = async () =>
+      (
+        await env.DB.prepare(
+          'select email from users where organization_key = ? and unchecked_since is not null order by email',
+        )
+          .bind(job.organizationKey)
+          .all<{ email: string }>()
+      ).results.map(({ email }) => email)
+    expect(await marked()).toEqual(['both@example.com', 'gone@example.com'])
+    // Cron looks for what else they have.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { JOBS, ...bindings } = env
+    for (let run = 0; run < 60 && (await marked()).length > 0; run++) {
+      vi.setSystemTime(Date.now() + 16 * 60_000)
+      await sweep(bindings, Date.now())
+    }
+    const emails = (await org.owner.get('/api/users')).body.users.map(({ email }: { email: string }) => email)
+    expect(emails).toEqual(['both@example.com'])
+  })
+})
