@@ -47,7 +47,8 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
         )}
       </Fact>
       <Fact label="Accepted unchanged" figure={share(decided.accepted, decidedOf(decided))}>
-        of {count(decidedOf(decided))} reviewed. {earlier && <ShareChange now={decided} before={earlier} days={days} />}
+        of {count(decidedOf(decided))} decisions.{' '}
+        {earlier && <ShareChange now={decided} before={earlier} days={days} />}
       </Fact>
       <Fact label="Corrections" figure={count(decided.corrected)}>
         {earlier ? `${count(earlier.corrected)} in the previous ${days} days` : ' '}
