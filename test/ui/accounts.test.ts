@@ -60,7 +60,7 @@ test('deletes a project once its slug is typed, and leaves it', async ({ page, c
   await organization.make('/api/projects', { slug: 'spare', name: 'Spare' })
   await page.goto('/settings/projects?project=spare')
   await page.getByRole('button', { name: 'Delete Spare' }).click()
-  const act = page.getByRole('button', { name: 'Delete the project' })
+  const act = page.getByRole('button', { name: 'Delete project' })
   await expect(act).toBeDisabled()
   await page.getByLabel('Type spare to delete it').fill('spar')
   await expect(act).toBeDisabled()

@@ -25,7 +25,7 @@ export function DeleteProject({ project: { id, slug, name } }: { project: Projec
       queryClient.removeQueries({ type: 'inactive' })
       await Promise.all([refreshProjects(), refreshKeys()])
       close()
-      notifications.show({ message: `${name} is deleted.` })
+      notifications.show({ message: `${name} deleted.` })
     },
   })
   const begin = () => {
@@ -45,7 +45,7 @@ export function DeleteProject({ project: { id, slug, name } }: { project: Projec
         title={`${label}?`}
         isOpen={isOpen}
         onClose={close}
-        act="Delete the project"
+        act="Delete project"
         isDestructive
         isDisabled={typed !== slug}
         onSubmit={() => submit(undefined)}
