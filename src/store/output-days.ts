@@ -30,9 +30,9 @@ const changedAt = (now: number) => ({
   dueAt: sql`max(${now}, ${countedDays.restsUntil})`,
 })
 
-/** Whether a project is there: what is counted of one while it is being deleted must not come after its purge. */
-const isOfProject = (projectKey: SQL): SQL =>
-  sql`exists (select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
+/** Whether no purge of a deleted project goes on, after which a count of what was there before would stay. Reads no row if none does. */
+const isOfExistingProject = (projectKey: SQL): SQL =>
+  sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
 
 /** Not what is marked already: in the hands of a count, it stays so until the next one begins. */
 const isUnmarked = sql`${countedDays.isChanged} = 0`
@@ -70,9 +70,11 @@ export async function noteNewTraces(registry: Registry, now: number): Promise<vo
     database
       .insert(countedDays)
       .select(
-        sql`select noted.project_key, noted.day, null, 0, ${now}, 1, null
-          from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day from (${fresh}) as scanned) as noted
-          where ${isOfProject(sql`noted.project_key`)}`,
+        // Days first: to look at each trace's project would be to read each trace once more.
+        sql`select scanned.project_key, scanned.day, null, 0, ${now}, 1, null
+          from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day
+            from (${fresh}) as scanned) as scanned
+          where ${isOfExistingProject(sql`scanned.project_key`)}`,
       )
       .onConflictDoUpdate({
         target: [countedDays.projectKey, countedDays.day],
@@ -229,7 +231,7 @@ export async function saveCounts({ database }: Registry, counted: readonly Count
       .insert(outputDays)
       .select(
         sql`select item.value ->> 0, item.value ->> 1, item.value ->> 2, item.value ->> 3, item.value ->> 4
-          from json_each(${JSON.stringify(changed)}) as item where ${isOfProject(sql`item.value ->> 0`)}`,
+          from json_each(${JSON.stringify(changed)}) as item where ${isOfExistingProject(sql`item.value ->> 0`)}`,
       )
       .onConflictDoUpdate({
         target: [outputDays.projectKey, outputDays.day, outputDays.stepId],
