@@ -196,12 +196,17 @@ const namesOther = (store: Store): SQL => sql`(${isNamedOfOther(store, sql`item.
   and not exists (select 1 from ${feedback} stored where stored.id = item.value ->> 1
     and stored.trace_key = ${traces.key} and stored.span_id = item.value ->> 2))`
 
-/** The rows of a statement's drafts that were stored. */
-const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
+/** The records that drafts name, whether the drafts are stored or refused. */
+const named = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
   from json_each(${JSON.stringify(drafts.map(draft => [draft.traceUuid, draft.id, ...row(draft)]))}) as item
   cross join ${traces} cross join ${feedback}
   where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
     and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = item.value ->> 1`
+
+/** The records of those drafts that were stored: a refused one changes nothing, not even a time. */
+const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
+  ${named(store, drafts, draft => [draft.spanId, ...row(draft)])}
+    and ${feedback.source} = 'api' and coalesce(item.value ->> 2, ${feedback.spanId}) is ${feedback.spanId}`
 
 /** Whether some of a trace's feedback is negative. */
 const hasNegative = sql`exists (
@@ -211,7 +216,7 @@ const hasNegative = sql`exists (
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
     store,
-    sql`(select ${feedback.userId} ${stored(store, drafts, ({ user }) => [user?.email ?? null])}
+    sql`(select ${feedback.userId} ${named(store, drafts, ({ user }) => [user?.email ?? null])}
       and ${feedback.userId} is not ${userWith(store, sql`item.value ->> 2`)})`,
     Math.floor(now),
   )
@@ -224,7 +229,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .insert(users)
     .select(
-      sql`select ${store.organization.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, null, null
+      sql`select ${store.organization.key}, item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, null, null
         ${stored(store, drafts, ({ user, receivedAt }) => [user?.id, user?.email, user?.name, Math.floor(receivedAt)])}`,
     )
     .onConflictDoUpdate({
