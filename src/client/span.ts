@@ -72,13 +72,16 @@ export class Span {
     return Span.run(this.trace, this, stepId, run, options)
   }
 
-  /** Sets what went in; the last one counts. */
+  /** Sets what went in; the last one counts. Null is as good as none: the service keeps what it was sent before. */
   input(value: unknown): void {
     this.#input = this.#encode('input', value)
     this.#update()
   }
 
-  /** Sets what came out, in place of what the callback returns; after the span's end, as a stream's, in place of that. */
+  /**
+   * Sets what came out, in place of what the callback returns; after the span's end, as a stream's, in place of that.
+   * Null is as good as none: the service keeps what it was sent before.
+   */
   output(value: unknown): void {
     this.#hasOutput = true
     this.#output = this.#encode('output', value)

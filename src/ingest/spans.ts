@@ -17,9 +17,8 @@ const Fields = v.object({
   span_id: Uuid,
   parent_span_id: v.nullish(uuid('It may come later; without one the span hangs under the root')),
   step_id: StepId,
-  // Here null is a value like any other.
-  input: v.optional(JsonPayload),
-  output: v.optional(JsonPayload),
+  input: v.nullish(JsonPayload),
+  output: v.nullish(JsonPayload),
   metadata: v.nullish(objectOfBytes(MAX_METADATA_BYTES)),
   prompt_version_id: v.nullish(Uuid),
   timestamp: Timestamp,
@@ -40,7 +39,8 @@ const NO_PROMPT_VERSION = 'No prompt of this project has this version'
 export const postSpan = endpoint({
   method: 'POST',
   path: '/api/v1/spans',
-  summary: 'Record one step of a trace; sent again, the fields that are sent replace the earlier ones',
+  summary:
+    'Record one step of a trace; sent again, the fields that are sent, and are not null, replace the earlier ones',
   scope: 'ingest',
   body: Span,
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
@@ -61,7 +61,8 @@ export const postSpan = endpoint({
 /** A body as the store takes it. */
 export async function spanDraft(project: Project, body: v.InferOutput<typeof Span>, now: number): Promise<SpanDraft> {
   const uuid = await traceUuid(project.id, body.trace_id)
-  const value = (json: string | undefined) => (json === undefined ? null : { traceUuid: uuid, json })
+  // A client that writes out what it did not set must not take back a value of an earlier call.
+  const value = (json: string | null | undefined) => (typeof json === 'string' ? { traceUuid: uuid, json } : null)
   return {
     id: body.span_id,
     traceUuid: uuid,
@@ -74,7 +75,7 @@ export async function spanDraft(project: Project, body: v.InferOutput<typeof Spa
     durationMs: body.duration_ms ?? null,
     input: value(body.input),
     output: value(body.output),
-    outputRevision: body.output === undefined ? null : await contentName(body.output),
+    outputRevision: typeof body.output === 'string' ? await contentName(body.output) : null,
     now,
   }
 }

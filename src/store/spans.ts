@@ -111,9 +111,9 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           iif(${isRoot}, ${traces.name}, item.value ->> 4), iif(${isRoot}, ${traces.timestamp}, item.value ->> 5),
           ${promptVersionId},
           item.value ->> 7,
-          case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
+          case when ${output} is not null then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
+          item.value ->> 14, ${hasObservedOutput(id, sql`=`)}, 0, null, null, null,
           0, null, null, null, 0
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}

@@ -91,10 +91,11 @@ describe('the subject of an attribution', () => {
   })
 
   it('tells an output of null from none', async ({ expect }) => {
-    const { org, traceKey, step } = await newDisputed()
-    for (const [place, output] of [null, undefined].entries()) {
-      await step({ span_id: spanId(place), output, timestamp: timeAfter(place) })
+    const { org, traceKey, step, observe } = await newDisputed()
+    for (const place of [0, 1]) {
+      await step({ span_id: spanId(place), output: undefined, timestamp: timeAfter(place) })
     }
+    await observe({ span_id: spanId(0), data: null })
     const { steps } = await subjectOf(org, traceKey)
     expect(steps.map(({ hasOutput, output }) => [hasOutput, output])).toEqual([
       [false, null],

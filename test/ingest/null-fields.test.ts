@@ -9,11 +9,13 @@ const PARENT_ID = '7c5be9e2-5a6a-4a35-b8c9-2f1d6a7f0c12'
 
 type Type = Parameters<typeof event>[0]
 
-/** Each call with all of its optional fields, but for what is null in a span's values: there it is a value. */
+/** Each call with all of its optional fields. */
 const FULL = {
   trace: { metadata: { tier: 'gold' }, duration_ms: 7 },
   span: {
     parent_span_id: PARENT_ID,
+    input: { question: 'Is it covered?' },
+    output: 'Yes',
     metadata: { model: 'small' },
     prompt_version_id: undefined,
     duration_ms: 5,
@@ -36,7 +38,7 @@ const nulls = (type: Type): object => Object.fromEntries(Object.keys(FULL[type])
 /** The call without any optional field. */
 const BARE = {
   trace: (trace_id: string) => aTrace({ trace_id, status: 'completed', metadata: undefined }),
-  span: (trace_id: string) => aSpan({ trace_id, span_id: SPAN_ID }),
+  span: (trace_id: string) => aSpan({ trace_id, span_id: SPAN_ID, input: undefined, output: undefined }),
   observation: (trace_id: string) => anObservation({ trace_id }),
   feedback: (trace_id: string) => aFeedback({ trace_id, rating: undefined, comment: undefined }),
 }
@@ -91,22 +93,26 @@ it('null for a part of a labeller is absent', async ({ expect }) => {
   ])
 })
 
-it.for([
-  ['an observation’s data', 'observation', { type: 'output', data: null }],
-  ['a span’s values', 'span', { input: null, output: null }],
-] as const)('null is a value in %s', async ([, type, fields], { expect }) => {
+it('null sent for the values of a span erases none that came earlier in its batch', async ({ expect }) => {
   const { org, trace_id, read } = await newTrace()
-  await sendSingly(org, type, { ...BARE[type](trace_id) })
-  await sendSingly(org, type, { ...BARE[type](trace_id), ...fields })
-  expect((await read()).spans.at(-1)).toMatchObject({ output: null })
+  const span = (fields: object) => event('span', { ...BARE.span(trace_id), ...fields })
+  await resultsOf(org, [span({ input: 1 }), span({ input: null, output: 2 }), span({ output: null })])
+  expect((await read()).spans.at(-1)).toMatchObject({ input: 1, output: 2 })
+})
+
+it('null is a value in an observation’s data, over what its span was given', async ({ expect }) => {
+  const { step, observe, spanOf } = await newTrace()
+  await step({ span_id: SPAN_ID, input: 'Why?', output: 'Yes' })
+  for (const type of ['input', 'output']) await observe({ span_id: SPAN_ID, type, data: null })
+  expect(await spanOf(SPAN_ID)).toMatchObject({ input: ['Why?', null], output: null })
 })
 
 it('null for a required field is a 400', async ({ expect }) => {
   const org = await newOrg()
   for (const type of TYPES) {
     for (const [field, value] of Object.entries(BARE[type](aTrace().trace_id))) {
-      const isOptional = field in FULL[type] || ['input', 'output', 'data'].includes(field) || value === undefined
-      if (isOptional) continue
+      // An observation's data is required, and may be null.
+      if (field in FULL[type] || field === 'data' || value === undefined) continue
       const answer = await org.ingest.post(`/api/v1/${PATHS[type]}`, {
         ...BARE[type](aTrace().trace_id),
         [field]: null,

@@ -182,7 +182,7 @@ describe('a span that is sent again', () => {
       {},
       { input: { a: 1 }, output: { b: 1 }, status: 'ok', durationMs: 5, parentSpanId: PARENT_ID },
     ],
-    ['takes an explicit null for a value', { input: null, output: null }, { input: null, output: null }],
+    ['keeps the values that null is sent for', { input: null, output: null }, { input: { a: 1 }, output: { b: 1 } }],
     ['replaces an object as a whole', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
     ['replaces its metadata as a whole', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
     ['replaces its metadata with none', { metadata: {} }, { metadata: {} }],
@@ -218,8 +218,10 @@ describe('a span that is sent again', () => {
     await step({ span_id: SPAN_ID, input: large('in'), output: large('out') })
     await step({ span_id: SPAN_ID, input: undefined, output: 'small' })
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: large('in'), output: 'small' })
-    await step({ span_id: SPAN_ID, input: null, output: undefined })
-    expect(await spanOf(SPAN_ID)).toMatchObject({ input: null, output: 'small' })
+    await step({ span_id: SPAN_ID, input: 'small', output: null })
+    expect(await spanOf(SPAN_ID)).toMatchObject({ input: 'small', output: 'small' })
+    await step({ span_id: SPAN_ID, input: null, output: large('out') })
+    expect(await spanOf(SPAN_ID)).toMatchObject({ input: 'small', output: large('out') })
   })
 
   it('is one, however often and however parallel', async ({ expect }) => {
@@ -415,7 +417,7 @@ describe('observations fold over what a span was given:', () => {
       [input({ b: 1 }), input(null)],
       { input: ['a', { b: 1 }, null] },
     ],
-    ['a given null is an input too', { input: null }, [input({ a: 1 })], { input: [null, { a: 1 }] }],
+    ['a given null is no input', { input: null }, [input({ a: 1 })], { input: { a: 1 } }],
     ['an input that was not given is none', {}, [input({ a: 1 })], { input: { a: 1 } }],
     ['the observed output wins', { output: 'given' }, [output('observed')], { output: 'observed' }],
     ['the last observed output wins', { output: 'given' }, [output(1), output(2)], { output: 2 }],
@@ -628,7 +630,8 @@ describe('the etag of a span', () => {
       'stays',
     ],
     ['changes with another output', { output: 'b' }, 'changes'],
-    ['changes when the output becomes null', { output: null }, 'changes'],
+    ['stays when null is sent for the output', { output: null }, 'stays'],
+    ['changes with null as an observed output', { type: 'output', data: null }, 'changes'],
     ['changes with a large output', { output: large('b') }, 'changes'],
     ['changes with an observed output', { type: 'output', data: 'b' }, 'changes'],
     ['stays with an observed input', { type: 'input', data: 'b' }, 'stays'],
@@ -694,6 +697,7 @@ describe('a span has something to review', () => {
     ['given none', [given()], 0],
     ['given none, then one', [given(), given('a')], 1],
     ['given one, then none', [given('a'), given()], 1],
+    ['given one, then null', [given('a'), given(null)], 1],
     ['observed after it came', [given(), observed('a')], 1],
     ['observed before it came', [observed('a'), given()], 1],
     ['observed large before it came', [observed(large('a')), given()], 1],

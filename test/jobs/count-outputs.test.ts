@@ -49,7 +49,9 @@ describe('outputs', () => {
     const spanIds = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
     for (const span_id of spanIds) await made.step({ span_id })
     await made.step({ output: undefined })
-    await made.step({ output: null })
+    const silent = crypto.randomUUID()
+    await made.step({ span_id: silent, output: undefined })
+    await made.observe({ span_id: silent, data: null })
     expect((await insights(org)).outputs).toEqual({ total: 0, reviewed: 0, countedAt: null })
     const first = await cron()
     expect((await insights(org)).outputs).toEqual({ total: 4, reviewed: 0, countedAt: new Date(first).toISOString() })

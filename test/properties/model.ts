@@ -206,7 +206,15 @@ function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [Wo
   if (body.parent_span_id?.toLowerCase() === body.span_id.toLowerCase()) return [world, INVALID]
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
-  const span = { ...body, ...lowered(body), span_id: body.span_id.toLowerCase() }
+  const { input, output, ...others } = body
+  const span = {
+    ...others,
+    ...lowered(body),
+    span_id: body.span_id.toLowerCase(),
+    // Null for an optional field means that it is absent.
+    ...(input !== undefined && input !== null && { input }),
+    ...(output !== undefined && output !== null && { output }),
+  }
   if (isOfOther(world, trace, span.span_id, ids)) return [world, CONFLICT]
   if (body.prompt_version_id !== undefined && body.prompt_version_id !== ids.promptVersion) {
     return [world, UNPROCESSABLE]

@@ -110,21 +110,22 @@ describe('a review', () => {
   })
 
   it.for([
-    ['accept without an output', {}, { decision: 'accept' }, 422, 'decision'],
-    ['accept of null', { output: null }, { decision: 'accept' }, 422, 'decision'],
-    ['a correction to null', {}, { decision: 'correct', approvedOutput: null }, 422, 'approvedOutput'],
-    ['a correction to nothing', {}, { decision: 'correct' }, 400, 'approvedOutput'],
-    ['accept with a value', { output: 1 }, { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
-    ['an unknown decision', {}, { decision: 'approve' }, 400, 'decision'],
-    ['no decision', {}, {}, 400, 'decision'],
-    ['an error type that is none', { output: 1 }, { decision: 'accept', errorType: 'nope' }, 422, 'errorType'],
-    ['an empty comment', { output: 1 }, { decision: 'accept', comment: '' }, 400, 'comment'],
-    ['a typo', { output: 1 }, { decision: 'accept', coment: 'a' }, 400, 'coment'],
-    ['a number out of range', {}, '{"decision":"correct","approvedOutput":[1e400]}', 400, 'approvedOutput.0'],
-  ] as const)('is refused and changes nothing: %s', async ([, fields, body, status, path], { expect }) => {
-    const { org, step } = await newTrace()
+    ['accept without an output', [], { decision: 'accept' }, 422, 'decision'],
+    ['accept of null', [null], { decision: 'accept' }, 422, 'decision'],
+    ['a correction to null', [], { decision: 'correct', approvedOutput: null }, 422, 'approvedOutput'],
+    ['a correction to nothing', [], { decision: 'correct' }, 400, 'approvedOutput'],
+    ['accept with a value', [1], { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
+    ['an unknown decision', [], { decision: 'approve' }, 400, 'decision'],
+    ['no decision', [], {}, 400, 'decision'],
+    ['an error type that is none', [1], { decision: 'accept', errorType: 'nope' }, 422, 'errorType'],
+    ['an empty comment', [1], { decision: 'accept', comment: '' }, 400, 'comment'],
+    ['a typo', [1], { decision: 'accept', coment: 'a' }, 400, 'coment'],
+    ['a number out of range', [], '{"decision":"correct","approvedOutput":[1e400]}', 400, 'approvedOutput.0'],
+  ] as const)('is refused and changes nothing: %s', async ([, outputs, body, status, path], { expect }) => {
+    const { org, step, observe } = await newTrace()
     const spanId = crypto.randomUUID()
-    await step({ span_id: spanId, output: undefined, ...fields })
+    await step({ span_id: spanId, output: undefined })
+    for (const data of outputs) await observe({ span_id: spanId, data })
     const before = await storedCounts()
     const answer = await org.owner.put(`/api/spans/${spanId}/review`, body)
     expect(answer.status).toBe(status)
