@@ -87,7 +87,7 @@ describe('what one request sends to D1 is what D1 takes', () => {
         batchOf('feedback', index =>
           aFeedback({
             trace_id,
-            labeller: { name: controls(MAX_NAME_LENGTH), email: `${index}`.padEnd(MAX_EMAIL_LENGTH, '\u0001') },
+            labeller: { name: controls(MAX_NAME_LENGTH), email: `${index}@x.org`.padStart(MAX_EMAIL_LENGTH, '"') },
           }),
         ),
     ],

@@ -227,7 +227,7 @@ describe('the subject of an attribution', () => {
            'doc-' || printf('%05d', i), 'Doc', 0 from n`,
       ).bind(count, base, project?.organization_key, project?.key),
       env.DB.prepare(
-        `${numbers} insert into text_versions select ?2 + i, 'version' || i, ?2 + i, 'Text', null, null, 1, 0 from n`,
+        `${numbers} insert into text_versions select ?2 + i, 'version' || i, ?2 + i, 'Text', null, null, 1, 0, 1 from n`,
       ).bind(count, base),
       env.DB.prepare(`${numbers} insert into text_activations select ?2 + i, 0, ?2 + i from n`).bind(count, base),
     ])

@@ -79,7 +79,7 @@ describe('attempts', () => {
     ['at once', '0', 0],
     ['as a date', 'Sat, 21 Nov 2026 09:30:09 GMT', 9],
     ['as a date that is past', 'Sat, 21 Nov 2026 09:29:00 GMT', 0],
-    ['after an hour, which is cut to a minute', '3600', 60],
+    ['after an hour, which is cut to a minute and a second', '3600', 61],
     ['in no form that there is, as where it says nothing', 'soon', 2],
   ] as const)('come when Retry-After says so %s', async ([, retryAfter, after], { expect }) => {
     vi.setSystemTime('2026-11-21T09:30:00.000Z')

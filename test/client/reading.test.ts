@@ -153,7 +153,7 @@ describe('an error', () => {
   it('is thrown at once where Retry-After is longer than anybody waits, or an attribution failed for good', async ({
     expect,
   }) => {
-    const limited = newClient(() => errorResponse(429, 'rate_limited', { 'retry-after': '61' }))
+    const limited = newClient(() => errorResponse(429, 'rate_limited', { 'retry-after': '62' }))
     await expect(limited.countersign.search({ name: 'run' })).rejects.toMatchObject({ status: 429 })
     expect(limited.sent).toHaveLength(1)
     const failed = newClient(() => errorResponse(502, 'failed'))
