@@ -49,10 +49,16 @@ function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   })
 }
 
-/** A key that nothing else uses: once it is rotated, it cannot be again. */
-const spareKey = async (): Promise<World> => {
-  const { body } = await world.org.owner.post('/api/api-keys', { name: 'Spare', scopes: ['manage'] })
-  return { ...world, keyId: body.id }
+/** Whether what a call is about can't be there for a second one: a key that is rotated, a project that is deleted. */
+const isOnce = ({ method, path }: Contract) =>
+  path.endsWith('/rotate') || (method === 'DELETE' && path === '/api/projects/{projectId}')
+
+/** The world with a key that nothing else uses, and its spare project again if it was deleted. */
+const renewed = async (): Promise<World> => {
+  const { owner } = world.org
+  const { body: key } = await owner.post('/api/api-keys', { name: 'Spare', scopes: ['manage'] })
+  const { status, body: project } = await owner.post('/api/projects', { slug: world.spareProject.slug, name: 'Spare' })
+  return { ...world, keyId: key.id, ...(status === 201 && { spareProject: project }) }
 }
 
 async function post(contract: Contract, text: string, way: Way): Promise<Answer> {
@@ -63,9 +69,9 @@ async function post(contract: Contract, text: string, way: Way): Promise<Answer>
 async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChunked }: ReturnType<Way>) {
   const keys = { admin: env.ADMIN_TOKEN, review: world.reviewerKey, other: world.org.ownerKey }
   const key = keys[contract.scope === 'admin' || contract.scope === 'review' ? contract.scope : 'other']
-  const isRotation = contract.path.endsWith('/rotate')
+  if (isOnce(contract)) world = await renewed()
   return send(
-    new Request(`https://countersign.test${sampleOf(contract).path(isRotation ? await spareKey() : world)}`, {
+    new Request(`https://countersign.test${sampleOf(contract).path(world)}`, {
       method: contract.method,
       headers: { authorization: `Bearer ${key}`, 'x-project-slug': 'support', origin: ORIGIN, ...headers },
       body: isChunked ? pieces(bytes) : bytes,
@@ -93,7 +99,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
       expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
     }
     const text = padded(contract, limit + 1)
-    const before = contract.path.endsWith('/rotate') ? undefined : await storedCounts()
+    const before = isOnce(contract) ? undefined : await storedCounts()
     const refused = await post(contract, text, way)
     expect(refused.status).toBe(413)
     expect(refused.body).toMatchObject(tooLarge)
