@@ -82,6 +82,6 @@ export const deleteUser = endpoint({
   if (caller.project && !(await userExists(store, userId))) throw notFound()
   requireWholeOrganization(caller)
   if (!(await removeUser(store, act, userId, newId()))) throw notFound()
-  await enqueue({ kind: 'forget_user', organizationKey: store.organization.key, userId })
+  enqueue({ kind: 'forget_user', organizationKey: store.organization.key, userId })
   return { status: 200, body: { id: userId } }
 })
