@@ -26,7 +26,10 @@ export interface Operation extends ServedOperation {
 
 /** What is read of the document. */
 interface Served {
-  components: { securitySchemes: Record<string, { type: string; scheme?: string; in?: string; name?: string }> }
+  components: {
+    schemas: Record<string, Schema>
+    securitySchemes: Record<string, { type: string; scheme?: string; in?: string; name?: string }>
+  }
   paths: Record<string, Record<string, ServedOperation>>
 }
 
@@ -39,7 +42,14 @@ export class ApiDocument {
     this.#components = components
     this.operations = Object.entries(paths).flatMap(([path, methods]) => {
       const pattern = new RegExp(`^${path.replace(/{(\w+)}/g, '(?<$1>[^/]+)')}/*$`)
-      return Object.entries(methods).map(([name, served]) => ({ ...served, method: name.toUpperCase(), path, pattern }))
+      return Object.entries(methods).map(([name, { requestBody, ...served }]) => ({
+        ...served,
+        // Values are made from schemas that stand where they are used.
+        ...(requestBody && { requestBody: withoutReferences(requestBody, components.schemas) }),
+        method: name.toUpperCase(),
+        path,
+        pattern,
+      }))
     })
   }
 
@@ -71,6 +81,17 @@ export class ApiDocument {
     this.#validators.set(schema, validator)
     return validator.validate(value).errors.at(-1)?.error
   }
+}
+
+const REFERENCE = '#/components/schemas/'
+
+/** A part of the document with components in place of the references to them. */
+function withoutReferences<Part>(part: Part, schemas: Record<string, Schema>): Part {
+  return JSON.parse(JSON.stringify(part), (_, value) => {
+    const reference = value?.$ref
+    if (typeof reference !== 'string' || !reference.startsWith(REFERENCE)) return value
+    return withoutReferences(schemas[reference.slice(REFERENCE.length)], schemas)
+  })
 }
 
 export const schemaOf = (message: Message | undefined): Schema | undefined =>

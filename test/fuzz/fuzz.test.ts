@@ -30,7 +30,7 @@ it('answers generated requests as the document says', { timeout: 1000 * seconds 
   expect,
 }) => {
   const document = new ApiDocument((await client({}).get('/openapi.json')).body)
-  const undone = new Set(document.operations)
+  const undone = new Set(document.operations.filter(({ method, path }) => !OUT_OF_REACH.has(`${method} ${path}`)))
   const property = fc.asyncProperty(steps(document.operations), async steps => {
     const run = await newRun(document)
     for (const step of steps) {
@@ -47,6 +47,12 @@ it('answers generated requests as the document says', { timeout: 1000 * seconds 
   const names = [...undone].map(({ method, path }) => `${method} ${path}`)
   expect(names, 'operations that never did what was asked for').toEqual([])
 })
+
+/** What needs more than a key and the document: a team of Cloudflare Access; the slug of the project that all else is in. */
+const OUT_OF_REACH: ReadonlySet<string> = new Set([
+  'GET /api/session/organizations',
+  'DELETE /api/projects/{projectId}',
+])
 
 /** What the document allows of every operation, those first that need no ids, and then anything. */
 function steps(operations: readonly Operation[]): fc.Arbitrary<(Plan | Repetition)[]> {
