@@ -52,6 +52,10 @@ if (unknown !== undefined) {
 }
 process.chdir(PROJECT)
 
+// The local runtime prints what it has to say to the same place, such as that a Durable Object was loaded anew.
+const print = process.stdout.write.bind(process.stdout)
+if (flags.json) process.stdout.write = process.stderr.write.bind(process.stderr)
+
 const [processor] = cpus()
 const machine = { processor: processor?.model, cores: cpus().length, memoryBytes: totalmem(), node: process.version }
 if (!flags.json) {
@@ -70,7 +74,7 @@ for (const [name, run] of Object.entries(benchmarks)) {
 }
 if (flags.json) {
   const report = { measuredAt: new Date(), machine, isQuick: flags.quick, sections: sections.map(judged) }
-  console.log(JSON.stringify(report, undefined, 2))
+  print(`${JSON.stringify(report, undefined, 2)}\n`)
 }
 
 /** A section whose measurements tell how far they are from their goals. */

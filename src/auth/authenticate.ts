@@ -155,7 +155,7 @@ export async function checkAdmin(
 }
 
 /** A variable that is no positive number must not close the service to everybody. */
-function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
+export function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
   const configured = Number(RATE_LIMIT_PER_MINUTE)
   return configured >= 1 ? Math.floor(configured) : DEFAULT_RATE_LIMIT_PER_MINUTE
 }

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import type { Caller } from '../auth/authenticate.ts'
+import { type Caller, deploymentLimit } from '../auth/authenticate.ts'
 import { makeKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
 import { isoTime, Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { endpoint } from '../http/endpoint.ts'
+import { endpoint, type Runtime } from '../http/endpoint.ts'
 import { badRequest, conflict, forbidden, notFound, otherProject, unprocessable } from '../http/errors.ts'
 import { MAX_RATE_LIMIT_PER_MINUTE, MAX_ROTATION_GRACE_SECONDS } from '../limits.ts'
 import {
@@ -73,8 +73,8 @@ export const createApiKey = endpoint({
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
   responses: { 201: ApiKeyWithSecret },
-}).handle(async ({ body, caller, store, act, now }) => {
-  requireWithin(caller, body)
+}).handle(async ({ body, caller, store, act, now, runtime }) => {
+  requireWithin(caller, body, runtime)
   requireFuture(body.expiresAt, now)
   const project = body.projectSlug === null ? null : await findProject(store, { slug: body.projectSlug })
   if (project === undefined) throw notFound()
@@ -106,11 +106,11 @@ export const changeApiKey = endpoint({
   body: Changes,
   errors: { 409: DEAD },
   responses: { 200: ApiKey },
-}).handle(async ({ params: { keyId }, body: { scopes, ...changes }, caller, store, act, registry, now }) => {
+}).handle(async ({ params: { keyId }, body: { scopes, ...changes }, caller, store, act, registry, now, runtime }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
-  requireWithin(caller, { scopes, ...changes })
+  requireWithin(caller, { scopes, ...changes }, runtime)
   requireFuture(changes.expiresAt, now)
   const changed = isExpired(apiKey, now)
     ? undefined
@@ -146,11 +146,11 @@ export const rotateApiKey = endpoint({
   }),
   errors: { 409: NOT_ROTATED },
   responses: { 201: ApiKeyWithSecret },
-}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, registry, now }) => {
+}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, registry, now, runtime }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
-  requireWithin(caller, apiKey)
+  requireWithin(caller, apiKey, runtime)
   const newKey = await makeKey()
   const draft = { id: newId(), createdAt: now, revokedAt: now + graceSeconds * 1000 }
   const successor = isExpired(apiKey, now) ? undefined : await replaceApiKey(store, act, apiKey, draft, newKey)
@@ -163,17 +163,19 @@ function requireProjectOf(caller: Caller, { projectId }: StoredKey): void {
   if (caller.project && caller.project.id !== projectId) throw otherProject()
 }
 
-/** 403 for a right that the caller's own key lacks: else a key could outgrow itself. What is undefined gives nothing. */
+/** 403 for a right that the caller's own key lacks: else a key could outgrow itself. What is undefined gives nothing; a limit of null gives the deployment's. */
 function requireWithin(
   { scopes: own, ownLimits }: Caller,
   { scopes = [], expiresAt, rateLimitPerMinute }: Omit<ApiKeyChanges, 'name'>,
+  { env }: Pick<Runtime, 'env'>,
 ): void {
   const lacking = scopes.find(scope => !own.includes(scope))
   if (lacking) throw forbidden(`This key cannot give the scope ${lacking}, which it lacks`)
   if (isPast(expiresAt, ownLimits.expiresAt)) {
     throw forbidden(`This key cannot give a later expiresAt than its own, ${isoTime(ownLimits.expiresAt ?? 0)}`)
   }
-  if (isPast(rateLimitPerMinute, ownLimits.rateLimitPerMinute)) {
+  const limit = rateLimitPerMinute === null ? deploymentLimit(env) : rateLimitPerMinute
+  if (isPast(limit, ownLimits.rateLimitPerMinute)) {
     throw forbidden(`This key cannot give a higher rateLimitPerMinute than its own, ${ownLimits.rateLimitPerMinute}`)
   }
 }

@@ -97,7 +97,7 @@ export async function read(): Promise<TraceDetail | undefined> {
   try {
     const { error_type, confidence } = await countersign.attribute('trace_a')
     const { traces: [hit] } = await countersign.search({ group_id: 'a', limit: 3 })
-    console.log(error_type.length + confidence, hit?.metadata.group_id)
+    console.log(error_type.length + (confidence ?? 0), hit?.metadata.group_id)
   } catch (error) {
     if (error instanceof CountersignError && error.status === 422) console.log(error.code, error.requestId)
   }
