@@ -24,8 +24,8 @@ export const attribution: Attacks = share => ({
     )
     return attributing(client, [...spans, ...disputed(text.slice(0, 1000), 'No: 17.')])
   },
-  'a list of 100,000 objects': async client => {
-    const items = times(part(share, 100_000), id => ({ id, price: id / 7, name: `Item ${id}` }))
+  'a list of 60,000 objects': async client => {
+    const items = times(part(share, 60_000), id => ({ id, price: id / 7, name: `Item ${id}` }))
     const corrected = items.slice(0, part(share, 3000)).map(item => ({ ...item, price: item.price + 1 }))
     return attributing(client, [
       span({ input: { items }, output: { items } }),
@@ -64,6 +64,6 @@ const disputed = (output: unknown, correction: unknown) => [
 ]
 
 async function attributing(client: Parameters<Attack>[0], events: Parameters<typeof addTrace>[1]) {
-  const { traceId } = await addTrace(client, events, {}, 20)
+  const { traceId } = await addTrace(client, events, {}, 1)
   return () => client.send('POST', `/api/v1/traces/${traceId}/attribute?force=true`)
 }
