@@ -1,3 +1,4 @@
+import { giveTurn } from '../domain/turns.ts'
 import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, PAUSE_EFFORT } from '../limits.ts'
 import { checkAge } from './checks/age.ts'
 import { checkCalls } from './checks/calls.ts'
@@ -102,6 +103,6 @@ export async function findEvidencePatiently(subject: Subject, effort: Effort = n
     if (part.done) return part.value
     if (effort.spent - pausedAt < PAUSE_EFFORT) continue
     pausedAt = effort.spent
-    await new Promise(resolve => setTimeout(resolve))
+    await giveTurn()
   }
 }

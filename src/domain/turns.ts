@@ -13,14 +13,6 @@ export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
   }
 }
 
-/** Does the work without a pause. */
-export function atOnce<Result>(work: Work<Result>): Result {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done) return value
-  }
-}
-
 /** Resolves after what waits already: a timer that is due comes behind requests that have arrived. */
 export const giveTurn = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0))
 
