@@ -22,6 +22,7 @@ import {
   judgeAgain,
   newTraceRow,
   newTraces,
+  removeIdleRoots,
   type TraceRecord,
   touchTraces,
   traceUpdate,
@@ -141,6 +142,9 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     merges.flatMap(({ before, state }) => (before && state !== before ? traceUpdate(before, state, now) : [])),
   )
   const known = merges.flatMap(({ before }) => (before ? [before.id] : []))
+  const rootless = merges.flatMap(({ before, state }) =>
+    before && !state.isPosted && !state.derivation?.root ? [before.id] : [],
+  )
   const unchanged = merges.flatMap(({ before, state }) => (before && state === before ? [before.id] : []))
   const found = await runLast(database, [
     ...[...chunksOf(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
@@ -150,6 +154,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     // The others are written under this time anyway.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
     ...[...chunksOf(rows, row => row)].map(({ json }) => upsertSpans(store, project, json)),
+    ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
     ...(known.length > 0 ? [judgeAgain(store, isLive(store, hasIdIn(known)))] : []),
     database
       .select({

@@ -8,7 +8,15 @@ import { markLabellers } from './labellers.ts'
 import { isNegativeRating } from './ratings.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
-import { ensureRoots, isLive, isNamedOfOther, isOnOtherTrace, joinedSpanId, touchAndFlag } from './traces.ts'
+import {
+  ensureRoots,
+  isLive,
+  isNamedOfOther,
+  isOnOtherTrace,
+  joinedSpanId,
+  removeIdleRoots,
+  touchAndFlag,
+} from './traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -258,6 +266,7 @@ export async function withdrawFeedback(store: Store, id: string, at: number): Pr
     database
       .delete(feedback)
       .where(sql`${isThis} and exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`),
+    removeIdleRoots(store, isLive(store, eq(traces.key, given.traceKey))),
   ])
   return true
 }

@@ -8,7 +8,7 @@ import { hasObservedOutput, needsReview } from './reviewable.ts'
 import { spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 import type { Store } from './store.ts'
-import { isLive, isNamedOfOther, showInLists, touchAndFlag } from './traces.ts'
+import { isLive, isNamedOfOther, removeIdleRoots, showInLists, touchAndFlag } from './traces.ts'
 
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface SpanDraft {
@@ -56,6 +56,7 @@ export async function saveSpans(
       ...touchAndFlag(store, hasStored(store, project, drafted), drafted[0]?.now ?? 0, 'needsReview', needsReview),
     ])
     for (const { id } of rows) stored.add(id)
+    if (rows.some(({ isPosted }) => isPosted === 0)) await removeIdleRoots(store, hasStored(store, project, drafted))
     const reviewed = new Set(rows.flatMap(({ id, reviewState }) => (reviewState === null ? [] : [id])))
     await markStale(store, drafted.filter(({ id }) => reviewed.has(id)).flatMap(outputsOf))
   }
@@ -143,7 +144,11 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         isGeneric: false,
       },
     })
-    .returning({ id: spans.id, reviewState: spans.reviewState })
+    .returning({
+      id: spans.id,
+      reviewState: spans.reviewState,
+      isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${spans.traceKey})`,
+    })
 }
 
 /**

@@ -10,7 +10,7 @@ import { named, runLast } from './database.ts'
 import { markDays } from './output-days.ts'
 import { isOfExistingProject, type Project } from './projects.ts'
 import { hasObservedOutput, hasOtherOutput, needsReview } from './reviewable.ts'
-import { feedback, spans, traces } from './schema.ts'
+import { feedback, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 
@@ -374,6 +374,11 @@ export const updateRowOf = ({ from, state, now }: TraceUpdate) => [
   state.timestamp,
 ]
 
+/** Whether a span is a row alone: nothing was given to it, and nobody decided on it. */
+const holdsNothing = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
+  and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
+  and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0)`
+
 /** Makes other spans the roots of traces, in the traces that meet the condition; a root that held nothing of its own goes. */
 function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
   if (updates.length === 0) return []
@@ -398,9 +403,7 @@ function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTrace
     database.delete(spans).where(
       and(
         isAmong,
-        sql`${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null and ${spans.state} is null`,
-        sql`${spans.status} is null and ${spans.durationMs} is null and ${spans.promptVersionId} is null`,
-        sql`${spans.exportRevision} is null and ${spans.reviewNumber} = 0`,
+        holdsNothing,
         sql`not exists (select 1 from ${feedback} where ${feedback.traceKey} = ${spans.traceKey}
             and ${feedback.spanId} = ${spans.id} and ${feedback.source} = 'review')`,
         trace(sql`${traces.rootSpanId} <> ${spans.id}`),
@@ -444,19 +447,39 @@ const OUTPUT_MARKS = {
   isStale: hasOtherOutput,
 }
 
+/** Whether something belongs to a trace as a whole: it names the root, no span, or, as feedback, one that isn't there yet. */
+const hasItemsOfWhole = sql`(
+  exists (select 1 from ${observations} where ${observations.traceKey} = ${traces.key}
+    and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${traces.rootSpanId})
+  or exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
+    and coalesce(${joinedSpanId('feedback')}, ${traces.rootSpanId}) = ${traces.rootSpanId}))`
+
 /**
- * Gives those of these traces a root that are known from telemetry alone and have none yet: something came that belongs to
- * the whole.
+ * Gives those of these traces a root that are known from telemetry alone and have none yet, where something belongs to the
+ * whole.
  */
 export async function ensureRoots(store: Store, ids: readonly string[]): Promise<void> {
   const { database } = store
-  const rootless = isLive(store, hasIdIn(ids), eq(traces.isPosted, false))
+  const rootless = isLive(store, hasIdIn(ids), eq(traces.isPosted, false), hasItemsOfWhole)
   const roots = database.select({ id: traces.rootSpanId, key: traces.key }).from(traces).where(rootless)
   await database.batch([
     database.insert(spans).select(rootSpansOf(rootless)).onConflictDoNothing(),
     database.update(spans).set(OUTPUT_MARKS).where(sql`(${spans.id}, ${spans.traceKey}) in (${roots})`),
   ])
 }
+
+/**
+ * Takes away the derived roots of traces that are known from telemetry alone, where nothing belongs to the whole any more:
+ * the span that feedback named came, or the feedback was withdrawn.
+ */
+export const removeIdleRoots = ({ database }: Store, ofTraces: SQL | undefined) =>
+  database.delete(spans).where(
+    and(
+      holdsNothing,
+      sql`(${spans.id}, ${spans.traceKey}) in (select ${traces.rootSpanId}, ${traces.key} from ${traces}
+        where ${and(ofTraces, eq(traces.isPosted, false), sql`not ${hasItemsOfWhole}`)})`,
+    ),
+  )
 
 const selectTraces = (store: Store, ids: readonly string[]) =>
   store.database

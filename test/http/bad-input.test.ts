@@ -31,7 +31,9 @@ type Kind = keyof typeof WRONG
 
 /** The kinds of JSON value that a schema allows; none where it allows all. */
 function kindsOf({ type, const: constant, anyOf = [] }: Schema): string[] {
-  if (anyOf.length > 0) return anyOf.flatMap(kindsOf)
+  const variants = anyOf.map(kindsOf)
+  if (variants.some(kinds => kinds.length === 0)) return []
+  if (variants.length > 0) return variants.flat()
   if (constant !== undefined) return [typeof constant]
   return type === undefined ? [] : [type === 'integer' ? 'number' : type]
 }

@@ -227,13 +227,13 @@ interface ReadSpan {
   id: string
   output: unknown
   metadata: { kind?: string }
-  review: { state: string }
+  review: { state: string; stale: boolean }
 }
 
-/** The queue of a trace that is a pipeline's has what has an output and no review, but for what is no step of it. */
+/** The queue of a trace that is a pipeline's has what has an output and no review of it, but for what is no step of it. */
 function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readingOf>>): void {
   const open = (trace as { spans: ReadSpan[] }).spans.filter(
-    ({ output, review }) => output !== null && review.state === 'unreviewed',
+    ({ output, review }) => output !== null && (review.state === 'unreviewed' || review.stale),
   )
   const steps = open.filter(({ metadata }) => metadata.kind !== 'generic').map(({ id }) => id)
   const others = queue.filter((id: string) => !open.some(span => span.id === id))
