@@ -108,7 +108,8 @@ async function analyze(
 /** Whether there is anything to analyze still: a comment can be deleted, a correction reset. Praise alone is no reason. */
 const isDisputed = ({ feedback, steps }: Subject): boolean =>
   feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNoPraise(rating)) ||
-  steps.some(({ review }) => review?.state === 'corrected')
+  // A decision's own comment is part of its review, not of the feedback.
+  steps.some(({ review }) => review?.state === 'corrected' || !!review?.comment)
 
 const isNoPraise = (rating: Rating | null): boolean =>
   rating === 'negative' || (typeof rating === 'number' && rating <= 0.5)

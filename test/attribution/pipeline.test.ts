@@ -90,6 +90,7 @@ describe('a request for an attribution', () => {
     ['a comment', 'post', 'feedback', { content: 'Why?' }, 200],
     ['a correction', 'put', 'review', { decision: 'correct', approvedOutput: 'No' }, 200],
     ['an acceptance', 'put', 'review', { decision: 'accept' }, 422],
+    ['an acceptance with a comment', 'put', 'review', { decision: 'accept', comment: 'Just so' }, 200],
   ] as const)('takes what reviewers left: %s', async ([, method, call, body, status], { expect }) => {
     const { org, trace_id, spanId } = await newReviewed('Yes')
     await org.owner[method](`/api/spans/${spanId}/${call}`, body)
