@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
+import { rootSpanUuid } from '../domain/ids.ts'
 import { shownAs } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { notFound } from '../http/errors.ts'
@@ -48,12 +49,41 @@ export const postBatch = endpoint({
   const events = body.events.flatMap((input, index) =>
     results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
   )
-  const toAttribute = await storeDependents(await storeTraces(events, scope, results), scope, results)
-  enqueue(...attributionJobsOf(store, toAttribute))
+  for (const part of await partsOf(scope.project, events)) {
+    const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
+    enqueue(...attributionJobsOf(store, toAttribute))
+  }
   return { status: 207, body: { results: results.inOrder() } }
 })
 
 type IndexedEvent = v.InferOutput<typeof Event> & { index: number }
+
+/**
+ * The events in parts, which are stored one after another; nearly always one. Within a part each kind is stored at once, traces
+ * and spans first, which would refuse what names a span that only a later event gives to another trace: there a part ends.
+ */
+async function partsOf(project: Project, events: readonly IndexedEvent[]): Promise<IndexedEvent[][]> {
+  const parts: IndexedEvent[][] = []
+  const namers = new Map<string, Set<string>>()
+  for (const event of events) {
+    const { trace_id } = event.body
+    const given = namers.size > 0 ? await givenSpan(project, event) : null
+    const part = parts.at(-1)
+    const isTaken = given !== null && [...(namers.get(given) ?? [])].some(namer => namer !== trace_id)
+    if (part && !isTaken) part.push(event)
+    else parts.push([event])
+    if (isTaken) namers.clear()
+    const named = event.type === 'observation' || event.type === 'feedback' ? event.body.span_id : null
+    if (named) namers.set(named, (namers.get(named) ?? new Set()).add(trace_id))
+  }
+  return parts
+}
+
+/** The span that an event gives to its trace. */
+async function givenSpan({ id }: Project, { type, body }: IndexedEvent): Promise<string | null> {
+  if (type === 'span') return body.span_id
+  return type === 'trace' ? await rootSpanUuid(id, body.trace_id) : null
+}
 
 interface Scope {
   caller: Caller

@@ -114,6 +114,25 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown(other)).toBe(theirs)
   })
 
+  it.for(['span', 'root'] as const)(
+    'in one batch stays if a later event gives the %s to another trace',
+    async (what, { expect }) => {
+      const { org, id, trace_id } = await newTrace()
+      const other = aTrace()
+      const span_id = what === 'span' ? uuid() : await rootSpanUuid(org.project.id, other.trace_id)
+      const gives =
+        what === 'span' ? event('span', aSpan({ trace_id: other.trace_id, span_id })) : event('trace', other)
+      if (what === 'span') await org.ingest.post('/api/v1/traces', other)
+      const statuses = await statusesOf(org, [
+        event(type, body({ trace_id, span_id })),
+        gives,
+        event(type, body({ trace_id, span_id })),
+      ])
+      expect(statuses).toEqual([201, 202, 409])
+      expect(await shown({ org, id, trace_id })).toBe(await rootSpanUuid(org.project.id, trace_id))
+    },
+  )
+
   it('may name a span that another organization has', async ({ expect }) => {
     const [{ trace_id: theirs, org: stranger }, { org, trace_id }] = [await newTrace(), await newTrace()]
     const span_id = uuid()
