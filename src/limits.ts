@@ -377,6 +377,8 @@ export const MAX_EVIDENCE_VALUE_LEAVES = 1000
 export const MAX_EVIDENCE_LEAVES = 10_000
 /** Items of one list, or fields of one object, that they look at. */
 export const MAX_EVIDENCE_ITEMS = 200
+/** Names within each other that lead to such a scalar: it is told apart, and named, by its path. */
+export const MAX_EVIDENCE_PATH_LENGTH = 1024
 /** A run of letters and digits past which it is no word: base64 and the like, which patterns try again at each letter. */
 export const MAX_EVIDENCE_RUN_LENGTH = 512
 /** Corrections that they look at, the latest. */

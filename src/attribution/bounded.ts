@@ -4,14 +4,16 @@ import {
   MAX_EVIDENCE_CORRECTIONS,
   MAX_EVIDENCE_ITEMS,
   MAX_EVIDENCE_LEAVES,
+  MAX_EVIDENCE_PATH_LENGTH,
   MAX_EVIDENCE_RUN_LENGTH,
   MAX_EVIDENCE_VALUE_LEAVES,
 } from '../limits.ts'
 import type { Step, Subject } from './subject.ts'
 
-/** How many scalars a value may still have, and whether it had more. */
+/** How many scalars a value may still have, how long the names that lead to the next one may be, and whether it had more. */
 interface Room {
   leaves: number
+  path: number
   isCut: boolean
 }
 
@@ -37,7 +39,7 @@ export const boundedText = (text: string): string =>
  */
 export const boundedValue = (value: Json): Json => beginningOf(value, newRoom(MAX_EVIDENCE_VALUE_LEAVES))
 
-const newRoom = (leaves: number): Room => ({ leaves, isCut: false })
+const newRoom = (leaves: number): Room => ({ leaves, path: MAX_EVIDENCE_PATH_LENGTH, isCut: false })
 
 function beginningOf(value: Json, room: Room): Json {
   if (typeof value === 'object' && value !== null) {
@@ -63,7 +65,11 @@ function fieldsOf(record: JsonObject, room: Room): JsonObject {
   for (const [field, value] of fields) {
     if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
     // Each place in a long name would be a long path.
-    kept.push([marked(field, field.slice(0, MAX_ERROR_PATH_LENGTH), room), beginningOf(value, room)])
+    const name = marked(field, field.slice(0, MAX_ERROR_PATH_LENGTH), room)
+    if (name.length > room.path) continue
+    room.path -= name.length
+    kept.push([name, beginningOf(value, room)])
+    room.path += name.length
   }
   room.isCut ||= kept.length < fields.length
   const isWhole =

@@ -119,7 +119,10 @@ export const textsIn = (value: Json | undefined): string[] =>
   value === undefined ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
 
 /** The field that a path ends in, or in an item of which. */
-export const fieldOf = (path: string): string => /([^.[\]]+)(?:\[\d+\])?$/u.exec(path)?.[1] ?? path
+export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? path
+
+// From a name's beginning on: else it is tried again at each letter of each name in the path.
+const LAST_FIELD = /(?<![^.[\]])([^.[\]]+)(?:\[\d+\])?$/u
 
 /** A value in quotation marks on one line, short enough for a note: 80 characters at most. */
 export function quote(value: Json | undefined): string {

@@ -171,6 +171,9 @@ describe('a trace of anybody', () => {
   const ofFields = (count: number, write: (index: number) => [string, Json]) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => write(index)))
 
+  const withinLongNames = (value: Json) =>
+    Array.from({ length: 120 }).reduce<Json>(inner => ({ ['k'.repeat(256)]: inner, n: 1.5 }), value)
+
   // Each of them took minutes, or threw, before what is compared was bounded: the suite's time limit tells.
   it.for<[string, SubjectDraft]>([
     ['an address without an end', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
@@ -208,6 +211,16 @@ describe('a trace of anybody', () => {
     [
       'long names',
       inAnswer({ n: 7.5 }, { n: 8.5 }, { metadata: ofFields(9, at => [`${at}${'k'.repeat(20_000)}`, [1, 2]]) }),
+    ],
+    [
+      'long names within each other',
+      inAnswer(
+        withinLongNames(times(900, at => `ab${at} ${at}.5`)),
+        withinLongNames(times(900, at => `ab${at} ${at}.25`)),
+        {
+          input: withinLongNames(ofFields(900, at => [`f${at}`, at + 0.75])),
+        },
+      ),
     ],
     [
       'numbers that may come of others',

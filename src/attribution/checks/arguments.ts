@@ -71,7 +71,7 @@ export function oddArgument(step: Step, { sources }: Scene): Argument | undefine
 
 /** The first of one or two places that have another value under the argument's name, where none before has its own. */
 function otherValue(path: string, fact: Fact | undefined, before: readonly Source[]): [string, Json] | undefined {
-  const field = /([^.[\]]+)$/u.exec(path)?.[1] ?? ''
+  const field = /(?<![^.[\]])([^.[\]]+)$/u.exec(path)?.[1] ?? ''
   if (!fact || field.length < 2 || knows(before, fact.readings)) return undefined
   const same = before.flatMap(source => leavesNamed(field, source))
   spend(before.length + same.length)
