@@ -1,5 +1,6 @@
-import { and, asc, eq, gt, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gt, or, type SQL, sql } from 'drizzle-orm'
 import { type NewKey, SCOPES, type Scope } from '../auth/keys.ts'
+import { forbidden } from '../http/errors.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import { type Project, projectColumns } from './projects.ts'
@@ -82,27 +83,49 @@ export async function findCredential({ database }: Registry, hash: string): Prom
   return row && { ...row, scopes: parseScopes(row.scopes) }
 }
 
-/** Stores a new key of the store's organization. A second attempt with the same id and secret stores no second one. */
+/**
+ * Stores a new key of the store's organization. A second attempt with the same id and secret stores no second one. 403 for a
+ * caller whose own key no longer has what it gives.
+ */
 export async function addApiKey(store: Store, act: Act, draft: ApiKeyDraft, { hash, prefix }: NewKey): Promise<ApiKey> {
-  const { project, ...fields } = draft
-  const { id } = draft
-  const projectKey = project?.key ?? null
-  await store.database.batch([
-    store.database
+  const { database, organization } = store
+  const { id, name, userId, rateLimitPerMinute, expiresAt, createdAt } = draft
+  const projectKey = draft.project?.key ?? null
+  const isKey = and(eq(apiKeys.organizationKey, organization.key), eq(apiKeys.id, id))
+  const [, , stored] = await database.batch([
+    database
       .insert(apiKeys)
-      .values({
-        ...fields,
-        hash,
-        prefix,
-        organizationKey: store.organization.key,
-        projectKey,
-        scopes: fields.scopes.join(' '),
-      })
+      .select(
+        sql`select null, ${id}, ${hash}, ${prefix}, ${name}, ${organization.key}, ${projectKey}, ${userId},
+            ${draft.scopes.join(' ')}, ${rateLimitPerMinute}, ${expiresAt}, null, ${createdAt}, null
+          where ${mayStillGive(act, draft.scopes)}`,
+      )
       .onConflictDoNothing(),
-    recordAct(store, act, { action: 'api_key.create', targetId: id, projectKey, afterId: id }),
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.create', targetId: id, projectKey, afterId: id },
+      sql`exists (select 1 from ${apiKeys} where ${isKey})`,
+    ),
+    database.select({ id: apiKeys.id }).from(apiKeys).where(isKey),
   ])
+  if (stored.length === 0) throw noLonger()
   return newApiKey(draft, prefix)
 }
+
+/**
+ * Whether who acts may give away keys with these scopes now. An isolate remembers a key for half a minute, and what a revoked
+ * one gives away in that time would outlive it.
+ */
+const mayStillGive = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
+  keyId === null
+    ? sql`true`
+    : sql`exists (select 1 from ${apiKeys} as actor where actor.id = ${keyId}
+        and coalesce(actor.revoked_at, ${at} + 1) > ${at}
+        and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as given
+          where instr(actor.scopes, given.value) = 0))`
+
+const noLonger = () => forbidden('This key may no longer do that: it was revoked or changed')
 
 /** A key as it is right after its creation. */
 export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
@@ -133,7 +156,10 @@ export async function revokeApiKey(store: Store, act: Act, id: string): Promise<
   ])
 }
 
-/** Changes a key. Undefined if it is revoked. The same values again change nothing, and leave no line in the audit log. */
+/**
+ * Changes a key. Undefined if it is revoked. The same values again change nothing, and leave no line in the audit log. 403 as
+ * for `addApiKey`.
+ */
 export async function changeApiKey(
   store: Store,
   act: Act,
@@ -146,7 +172,8 @@ export async function changeApiKey(
   const differing = (['name', 'scopes', 'rateLimitPerMinute', 'expiresAt'] as const).flatMap(field =>
     set[field] === undefined ? [] : [sql`${apiKeys[field]} is not ${set[field]}`],
   )
-  const isChange = and(isKey, livesPast(act.at), or(...differing) ?? sql`false`)
+  const isOther = or(...differing) ?? sql`false`
+  const isChange = and(isKey, livesPast(act.at), isOther, mayStillGive(act, scopes))
   const [, , [row]] = await database.batch([
     recordAct(
       store,
@@ -159,16 +186,21 @@ export async function changeApiKey(
       // A statement must set something, and a call may change nothing.
       .set({ prefix: sql`${apiKeys.prefix}`, ...set })
       .where(isChange),
-    database.select().from(apiKeys).where(isKey),
+    database
+      .select({ ...getTableColumns(apiKeys), isUnchanged: sql<number>`${isOther}` })
+      .from(apiKeys)
+      .where(isKey),
   ])
   if (!row || (row.revokedAt !== null && row.revokedAt <= act.at)) return undefined
+  if (row.isUnchanged) throw noLonger()
   const { name, rateLimitPerMinute, expiresAt, revokedAt, replacedBy } = row
   return { ...old, name, scopes: parseScopes(row.scopes), rateLimitPerMinute, expiresAt, revokedAt, replacedBy }
 }
 
 /**
  * Stores the successor of a key, with all its rights, and ends the old one's life at `revokedAt`. Undefined if the old one is
- * dead, or has a successor that nobody revoked; a second attempt with the same id and secret stores no second successor.
+ * dead, or has a successor that nobody revoked, or if the caller's own key no longer has what it gives; a second attempt with
+ * the same id and secret stores no second successor.
  */
 export async function rotateApiKey(
   store: Store,
@@ -186,7 +218,8 @@ export async function rotateApiKey(
       .select(
         sql`select null, ${id}, ${hash}, ${prefix}, ${apiKeys.name}, ${apiKeys.organizationKey}, ${apiKeys.projectKey},
             ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}, null
-          from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}`,
+          from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}
+            and ${mayStillGive(act, old.scopes)}`,
       )
       .onConflictDoNothing(),
     database

@@ -663,3 +663,27 @@ describe('a key that is bounded', () => {
     expect(rotated).toMatchObject({ status: 201, body: { rateLimitPerMinute: 10, expiresAt: soon } })
   })
 })
+
+describe('a key that this isolate still lets in', () => {
+  const LAPSED: [string, (org: Org, id: string) => Promise<unknown>][] = [
+    ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
+    ['replaced', (org, id) => rotate(org, id)],
+    ['of fewer scopes', (org, id) => org.owner.patch(`/api/api-keys/${id}`, { scopes: ['manage'] })],
+    ['no longer a manager', (org, id) => org.owner.patch(`/api/api-keys/${id}`, { scopes: ['read'] })],
+  ]
+
+  it.for(LAPSED)('gives nothing away once it is %s', async ([, end], { expect }) => {
+    const org = await newOrg()
+    const manager = await newKey(org, { scopes: ['read', 'manage'] })
+    const other = await newKey(org, { scopes: ['read'] })
+    const narrow = await newKey(org, { scopes: ['ingest'] })
+    const { post, patch } = client({ 'x-api-key': manager.key })
+    expect((await post('/api/api-keys', { name: 'CI', scopes: ['read'] })).status).toBe(201)
+    await end(org, manager.id)
+    const before = await keysIn(org)
+    expect((await post('/api/api-keys', { name: 'CI', scopes: ['read'] })).status).toBe(403)
+    expect((await patch(`/api/api-keys/${narrow.id}`, { scopes: ['read'] })).status).toBe(403)
+    expect((await post(`/api/api-keys/${other.id}/rotate`)).status).toBe(409)
+    expect(await keysIn(org)).toEqual(before)
+  })
+})
