@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
@@ -25,8 +26,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/scripts/**', 'test/ui/**'],
           setupFiles: ['test/support/migrate.ts'],
-          // A model's provider, which has to be outside of workerd to be asked over HTTP.
-          globalSetup: ['test/scripts/model-server.ts'],
+          // The second is a model's provider, which has to be outside of workerd to be asked over HTTP.
+          globalSetup: ['test/scripts/in-memory.ts', 'test/scripts/model-server.ts'],
           // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
           maxWorkers: 2,
           // The first test that asks a model loads its library: 2.4 s on a machine at rest, over the default of 5 s on a busy one.
@@ -41,6 +42,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Each start of the server builds dist/ui anew, which must not vanish under another one.
           fileParallelism: false,
+          // As it is outside of the tests: what is to be in memory says so.
+          env: { TMPDIR: tmpdir() },
         },
       },
     ],

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
 import { tableOf } from '../../bench/report.ts'
+import { directoryForData } from './in-memory.ts'
 
 const BENCH = resolve(import.meta.dirname, '../../bench/index.ts')
 
@@ -14,7 +15,8 @@ interface Measurement {
   more?: Record<string, number | null>
 }
 
-const bench = (...flags: string[]) => promisify(execFile)(process.execPath, [BENCH, ...flags])
+const bench = (...flags: string[]) =>
+  promisify(execFile)(process.execPath, [BENCH, ...flags], { env: { ...process.env, TMPDIR: directoryForData() } })
 
 describe('the table of a section', () => {
   it.for([

@@ -2,10 +2,10 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { directoryForData } from './in-memory.ts'
 
 export const PROJECT = resolve(import.meta.dirname, '../..')
 
@@ -120,7 +120,7 @@ export async function runCron(url: string): Promise<void> {
 
 /** A server that is not started yet, without any state. */
 export async function newServer(): Promise<Server> {
-  return new Server(await freePort(), await mkdtemp(join(tmpdir(), 'countersign-')))
+  return new Server(await freePort(), await mkdtemp(join(directoryForData(), 'countersign-')))
 }
 
 async function freePort(): Promise<number> {
