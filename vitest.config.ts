@@ -16,6 +16,16 @@ export const inWorkerd = () =>
     },
   }))
 
+/** Tests of functions that ask nothing of the platform. Each other file has a Worker and storage of its own. */
+const FUNCTIONS = [
+  'test/attribution/{difference,evidence,hostile,rules,terms}.test.ts',
+  'test/domain/**/*.test.ts',
+  'test/otlp/conventions/**/*.test.ts',
+  'test/otlp/{any-span,body,encode,exported,fit,hostile,json,log-messages,map,protobuf,quirks,recorded,trace-facts}.test.ts',
+  'test/rate-limit/window.test.ts',
+  'test/store/isolate-cache.test.ts',
+]
+
 export default defineConfig({
   test: {
     projects: [
@@ -24,13 +34,25 @@ export default defineConfig({
         test: {
           name: 'worker',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/scripts/**', 'test/ui/**'],
+          exclude: ['test/scripts/**', 'test/ui/**', ...FUNCTIONS],
           setupFiles: ['test/support/migrate.ts'],
           // The second is a model's provider, which has to be outside of workerd to be asked over HTTP.
           globalSetup: ['test/scripts/in-memory.ts', 'test/scripts/model-server.ts'],
           // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
           maxWorkers: 2,
           // The first test that asks a model loads its library: 2.4 s on a machine at rest, over the default of 5 s on a busy one.
+          testTimeout: 30_000,
+        },
+      },
+      {
+        // In workerd, as of wrangler.toml's day, but without a binding: a test that wants one fails, and belongs to the Worker's.
+        plugins: [cloudflareTest({ miniflare: { compatibilityDate: '2026-10-01' } })],
+        test: {
+          name: 'functions',
+          include: FUNCTIONS,
+          // To load the modules for each file would take longer than the tests do.
+          isolate: false,
+          maxWorkers: 2,
           testTimeout: 30_000,
         },
       },
