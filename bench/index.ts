@@ -3,6 +3,7 @@
  * side in one run, and counts; what is absolute is true of this machine alone.
  *
  *   --only <name>   this benchmark alone; may be given several times
+ *   --attack <text> of `neighbors`, those attacks alone whose name holds this
  *   --large         reads at 1,000,000 traces, too
  *   --json          prints one JSON document and nothing else; with `npm run --silent`
  *   --quick         shows in seconds that every benchmark runs; its figures say nothing
@@ -40,6 +41,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: Object.keys(benchmarks) },
+    attack: { type: 'string', default: '' },
     large: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -67,7 +69,7 @@ const sections: (Section & { benchmark: string })[] = []
 for (const [name, run] of Object.entries(benchmarks)) {
   if (!flags.only.includes(name)) continue
   if (!flags.json) console.error(`\nMeasuring ${name} ...`)
-  for (const section of await run({ isQuick: flags.quick, isLarge: flags.large })) {
+  for (const section of await run({ isQuick: flags.quick, isLarge: flags.large, attack: flags.attack })) {
     sections.push({ benchmark: name, ...section })
     if (!flags.json) console.log(tableOf(section))
   }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 
 /* What the system tells of a process. Linux alone does, in /proc: elsewhere all of it is NaN. */
@@ -11,6 +12,15 @@ export async function processorMs(id: number): Promise<number> {
   // The name, in brackets, may hold anything; user and system time are the 12th and 13th field after it.
   const fields = (await read(`/proc/${id}/stat`)).split(') ').at(-1)?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * CLOCK_TICK_MS
+}
+
+/** The processor time that the first thread of a process has taken, in milliseconds. At once: who asks has nothing else to do. */
+export function threadMs(id: number): number {
+  try {
+    return Number(readFileSync(`/proc/${id}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  } catch {
+    return Number.NaN
+  }
 }
 
 /** The most memory of a process that lay in RAM since `resetPeak`, in bytes. */

@@ -81,6 +81,8 @@ export interface Options {
   isQuick: boolean
   /** The scales that take long, too. */
   isLarge: boolean
+  /** What the names hold of those attacks on neighbors that are made. */
+  attack: string
 }
 
 export type Benchmark = (options: Options) => Promise<Section[]>

@@ -2,29 +2,33 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { threadMs } from '../process.ts'
+import type { Longest, Probed } from './neighbor.ts'
 
 /** Between two questions: a stall shows at most this much too short. */
 const EVERY_MS = 2
 
+const { url, processId }: Probed = workerData
 const agent = new Agent({ keepAlive: true })
-let longestMs = 0
+let longest: Longest = { ms: 0, computingMs: 0 }
 
 const ask = (): Promise<void> =>
   new Promise((settle, fail) => {
-    request(workerData, { agent }, response => response.resume().on('end', settle).on('error', fail))
+    request(url, { agent }, response => response.resume().on('end', settle).on('error', fail))
       .on('error', fail)
       .end()
   })
 
 // Any message asks for the longest answer since the last message.
 parentPort?.on('message', () => {
-  parentPort?.postMessage(longestMs)
-  longestMs = 0
+  parentPort?.postMessage(longest)
+  longest = { ms: 0, computingMs: 0 }
 })
 
 for (;;) {
-  const start = performance.now()
+  const [start, computed] = [performance.now(), threadMs(processId)]
   await ask()
-  longestMs = Math.max(longestMs, performance.now() - start)
+  longest.ms = Math.max(longest.ms, performance.now() - start)
+  longest.computingMs = Math.max(longest.computingMs, threadMs(processId) - computed)
   await sleep(EVERY_MS)
 }

@@ -26,7 +26,7 @@ export const attribution: Attacks = share => ({
   },
   'a list of 60,000 objects': async client => {
     const items = times(part(share, 60_000), id => ({ id, price: id / 7, name: `Item ${id}` }))
-    const corrected = items.slice(0, part(share, 3000)).map(item => ({ ...item, price: item.price + 1 }))
+    const corrected = items.slice(0, part(share, 2000)).map(item => ({ ...item, price: item.price + 1 }))
     return attributing(client, [
       span({ input: { items }, output: { items } }),
       ...disputed({ items }, { items: corrected }),

@@ -69,7 +69,7 @@ export const traces: Attacks = share => ({
   },
   'a batch of small events': batched(share, () => ({ type: 'state', key: randomUUID(), data: 1 })),
   'a batch of 8 MB': batched(share, () => ({ type: 'input', data: 'a'.repeat(8000) })),
-  'a batch of values with many items': batched(share, () => ({ type: 'input', data: times(3500, index => index) })),
+  'a batch of values with many items': batched(share, () => ({ type: 'input', data: times(1500, index => index) })),
   'an observation of 5 MB of numbers': observed(times(part(share, 2_400_000), index => index % 10)),
   'an observation of 5 MB of objects': observed(times(part(share, 400_000), index => ({ a: index }))),
   'an observation of one long name': observed({ ['a'.repeat(part(share, 5_000_000))]: 1 }),
