@@ -1,4 +1,4 @@
-import { giveTurn } from '../domain/turns.ts'
+import { atOnce, type Work } from '../domain/turns.ts'
 import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, PAUSE_EFFORT } from '../limits.ts'
 import { checkAge } from './checks/age.ts'
 import { checkCalls } from './checks/calls.ts'
@@ -57,7 +57,7 @@ const CHECKS: readonly (readonly [what: string, check: (scene: Scene) => Iterabl
 ]
 
 /** A search for evidence, which may be paused wherever it yields. */
-function* search(subject: Subject): Generator<undefined, Finding[]> {
+function* search(subject: Subject): Work<Finding[]> {
   const scene = yield* sceneOf(subject)
   const findings: Finding[] = []
   const cut: string[] = []
@@ -79,30 +79,21 @@ function* search(subject: Subject): Generator<undefined, Finding[]> {
 
 const newEffort = (): Effort => ({ spent: 0, until: MAX_EVIDENCE_EFFORT })
 
-/** A search with what it has read so far; what it returns does the next part. */
-function begin(subject: Subject, effort: Effort) {
+/**
+ * Checks a trace against itself, its prompts and the knowledge docs, in pieces of a hundredth of a second or so, if a check is
+ * not longer. Findings come in no order of weight.
+ */
+export function* searchEvidence(subject: Subject, effort: Effort = newEffort()): Work<Finding[]> {
   const texts = new Map<string, Terms>()
   const parts = search(subject)
-  return () => within(effort, () => remembering(texts, () => parts.next()))
-}
-
-/** Checks a trace against itself, its prompts and the knowledge docs, in one go. Findings come in no order of weight. */
-export function findEvidence(subject: Subject, effort: Effort = newEffort()): Finding[] {
-  const next = begin(subject, effort)
-  for (;;) {
-    const part = next()
-    if (part.done) return part.value
-  }
-}
-
-/** The same, but lets whatever else there is to do go first every hundredth of a second or so, if a check is not longer. */
-export async function findEvidencePatiently(subject: Subject, effort: Effort = newEffort()): Promise<Finding[]> {
-  const next = begin(subject, effort)
   for (let pausedAt = 0; ; ) {
-    const part = next()
+    const part = within(effort, () => remembering(texts, () => parts.next()))
     if (part.done) return part.value
     if (effort.spent - pausedAt < PAUSE_EFFORT) continue
     pausedAt = effort.spent
-    await giveTurn()
+    yield
   }
 }
+
+/** The same in one go. */
+export const findEvidence = (subject: Subject): Finding[] => atOnce(searchEvidence(subject))

@@ -1,6 +1,7 @@
 import type { Attribution, ErrorType } from '../domain/attribution.ts'
 import type { Rating } from '../domain/feedback.ts'
 import { newId, newRevision } from '../domain/ids.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
 import { ATTRIBUTION_RENEW_MS, DAY_MS, MODEL_DAILY_LIMIT } from '../limits.ts'
@@ -20,7 +21,7 @@ import { reserveModelCall } from '../store/model-calls.ts'
 import type { Store } from '../store/store.ts'
 import { engineOf } from './configured-engine.ts'
 import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } from './engine.ts'
-import { findEvidencePatiently } from './evidence.ts'
+import { searchEvidence } from './evidence.ts'
 import type { Subject } from './subject.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
@@ -100,7 +101,7 @@ async function analyze(
   const [subject, types] = await Promise.all([findSubject(store, traceKey), listEnabledErrorTypes(store, projectKey)])
   if (!subject) return undefined
   if (!isDisputed(subject)) throw new EngineError(NO_FEEDBACK, { isFinal: true })
-  const answer = await engineOf(env)(subject, await findEvidencePatiently(subject), types, context)
+  const answer = await engineOf(env)(subject, await inTurns(searchEvidence(subject)), types, context)
   checkAnswer(answer.attribution, subject, types)
   return answer
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { differenceOf, without } from '../../src/attribution/difference.ts'
-import { findEvidence, findEvidencePatiently } from '../../src/attribution/evidence.ts'
+import { findEvidence, searchEvidence } from '../../src/attribution/evidence.ts'
 import { attributeByRules } from '../../src/attribution/rules.ts'
 import type { Step, Subject } from '../../src/attribution/subject.ts'
 import { TIE_ORDER } from '../../src/attribution/taxonomy.ts'
@@ -357,16 +357,17 @@ describe('a trace of anybody', () => {
     SHAPES.flatMap(([shape, draftOf]) =>
       WRITERS.map(([what, write]) => [`${shape} of ${what}`, draftOf(write)] as const),
     ),
-  )('is looked through in a bounded effort: %s', async ([, draft]) => {
+  )('is looked through in a bounded effort: %s', ([, draft]) => {
     const subject = aDisagreement(draft)
     const effort = { spent: 0, until: MAX_EVIDENCE_EFFORT }
     let [seen, longest] = [0, 0]
-    const looking = setInterval(() => {
+    const search = searchEvidence(subject, effort)
+    let part = search.next()
+    for (; !part.done; part = search.next()) {
       longest = Math.max(longest, effort.spent - seen)
       seen = effort.spent
-    })
-    const findings = await findEvidencePatiently(subject, effort)
-    clearInterval(looking)
+    }
+    const findings = part.value
     expect(effort.spent).toBeLessThanOrEqual(MAX_EVIDENCE_EFFORT)
     // What others wait for: a part, or one text that is read.
     expect(longest).toBeLessThan(3 * MAX_PART_EFFORT)

@@ -1,4 +1,4 @@
-import type { Work } from '../../src/domain/turns.ts'
+import { atOnce } from '../../src/domain/turns.ts'
 import * as decode from '../../src/otlp/decode.ts'
 import type { MediaType } from '../../src/otlp/media-type.ts'
 
@@ -7,11 +7,3 @@ import type { MediaType } from '../../src/otlp/media-type.ts'
 export const decodeTraces = (body: Uint8Array, type: MediaType) => atOnce(decode.decodeTraces(body, type))
 export const decodeLogs = (body: Uint8Array, type: MediaType) => atOnce(decode.decodeLogs(body, type))
 export const countDataPoints = (body: Uint8Array, type: MediaType) => atOnce(decode.countDataPoints(body, type))
-
-/** Does the work without a pause. */
-function atOnce<Result>(work: Work<Result>): Result {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done) return value
-  }
-}
