@@ -12,10 +12,14 @@ export const escaped = (bytes: number): number => 6 * bytes
 export const MAX_BATCH_EVENTS = 1000
 /** Parts of the millisecond in which a batch arrives, one an event at least: their order is the order of arrival. */
 export const ARRIVALS_A_MILLISECOND = 1024
+/** Events that are read, or made what is stored, before other requests have a turn: some milliseconds of work. */
+export const EVENTS_A_TURN = 100
 /** Reviews of one call. */
 export const MAX_REVIEWS = 200
 /** Outputs that it reads, parses and hashes to judge them, at once, as an isolate holds them; one at least. */
 export const MAX_JUDGED_BYTES_AT_ONCE = 8 * 1024 * 1024
+/** Characters of values that are parsed, hashed or written before other requests have a turn: some milliseconds of work. */
+export const LENGTH_A_TURN = 256 * 1024
 /** Outputs that it judges in all before it leaves the rest to another call. */
 export const MAX_JUDGED_BYTES = 64 * 1024 * 1024
 /** A batch's body, which an isolate holds several times over: as bytes, text, values and rows. */

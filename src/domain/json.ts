@@ -75,18 +75,45 @@ export function jsonPieces(value: unknown): string[] {
  * A value's JSON with the fields of each object in order: equal for values that are equal as JSON, and for no others.
  * `visit` is called for each value in it before it is written, and may end that by throwing.
  */
-export function canonicalJson(value: Json, visit?: (value: Json) => void): string {
-  visit?.(value)
-  if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item, visit)).join()}]`
-  if (!isJsonObject(value)) return JSON.stringify(value)
-  const fields = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
-  return `{${fields.map(([field, item]) => `${JSON.stringify(field)}:${canonicalJson(item, visit)}`).join()}}`
+export const canonicalJson = (value: Json, visit?: (value: Json) => void): string =>
+  [...canonicalPieces(value, visit)].join('')
+
+/** The same in pieces of some 64 KiB. Each is written when it is asked for. */
+export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Generator<string> {
+  let piece = ''
+  /** The lists and objects that are begun, the outermost first. */
+  const begun: { items: readonly Json[]; fields: readonly string[] | undefined; next: number }[] = []
+  const begin = (value: Json): void => {
+    visit?.(value)
+    if (Array.isArray(value)) {
+      piece += '['
+      begun.push({ items: value, fields: undefined, next: 0 })
+    } else if (isJsonObject(value)) {
+      piece += '{'
+      const fields = Object.keys(value).sort()
+      begun.push({ items: fields.map(field => value[field] ?? null), fields, next: 0 })
+    } else piece += typeof value === 'string' ? JSON.stringify(value) : value
+  }
+  begin(value)
+  for (let inner = begun.at(-1); inner; inner = begun.at(-1)) {
+    const { items, fields, next } = inner
+    if (next === items.length) {
+      piece += fields ? '}' : ']'
+      begun.pop()
+      continue
+    }
+    if (next > 0) piece += ','
+    if (fields) piece += `${JSON.stringify(fields[next])}:`
+    inner.next++
+    begin(items[next] ?? null)
+    if (piece.length < PIECE_LENGTH) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
 }
 
-/** Whether two JSON texts, both as `JSON.stringify` writes them, have the same value. */
-export const isSameJson = (left: string, right: string): boolean =>
-  left === right ||
-  (left.length === right.length && canonicalJson(JSON.parse(left)) === canonicalJson(JSON.parse(right)))
+const PIECE_LENGTH = 64 * 1024
 
 /** The value with its strings cut to `maxBytes` of UTF-8; the value itself where none is longer. */
 export function cutStrings(value: Json, maxBytes: number): Json {

@@ -1,5 +1,6 @@
 import { sha256Hex } from './hash.ts'
-import { canonicalJson } from './json.ts'
+import { canonicalPieces } from './json.ts'
+import { inTurns, type Work } from './turns.ts'
 
 /** What a reviewer can decide about a span's output. */
 export const DECISIONS = ['accept', 'correct', 'reset'] as const
@@ -37,4 +38,18 @@ export function traceReviewState(trace: {
 }
 
 /** A hash of an output's JSON that is the same for equal values: key order and white space make no difference. */
-export const hashOutput = (json: string): Promise<string> => sha256Hex(canonicalJson(JSON.parse(json)))
+export const hashOutput = async (json: string): Promise<string> => sha256Hex(await inTurns(canonical(json)))
+
+function* canonical(json: string): Work<string> {
+  const pieces: string[] = []
+  for (const piece of canonicalPieces(JSON.parse(json))) {
+    // A small output is one piece, and waits for nobody.
+    if (pieces.length > 0) yield
+    pieces.push(piece)
+  }
+  return pieces.join('')
+}
+
+/** Whether two outputs, as `JSON.stringify` writes them, have the same value. */
+export const isSameOutput = async (left: string, right: string): Promise<boolean> =>
+  left === right || (left.length === right.length && (await hashOutput(left)) === (await hashOutput(right)))

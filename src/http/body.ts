@@ -1,6 +1,7 @@
 import { constants, gunzipSync, inflateSync } from 'node:zlib'
 import { isJsonObject, type JsonObject } from '../domain/json.ts'
 import { findExcess } from '../domain/json-structure.ts'
+import { turnsByLength } from '../domain/turns.ts'
 import { MAX_BODY_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
@@ -17,8 +18,13 @@ export async function readJson(
   if (!isJson(request.headers.get('content-type'))) throw unsupportedMediaType()
   if (bytes.byteLength === 0) return undefined
   const text = decodeUtf8(bytes)
+  const giveTurns = turnsByLength()
+  await giveTurns(text.length)
   checkStructure(text)
+  await giveTurns(text.length)
   const value = parseJson(text)
+  // Whoever called validates it.
+  await giveTurns(text.length)
   if (!isJsonObject(value)) throw badRequest('The body must be a JSON object')
   return value
 }

@@ -1,12 +1,13 @@
 import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { rootSpanUuid } from '../domain/ids.ts'
+import { mapInTurns } from '../domain/turns.ts'
 import { shownAs } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { notFound } from '../http/errors.ts'
 import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
-import { ARRIVALS_A_MILLISECOND, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
+import { ARRIVALS_A_MILLISECOND, EVENTS_A_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
 import { attributionJobsOf } from '../store/attributions.ts'
 import { saveFeedback } from '../store/feedback.ts'
 import { addObservations } from '../store/observations.ts'
@@ -46,10 +47,10 @@ export const postBatch = endpoint({
 }).handle(async ({ body, caller, store, headers, now, requestId, enqueue }) => {
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)
-  const events = body.events.flatMap((input, index) =>
+  const parsed = await mapInTurns(body.events, EVENTS_A_TURN, async (input, index) =>
     results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
   )
-  for (const part of await partsOf(scope.project, events)) {
+  for (const part of await partsOf(scope.project, parsed.flat())) {
     const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
     enqueue(...attributionJobsOf(store, toAttribute))
   }
@@ -94,10 +95,10 @@ interface Scope {
 
 /** Records the calls on traces. Returns the events that hang on a trace; those that came before theirs was made are answered. */
 async function storeTraces(events: readonly IndexedEvent[], { store, project, now }: Scope, results: Results) {
-  const calls = await Promise.all(
-    events
-      .filter(event => event.type === 'trace')
-      .map(async ({ index, body }) => ({ index, draft: await traceDraft(project, body, now), call: traceCall(body) })),
+  const calls = await mapInTurns(
+    events.filter(event => event.type === 'trace'),
+    EVENTS_A_TURN,
+    async ({ index, body }) => ({ index, draft: await traceDraft(project, body, now), call: traceCall(body) }),
   )
   const groups = Map.groupBy(calls, ({ draft }) => draft.id)
   const recorded = await recordCalls(
@@ -141,18 +142,20 @@ async function storeDependents(
   { caller, store, project, now }: Scope,
   results: Results,
 ): Promise<Set<number>> {
-  const spans = await Promise.all(
-    events.filter(event => event.type === 'span').map(drafted(body => spanDraft(project, body, now))),
+  const spans = await mapInTurns(
+    events.filter(event => event.type === 'span'),
+    EVENTS_A_TURN,
+    drafted(body => spanDraft(project, body, now)),
   )
-  const observations = await Promise.all(
-    events
-      .filter(event => event.type === 'observation')
-      .map(drafted((body, index) => observationDraft(project, body, arrivalOf(now, index)))),
+  const observations = await mapInTurns(
+    events.filter(event => event.type === 'observation'),
+    EVENTS_A_TURN,
+    drafted((body, index) => observationDraft(project, body, arrivalOf(now, index))),
   )
-  const feedback = await Promise.all(
-    events
-      .filter(event => event.type === 'feedback')
-      .map(drafted((body, index) => feedbackDraft({ caller, project }, body, arrivalOf(now, index)))),
+  const feedback = await mapInTurns(
+    events.filter(event => event.type === 'feedback'),
+    EVENTS_A_TURN,
+    drafted((body, index) => feedbackDraft({ caller, project }, body, arrivalOf(now, index))),
   )
   const spanRounds = roundsOf(spans, ({ id }) => id, mergeSpans)
   const feedbackRounds = roundsOf(feedback, ({ fields }) => fields.id, mergeFeedback)

@@ -1,6 +1,6 @@
 import { contentName } from '../domain/hash.ts'
 import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
-import { giveTurn } from '../domain/turns.ts'
+import { giveTurn, mapInTurns } from '../domain/turns.ts'
 import { logFault } from '../http/errors.ts'
 import { RECORDS_A_TURN } from '../limits.ts'
 import type { ExportedSpan, ExportedTrace } from '../store/exports.ts'
@@ -50,9 +50,11 @@ export async function exportedOf(
     await Promise.all(reading)
     await giveTurn()
   }
-  const traces = Array.from(found, ([traceId, { spans, outlines }]) => exportedTrace(project, traceId, spans, outlines))
+  const traces = await mapInTurns([...found], RECORDS_A_TURN, ([traceId, { spans, outlines }]) =>
+    exportedTrace(project, traceId, spans, outlines),
+  )
   return {
-    traces: await Promise.all(traces),
+    traces,
     outlines: new Map(Array.from(found, ([traceId, { outlines }]) => [traceId, outlines])),
     warnings,
     unreadable,

@@ -1,6 +1,6 @@
 import { MESSAGE_KEY } from '../domain/fold.ts'
 import { exportedObservationUuid, exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
-import { giveTurn, inPieces } from '../domain/turns.ts'
+import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_A_TURN } from '../limits.ts'
 import { type ExportedTrace, saveExport } from '../store/exports.ts'
 import { addObservations, type ObservationDraft } from '../store/observations.ts'
@@ -32,7 +32,8 @@ export const exportLogs = exportEndpoints('logs', async context => {
     for (const { log, messages } of read) if (messages.length === 0) outcome.reject(reasonForNothing(log), 1)
     const telling = read.filter(({ messages }) => messages.length > 0)
     for (const traces of inPieces([...Map.groupBy(telling, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
-      await saveExport(store, project, await Promise.all(traces.map(each => exportedTrace(project, ...each))), now)
+      const exported = await mapInTurns(traces, RECORDS_A_TURN, each => exportedTrace(project, ...each))
+      await saveExport(store, project, exported, now)
     }
     for (const drafts of inPieces(await observationsOf(project, telling, now), MAX_WRITTEN_RECORDS)) {
       const values = drafts.map(({ data }) => data)
@@ -92,24 +93,27 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
     const key = answering.map(({ key }) => key).join()
     return [...inputs, { log: last.log, key, type: 'output' as const, stateKey: null, data: output }]
   })
-  const drafts = said.map(async ({ log, key, type, stateKey, data }, index): Promise<ObservationDraft> => {
-    const clientTraceId = traceIdOf(log)
-    const [id, spanUuid, uuid] = await Promise.all([
-      exportedObservationUuid(project.id, clientTraceId, { spanHex: log.spanId ?? '', type, key }),
-      exportedSpanUuid(project.id, log.traceId ?? '', log.spanId ?? ''),
-      traceUuid(project.id, clientTraceId),
-    ])
-    return {
-      id,
-      traceUuid: uuid,
-      spanId: spanUuid,
-      type,
-      stateKey,
-      data: { traceUuid: uuid, json: JSON.stringify(data) },
-      timestamp: millisecondsOf(log.timeNs),
-      // In the order of the export, of which all arrives at once.
-      receivedAt: now + index / (said.length + 1),
-    }
-  })
-  return Promise.all(drafts)
+  return mapInTurns(
+    said,
+    RECORDS_A_TURN,
+    async ({ log, key, type, stateKey, data }, index): Promise<ObservationDraft> => {
+      const clientTraceId = traceIdOf(log)
+      const [id, spanUuid, uuid] = await Promise.all([
+        exportedObservationUuid(project.id, clientTraceId, { spanHex: log.spanId ?? '', type, key }),
+        exportedSpanUuid(project.id, log.traceId ?? '', log.spanId ?? ''),
+        traceUuid(project.id, clientTraceId),
+      ])
+      return {
+        id,
+        traceUuid: uuid,
+        spanId: spanUuid,
+        type,
+        stateKey,
+        data: { traceUuid: uuid, json: JSON.stringify(data) },
+        timestamp: millisecondsOf(log.timeNs),
+        // In the order of the export, of which all arrives at once.
+        receivedAt: now + index / (said.length + 1),
+      }
+    },
+  )
 }

@@ -1,6 +1,7 @@
 import { leftWarnings } from '../domain/metadata.ts'
+import { mapInTurns } from '../domain/turns.ts'
 import { feedbackDraft } from '../ingest/feedback.ts'
-import { MAX_WRITTEN_RECORDS } from '../limits.ts'
+import { MAX_WRITTEN_RECORDS, RECORDS_A_TURN } from '../limits.ts'
 import { attributionJobsOf } from '../store/attributions.ts'
 import { saveExport } from '../store/exports.ts'
 import { saveFeedback } from '../store/feedback.ts'
@@ -51,22 +52,22 @@ async function saveJudgments(
   project: Project,
   traces: ReadonlyMap<string, readonly SpanOutline[]>,
 ): Promise<void> {
-  const drafts = [...traces].flatMap(([traceId, spans]) =>
-    spans.flatMap(({ span, step }) =>
-      step.feedback.map(async ({ name, identifier, rating, comment, isOfTrace }) => {
-        const body = {
-          trace_id: traceId,
-          feedback_id: `otel:${span.traceId}:${span.spanId}:${name}:${identifier}`,
-          span_id: isOfTrace ? undefined : await uuidOf(project, span),
-          rating,
-          comment,
-          labeller: { name: identifier },
-        }
-        return (await feedbackDraft({ caller, project }, body, now)).fields
-      }),
-    ),
+  const judgments = [...traces].flatMap(([traceId, spans]) =>
+    spans.flatMap(({ span, step }) => step.feedback.map(judgment => ({ traceId, span, ...judgment }))),
   )
-  const fields = new Map((await Promise.all(drafts)).map(draft => [draft.id, draft]))
+  const drafts = await mapInTurns(judgments, RECORDS_A_TURN, async ({ traceId, span, isOfTrace, ...judgment }) => {
+    const { name, identifier, rating, comment } = judgment
+    const body = {
+      trace_id: traceId,
+      feedback_id: `otel:${span.traceId}:${span.spanId}:${name}:${identifier}`,
+      span_id: isOfTrace ? undefined : await uuidOf(project, span),
+      rating,
+      comment,
+      labeller: { name: identifier },
+    }
+    return (await feedbackDraft({ caller, project }, body, now)).fields
+  })
+  const fields = new Map(drafts.map(draft => [draft.id, draft]))
   if (fields.size === 0) return
   const { toAttribute } = await saveFeedback(store, [...fields.values()])
   enqueue(...attributionJobsOf(store, toAttribute))

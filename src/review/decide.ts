@@ -2,6 +2,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { OutputChecks } from '../domain/output-schema.ts'
 import type { PayloadMode } from '../domain/span.ts'
+import { turnsByLength } from '../domain/turns.ts'
 import type { Job } from '../env.ts'
 import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } from '../http/errors.ts'
 import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
@@ -9,7 +10,7 @@ import { attributionJobsOf } from '../store/attributions.ts'
 import { type Act, actorOf } from '../store/audit.ts'
 import { type LocatedSpan, locate } from '../store/located-spans.ts'
 import { foreignSpans } from '../store/ownership.ts'
-import { countFitting, lengthOf, placeUnder } from '../store/payloads.ts'
+import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/payloads.ts'
 import {
   addReviews,
   findReviewSubjects,
@@ -19,7 +20,7 @@ import {
 } from '../store/reviews.ts'
 import { type FoldedSpan, showSpans } from '../store/span-detail.ts'
 import type { Registry, Store } from '../store/store.ts'
-import { type Judged, judge, type ReviewRequest } from './judge.ts'
+import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
 
 /** Why a reviewer cannot name an error type. */
 const UNNAMEABLE = {
@@ -77,12 +78,21 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   const spanOf = ({ spanId }: ReviewRequest) => found.subjects.get(spanId)?.span
   const sizes = asked.map(request => spanOf(request)?.output ?? NO_VALUE)
   const requests = asked.slice(0, countFitting(sizes, MAX_JUDGED_BYTES_AT_ONCE))
-  const outputs = await wholeOutputs(
-    store,
-    requests.flatMap(request => spanOf(request) ?? []),
-  )
+  const [outputs, compared] = await Promise.all([
+    wholeOutputs(
+      store,
+      requests.flatMap(request => spanOf(request) ?? []),
+    ),
+    fetchValues(
+      store,
+      requests.flatMap(request => {
+        const subject = found.subjects.get(request.spanId)
+        return (subject && comparedValue(act, request, subject)) ?? []
+      }),
+    ),
+  ])
   const outcomes = new Map<ReviewRequest, LocatedSpan | ApiError>()
-  const judged = await judgeAll(scope, requests, found, { outputs, checks, outcomes })
+  const judged = await judgeAll(scope, requests, found, { outputs, compared, checks, outcomes })
   const placed = await placeUnder(
     store,
     judged.flatMap(({ correction }) => correction ?? []),
@@ -108,43 +118,47 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   return { outcomes, bytes }
 }
 
-/** Judges requests; the errors of those that their spans do not allow go to `outcomes`. */
+/** Judges requests one after another, so that others have turns between them; the errors of those that their spans do not allow go to `outcomes`. */
 async function judgeAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
   { subjects, errorTypeState }: ReviewSubjects,
   {
     outputs,
+    compared,
     checks,
     outcomes,
   }: {
     outputs: ReadonlyMap<FoldedSpan, string>
+    compared: ReadonlyMap<FoundValue, string>
     checks: OutputChecks
     outcomes: Map<ReviewRequest, LocatedSpan | ApiError>
   },
 ): Promise<Judged[]> {
-  const { caller, store, registry } = scope
+  const { caller, store, registry, act } = scope
   const missing = requests.map(({ spanId }) => spanId).filter(spanId => !subjects.has(spanId))
   const foreign = missing.length === 0 ? new Set() : await foreignSpans(registry, store.organization, missing)
-  const judged = await Promise.all(
-    requests.map(async request => {
-      try {
-        const subject = subjects.get(request.spanId)
-        if (!subject) throw foreign.has(request.spanId) ? forbidden() : notFound()
-        requireProject(caller, subject.trace.projectKey)
-        const output = outputs.get(subject.span)
-        if (output === undefined) throw unavailable(1, new Error('an object of a span under review is gone'))
-        const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
-        if (typeState && typeState !== 'enabled') throw unprocessable(UNNAMEABLE[typeState], 'errorType')
-        return [await judge(scope, request, subject, output, checks)]
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.status === 503) throw error
-        outcomes.set(request, error)
-        return []
-      }
-    }),
-  )
-  return judged.flat()
+  const judged: Judged[] = []
+  const giveTurns = turnsByLength()
+  for (const request of requests) {
+    try {
+      const subject = subjects.get(request.spanId)
+      if (!subject) throw foreign.has(request.spanId) ? forbidden() : notFound()
+      requireProject(caller, subject.trace.projectKey)
+      const output = outputs.get(subject.span)
+      if (output === undefined) throw unavailable(1, new Error('an object of a span under review is gone'))
+      const typeState = request.errorType && errorTypeState(subject.trace.projectKey, request.errorType)
+      if (typeState && typeState !== 'enabled') throw unprocessable(UNNAMEABLE[typeState], 'errorType')
+      await giveTurns(output.length)
+      const { approved } = subject.span
+      const values = { output, approved: approved && compared.get(approved) }
+      judged.push(await judge(act, request, subject, values, checks))
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status === 503) throw error
+      outcomes.set(request, error)
+    }
+  }
+  return judged
 }
 
 /** A span as it is after a decision, or without one as it is. */

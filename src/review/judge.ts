@@ -1,14 +1,15 @@
 import { newId } from '../domain/ids.ts'
-import { isSameJson } from '../domain/json.ts'
 import type { OutputChecks } from '../domain/output-schema.ts'
-import { type Decision, hashOutput, type ReviewOutcome } from '../domain/review-state.ts'
+import { type Decision, hashOutput, isSameOutput, type ReviewOutcome } from '../domain/review-state.ts'
+import { utf8Length } from '../domain/text.ts'
+import { giveTurn } from '../domain/turns.ts'
 import { isoTime } from '../http/atoms.ts'
 import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
+import { LENGTH_A_TURN } from '../limits.ts'
 import { type Act, actorOf } from '../store/audit.ts'
-import { fetchValues, type StoredValue } from '../store/payloads.ts'
+import { type FoundValue, lengthOf, type StoredValue } from '../store/payloads.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
 import { type FoldedSpan, revisionOf } from '../store/span-detail.ts'
-import type { Store } from '../store/store.ts'
 
 /** A reviewer's decision on a span. */
 export interface ReviewRequest {
@@ -42,16 +43,32 @@ export interface Judged {
   isNew: boolean
 }
 
-/** What a request comes to on a span with this output. 409 where somebody else holds the span, 412 where the span is another one by now, 422 where it cannot be. */
+/**
+ * The approved output in R2 that must be read to tell whether a request is the last one over again. What is equal is equally
+ * long: so what is read is no more than what was sent.
+ */
+export function comparedValue(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue | undefined {
+  const { approved } = span
+  if (request.decision !== 'correct' || !approved || approved.ref === null || !isByTheSame(act, request, span)) return
+  return lengthOf(approved) === utf8Length(request.approvedOutput ?? '') ? approved : undefined
+}
+
+/** What a request is judged by: the span's output, and what `comparedValue` names. */
+interface Values {
+  output: string
+  approved: string | undefined
+}
+
+/** What a request comes to on a span with these values. 409 where somebody else holds the span, 412 where the span is another one by now, 422 where it cannot be. */
 export async function judge(
-  { store, act }: { store: Store; act: Act },
+  act: Act,
   request: ReviewRequest,
   subject: ReviewSubject,
-  output: string,
+  { output, approved: compared }: Values,
   checks: OutputChecks,
 ): Promise<Judged> {
   const { span } = subject
-  const { state, approved, correction } = verdictOn(request, subject, output)
+  const { state, approved, correction } = await verdictOn(request, subject, output)
   const draft: ReviewDraft = {
     id: newId(),
     traceKey: span.row.traceKey,
@@ -67,11 +84,11 @@ export async function judge(
     errorType: request.errorType,
     takesOver: request.takeOver,
   }
-  const isNew = !(await isRepeated(store, act, span, draft, correction?.json))
+  const isNew = !(await isRepeated(act, request, span, { draft, correction: correction?.json, compared }))
   if (isNew) {
     requireFree(act, request, span)
     if (!matches(request.ifMatch, span)) throw changedSince()
-    if (state !== null && !request.force) checkOutput(subject, request, correction?.json ?? output, checks)
+    if (state !== null && !request.force) await checkOutput(subject, request, correction?.json ?? output, checks)
   }
   return { request, subject, draft, correction: isNew ? correction : undefined, isNew }
 }
@@ -84,7 +101,11 @@ interface Verdict {
   correction: { traceKey: number; json: string } | undefined
 }
 
-function verdictOn({ decision, approvedOutput }: ReviewRequest, { span }: ReviewSubject, output: string): Verdict {
+async function verdictOn(
+  { decision, approvedOutput }: ReviewRequest,
+  { span }: ReviewSubject,
+  output: string,
+): Promise<Verdict> {
   if (decision === 'reset') return { state: null, approved: null, correction: undefined }
   // Cut where it was read beside too much else.
   const accepted = span.output && (span.output.ref === null ? { text: output, ref: null } : span.output)
@@ -94,7 +115,8 @@ function verdictOn({ decision, approvedOutput }: ReviewRequest, { span }: Review
   }
   const json = approvedOutput ?? 'null'
   if (json === 'null') throw unprocessable(NULL_APPROVED, 'approvedOutput')
-  if (accepted && isSameJson(json, output)) return { state: 'accepted', approved: accepted, correction: undefined }
+  if (accepted && (await isSameOutput(json, output)))
+    return { state: 'accepted', approved: accepted, correction: undefined }
   return { state: 'corrected', approved: null, correction: { traceKey: span.row.traceKey, json } }
 }
 
@@ -109,24 +131,26 @@ function requireFree(act: Act, { takeOver }: ReviewRequest, { row: { claimedBy, 
  * once. Another comment or error type makes it another one; no comment takes none back.
  */
 async function isRepeated(
-  store: Store,
   act: Act,
-  { row, decision: last, approved }: FoldedSpan,
-  draft: ReviewDraft,
-  correction: string | undefined,
+  request: ReviewRequest,
+  span: FoldedSpan,
+  { draft, correction, compared }: { draft: ReviewDraft; correction: string | undefined; compared: string | undefined },
 ): Promise<boolean> {
+  const { decision: last, approved } = span
   const isSame =
-    last?.decision === draft.decision &&
-    last.userId === actorOf(act) &&
-    last.outputHash === draft.outputHash &&
-    row.isStale === 0 &&
-    (draft.comment === null || last.comment === draft.comment) &&
-    last.errorType === draft.errorType
+    last?.decision === draft.decision && last.outputHash === draft.outputHash && isByTheSame(act, request, span)
   if (!isSame || correction === undefined) return isSame
   if (!approved || approved.isCut) return false
-  const text = approved.ref === null ? approved.text : (await fetchValues(store, [approved])).get(approved)
-  return text !== undefined && isSameJson(text, correction)
+  const text = approved.ref === null ? approved.text : compared
+  return text !== undefined && isSameOutput(text, correction)
 }
+
+/** Whether the last decision is by the same reviewer and says the same of an output that has not changed. */
+const isByTheSame = (act: Act, { comment, errorType }: ReviewRequest, { row, decision: last }: FoldedSpan): boolean =>
+  last?.userId === actorOf(act) &&
+  row.isStale === 0 &&
+  (comment === null || last.comment === comment) &&
+  last.errorType === errorType
 
 /** Whether `If-Match` lets a request pass (RFC 9110, section 13.1.1). A proxy that compresses an answer marks its tag as weak. */
 function matches(ifMatch: string | undefined, span: FoldedSpan): boolean {
@@ -136,13 +160,15 @@ function matches(ifMatch: string | undefined, span: FoldedSpan): boolean {
 }
 
 /** 422 with the paths where an approved output breaks the schema of its step, or with why that can't be said. */
-function checkOutput(
+async function checkOutput(
   { outputSchema }: ReviewSubject,
   { decision }: ReviewRequest,
   json: string,
   checks: OutputChecks,
-): void {
+): Promise<void> {
   if (outputSchema === null) return
+  // The check is one piece: its budget bounds it, and that of all the checks of a request.
+  if (json.length > LENGTH_A_TURN) await giveTurn()
   const field = decision === 'accept' ? 'output' : 'approvedOutput'
   const result = checks.check(outputSchema, json, field)
   if ('unchecked' in result)

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { hashOutput } from '../domain/review-state.ts'
+import { turnsByLength } from '../domain/turns.ts'
 import { isDecidedBy, outputRevision } from './reviewable.ts'
 import { reviews, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -25,9 +26,12 @@ export interface NewOutput {
 export async function markStale(store: Store, outputs: readonly NewOutput[]): Promise<void> {
   if (outputs.length === 0) return
   const { database } = store
-  const rows = await Promise.all(
-    outputs.map(async ({ traceUuid, spanId, revision, json }) => [traceUuid, spanId, revision, await hashOutput(json)]),
-  )
+  const rows: (string | null)[][] = []
+  const giveTurns = turnsByLength()
+  for (const { traceUuid, spanId, revision, json } of outputs) {
+    await giveTurns(json.length)
+    rows.push([traceUuid, spanId, revision, await hashOutput(json)])
+  }
   const given = sql`json_each(${JSON.stringify(rows)}) as item cross join ${traces}`
   const isOfTrace = isLive(store, sql`${traces.id} = item.value ->> 0`)
   // Null if the output that counts is none of these. The plus below keeps an index of all reviewed spans out of it.

@@ -1,0 +1,35 @@
+import { vi } from 'vitest'
+
+/** What a call did between two turns that it gave others: the most hashes that it took, and characters that it parsed as JSON. */
+export interface LongestPiece {
+  hashes: number
+  parsed: number
+}
+
+/** Runs a call, and says what its longest pieces were. What the test itself hashes or parses meanwhile counts as well. */
+export async function longestPieceOf(call: () => Promise<unknown>): Promise<LongestPiece> {
+  const longest: LongestPiece = { hashes: 0, parsed: 0 }
+  let piece: LongestPiece = { hashes: 0, parsed: 0 }
+  const [setTimer, digest, parse] = [globalThis.setTimeout, crypto.subtle.digest, JSON.parse]
+  const spies = [
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation((task: () => void, ms?: number) => {
+      if (ms === 0) piece = { hashes: 0, parsed: 0 }
+      return setTimer.call(globalThis, task, ms)
+    }),
+    vi.spyOn(crypto.subtle, 'digest').mockImplementation((...args) => {
+      longest.hashes = Math.max(longest.hashes, ++piece.hashes)
+      return digest.apply(crypto.subtle, args)
+    }),
+    vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
+      piece.parsed += text.length
+      longest.parsed = Math.max(longest.parsed, piece.parsed)
+      return parse(text, reviver)
+    }),
+  ]
+  try {
+    await call()
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  return longest
+}
