@@ -211,7 +211,7 @@ export const PAUSED_LOOK_UPS_A_SECOND = 5
 export const KEY_UNKNOWN_MS = 30_000
 /** A longer text is no key; it isn't remembered as unknown, so that a cache of such texts stays small. */
 export const MAX_SECRET_LENGTH = 64
-/** Calls a minute that one address may make without a key where they ask D1, in one isolate: a probe asks every second. */
+/** Calls a minute that one address may make of an endpoint without a key where they ask D1, in one isolate: a probe asks every second. */
 export const MAX_OPEN_CALLS = 120
 /** How long a request waits for the limiter before it goes through uncounted. */
 export const LIMITER_PATIENCE_MS = 250

@@ -190,7 +190,7 @@ async function serve<C extends Contract>(
  * 404 without ADMIN_TOKEN, 429 for an address that calls or guesses too often.
  */
 async function admit(
-  { scope, method, isOfSession = false, isLimitedByAddress = false }: Contract,
+  { scope, method, path, isOfSession = false, isLimitedByAddress = false }: Contract,
   request: Request,
   runtime: Runtime,
   patience: Patience,
@@ -198,7 +198,7 @@ async function admit(
 ) {
   const { env, requestId } = runtime
   if (isOfSession && method !== 'GET') requireSameOrigin(request)
-  if (isLimitedByAddress) takeOpenCall(runtime.address, now)
+  if (isLimitedByAddress) takeOpenCall(`${method} ${path}`, runtime.address, now)
   if (scope === 'public') return {}
   if (scope === 'admin') {
     await checkAdmin(request, runtime, now)

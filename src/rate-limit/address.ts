@@ -98,13 +98,17 @@ export async function lookUpFor<Found>(
   }
 }
 
-const openCallsByAddress = new IsolateCache<{ since: number; calls: number }>(ISOLATE_CACHE_ENTRIES)
+const openCalls = new IsolateCache<{ since: number; calls: number }>(ISOLATE_CACHE_ENTRIES)
 
-/** Counts a call without a key that asks the database. 429 past what an address may make in a minute. */
-export function takeOpenCall(address: string, now: number): void {
-  const known = openCallsByAddress.get(address)
+/**
+ * Counts a call without a key that asks the database. 429 past what an address may make of it in a minute: of each endpoint apart,
+ * because any page may have its visitors' browsers probe, but none may have them sign in.
+ */
+export function takeOpenCall(endpoint: string, address: string, now: number): void {
+  const caller = `${endpoint} ${address}`
+  const known = openCalls.get(caller)
   const window = known && now < known.since + WINDOW_MS ? known : { since: now, calls: 0 }
-  if (window !== known) openCallsByAddress.set(address, window)
+  if (window !== known) openCalls.set(caller, window)
   if (++window.calls > MAX_OPEN_CALLS) throw tooManyCalls('calls', MAX_OPEN_CALLS, window.since + WINDOW_MS - now)
 }
 

@@ -6,7 +6,7 @@ import type { Step, Subject } from '../../src/attribution/subject.ts'
 import { TIE_ORDER } from '../../src/attribution/taxonomy.ts'
 import { termsOf, termsOfValue } from '../../src/attribution/terms.ts'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
-import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, MAX_TEXT_FACTS } from '../../src/limits.ts'
+import { MAX_EVIDENCE_EFFORT, MAX_EVIDENCE_PATH_LENGTH, MAX_PART_EFFORT, MAX_TEXT_FACTS } from '../../src/limits.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
 
 /** Numbers of 0 to 1, the same ones for the same seed (Mulberry32). */
@@ -171,9 +171,6 @@ describe('a trace of anybody', () => {
   const ofFields = (count: number, write: (index: number) => [string, Json]) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => write(index)))
 
-  const withinLongNames = (value: Json) =>
-    Array.from({ length: 120 }).reduce<Json>(inner => ({ ['k'.repeat(256)]: inner, n: 1.5 }), value)
-
   // Each of them took minutes, or threw, before what is compared was bounded: the suite's time limit tells.
   it.for<[string, SubjectDraft]>([
     ['an address without an end', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
@@ -211,16 +208,6 @@ describe('a trace of anybody', () => {
     [
       'long names',
       inAnswer({ n: 7.5 }, { n: 8.5 }, { metadata: ofFields(9, at => [`${at}${'k'.repeat(20_000)}`, [1, 2]]) }),
-    ],
-    [
-      'long names within each other',
-      inAnswer(
-        withinLongNames(times(900, at => `ab${at} ${at}.5`)),
-        withinLongNames(times(900, at => `ab${at} ${at}.25`)),
-        {
-          input: withinLongNames(ofFields(900, at => [`f${at}`, at + 0.75])),
-        },
-      ),
     ],
     [
       'numbers that may come of others',
@@ -402,6 +389,16 @@ describe('a trace of anybody', () => {
     const rest = { input: text, prompt: aPrompt(`Answer in 3 sentences. ${text}`), state: { rules: text } }
     expectSound(aDisagreement(inAnswer(text, `${text.slice(0, 1000)} 12.5`, rest)))
     expectSound(aDisagreement(inAnswer('fine 12.5', text, rest)))
+  })
+
+  it('has no place that takes a long path to tell', () => {
+    const withinLongNames = (value: Json) =>
+      Array.from({ length: 120 }).reduce<Json>(inner => ({ ['k'.repeat(256)]: inner, n: 1.5 }), value)
+    const lists = withinLongNames(times(900, at => `ab${at} ${at}.5`))
+    const amounts = withinLongNames(ofFields(900, at => [`f${at}`, at + 0.75]))
+    const findings = findEvidence(aDisagreement(inAnswer(lists, amounts, { input: amounts, state: { lists } })))
+    expect(findings.length).toBeGreaterThan(0)
+    expect(Math.max(...findings.map(({ path }) => path.length))).toBeLessThan(2 * MAX_EVIDENCE_PATH_LENGTH)
   })
 
   it('is said to have more where it is too long to be looked through', () => {

@@ -172,6 +172,18 @@ describe('calls without a key that ask the database', () => {
     expect((await probe()).status).toBe(200)
   })
 
+  it("leave people at a page's visitors' address able to sign in", async ({ expect }) => {
+    const address = anAddress()
+    const org = await newOrg()
+    const page = client({ ...address, origin: 'https://elsewhere.test' })
+    for (const path of ['/readyz', '/api/session/organizations', '/api/session']) {
+      await inTurn(MAX_OPEN_CALLS + 1, () => page.get(path))
+    }
+    await inTurn(MAX_OPEN_CALLS + 1, () => page.post('/api/session', { apiKey: org.ownerKey }))
+    const { status } = await client({ ...address, origin: ORIGIN }).post('/api/session', { apiKey: org.ownerKey })
+    expect(status).toBe(201)
+  })
+
   it('are all limited, and those that cost nothing are not', ({ expect }) => {
     const open = endpoints.map(({ contract }) => contract).filter(({ scope }) => scope === 'public')
     const free = open.filter(({ isLimitedByAddress }) => !isLimitedByAddress).map(({ path }) => path)
