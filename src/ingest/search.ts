@@ -4,7 +4,7 @@ import { IsoTime, isoTime, StoredObject, shownAs, Uuid } from '../http/atoms.ts'
 import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
-import { listTraces } from '../store/trace-list.ts'
+import { findMatches } from '../store/trace-list.ts'
 import { ingestProject } from './project.ts'
 import { Status, TraceId } from './wire.ts'
 
@@ -74,7 +74,7 @@ export const searchTraces = endpoint({
   if (count > MAX_SEARCH_FILTERS) throw badRequest(`At most ${MAX_SEARCH_FILTERS} search parameters are allowed`)
   const project = await ingestProject({ caller, store, headers })
   const filter = { name, status, fields: await comparableFields(filters) }
-  const { items, nextPlace } = await listTraces(store, project, filter, { limit, after: undefined })
+  const { items, nextPlace } = await findMatches(store, project, filter, { limit, after: undefined })
   const traces = items.map(({ id, traceId, name, status, metadata, timestamp }) => ({
     id,
     trace_id: traceId,

@@ -77,6 +77,11 @@ export const isOfExistingProject = (
 ): SQL => sql`${projectKey} not in (select deleted.key from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null)`
 
+/** The same of a project that is known before the query: SQLite asks a condition without columns of the outer query only once. */
+export const isExistingProject = ({ organization }: Store, { key }: Project): SQL => sql`not exists (
+  select 1 from ${projects} as deleted
+  where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null and deleted.key = ${key})`
+
 /** Creates a project. Undefined where the organization has one with this slug; sent twice with one id, it creates one. */
 export async function addProject(
   store: Store,

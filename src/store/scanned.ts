@@ -1,5 +1,5 @@
 /** A row of what a bounded query looked at: its place among them, and whether it is what was asked for. */
-interface ScannedRow {
+export interface ScannedRow {
   position: number
   isMatch: number
 }

@@ -19,7 +19,7 @@ import {
   traces,
 } from './schema.ts'
 import type { Store } from './store.ts'
-import { isLive } from './traces.ts'
+import { isLiveIn } from './traces.ts'
 
 /** What traces must be to be listed; what is undefined is not asked. */
 export interface TraceFilter {
@@ -65,12 +65,13 @@ export function inProject(
 ) {
   const driver = drivingField(project, filter.fields)
   const time = driver ? traceFields.timestamp : traces.timestamp
-  const where = isLive(
+  const where = isLiveIn(
     store,
+    project,
     driver
       ? sql`${traceFields.projectKey} = ${project.key} and ${traceFields.path} = ${driver.path}
           and ${traceFields.value} = ${driver.value} and ${traces.key} = ${traceFields.traceKey}`
-      : and(eq(traces.projectKey, project.key), sought),
+      : sought,
     filter.from === undefined ? undefined : gte(time, filter.from),
     filter.to === undefined ? undefined : lt(time, filter.to),
     more(time),

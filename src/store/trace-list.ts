@@ -5,7 +5,7 @@ import { MAX_SCANNED_TRACES } from '../limits.ts'
 import { countWithin } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { isCorrected, isReviewed, isStale } from './reviewable.ts'
-import { pageOfScanned } from './scanned.ts'
+import { pageOfScanned, type ScannedRow } from './scanned.ts'
 import { feedback, isNoRoot, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { inProject, matches, soughtColumn, standsAt, type TraceFilter, type TracePosition } from './trace-filter.ts'
@@ -62,16 +62,58 @@ export const traceCounts = {
     select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`.as('feedbackCount'),
 }
 
+/** A page of a project's traces that match. */
+interface TracePage<Trace> {
+  items: Trace[]
+  /** Where the next page begins; null where nothing is left. */
+  nextPlace: TracePosition | null
+}
+
+interface PageQuery {
+  limit: number
+  after: TracePosition | undefined
+}
+
 /**
  * A page of a project's traces that match, newest first, in one round trip. It looks at 5,000 traces at most: `items` may
- * be few although more follow. `nextPlace`: where the next page begins; null where nothing is left.
+ * be few although more follow.
  */
 export async function listTraces(
   store: Store,
   project: Project,
   filter: TraceFilter,
-  { limit, after }: { limit: number; after: TracePosition | undefined },
-): Promise<{ items: CountedTrace[]; nextPlace: TracePosition | null }> {
+  page: PageQuery,
+): Promise<TracePage<CountedTrace>> {
+  const { scanned, place, isListed } = scan(store, project, filter, page)
+  // In the order of `scanned`: a cross join reads it first, row by row, and a sort would have to wait for all of it.
+  const rows = await store.database
+    .select({ ...summaryColumns, ...place, ...traceCounts, needsReview: traces.needsReview })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(isListed)
+    .limit(page.limit + 1)
+  return pageOfRows(rows, page.limit)
+}
+
+/** The same without counts, of which each reads rows of its own. */
+export async function findMatches(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  page: PageQuery,
+): Promise<TracePage<TraceSummary>> {
+  const { scanned, place, isListed } = scan(store, project, filter, page)
+  const rows = await store.database
+    .select({ ...summaryColumns, ...place })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(isListed)
+    .limit(page.limit + 1)
+  return pageOfRows(rows, page.limit)
+}
+
+/** The traces that a page looks at, each with its `place` among them, and which of them are read. */
+function scan(store: Store, project: Project, filter: TraceFilter, { after }: PageQuery) {
   const { from, time, where } = inProject(
     store,
     project,
@@ -86,19 +128,15 @@ export async function listTraces(
     .limit(MAX_SCANNED_TRACES)
     .as('scanned')
   const isMatch = matches(project, filter) ?? sql`true`
-  // In the order of `scanned`: a cross join reads it first, row by row, and a sort would have to wait for all of it.
-  const rows = await store.database
-    .select({
-      ...summaryColumns,
-      isMatch: sql<number>`${isMatch}`,
-      position: scanned.position,
-      ...traceCounts,
-      needsReview: traces.needsReview,
-    })
-    .from(scanned)
-    .crossJoin(traces)
-    .where(and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))))
-    .limit(limit + 1)
+  return {
+    scanned,
+    place: { isMatch: sql<number>`${isMatch}`, position: scanned.position },
+    isListed: and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))),
+  }
+}
+
+/** The page that such rows make, which ends where their metadata fills an answer. */
+function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
   const page = pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
   const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))
   if (fitting >= page.items.length) return page

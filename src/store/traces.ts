@@ -8,7 +8,7 @@ import { type Act, recordAct } from './audit.ts'
 import { chunksOf } from './chunks.ts'
 import { named, runLast } from './database.ts'
 import { markDays } from './output-days.ts'
-import { isOfExistingProject, type Project } from './projects.ts'
+import { isExistingProject, isOfExistingProject, type Project } from './projects.ts'
 import { hasObservedOutput, hasOtherOutput, needsReview } from './reviewable.ts'
 import { feedback, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
@@ -40,12 +40,13 @@ export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organi
 
 /** The condition of every query on traces: in the store's organization, and not deleted, nor their project. */
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
-  and(
-    eq(traces.organizationKey, bound.organization.key),
-    isNull(traces.deletedAt),
-    isOfExistingProject(bound, traces.projectKey),
-    ...conditions,
-  )
+  and(isKept(bound), isOfExistingProject(bound, traces.projectKey), ...conditions)
+
+/** The same of one project's traces. That the project exists is asked once, and not of each trace. */
+export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | undefined)[]) =>
+  and(isKept(store), eq(traces.projectKey, project.key), isExistingProject(store, project), ...conditions)
+
+const isKept = ({ organization }: Bound) => and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt))
 
 /** The key of the live trace with this id, as a query to put into another one. */
 export const liveTraceKey = (store: Store, id: string) =>
