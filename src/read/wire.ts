@@ -26,7 +26,10 @@ export const TraceItem = v.object({
   reviewedCount: v.pipe(v.number(), v.metadata({ description: 'Spans with a review that is not stale' })),
   staleCount: v.pipe(
     v.number(),
-    v.metadata({ description: 'Spans whose output has changed since their review: they wait in the queue again' }),
+    v.metadata({
+      description:
+        'Spans with another output than their review saw: they wait in the queue again. One without an output by now does not count',
+    }),
   ),
   feedbackCount: v.number(),
   reviewState: v.pipe(

@@ -38,8 +38,8 @@ export const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput}
 /** Whether a span counts as reviewed: `isReviewed` of `domain/review-state.ts`. */
 export const isReviewed = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 0)`
 
-/** Whether the output of a reviewed span has changed since. */
-export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 1)`
+/** Whether a reviewed span waits in the queue again, for another output. One whose output became null has nothing to review. */
+export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 1 and ${hasOutput})`
 
 /** Whether a span has an output, and no review of it. */
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`

@@ -148,6 +148,28 @@ describe('a review whose output changes afterwards', () => {
     expect((await made.read()).trace).toMatchObject({ reviewedCount: 1, staleCount: 1, reviewState: 'mixed' })
   })
 
+  it.for([
+    ['given to the whole', (made: Made) => made.spanId],
+    ['given to a step', () => crypto.randomUUID()],
+  ] as const)(
+    'waits nowhere, and does not count as stale, where nothing came out by now: %s',
+    async ([, idOf], { expect }) => {
+      const made = await newReviewed('Of the whole')
+      const spanId = idOf(made)
+      if (spanId !== made.spanId) await made.step({ span_id: spanId, output: OUTPUT })
+      await made.observe({ span_id: spanId, data: OUTPUT })
+      await made.org.owner.put(`/api/spans/${spanId}/review`, { decision: 'accept' })
+      await made.observe({ span_id: spanId, data: null })
+      const { spans } = (await made.org.owner.get('/api/review-queue?projectSlug=support')).body
+      expect(spans.map(({ id }: { id: string }) => id)).not.toContain(spanId)
+      const [item] = (await made.org.read.get('/api/traces?projectSlug=support')).body.traces
+      expect(item).toMatchObject({ reviewedCount: 0, staleCount: 0 })
+      expect((await made.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 0 })
+      await made.observe({ span_id: spanId, data: 'Back, and another' })
+      expect((await made.read()).trace).toMatchObject({ reviewedCount: 0, staleCount: 1 })
+    },
+  )
+
   it('does not count as reviewed in insights', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     await made.review({ decision: 'accept' })

@@ -54,7 +54,7 @@ function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCo
   const change = (isCounted: (span: Span) => boolean) =>
     spans.filter(isCounted).length - trace.spans.filter(isCounted).length
   const reviewedCount = trace.reviewedCount + change(isReviewed)
-  const staleCount = trace.staleCount + change(({ review }) => review.stale)
+  const staleCount = trace.staleCount + change(({ output, review }) => output !== null && review.stale)
   const isOpen = trace.nextSpanCursor !== null || spans.some(span => span.output !== null && !isReviewed(span))
   const isCorrected = spans.some(span => isReviewed(span) && span.review.state === 'corrected')
   const state = isOpen ? 'mixed' : isCorrected ? 'corrected' : 'accepted'
