@@ -39,6 +39,7 @@ export const createComment = endpoint({
   }),
   maxBytes: MAX_BYTES,
   errors: { 409: TAKEN },
+  hasLocation: true,
   responses: { 201: Feedback },
 }).handle(async ({ params: { spanId }, body, caller, store, registry, act, now }) => {
   const isForeign = () => isForeignSpan(registry, store.organization, spanId)
@@ -47,7 +48,7 @@ export const createComment = endpoint({
   const comment = await addComment(store, act, place, draft)
   if (comment === 'trace_missing') throw notFound()
   if (comment === 'taken') throw conflict(TAKEN, 'id')
-  return { status: 201, body: toComment(comment) }
+  return { status: 201, body: toComment(comment), location: `/api/traces/${place.traceUuid}` }
 })
 
 export const updateComment = endpoint({
