@@ -16,10 +16,11 @@ export interface Loss extends EventName {
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
    * - `queue_full`: more was waiting to be sent than `maxQueueBytes`
    * - `refused`: the service answered that it is wrong; `status` and `message` say why
+   * - `incomplete`: the service took the trace, but left out metadata that has no room or can't be searched; `message` names it
    * - `undelivered`: no attempt got through; `status` is the last answer's, 0 where there was none
    */
-  reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'undelivered'
-  /** The field that was lost, and the rest of the event was not; without one, the whole event was. */
+  reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'
+  /** The field that was lost, or a part of it, and the rest of the event was not; without one, the whole event was. */
   field?: string
   status?: number
   message: string

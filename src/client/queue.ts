@@ -189,6 +189,7 @@ export class Queue {
       } else {
         this.#bytes -= entry.bytes
         if (!isSuccess(outcome.status) || outcome.error) this.#lose(entry, outcome)
+        else this.#reportWarnings(entry, outcome)
       }
     }
     this.#entries = [...kept, ...this.#entries.slice(batch.length)]
@@ -198,6 +199,13 @@ export class Queue {
   #lose({ event }: Entry, outcome: Answer): void {
     const { status, message } = errorOf(outcome)
     this.#losses.add({ ...event, reason: isTemporary(outcome) ? 'undelivered' : 'refused', status, message })
+  }
+
+  /** Only metadata is ever taken in part. */
+  #reportWarnings({ event }: Entry, { status, body }: Answer): void {
+    const warnings = fieldOf(body, 'warnings')
+    if (!Array.isArray(warnings) || warnings.length === 0) return
+    this.#losses.add({ ...event, reason: 'incomplete', field: 'metadata', status, message: warnings.join('; ') })
   }
 }
 

@@ -74,6 +74,30 @@ describe('attempts', () => {
     ])
   })
 
+  it('tell of metadata that the service left out, and are not made again', async ({ expect }) => {
+    const warnings = ['metadata: left out "a"', 'metadata: only the first 64 of 65 values are searchable']
+    const { countersign, sent, losses } = newClient(({ events }) =>
+      jsonResponse(207, {
+        results: events.map(({ type }) => ({ status: 202, body: type === 'trace' ? { warnings } : { warnings: [] } })),
+      }),
+    )
+    const trace = countersign.startTrace('run')
+    trace.observe('input', 'a')
+    await countersign.flush()
+    expect(sent).toHaveLength(1)
+    expect(losses).toEqual([
+      {
+        type: 'trace',
+        traceId: trace.id,
+        reason: 'incomplete',
+        field: 'metadata',
+        status: 202,
+        message: warnings.join('; '),
+      },
+    ])
+    expect(countersign.lost).toBe(1)
+  })
+
   it.for([
     ['in seconds', '7', 7],
     ['at once', '0', 0],
