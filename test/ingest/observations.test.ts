@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { INLINE_BYTES, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../../src/limits.ts'
-import { wrapBindings } from '../support/bindings.ts'
+import { rowsReadBy, wrapBindings } from '../support/bindings.ts'
 import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
@@ -242,5 +242,38 @@ describe('an observation', () => {
       'x-project-slug': 'nope',
     })
     expect(other.status).toBe(403)
+  })
+})
+
+describe('an observation of a trace that has 20,000', () => {
+  it.for<[name: string, fields: Record<string, unknown>]>([
+    ['an input', { type: 'input' }],
+    ['a state', { type: 'state', key: 'config' }],
+    ['an output', { type: 'output' }],
+    ['null as an output', { type: 'output', data: null }],
+    ['an output of a step', { type: 'output', isOfStep: true }],
+    ['an output that is sent again', { type: 'output', observation_id: crypto.randomUUID(), isAgain: true }],
+  ])('reads no more than of one that has one: %s', async ([, { isOfStep, isAgain, ...fields }], { expect }) => {
+    const rowsFor = async (count: number) => {
+      const { org, id, trace_id, step, observe } = await newTrace()
+      const span_id = isOfStep ? crypto.randomUUID() : undefined
+      if (span_id) await step({ span_id })
+      if (isAgain) await observe(fields)
+      await env.DB.prepare(
+        `with n(i) as (select 1 union all select i + 1 from n where i < ?)
+         insert into observations (trace_key, id, type, data, timestamp, received_at)
+         select key, 'many-' || i, 'output', '"Earlier"', 0, 0 from traces cross join n where id = ? and deleted_at is null`,
+      )
+        .bind(count, id)
+        .run()
+      const observation = anObservation({ trace_id, span_id, ...fields })
+      await org.bearer().get('/api/projects')
+      return rowsReadBy(async bindings => {
+        expect((await org.bearer(bindings).post('/api/v1/observations', observation)).status).toBe(201)
+      })
+    }
+    const few = await rowsFor(1)
+    expect(few).toBeLessThan(60)
+    expect(await rowsFor(20_000)).toBe(few)
   })
 })
