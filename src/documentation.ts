@@ -116,6 +116,7 @@ const rootSpan = {
   etag: `"${OBSERVATION_ID}"`,
   truncated: [],
   createdAt: STARTED,
+  receivedAt: STARTED,
 }
 
 const span = {

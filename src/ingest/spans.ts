@@ -59,7 +59,11 @@ export const postSpan = endpoint({
 })
 
 /** A body as the store takes it. */
-export async function spanDraft(project: Project, body: v.InferOutput<typeof Span>, now: number): Promise<SpanDraft> {
+export async function spanDraft(
+  project: Project,
+  body: v.InferOutput<typeof Span>,
+  receivedAt: number,
+): Promise<SpanDraft> {
   const uuid = await traceUuid(project.id, body.trace_id)
   // A client that writes out what it did not set must not take back a value of an earlier call.
   const value = (json: string | null | undefined) => (typeof json === 'string' ? { traceUuid: uuid, json } : null)
@@ -76,7 +80,7 @@ export async function spanDraft(project: Project, body: v.InferOutput<typeof Spa
     input: value(body.input),
     output: value(body.output),
     outputRevision: typeof body.output === 'string' ? await contentName(body.output) : null,
-    now,
+    receivedAt,
   }
 }
 

@@ -78,6 +78,10 @@ export const Span = v.object({
   etag: v.pipe(v.string(), v.metadata({ description: 'Changes with the output and the review' })),
   truncated: Truncated,
   createdAt: IsoTime,
+  receivedAt: described(
+    v.nullable(IsoTime),
+    'When the service first heard of it; null: it came before the service kept that',
+  ),
 })
 
 /** A span on its own, which must say what it is part of. */
@@ -160,6 +164,7 @@ const toSpan = (span: SpanDetail): v.InferOutput<typeof Span> => ({
   etag: `"${span.revision}"`,
   truncated: span.truncated,
   createdAt: isoTime(span.timestamp),
+  receivedAt: span.receivedAt === null ? null : isoTime(span.receivedAt),
 })
 
 const toReview = (review: SpanReview | undefined): v.InferOutput<typeof Span>['review'] =>

@@ -153,7 +153,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     ...[...chunksOf(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     // The others are written under this time anyway.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
-    ...[...chunksOf(rows, row => row)].map(({ json }) => upsertSpans(store, project, json)),
+    ...[...chunksOf(rows, row => row)].map(({ json }) => upsertSpans(store, project, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
     ...(known.length > 0 ? [judgeAgain(store, isLive(store, hasIdIn(known)))] : []),
     database
@@ -269,7 +269,7 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
  * the same key meanwhile. Where the span is there, the export that counts replaces what earlier ones said; of a client's span
  * it fills in what the client left out.
  */
-function upsertSpans(store: Store, project: Project, rows: string) {
+function upsertSpans(store: Store, project: Project, rows: string, now: number) {
   const id = sql`item.value ->> 1`
   const output = sql`item.value ->> 12`
   const isClients = sql`${spans.exportRevision} is null`
@@ -286,7 +286,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 7, item.value ->> 6, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
           item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
-          item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2, 0
+          item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2, 0, ${now}
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.id} = item.value ->> 21`)}
           and not ${isOnOtherTrace(store, spans, {

@@ -292,6 +292,8 @@ export const spans = sqliteTable(
     exportRevision: text('export_revision'),
     /** Whether the output has changed since the last decision: such a span waits for review again. */
     isStale: integer('is_stale', { mode: 'boolean' }).notNull().default(false),
+    /** When the service first heard of it; null: before it kept that. */
+    receivedAt: integer('received_at'),
   },
   table => [
     primaryKey({ columns: [table.id, table.traceKey] }),

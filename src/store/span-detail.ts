@@ -30,6 +30,8 @@ export interface SpanDetail {
   promptVersionId: string | null
   metadata: JsonText
   timestamp: number
+  /** Null where it came before the service kept that. */
+  receivedAt: number | null
   input: JsonText
   output: JsonText
   /** `null` where the span is unreviewed. */
@@ -65,6 +67,7 @@ const spanColumns = {
     durationMs: spans.durationMs,
     promptVersionId: spans.promptVersionId,
     timestamp: spans.timestamp,
+    receivedAt: spans.receivedAt,
     inputRef: spans.inputRef,
     outputRef: spans.outputRef,
     outputRevision: spans.outputRevision,
@@ -402,6 +405,7 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
     durationMs: row.durationMs,
     promptVersionId: row.promptVersionId,
     timestamp: row.timestamp,
+    receivedAt: row.receivedAt,
     metadata: new JsonText(isMetadataCut ? '{}' : metadata),
     input: new JsonText(shownInput.text),
     output: new JsonText(shownOutput.text),

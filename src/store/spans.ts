@@ -26,7 +26,7 @@ export interface SpanDraft {
   /** Names the output: the same one, sent again, has the same name. */
   outputRevision: string | null
   /** When the service received it. */
-  now: number
+  receivedAt: number
 }
 
 export type SpanOutcome = 'accepted' | 'trace_missing' | 'on_other_trace' | 'prompt_version_missing'
@@ -53,7 +53,13 @@ export async function saveSpans(
     const [rows] = await store.database.batch([
       upsertSpans(store, project, json),
       showInLists(store, hasStored(store, project, drafted)),
-      ...touchAndFlag(store, hasStored(store, project, drafted), drafted[0]?.now ?? 0, 'needsReview', needsReview),
+      ...touchAndFlag(
+        store,
+        hasStored(store, project, drafted),
+        drafted[0]?.receivedAt ?? 0,
+        'needsReview',
+        needsReview,
+      ),
     ])
     for (const { id } of rows) stored.add(id)
     if (rows.some(({ isPosted }) => isPosted === 0)) await removeIdleRoots(store, hasStored(store, project, drafted))
@@ -95,6 +101,7 @@ const rowOf = ({ draft, input, output }: PlacedDraft) => [
   output?.text,
   output?.ref,
   draft.outputRevision,
+  draft.receivedAt,
 ]
 
 /** Inserts rows in the order of `rowOf`, each guarded by its trace, and returns those that are there after. */
@@ -115,7 +122,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
           case when ${output} is not null then 1 else ${hasObservedOutput(id, sql`<>`)} end,
           item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
           item.value ->> 14, ${hasObservedOutput(id, sql`=`)}, 0, null, null, null,
-          0, null, null, null, 0
+          0, null, null, null, 0, item.value ->> 15
         from json_each(${rows}) as item cross join ${traces}
         where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
           and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}

@@ -210,7 +210,7 @@ export const newTraces = (store: Store, project: Project, rows: string, revision
 /** The root spans of traces, in the order of the columns: what is not known yet is null. */
 const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
   select ${traces.rootSpanId}, ${traces.key}, 1, null, ${traces.name}, ${traces.timestamp}, null, null, 0,
-    null, null, null, null, null, null, null, 0, 0, null, null, null, 0, null, null, null, 0
+    null, null, null, null, null, null, null, 0, 0, null, null, null, 0, null, null, null, 0, ${traces.receivedAt}
   from ${traces} where ${ofTraces}`
 
 /** A trace's new state, computed from what was read. */

@@ -1,7 +1,9 @@
+import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import { event, resultsOf } from '../support/batch.ts'
-import { aTrace, TIME, timeAfter } from '../support/builders.ts'
+import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
+import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
 /** All pages of a list, each of `limit` items, by their cursors. */
 async function pagesOf(org: Org, limit: number): Promise<string[][]> {
@@ -206,11 +208,13 @@ describe('a client’s trace_id', () => {
   })
 })
 
-it('a trace, its feedback and its observations say when the service received them', async ({ expect }) => {
+it('a trace, its spans, its feedback and its observations say when the service received them', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const { trace_id } = aTrace()
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id, timestamp: TIME }))).body
+  const step = aSpan({ trace_id, timestamp: TIME })
+  await org.ingest.post('/api/v1/spans', step)
   await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'positive', timestamp: TIME })
   await org.ingest.post('/api/v1/observations', { trace_id, type: 'input', data: 1, timestamp: TIME })
   const isNow = (time: string) => Date.parse(time) >= before && Date.parse(time) <= Date.now()
@@ -219,8 +223,33 @@ it('a trace, its feedback and its observations say when the service received the
   const { observations } = (await org.ingest.get(`/api/v1/traces/${trace_id}/observations`)).body
   expect(isNow(trace.receivedAt)).toBe(true)
   expect(item.receivedAt).toBe(trace.receivedAt)
+  const [root, span] = trace.spans
+  expect([root.createdAt, root.receivedAt]).toEqual([TIME, trace.receivedAt])
+  expect([span.createdAt, isNow(span.receivedAt)]).toEqual([TIME, true])
   expect([trace.feedback[0].createdAt, isNow(trace.feedback[0].receivedAt)]).toEqual([TIME, true])
   expect([observations[0].timestamp, isNow(observations[0].received_at)]).toEqual([TIME, true])
+  // Sent again, it was received before.
+  await org.ingest.post('/api/v1/spans', { ...step, output: 'Later' })
+  const again = (await org.read.get(`/api/spans/${span.id}`)).body
+  expect([again.output, again.receivedAt]).toEqual(['Later', span.receivedAt])
+  // So was what the release before stored, only that nobody knows when.
+  await env.DB.prepare('update spans set received_at = null where id = ?').bind(span.id).run()
+  expect((await org.read.get(`/api/spans/${span.id}`)).body.receivedAt).toBeNull()
+})
+
+it('a span of telemetry says when the service received it first', async ({ expect }) => {
+  const org = await newOrg()
+  const before = Date.now()
+  const traceId = crypto.randomUUID().replaceAll('-', '')
+  const spanId = aHexSpanId()
+  const send = (end: number) => org.ingest.post('/v1/traces', anExport([anExportedSpan({ traceId, spanId, end })]))
+  const received = async () =>
+    (await org.read.get(`/api/traces/trace_${traceId}?projectSlug=support`)).body.spans[0].receivedAt
+  await send(10)
+  const first = await received()
+  expect(Date.parse(first)).toBeGreaterThanOrEqual(before)
+  await send(20)
+  expect(await received()).toBe(first)
 })
 
 it('a page of traces ends where their metadata fills it', async ({ expect }) => {
