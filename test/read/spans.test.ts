@@ -40,7 +40,7 @@ describe('a span read on its own', () => {
   })
 
   it('has every field before anything was given to it', async ({ expect }) => {
-    const { trace_id, id, span, spanOf } = await newTrace()
+    const { trace_id, id, read, span, spanOf } = await newTrace()
     const root = await span()
     expect(await spanOf(root.id)).toEqual({
       id: root.id,
@@ -58,6 +58,7 @@ describe('a span read on its own', () => {
       etag: expect.stringMatching(/^".+"$/),
       truncated: [],
       createdAt: root.createdAt,
+      receivedAt: (await read()).receivedAt,
       trace: { id, traceId: trace_id, name: 'support-answer' },
     })
   })
