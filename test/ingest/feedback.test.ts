@@ -1,4 +1,5 @@
 import { describe, it } from 'vitest'
+import { feedbackUuid, uuidV5 } from '../../src/domain/ids.ts'
 import { MAX_COMMENT_LENGTH, MAX_FEEDBACK_ID_LENGTH } from '../../src/limits.ts'
 import { aFeedback, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg } from '../support/org.ts'
@@ -64,6 +65,15 @@ describe('feedback', () => {
     expect((await read()).feedback).toMatchObject([
       { rating: 'positive', content: 'first', correction: { answer: 'x' }, createdAt: timeAfter(5), source: 'api' },
     ])
+  })
+
+  it('has an id that a client can compute', async ({ expect }) => {
+    const { org, give, read } = await newTrace()
+    const made = (await give({ timestamp: timeAfter(1) })).body.feedback_id
+    await give({ feedback_id: 'mine/1', timestamp: TIME })
+    const ids = await Promise.all(['mine/1', made].map(id => feedbackUuid(org.project.id, id)))
+    expect((await read()).feedback.map(({ id }: { id: string }) => id)).toEqual(ids)
+    expect(ids[0]).toBe(await uuidV5(org.project.id, 'feedback:mine/1'))
   })
 
   it('can be updated with an id that the service made', async ({ expect }) => {

@@ -107,6 +107,14 @@ describe('an observation', () => {
     expect((await span()).output).toEqual(data)
   })
 
+  it('keeps what its numbers mean in IEEE 754, and not how they are spelled', async ({ expect }) => {
+    const { org, trace_id, span } = await newTrace()
+    const data = '[1.0, 1e2, -0.0, 9007199254740993, 0.1000000000000000055, 1e-400]'
+    const body = `{"trace_id":"${trace_id}","type":"output","timestamp":"${TIME}","data":${data}}`
+    expect((await org.ingest.post('/api/v1/observations', body)).status).toBe(201)
+    expect(JSON.stringify((await span()).output)).toBe('[1,100,0,9007199254740992,0.1,0]')
+  })
+
   it('keeps fields that are named like prototypes', async ({ expect }) => {
     const { org, trace_id, span, observe } = await newTrace()
     const data = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
