@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -11,7 +11,13 @@ export const PROJECT = resolve(import.meta.dirname, '../..')
 
 export const ADMIN_TOKEN = 'token'
 
+/** The last of what a start prints. */
+const SERVES = 'Ctrl-C stops it.'
+
 const CRON_SECRET = 'secret of the tests'
+
+/** Whether a server was started here, which built the pages; to build them takes longer than the rest of a start. */
+let arePagesBuilt = false
 
 /** The server as `npm start` runs it, on a port and in a state directory of its own. It can be started again and again. */
 export class Server {
@@ -55,8 +61,17 @@ export class Server {
     })
   }
 
-  /** Runs the script and returns all that it printed until it served, or failed. */
-  async start(environment: Record<string, string> = {}, project = PROJECT): Promise<string> {
+  /**
+   * Runs the script and returns all that it printed until it served, or failed. After the first that served, the pages are
+   * those that it built.
+   */
+  async start(environment: Record<string, string> = {}, project?: string): Promise<string> {
+    const printed = await this.#run(environment, project ?? (arePagesBuilt ? await this.#builtProject() : PROJECT))
+    arePagesBuilt ||= project === undefined && printed.includes(SERVES)
+    return printed
+  }
+
+  async #run(environment: Record<string, string>, project: string): Promise<string> {
     const script = spawn(process.execPath, [join(project, 'scripts/start.ts')], {
       env: {
         ...process.env,
@@ -74,10 +89,25 @@ export class Server {
     let printed = ''
     for (const stream of [script.stdout, script.stderr]) stream.on('data', data => (printed += data))
     const ended = once(script, 'close')
-    while (!printed.includes('Ctrl-C stops it.')) {
+    while (!printed.includes(SERVES)) {
       if (await Promise.race([ended, setTimeout(50)])) break
     }
     return printed
+  }
+
+  /** The project with its pages built, and a build that does nothing. It goes with the state. */
+  async #builtProject(): Promise<string> {
+    const copy = `${this.stateDirectory}-project`
+    await mkdir(join(copy, 'dist'), { recursive: true })
+    await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: ':' } }))
+    // What runs finds its project by its own place, which is where a link leads to.
+    await cp(join(PROJECT, 'scripts'), join(copy, 'scripts'), { recursive: true })
+    for (const part of ['src', 'migrations', 'node_modules', 'tsconfig.json', 'wrangler.toml', 'dist/ui']) {
+      await symlink(join(PROJECT, part), join(copy, part)).catch(error => {
+        if (error.code !== 'EEXIST') throw error
+      })
+    }
+    return copy
   }
 
   /** Sends a signal to the script alone, and waits until all that it started is gone too. */
@@ -108,7 +138,9 @@ export class Server {
   /** Kills what runs and removes the state. */
   async remove(): Promise<void> {
     if (this.#script?.pid && (await isAlive(this.#script.pid))) await this.kill()
-    await rm(this.stateDirectory, { recursive: true, force: true })
+    for (const directory of [this.stateDirectory, `${this.stateDirectory}-project`]) {
+      await rm(directory, { recursive: true, force: true })
+    }
   }
 }
 
