@@ -438,7 +438,10 @@ export const MAX_WRITTEN_RECORDS = 1000
 export const RECORDS_A_TURN = 100
 /** Messages and texts of one export, or items of its JSON: 16 MiB of spans have fewer, and an isolate holds so many. */
 export const MAX_EXPORT_ITEMS = 1_500_000
-/** Attributes of one span that are read: SDKs keep 128, or 10,000 where conversations are spread over them. */
+/**
+ * Attributes of one span that are read, of its resource, of its events together, and of its links: SDKs keep 128, or 10,000 where
+ * conversations are spread over them.
+ */
 export const MAX_SPAN_ATTRIBUTES = 10_000
 /** Nesting of an attribute's value: half of what a value of ours may have. */
 export const MAX_ATTRIBUTE_DEPTH = 64

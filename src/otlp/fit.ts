@@ -30,7 +30,7 @@ export function fitted(value: Json, maxBytes: number): Fitted {
   // Nearly every value is far smaller, which is seen without writing its JSON.
   if (largestJson(value, maxBytes, 0) <= maxBytes) return { value, cuts: [] }
   const cuts: Cut[] = []
-  const shallow = flattened(value, 0, '', cuts)
+  const shallow = nestsTooDeep(value, 0) ? flattened(value, 0, '', cuts) : value
   if (utf8Length(JSON.stringify(shallow)) <= maxBytes) return { value: shallow, cuts }
   const sizes = new Map<Json, number>()
   return { value: cutTo(shallow, maxBytes, '', { cuts, sizes }), cuts }
@@ -55,6 +55,13 @@ function largestJson(value: Json, enough: number, depth: number): number {
     if (bytes > enough) return bytes
   }
   return bytes
+}
+
+function nestsTooDeep(value: Json, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (depth >= MAX_JSON_DEPTH) return true
+  const parts = Array.isArray(value) ? value : Object.values(value)
+  return parts.some(part => nestsTooDeep(part, depth + 1))
 }
 
 function flattened(value: Json, depth: number, path: string, cuts: Cut[]): Json {

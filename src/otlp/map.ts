@@ -41,7 +41,17 @@ export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | Telem
  */
 export function stepOf(given: TelemetrySpan): SpanStep {
   const fit = new Fit()
-  const span = { ...given, attributes: fit.attributes(given.attributes) }
+  const { resource, scope } = given.source
+  const span = {
+    ...given,
+    attributes: fit.attributes('attributes', given.attributes),
+    events: fit.parts('events', given.events),
+    links: fit.parts('links', given.links),
+    source: {
+      resource: fit.attributes('resource', resource),
+      scope: { ...scope, attributes: fit.attributes('scope', scope.attributes) },
+    },
+  }
   const reader = new SpanReader(span)
   const readings = new Readings(reader)
   const kind = readings.firstBy(BY_KIND, r => r.kind) ?? readings.first(r => r.fallback?.kind) ?? 'generic'
@@ -167,14 +177,24 @@ class Fit {
     return cutLength(text, maxLength)
   }
 
-  count<Item>(name: string, items: Item[], maxCount: number): Item[] {
+  count<Item>(name: string, items: readonly Item[], maxCount: number): Item[] {
     if (items.length > maxCount) this.#warn(name, `${items.length} values`)
     return items.slice(0, maxCount)
   }
 
-  attributes(attributes: Attributes): Attributes {
+  attributes(name: string, attributes: Attributes): Attributes {
     if (attributes.size <= MAX_SPAN_ATTRIBUTES) return attributes
-    return new Map(this.count('attributes', [...attributes], MAX_SPAN_ATTRIBUTES))
+    return new Map(this.count(name, [...attributes], MAX_SPAN_ATTRIBUTES))
+  }
+
+  /** The first parts of a span: those that have as many attributes together as it may have, each part counting as one more. */
+  parts<Part extends { attributes: Attributes }>(name: string, parts: readonly Part[]): readonly Part[] {
+    let left = MAX_SPAN_ATTRIBUTES
+    const end = parts.findIndex(({ attributes }) => {
+      left -= 1 + attributes.size
+      return left < 0
+    })
+    return end === -1 ? parts : this.count(name, parts, end)
   }
 
   #warn(name: string, size: string): void {

@@ -231,6 +231,37 @@ it('reads the first 10,000 attributes of a span, and says how many there were', 
   expect(JSON.stringify(words.metadata.attributes).length).toBeGreaterThan(10_000)
 })
 
+it('reads as many events and links as have 10,000 attributes, counts each as one, and says how many there were', ({
+  expect,
+}) => {
+  const attributes = new Map(Array.from({ length: 9 }, (_, index) => [`k${index}`, index]))
+  const link = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceState: '', attributes: new Map() }
+  const given = aSpan({ attributes: {} })
+  const { metadata, warnings } = stepOf({
+    ...given,
+    events: Array.from({ length: 30_000 }, () => ({ name: 'gen_ai.user.message', timeNs: 1n, attributes })),
+    links: Array.from({ length: 30_000 }, () => link),
+  })
+  expect(warnings).toEqual(expect.arrayContaining(['events was cut: it had 30000 values']))
+  expect(warnings).toEqual(expect.arrayContaining(['links was cut: it had 30000 values']))
+  const several = stepOf({
+    ...given,
+    events: Array.from({ length: 1000 }, () => ({ name: 'e', timeNs: 1n, attributes })),
+  })
+  expect(several.warnings.filter(warning => warning.startsWith('events was'))).toEqual([])
+  expect(metadata.span_name).toBe(given.name)
+})
+
+it('reads the first 10,000 attributes of what made a span', ({ expect }) => {
+  const given = aSpan({ attributes: {} })
+  const many = new Map(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, index]))
+  const source = { resource: many, scope: { ...given.source.scope, attributes: many } }
+  const { warnings } = stepOf({ ...given, source })
+  expect(warnings).toEqual(
+    expect.arrayContaining(['resource was cut: it had 20000 values', 'scope was cut: it had 20000 values']),
+  )
+})
+
 it('keeps a text that nests too deep to be parsed as it is', ({ expect }) => {
   const text = '['.repeat(1_000_000)
   expect(stepOf(aSpan({ attributes: { 'output.value': text } })).output).toBe(text)
