@@ -443,5 +443,7 @@ export const MAX_EXPORT_ITEMS = 1_500_000
  * conversations are spread over them.
  */
 export const MAX_SPAN_ATTRIBUTES = 10_000
+/** Messages of one exported value that are brought into one form: longer conversations stay as they came. */
+export const MAX_CONVERSATION_MESSAGES = 10_000
 /** Nesting of an attribute's value: half of what a value of ours may have. */
 export const MAX_ATTRIBUTE_DEPTH = 64

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
 import { idOf, isRedacted, numberOf, parsedObject, present, sumOf, taken, textOf } from './attribute-values.ts'
 import type { Convention, Kind, Reading, SpanReader, Usage } from './convention.ts'
 import { assistantMessage, type Message } from './messages.ts'
@@ -116,7 +117,9 @@ function outputEvent(span: SpanReader): { input: JsonObject; output: Json | unde
 /** What was said since the last request: people's texts and tools' results, one after the other. */
 function contextMessages(context: string | undefined): Message[] {
   if (context === undefined) return []
-  return context.split(/\n\n---\n\n(?=\[(?:USER|TOOL RESULT: [^\]\n]*)\]\n)/).map(part => {
+  const parts = context.split(/\n\n---\n\n(?=\[(?:USER|TOOL RESULT: [^\]\n]*)\]\n)/, MAX_CONVERSATION_MESSAGES + 1)
+  if (parts.length > MAX_CONVERSATION_MESSAGES) return [{ role: 'user', content: context }]
+  return parts.map(part => {
     const [label = '', id] = /^\[(?:USER|USER PROMPT|TOOL RESULT: ([^\]\n]*))\]\n/.exec(part) ?? []
     const text = part.slice(label.length)
     if (id === undefined) return { role: 'user', content: text }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
 import { combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } from './message-parts.ts'
 import { parsed } from './serialised.ts'
 
@@ -75,6 +76,9 @@ export function isMessage(value: Json | undefined): value is JsonObject {
   return typeof message.role === 'string' && CONTENT_FIELDS.some(field => message[field] !== undefined)
 }
 
+/** Whether a list is of messages, and no more than are brought into the one form: a longer one stays as it came. */
+const areMessages = (list: readonly Json[]): boolean => list.length <= MAX_CONVERSATION_MESSAGES && list.some(isMessage)
+
 /**
  * One message of any form in the one form. Results of tools that came within a user's or a tool's message become messages of
  * their own, before it; within an assistant's they are its `tool_results`.
@@ -126,7 +130,7 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
   const conversation = parsed(value)
   if (isJsonObject(conversation) && !isMessage(conversation)) return requestMessages(conversation, system)
   const list = Array.isArray(conversation) ? conversation.flat() : [conversation]
-  if (!list.some(isMessage)) return undefined
+  if (!areMessages(list)) return undefined
   return { messages: [...system, ...list.flatMap(item => messagesFrom(item, 'user'))] }
 }
 
@@ -151,7 +155,7 @@ export function withMessages(value: Json): Json {
 function requestMessages(request: JsonObject, system: Message[]): JsonObject | undefined {
   const fields = new Fields(request.lc !== undefined && isJsonObject(request.kwargs) ? request.kwargs : request)
   const messages = fields.list('messages', 'contents', 'input').flat()
-  if (!messages.some(isMessage)) return undefined
+  if (!areMessages(messages)) return undefined
   const instructions = fields.take('system', 'system_instruction', 'systemInstruction')
   return {
     messages: [
@@ -171,7 +175,10 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
   if (value === undefined) return undefined
   const answer = parsed(value)
   if (isMessage(answer)) return answerFrom([answer], {})
-  if (Array.isArray(answer)) return answer.some(isMessage) ? answerFrom(answer.flat(), {}) : undefined
+  if (Array.isArray(answer)) {
+    const list = answer.flat()
+    return answer.some(isMessage) && areMessages(list) ? answerFrom(list, {}) : undefined
+  }
   if (!isJsonObject(answer)) return undefined
   const fields = new Fields(answer)
   if (Array.isArray(answer.output) && answer.output.some(isItem)) {
@@ -185,7 +192,7 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
   }
   const choices = fields.list('choices', 'generations', 'candidates', 'messages').flat()
   const candidates = choices.map(candidate)
-  return candidates.some(isMessage) ? answerFrom(candidates, fields.rest()) : undefined
+  return areMessages(candidates) ? answerFrom(candidates, fields.rest()) : undefined
 }
 
 const isItem = (item: Json): boolean =>

@@ -1,5 +1,6 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../../src/domain/json.ts'
+import { MAX_CONVERSATION_MESSAGES } from '../../../src/limits.ts'
 import { claudeCode } from '../../../src/otlp/conventions/claude-code.ts'
 import { aSpan, type GivenEvent, readAs } from '../../support/decoded-telemetry.ts'
 
@@ -83,6 +84,16 @@ describe('a request of a model', () => {
       state: { config: { model: 'claude-sonnet' } },
       model: 'claude-sonnet',
     })
+  })
+
+  it('has a context of more messages than are read as one', ({ expect }) => {
+    const contextOf = (messages: number) => Array.from({ length: messages }, () => '[USER]\nhi').join('\n\n---\n\n')
+    const messagesIn = (new_context: string) =>
+      Reflect.get(Object(of('llm_request', { new_context }).reading?.input), 'messages')
+    const longest = contextOf(MAX_CONVERSATION_MESSAGES)
+    expect(messagesIn(longest)).toHaveLength(MAX_CONVERSATION_MESSAGES)
+    const longer = contextOf(MAX_CONVERSATION_MESSAGES + 1)
+    expect(messagesIn(longer)).toEqual([{ role: 'user', content: longer }])
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../../src/domain/json.ts'
+import { MAX_CONVERSATION_MESSAGES } from '../../../src/limits.ts'
 import {
   assistantMessage,
   inputMessages,
@@ -498,4 +499,28 @@ it('finds messages in what is passed on, and leaves all else as it is', ({ expec
   for (const value of ['text', 7, null, [1, 2], { a: 'b' }, { messages: 'none' }]) {
     expect(withMessages(value)).toBe(value)
   }
+})
+
+describe('a conversation of more messages than are brought into one form', () => {
+  const message = { role: 'human', content: 'hi' }
+  const messages = (count: number): Json[] => Array.from({ length: count }, () => message)
+  const most = messages(MAX_CONVERSATION_MESSAGES)
+  const more = messages(MAX_CONVERSATION_MESSAGES + 1)
+
+  it.for<[string, (list: Json[]) => unknown]>([
+    ['a list', inputMessages],
+    ['a list in a list', list => inputMessages([list])],
+    ['a text', list => inputMessages(JSON.stringify(list))],
+    ['a request', list => inputMessages({ messages: list })],
+    ['an answer', outputMessage],
+    ['an answer with a list in it', list => outputMessage([message, list.slice(1)])],
+    ['choices', list => outputMessage({ choices: list })],
+  ])('stays as it came: %s', ([, read], { expect }) => {
+    expect(read(most)).toBeDefined()
+    expect(read(more)).toBeUndefined()
+  })
+
+  it('stays as it came where any value may be one', ({ expect }) => {
+    expect(withMessages(more)).toBe(more)
+  })
 })
