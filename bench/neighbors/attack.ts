@@ -15,6 +15,9 @@ export const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 /** A share of a number, at least 1. */
 export const part = (share: number, of: number): number => Math.max(1, Math.floor(share * of))
 
+/** A text whose JSON is six times as long. */
+export const escapedText = (length: number): string => '\u0001'.repeat(length)
+
 /** What `itemAt` gives, joined by spaces until it has so many characters. */
 export function textFrom(length: number, itemAt: (index: number) => string): string {
   const items: string[] = []

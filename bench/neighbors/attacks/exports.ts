@@ -8,6 +8,9 @@ export const exports: Attacks = share => ({
   '10,000 spans': exported(() =>
     times(part(share, 10_000), index => otlpSpan(`step ${index % 20}`, [text('input.value', 'a'.repeat(500))])),
   ),
+  '16 MB of spans': exported(() =>
+    times(part(share, 10_000), index => otlpSpan(`step ${index % 20}`, [text('input.value', 'a'.repeat(1200))])),
+  ),
   'a span with 16 MB in one value': exported(() => [
     otlpSpan('chat', [text('input.value', 'a'.repeat(part(share, MAX_EXPORT_BYTES - 1000)))]),
   ]),

@@ -74,6 +74,27 @@ export const schemas: Attacks = share => ({
     }))
     return () => client.send('POST', '/api/reviews', { reviews })
   },
+  '8 outputs of 5 MB of numbers': async client => {
+    await addSchema(client, 'numbers', { type: 'array' })
+    const spans = times(part(share, 8), () =>
+      span({ step_id: 'numbers', output: times(part(share, 2_500_000), index => index % 10) }),
+    )
+    await addTrace(client, spans, {}, 1)
+    const reviews = spans.map(({ body }) => ({
+      spanId: Reflect.get(body, 'span_id'),
+      decision: 'accept',
+      force: true,
+    }))
+    return () => client.send('POST', '/api/reviews', { reviews })
+  },
+  'a correction of 5 MB that is equal in another order': async client => {
+    const items = times(part(share, 200_000), index => ({ a: index, b: index % 10 }))
+    const event = span({ output: { items } })
+    await addTrace(client, [event])
+    const approvedOutput = { items: items.map(({ a, b }) => ({ b, a })) }
+    const path = `/api/spans/${Reflect.get(event.body, 'span_id')}/review`
+    return () => client.send('PUT', path, { decision: 'correct', approvedOutput })
+  },
   '200 reviews of one output': async client => {
     const large = span({ output: { text: 'a'.repeat(part(share, 5_000_000)) } })
     await addTrace(client, [large])

@@ -6,6 +6,7 @@ import {
   type Attack,
   type Attacks,
   addTrace,
+  escapedText,
   idIn,
   PROJECT,
   part,
@@ -32,13 +33,19 @@ export const texts: Attacks = share => ({
     textFrom(part(share, MAX_CONTENT_BYTES), index => `${(index * 7) % 5}\n`),
   ),
   'a diff of schemas': diffed('Answer.', 'Answer!', wideSchema(share, 'a'), wideSchema(share, 'b')),
-  'a list of large knowledge docs': async client => {
+  'a list of large knowledge docs': listed(
+    part(share, 100),
+    textFrom(part(share, MAX_CONTENT_BYTES), index => `word${index}`),
+  ),
+  'a list of large prompts': async client => {
     const content = textFrom(part(share, MAX_CONTENT_BYTES), index => `word${index}`)
-    for (const slug of times(part(share, 100), index => `large-${index}`)) {
-      await client.call('POST', '/api/knowledge-docs', { projectSlug: 'bench', slug, title: slug, content })
-    }
-    return () => client.send('GET', `/api/knowledge-docs?${PROJECT}&limit=200`)
+    for (let index = 0; index < part(share, 100); index++) await addPrompt(client, content)
+    return () => client.send('GET', `/api/prompts?${PROJECT}&limit=200`)
   },
+  'a list of knowledge docs of control characters': listed(
+    part(share, 20),
+    escapedText(part(share, MAX_CONTENT_BYTES)),
+  ),
   'a prompt of many versions': async client => {
     const { id } = await addPrompt(client, 'Version 0')
     for (let number = 1; number < part(share, 1200); number++) await addVersion(client, id, `Version ${number}`)
@@ -49,6 +56,12 @@ export const texts: Attacks = share => ({
     const { id } = await addPrompt(client, content)
     for (let number = 1; number < part(share, 31); number++)
       await addVersion(client, id, `${number} ${content.slice(10)}`)
+    return () => client.send('GET', `/api/prompts/${id}`)
+  },
+  'a prompt of versions of control characters': async client => {
+    const content = escapedText(part(share, MAX_CONTENT_BYTES - 100))
+    const { id } = await addPrompt(client, content)
+    for (let number = 1; number < part(share, 31); number++) await addVersion(client, id, `${number}${content}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },
   'an export that names versions': async client => {
@@ -100,6 +113,16 @@ async function addPrompt(client: Client, content: string, outputSchema?: object)
 
 const addVersion = (client: Client, id: string, content: string, outputSchema?: object) =>
   client.call('POST', `/api/prompts/${id}/versions`, { content, outputSchema, note: TIMESTAMP })
+
+function listed(count: number, content: string): Attack {
+  return async client => {
+    // Before those of other attacks, whose names begin with letters.
+    for (const slug of times(count, () => `0-${randomUUID()}`)) {
+      await client.call('POST', '/api/knowledge-docs', { projectSlug: 'bench', slug, title: slug, content })
+    }
+    return () => client.send('GET', `/api/knowledge-docs?${PROJECT}&limit=200`)
+  }
+}
 
 function diffed(before: string, after: string, schemaBefore?: object, schemaAfter?: object): Attack {
   return async client => {

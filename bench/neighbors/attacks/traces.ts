@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { MAX_BATCH_EVENTS, MAX_METADATA_BYTES } from '../../../src/limits.ts'
-import { type Attack, type Attacks, addTrace, PROJECT, part, span, TIMESTAMP, times } from '../attack.ts'
+import { type Attack, type Attacks, addTrace, escapedText, PROJECT, part, span, TIMESTAMP, times } from '../attack.ts'
 
 /** Traces of many spans, values, observations, and much metadata: written and read. */
 export const traces: Attacks = share => ({
@@ -41,6 +41,17 @@ export const traces: Attacks = share => ({
       })),
     ),
   ),
+  ...read('4 MB of comments of control characters', share, async client =>
+    addTrace(
+      client,
+      times(part(share, 280), () => ({
+        type: 'feedback' as const,
+        body: { rating: 'negative', comment: escapedText(15_000), labeller: { name: 'Ada' } },
+      })),
+      {},
+      50,
+    ),
+  ),
   ...read('20,000 observations that merge', share, async client =>
     addTrace(
       client,
@@ -69,6 +80,15 @@ export const traces: Attacks = share => ({
   },
   'a batch of small events': batched(share, () => ({ type: 'state', key: randomUUID(), data: 1 })),
   'a batch of 8 MB': batched(share, () => ({ type: 'input', data: 'a'.repeat(8000) })),
+  'a batch of spans': async client => {
+    const { traceId } = await addTrace(client)
+    const events = () =>
+      times(part(share, MAX_BATCH_EVENTS), index => {
+        const { type, body } = span({ input: { index, text: 'a'.repeat(3500) }, output: times(1000, () => index) })
+        return { type, body: { trace_id: traceId, timestamp: TIMESTAMP, ...body } }
+      })
+    return () => client.send('POST', '/api/v1/batch', { events: events() })
+  },
   'a batch of values with many items': batched(share, () => ({ type: 'input', data: times(1500, index => index) })),
   'an observation of 5 MB of numbers': observed(times(part(share, 2_400_000), index => index % 10)),
   'an observation of 5 MB of objects': observed(times(part(share, 400_000), index => ({ a: index }))),
