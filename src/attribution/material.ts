@@ -1,6 +1,7 @@
 import type { Json } from '../domain/json.ts'
 import { cutText, utf8Length } from '../domain/text.ts'
-import { BYTES_A_TOKEN } from '../limits.ts'
+import type { Work } from '../domain/turns.ts'
+import { BYTES_A_TOKEN, LENGTH_A_TURN } from '../limits.ts'
 import { withoutControlTokens } from './control-tokens.ts'
 
 /** Something that a model is shown: a line of JSON, whose long values may be cut, or left out. */
@@ -77,7 +78,7 @@ export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / B
  * alike, to two thirds of what is left, and those of the next one fit into the rest. Where there is no room for previews
  * of a whole rank, the nearest are previews, the next are there by name alone, and the last are counted.
  */
-export function fitMaterial(items: readonly Item[], maxTokens: number): Material {
+export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Material> {
   const levels = new Map<Item, Level>()
   let left = maxTokens
   const show = (item: Item, level: Level) => {
@@ -88,12 +89,17 @@ export function fitMaterial(items: readonly Item[], maxTokens: number): Material
     const group = items.filter(item => item.rank === rank).sort((one, other) => one.distance - other.distance)
     // What has to be cut anyhow leaves something to what comes after it.
     const room = rank === 2 ? left : (left * 2) / 3
-    const level = LEVELS.find(each => total(group, each) <= (each === WHOLE ? left : room))
+    let level: Level | undefined
+    for (const each of LEVELS) {
+      if ((yield* total(group, each)) > (each === WHOLE ? left : room)) continue
+      level = each
+      break
+    }
     if (level !== undefined) {
       for (const item of group) show(item, level)
       continue
     }
-    let names = total(group, BY_NAME)
+    let names = yield* total(group, BY_NAME)
     for (const item of group) {
       names -= cost(item, BY_NAME)
       if (cost(item, PREVIEW) + names <= left) show(item, PREVIEW)
@@ -116,7 +122,18 @@ export function fitMaterial(items: readonly Item[], maxTokens: number): Material
   }
 }
 
-const total = (items: readonly Item[], level: Level): number => items.reduce((sum, item) => sum + cost(item, level), 0)
+function* total(items: readonly Item[], level: Level): Work<number> {
+  let [sum, length] = [0, 0]
+  for (const item of items) {
+    sum += cost(item, level)
+    // What is too long is cut anew for each level.
+    for (const { bytes } of item.fields) if (bytes > level) length += level
+    if (length <= LENGTH_A_TURN) continue
+    length = 0
+    yield
+  }
+  return sum
+}
 
 /** The tokens of `lineOf`, without writing it: what is whole is as long as it was measured once. */
 function cost({ head, fields }: Item, level: Level): number {

@@ -1,4 +1,5 @@
 import type { AttributionCost } from '../domain/attribution.ts'
+import { inTurns } from '../domain/turns.ts'
 import type { Env } from '../env.ts'
 import { MODEL_CALL_MS } from '../limits.ts'
 import { answerSchema, readAnswer } from './answer.ts'
@@ -28,7 +29,7 @@ async function attributeByModel(
 ): Promise<EngineAnswer> {
   const startedAt = Date.now()
   const model = await open()
-  const { instructions, material } = writePrompt(subject, findings, types)
+  const { instructions, material } = await inTurns(writePrompt(subject, findings, types))
   const schema = answerSchema(types, subject)
   const usages: Usage[] = []
   let fault = ''

@@ -1,7 +1,8 @@
 import type { ErrorType } from '../domain/attribution.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
 import { cutText } from '../domain/text.ts'
-import { BYTES_A_TOKEN, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_TYPES_TOKENS } from '../limits.ts'
+import type { Work } from '../domain/turns.ts'
+import { BYTES_A_TOKEN, LENGTH_A_TURN, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_TYPES_TOKENS } from '../limits.ts'
 import { withoutControlTokens } from './control-tokens.ts'
 import type { Finding } from './evidence.ts'
 import { fitMaterial, type Item, newItem, type Rank, safeJson, tokensOf } from './material.ts'
@@ -23,17 +24,17 @@ const FRAME_TOKENS = 400
  * Writes the question. All that came with the trace lies between two lines with `boundary`, each line between them one
  * JSON value, so that no text in it can end it: the boundary must be drawn anew for each prompt and never be told.
  */
-export function writePrompt(
+export function* writePrompt(
   subject: Subject,
   findings: readonly Finding[],
   types: readonly ErrorType[],
   boundary: string = crypto.randomUUID(),
-): Prompt {
+): Work<Prompt> {
   const instructions = instruct(types, boundary)
   const frame = { begin: `BEGIN ${boundary}`, end: `END ${boundary}` }
   const told = findings.toSorted((one, other) => other.strength - one.strength).slice(0, MAX_PROMPT_FINDINGS)
   const maxTokens = MAX_PROMPT_TOKENS - tokensOf(instructions) - FRAME_TOKENS
-  const { lines, omitted } = fitMaterial(itemsOf(subject, told), maxTokens)
+  const { lines, omitted } = yield* fitMaterial(yield* made(itemsOf(subject, told)), maxTokens)
   const losses = [...subject.omitted, ...omitted, ...leftOver(findings.length - told.length)]
   const last = losses.length > 0 ? [safeJson({ kind: 'left_out', what: losses })] : []
   return {
@@ -91,7 +92,7 @@ function instruct(types: readonly ErrorType[], boundary: string): string {
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** Feedback, findings, steps, prompts and docs, each with how near it is to what the disagreement is about. */
-function itemsOf(subject: Subject, findings: readonly Finding[]): Item[] {
+function* itemsOf(subject: Subject, findings: readonly Finding[]): Generator<Item> {
   const { steps, feedback, knowledgeDocs } = subject
   const nearness = nearnessOf(subject, findings)
   const people = new Map<string, string>()
@@ -102,39 +103,47 @@ function itemsOf(subject: Subject, findings: readonly Finding[]): Item[] {
     return known
   }
   const docsInFindings = new Set(findings.map(({ path }) => path))
-  return [
-    newItem(
-      {
-        kind: 'trace',
-        received_at: time(subject.receivedAt),
-        timestamp: time(subject.timestamp),
-        is_completed: subject.isCompleted,
-        steps: steps.length,
-      },
-      {},
+  yield newItem(
+    {
+      kind: 'trace',
+      received_at: time(subject.receivedAt),
+      timestamp: time(subject.timestamp),
+      is_completed: subject.isCompleted,
+      steps: steps.length,
+    },
+    {},
+    0,
+  )
+  for (const { spanId, userId, rating, comment, correction, source } of feedback) {
+    yield newItem(
+      { kind: 'feedback', span_id: spanId, by: person(userId), rating: rating ?? null, source },
+      { comment, correction },
       0,
-    ),
-    ...feedback.map(({ spanId, userId, rating, comment, correction, source }) =>
-      newItem(
-        { kind: 'feedback', span_id: spanId, by: person(userId), rating: rating ?? null, source },
-        { comment, correction },
-        0,
-      ),
-    ),
-    ...findings.map(({ kind, spanId, path, note, strength }) =>
-      newItem({ kind: 'finding', found: kind, span_id: spanId, path, strength }, { note }, 0),
-    ),
-    ...steps.map(step => stepItem(step, nearness(step), person)),
-    ...promptItems(steps, nearness),
-    ...knowledgeDocs.map(({ slug, title, content }) =>
-      newItem(
-        { kind: 'knowledge_doc', slug, title },
-        { content },
-        docsInFindings.has(`knowledgeDocs.${slug}`) ? 0 : 2,
-        steps.length,
-      ),
-    ),
-  ]
+    )
+  }
+  for (const { kind, spanId, path, note, strength } of findings) {
+    yield newItem({ kind: 'finding', found: kind, span_id: spanId, path, strength }, { note }, 0)
+  }
+  for (const step of steps) yield stepItem(step, nearness(step), person)
+  yield* promptItems(steps, nearness)
+  for (const { slug, title, content } of knowledgeDocs) {
+    const rank = docsInFindings.has(`knowledgeDocs.${slug}`) ? 0 : 2
+    yield newItem({ kind: 'knowledge_doc', slug, title }, { content }, rank, steps.length)
+  }
+}
+
+/** Items, each made when it is asked for: some text makes a piece of work. */
+function* made(items: Iterable<Item>): Work<Item[]> {
+  const all: Item[] = []
+  let bytes = 0
+  for (const item of items) {
+    all.push(item)
+    bytes += item.fields.reduce((sum, field) => sum + field.bytes, 0)
+    if (bytes <= LENGTH_A_TURN) continue
+    bytes = 0
+    yield
+  }
+  return all
 }
 
 const time = (milliseconds: number): string => new Date(milliseconds).toISOString()
@@ -216,23 +225,39 @@ function stepItem(step: Step, { rank, distance }: Nearness, person: (userId: str
 const unlessEmpty = (value: JsonObject): Json | undefined => (Object.keys(value).length > 0 ? value : undefined)
 
 /** Each prompt once, however many steps ran with it, as near as the nearest of them. */
-function promptItems(steps: readonly Step[], nearness: (step: Step) => Nearness): Item[] {
+function* promptItems(steps: readonly Step[], nearness: (step: Step) => Nearness): Generator<Item> {
   const byText = new Map<string, { step: Step; near: Nearness }>()
+  const numberOf = numbers()
   for (const step of steps) {
     if (!step.prompt) continue
-    const key = JSON.stringify([step.stepId, step.prompt])
+    const key = JSON.stringify([step.stepId, numberOf(step.prompt)])
     const near = nearness(step)
     const known = byText.get(key)?.near
     if (!known || near.rank < known.rank || (near.rank === known.rank && near.distance < known.distance)) {
       byText.set(key, { step, near })
     }
   }
-  return [...byText.values()].map(({ step, near }) =>
-    newItem(
+  for (const { step, near } of byText.values()) {
+    yield newItem(
       { kind: 'prompt', step_id: step.stepId, of_span_id: step.spanId },
       { content: step.prompt?.content, outputSchema: step.prompt?.outputSchema },
       near.rank,
       near.distance,
-    ),
-  )
+    )
+  }
+}
+
+/** Gives equal prompts the same number. Each is written once: hundreds of steps may have the same large one. */
+function numbers(): (prompt: object) => number {
+  const known = new Map<object, number>()
+  const byText = new Map<string, number>()
+  return prompt => {
+    const found = known.get(prompt)
+    if (found !== undefined) return found
+    const text = JSON.stringify(prompt)
+    const number = byText.get(text) ?? byText.size
+    byText.set(text, number)
+    known.set(prompt, number)
+    return number
+  }
 }

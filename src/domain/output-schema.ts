@@ -1,7 +1,9 @@
+import { LENGTH_A_TURN } from '../limits.ts'
 import type { Json } from './json.ts'
 import { Budget, TooCostly } from './json-schema/budget.ts'
 import { findFaults, Unappliable } from './json-schema/check.ts'
 import { type Compiled, compileSchema, type SchemaError } from './json-schema/compile.ts'
+import { atOnce, type Work } from './turns.ts'
 
 /** One place at which a value breaks a schema. */
 export interface SchemaFault {
@@ -21,15 +23,24 @@ export type OutputCheck = (json: string, field: string, budget?: Budget) => Chec
  * left for; without one given, each check has its own.
  */
 export function outputCheck(schemaJson: string): OutputCheck {
+  const check = pausingCheck(schemaJson)
+  return (json, field, budget = new Budget()) => atOnce(check(json, field, budget))
+}
+
+/** The same, which yields before it parses a long value, and before it checks that. */
+function pausingCheck(schemaJson: string) {
   let compiled: Compiled | undefined
-  return (json, field, budget = new Budget()) => {
+  return function* (json: string, field: string, budget: Budget): Work<CheckResult> {
+    const isLong = json.length > LENGTH_A_TURN
     try {
       budget.spend(costOfParsing(json))
       if (!compiled) {
         budget.spend(schemaJson.length * OPERATIONS_A_CHARACTER)
         compiled = compileSchema(JSON.parse(schemaJson))
       }
+      if (isLong) yield
       const value: Json = JSON.parse(json)
+      if (isLong) yield
       const faults = findFaults(compiled.schema, value, budget)
       return { faults: faults.map(({ path, message }) => ({ path: [field, ...path].join('.'), message })) }
     } catch (error) {
@@ -44,11 +55,11 @@ export function outputCheck(schemaJson: string): OutputCheck {
 /** The checks of one request, which share a budget: however many values and schemas it names, it ends in bounded time. */
 export class OutputChecks {
   readonly #budget = new Budget()
-  readonly #checks = new Map<string, OutputCheck>()
+  readonly #checks = new Map<string, ReturnType<typeof pausingCheck>>()
 
   /** Checks a value, as JSON, against a schema, as JSON. */
-  check(schemaJson: string, json: string, field: string): CheckResult {
-    const check = this.#checks.get(schemaJson) ?? outputCheck(schemaJson)
+  check(schemaJson: string, json: string, field: string): Work<CheckResult> {
+    const check = this.#checks.get(schemaJson) ?? pausingCheck(schemaJson)
     this.#checks.set(schemaJson, check)
     return check(json, field, this.#budget)
   }

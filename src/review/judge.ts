@@ -2,10 +2,9 @@ import { newId } from '../domain/ids.ts'
 import type { OutputChecks } from '../domain/output-schema.ts'
 import { type Decision, hashOutput, isSameOutput, type ReviewOutcome } from '../domain/review-state.ts'
 import { utf8Length } from '../domain/text.ts'
-import { giveTurn } from '../domain/turns.ts'
+import { inTurns } from '../domain/turns.ts'
 import { isoTime } from '../http/atoms.ts'
 import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
-import { LENGTH_A_TURN } from '../limits.ts'
 import { type Act, actorOf } from '../store/audit.ts'
 import { type FoundValue, lengthOf, type StoredValue } from '../store/payloads.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
@@ -167,10 +166,8 @@ async function checkOutput(
   checks: OutputChecks,
 ): Promise<void> {
   if (outputSchema === null) return
-  // The check is one piece: its budget bounds it, and that of all the checks of a request.
-  if (json.length > LENGTH_A_TURN) await giveTurn()
   const field = decision === 'accept' ? 'output' : 'approvedOutput'
-  const result = checks.check(outputSchema, json, field)
+  const result = await inTurns(checks.check(outputSchema, json, field))
   if ('unchecked' in result)
     throw unprocessableFields(UNCHECKED, [{ path: field, message: `cannot be checked: ${result.unchecked}` }])
   if (result.faults.length > 0) throw unprocessableFields(BREAKS_SCHEMA, result.faults)

@@ -1,9 +1,17 @@
-import { describe, it } from 'vitest'
+import { describe, it, vi } from 'vitest'
 import type { Finding } from '../../src/attribution/evidence.ts'
 import { tokensOf } from '../../src/attribution/material.ts'
-import { writePrompt } from '../../src/attribution/prompt.ts'
+import * as prompt from '../../src/attribution/prompt.ts'
 import type { Subject } from '../../src/attribution/subject.ts'
-import { MAX_PROJECT_ERROR_TYPES, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_RULE_LENGTH } from '../../src/limits.ts'
+import { atOnce } from '../../src/domain/turns.ts'
+import {
+  LENGTH_A_TURN,
+  MAX_PROJECT_ERROR_TYPES,
+  MAX_PROMPT_FINDINGS,
+  MAX_PROMPT_TOKENS,
+  MAX_RULE_LENGTH,
+} from '../../src/limits.ts'
+import { aPrompt } from '../support/disputed.ts'
 import { aFinding, aStep, aSubject, theErrorTypes } from '../support/model.ts'
 
 /** A line of the material. */
@@ -12,6 +20,8 @@ interface Line {
   span_id?: string
   [field: string]: unknown
 }
+
+const writePrompt = (...given: Parameters<typeof prompt.writePrompt>) => atOnce(prompt.writePrompt(...given))
 
 /** The prompt, and the lines in its fence. */
 async function written(subject: Subject, findings: readonly Finding[] = []) {
@@ -255,6 +265,25 @@ describe('the prompt', () => {
       expect.stringMatching(/^\d+ more lines, far from the disagreement$/),
       '7 weaker findings',
     ])
+  })
+
+  it('is written in pieces, of which none is much of a large trace', async ({ expect }) => {
+    const write = vi.spyOn(JSON, 'stringify')
+    const prompts = aPrompt('word '.repeat(50_000))
+    const trace = aLongTrace(400, 5000, 200)
+    const steps = trace.steps.map(step => ({ ...step, prompt: prompts }))
+    const work = prompt.writePrompt({ ...trace, steps }, [], await theErrorTypes())
+    let longest = 0
+    for (let isDone = false; !isDone; write.mockClear()) {
+      isDone = work.next().done === true
+      const written = write.mock.results.map(({ value }) => String(value).length)
+      longest = Math.max(
+        longest,
+        written.reduce((sum, length) => sum + length, 0),
+      )
+    }
+    write.mockRestore()
+    expect(longest).toBeLessThan(8 * LENGTH_A_TURN)
   })
 
   it('ends for spans that are their own ancestors', async ({ expect }) => {

@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { Budget, TooCostly } from '../../src/domain/json-schema/budget.ts'
 import { compilePattern, PatternFault } from '../../src/domain/json-schema/pattern.ts'
 import { OutputChecks, outputCheck, schemaErrors } from '../../src/domain/output-schema.ts'
+import { atOnce } from '../../src/domain/turns.ts'
 import {
   MAX_JSON_DEPTH,
   MAX_OBSERVATION_BYTES,
@@ -248,7 +249,7 @@ describe('a check of hostile schemas and values', () => {
     const checks = new OutputChecks()
     const value = unlike(String, 100_000)
     const results = Array.from({ length: 40 }, (_, index) =>
-      checks.check(JSON.stringify({ title: String(index), type: 'array' }), value, 'output'),
+      atOnce(checks.check(JSON.stringify({ title: String(index), type: 'array' }), value, 'output')),
     )
     expect(results[0]).toEqual({ faults: [] })
     expect(results.at(-1)).toEqual(UNCHECKED)

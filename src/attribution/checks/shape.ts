@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { OutputChecks } from '../../domain/output-schema.ts'
+import { atOnce } from '../../domain/turns.ts'
 import { type Change, type Difference, isNothing } from '../difference.ts'
 import { spend } from '../effort.ts'
 import type { Finding } from '../evidence.ts'
@@ -186,7 +187,7 @@ function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks)
   if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
   const [schema, value] = [JSON.stringify(prompt.outputSchema), JSON.stringify(output)]
   spend((schema.length + value.length) / 4)
-  const result = checks.check(schema, value, 'output')
+  const result = atOnce(checks.check(schema, value, 'output'))
   return 'unchecked' in result ? [] : result.faults
 }
 
