@@ -39,9 +39,10 @@ export class WrittenJson<Shape> {
 
   constructor(value: Shape) {
     const pieces = jsonPieces(value)
-    this.bytes = pieces.reduce((sum, piece) => sum + utf8Length(piece), 0)
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
     // Small pieces together, so that they are few; large ones as they lie, for they are not to be copied.
-    this.#pieces = this.bytes <= MAX_JOINED_BYTES ? [pieces.join('')] : pieces
+    this.#pieces = length <= MAX_JOINED_LENGTH ? [pieces.join('')] : pieces
+    this.bytes = this.#pieces.reduce((sum, piece) => sum + utf8Length(piece), 0)
   }
 
   toJSON(): string {
@@ -49,7 +50,7 @@ export class WrittenJson<Shape> {
   }
 }
 
-const MAX_JOINED_BYTES = 16 * 1024
+const MAX_JOINED_LENGTH = 16 * 1024
 
 /** What stands in the place of a text while a value is written; drawn when first needed, for not before may it be. */
 let marker: string | undefined

@@ -1,7 +1,28 @@
 const encoder = new TextEncoder()
 
 /** The length of a text in UTF-8 bytes. */
-export const utf8Length = (text: string): number => encoder.encode(text).byteLength
+export function utf8Length(text: string): number {
+  // Faster for short texts: answers measure one for each value.
+  return text.length > MAX_COUNTED_LENGTH ? encoder.encode(text).byteLength : countedLength(text)
+}
+
+const MAX_COUNTED_LENGTH = 1024
+
+function countedLength(text: string): number {
+  let bytes = text.length
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit < 0x80) continue
+    bytes++
+    // The two halves of a pair are four bytes; half of one alone is replaced by three.
+    const isPair = unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00
+    if (isPair) {
+      bytes++
+      index++
+    } else if (unit >= 0x800) bytes++
+  }
+  return bytes
+}
 
 /** The longest beginning of a text that fits `maxBytes` of UTF-8 and cuts no character in two. */
 export function cutText(text: string, maxBytes: number): string {

@@ -1,5 +1,6 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import { giveTurn } from '../domain/turns.ts'
 import {
   DETAIL_PART_BYTES,
   DETAIL_PART_SPANS,
@@ -139,6 +140,8 @@ async function readSpans<Shown extends { bytes: number }>(
   for (const part of partsOf(planned.slice(0, limit), mode)) {
     // What is here is worth more than a 503.
     if (last && store.patience.remainingMs() < STORE_ATTEMPT_MS) return page()
+    // The answer to a query may be there at once.
+    await giveTurn()
     const folded = await readPart(store, trace, part, mode, isPage ? MAX_SPAN_BYTES : MAX_DETAIL_BYTES)
     if (!isPage && folded.some(isAnyCut)) return 'too_large'
     const fitting = folded.filter(span => {

@@ -27,10 +27,21 @@ export class Unappliable extends Error {
  * part of the schema that can't be applied, and `TooCostly` where the budget ends first.
  */
 export function findFaults(schema: Schema, value: Json, budget: Budget): Fault[] {
-  const faults: Fault[] = []
+  const faults: FoundFault[] = []
   const check = new Check(budget, faults)
   check.apply(schema, value, undefined)
-  return faults
+  return faults.map(({ place, ...fault }) => ({ path: pathOf(place), ...fault }))
+}
+
+/** The last step that leads to a part of a value, and those before it: noted at each fault, which alternatives have many of. */
+type Place = { before: Place; step: string | number } | undefined
+
+type FoundFault = Omit<Fault, 'path'> & { place: Place }
+
+function pathOf(place: Place): Fault['path'] {
+  const path: Fault['path'] = []
+  for (let at = place; at; at = at.before) path.push(at.step)
+  return path.reverse()
 }
 
 /** What of an object or list some schema has looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
@@ -47,18 +58,18 @@ const nothingSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0
 class Check {
   readonly #budget: Budget
   /** Undefined: only whether there are any is asked. */
-  #faults: Fault[] | undefined
+  #faults: FoundFault[] | undefined
   #hasFailed = false
   /** Whether all is known that was asked: what is left of the value needn't be looked at. */
   #isOver = false
-  readonly #path: (string | number)[] = []
+  #place: Place
   /** The resources that were entered on the way, the outermost first. */
   readonly #scope: Resource[] = []
   #depth = 0
   /** The fields of objects that have many, which several schemas may ask for. */
   readonly #fields = new Map<JsonObject, string[]>()
 
-  constructor(budget: Budget, faults: Fault[]) {
+  constructor(budget: Budget, faults: FoundFault[]) {
     this.#budget = budget
     this.#faults = faults
   }
@@ -88,18 +99,18 @@ class Check {
   }
 
   #fail(keyword: string, message: string, field?: string): void {
-    const path = field === undefined ? this.#path : [...this.#path, field]
-    this.#add(this.#faults && { path: [...path], keyword, message })
+    const place = field === undefined ? this.#place : { before: this.#place, step: field }
+    this.#add(this.#faults && { place, keyword, message })
   }
 
-  #add(fault: Fault | undefined): void {
+  #add(fault: FoundFault | undefined): void {
     this.#hasFailed = true
     if (fault && !this.#isOver) this.#faults?.push(fault)
     this.#isOver = !this.#faults || this.#faults.length >= MAX_ERROR_DETAILS
   }
 
   /** Whether a value keeps to a schema. What is wrong with it goes to `faults`, and nowhere else. */
-  #keepsTo(schema: Schema, value: Json, seen: Seen | undefined, faults?: Fault[]): boolean {
+  #keepsTo(schema: Schema, value: Json, seen: Seen | undefined, faults?: FoundFault[]): boolean {
     this.#budget.spend(COST.asking)
     const outerFaults = this.#faults
     const hadFailed = this.#hasFailed
@@ -114,9 +125,10 @@ class Check {
   }
 
   #applyWithin(step: string | number, schema: Schema, value: Json): void {
-    this.#path.push(step)
+    const before = this.#place
+    this.#place = { before, step }
     this.apply(schema, value, undefined)
-    this.#path.pop()
+    this.#place = before
   }
 
   #applyTypes({ types, constant, choices }: Schema, value: Json): void {
@@ -174,7 +186,7 @@ class Check {
   }
 
   #applyChoice(keyword: 'anyOf' | 'oneOf', choices: readonly Schema[], value: Json, seen: Seen | undefined): void {
-    const faults: Fault[] = []
+    const faults: FoundFault[] = []
     let matches = 0
     for (const choice of choices) {
       const own = seen && nothingSeen()

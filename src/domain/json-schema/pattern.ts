@@ -172,6 +172,8 @@ class Automaton {
   readonly #setsOfClass: Uint8Array[] = [new Uint8Array()]
   readonly #classes = new Map<string, number>()
   readonly #situations = new Map<string, Situation>()
+  /** That of no states, in which every run begins. */
+  #first: Situation | undefined
   #remembered = 0
   /** When a state was last visited. */
   #visits = new Uint32Array()
@@ -191,7 +193,8 @@ class Automaton {
   run(text: string, truths: Uint8Array | undefined, budget: Budget, found: (position: number) => boolean): boolean {
     budget.spend(1 + text.length * COST.character)
     const { length } = text
-    let situation = this.#situation([])
+    this.#first ??= this.#situation([])
+    let situation = this.#first
     let position = this.#isBackward ? length : 0
     for (;;) {
       const isOver = position === (this.#isBackward ? 0 : length)
@@ -277,6 +280,7 @@ class Automaton {
     this.#remembered += states.length + 1
     if (this.#remembered > MAX_PATTERN_CACHE) {
       this.#situations.clear()
+      this.#first = undefined
       this.#remembered = states.length + 1
     }
     const made: Situation = { states, edges: [] }
