@@ -2,7 +2,7 @@ import { and, eq, gt, gte, type SQL, sql } from 'drizzle-orm'
 import { CLAIM_MS } from '../limits.ts'
 import { isAmong, locatedSpans } from './located-spans.ts'
 import type { Project } from './projects.ts'
-import { isFree, isToReview } from './reviewable.ts'
+import { isFree, isUnreviewed } from './reviewable.ts'
 import { spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -22,7 +22,7 @@ export interface ClaimRequest {
 
 /** Claims those that are to be reviewed and free, or the holder's already. Returns their ids. */
 export const claimSpans = (store: Store, request: ClaimRequest): Promise<string[]> =>
-  update(store, request, and(isToReview, isFree(request.holder, request.now)), {
+  update(store, request, and(isUnreviewed, isFree(request.holder, request.now)), {
     claimedBy: request.holder,
     claimedUntil: request.now + CLAIM_MS,
   })

@@ -455,8 +455,10 @@ describe('a trace that a client posts, too', () => {
     await org.owner.put(`/api/spans/${await uuidOf(rootId)}/review`, { decision: 'accept' })
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
     const derived = await rootSpanUuid(org.project.id, trace_id)
-    // The output that was accepted is the derived root's now.
-    expect(await read()).toMatchObject({ reviewState: 'unreviewed', staleCount: 1 })
+    // The output that was accepted is the derived root's now; the span that had it has none to review.
+    const trace = await read()
+    expect(trace).toMatchObject({ reviewState: 'unreviewed', staleCount: 0 })
+    expect(trace.spans.map(({ review }: { review: { stale: boolean } }) => review.stale)).toEqual([false, true])
     const queue = (await org.owner.get('/api/review-queue?projectSlug=support')).body
     expect(queue.spans.map(({ id }: { id: string }) => id)).toEqual([derived])
   })
@@ -499,6 +501,17 @@ describe('spans that are no step of an AI pipeline', () => {
     expect((await read()).reviewState).toBe('accepted')
     expect(await queued()).toMatchObject({ spans: [], remaining: 0 })
     expect(await queued('&kind=all')).toMatchObject({ remaining: 1 })
+  })
+
+  it('are held for review as the queue offers them', async ({ expect }) => {
+    const { org, span, uuidOf } = await newRun()
+    await exportSpans(org, [
+      span({ spanId: childId, parentSpanId: rootId, attributes: { ...HTTP, 'output.value': 'ok' } }),
+    ])
+    const [queued] = (await org.owner.get('/api/review-queue?projectSlug=support&kind=all')).body.spans
+    expect(queued.id).toBe(await uuidOf(childId))
+    const { body } = await org.owner.post('/api/review-queue/claim', { spanIds: [queued.id] })
+    expect(body).toEqual({ claimed: [queued.id], refused: [] })
   })
 
   it.for([
