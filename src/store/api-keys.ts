@@ -98,7 +98,7 @@ export async function addApiKey(store: Store, act: Act, draft: ApiKeyDraft, { ha
       .select(
         sql`select null, ${id}, ${hash}, ${prefix}, ${name}, ${organization.key}, ${projectKey}, ${userId},
             ${draft.scopes.join(' ')}, ${rateLimitPerMinute}, ${expiresAt}, null, ${createdAt}, null
-          where ${mayStillGive(act, draft.scopes)}`,
+          where ${mayStillManage(act, draft.scopes)}`,
       )
       .onConflictDoNothing(),
     recordAct(
@@ -114,10 +114,10 @@ export async function addApiKey(store: Store, act: Act, draft: ApiKeyDraft, { ha
 }
 
 /**
- * Whether who acts may give away keys with these scopes now. An isolate remembers a key for half a minute, and what a revoked
- * one gives away in that time would outlive it.
+ * Whether who acts may manage now, and give these scopes. An isolate remembers a key for half a minute, and the ways in that a
+ * revoked one opens in that time would outlive it.
  */
-const mayStillGive = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
+export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
   keyId === null
     ? sql`true`
     : sql`exists (select 1 from ${apiKeys} as actor where actor.id = ${keyId}
@@ -125,7 +125,8 @@ const mayStillGive = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
         and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as given
           where instr(actor.scopes, given.value) = 0))`
 
-const noLonger = () => forbidden('This key may no longer do that: it was revoked or changed')
+/** 403 where they may not. */
+export const noLonger = () => forbidden('This key may no longer do that: it was revoked or changed')
 
 /** A key as it is right after its creation. */
 export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
@@ -173,7 +174,7 @@ export async function changeApiKey(
     set[field] === undefined ? [] : [sql`${apiKeys[field]} is not ${set[field]}`],
   )
   const isOther = or(...differing) ?? sql`false`
-  const isChange = and(isKey, livesPast(act.at), isOther, mayStillGive(act, scopes))
+  const isChange = and(isKey, livesPast(act.at), isOther, mayStillManage(act, scopes))
   const [, , [row]] = await database.batch([
     recordAct(
       store,
@@ -219,7 +220,7 @@ export async function rotateApiKey(
         sql`select null, ${id}, ${hash}, ${prefix}, ${apiKeys.name}, ${apiKeys.organizationKey}, ${apiKeys.projectKey},
             ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}, null
           from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}
-            and ${mayStillGive(act, old.scopes)}`,
+            and ${mayStillManage(act, old.scopes)}`,
       )
       .onConflictDoNothing(),
     database

@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, inArray, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
+import { mayStillManage, noLonger } from './api-keys.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import type { Project } from './projects.ts'
@@ -29,7 +30,7 @@ export async function userExists({ database, organization }: Store, id: string):
 
 /**
  * Creates a user, or confirms the labeller who has the e-mail: their id stays, and the name is the one given. Undefined if
- * somebody created or confirmed one before. A second attempt with the same act has the same effect.
+ * somebody created or confirmed one before. A second attempt with the same act has the same effect. 403 as for `addApiKey`.
  */
 export async function addUser(
   store: Store,
@@ -43,7 +44,10 @@ export async function addUser(
   const [, [stored]] = await database.batch([
     database
       .insert(users)
-      .values({ ...draft, organizationKey: organization.key, createdBy })
+      .select(
+        sql`select ${organization.key}, ${draft.id}, ${draft.email}, ${draft.name}, ${draft.createdAt}, ${createdBy}, null
+          where ${mayStillManage(act)}`,
+      )
       .onConflictDoUpdate({
         target: [users.organizationKey, users.email],
         set: { name: sql`excluded.name`, createdBy: sql`excluded.created_by`, uncheckedSince: null },
@@ -57,12 +61,13 @@ export async function addUser(
       sql`exists (select 1 from ${users} where ${isUser} and ${users.createdBy} = ${createdBy})`,
     ),
   ])
-  return stored?.createdBy === createdBy ? toUser(stored) : undefined
+  if (!stored || stored.createdBy === null) throw noLonger()
+  return stored.createdBy === createdBy ? toUser(stored) : undefined
 }
 
 /**
  * Changes a user, whose id stays. `email_taken`: another user of the organization has the e-mail. Undefined if there is no such
- * user. The same values again change nothing, and leave no line in the audit log.
+ * user. The same values again change nothing, and leave no line in the audit log. 403 as for `addApiKey`.
  */
 export async function changeUser(
   store: Store,
@@ -80,7 +85,7 @@ export async function changeUser(
     email === undefined ? undefined : ne(users.email, email),
     name === undefined ? undefined : ne(users.name, name),
   )
-  const isChange = and(isUser, isFree, differs ?? sql`false`)
+  const isChange = and(isUser, isFree, differs ?? sql`false`, mayStillManage(act))
   const [, , [user], [holder]] = await database.batch([
     recordAct(
       store,
@@ -97,6 +102,7 @@ export async function changeUser(
     database.select({ id: users.id }).from(users).where(hasEmail),
   ])
   if (user && holder && holder.id !== id) return 'email_taken'
+  if (user && (user.email !== (email ?? user.email) || user.name !== (name ?? user.name))) throw noLonger()
   return user && toUser(user)
 }
 

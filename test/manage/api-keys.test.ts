@@ -672,6 +672,21 @@ describe('a key that this isolate still lets in', () => {
     ['no longer a manager', (org, id) => org.owner.patch(`/api/api-keys/${id}`, { scopes: ['read'] })],
   ]
 
+  it.for(LAPSED.filter(([how]) => how !== 'of fewer scopes'))(
+    'lets nobody in once it is %s',
+    async ([, end], { expect }) => {
+      const org = await newOrg()
+      const manager = await newKey(org, { scopes: ['manage'] })
+      const { post, patch } = client({ 'x-api-key': manager.key })
+      const { id } = (await post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
+      await end(org, manager.id)
+      expect((await post('/api/users', { email: 'eve@example.com', name: 'Eve' })).status).toBe(403)
+      expect((await patch(`/api/users/${id}`, { email: 'eve@example.com' })).status).toBe(403)
+      const { users } = (await org.owner.get('/api/users')).body
+      expect(users.map(({ email }: { email: string }) => email)).not.toContain('eve@example.com')
+    },
+  )
+
   it.for(LAPSED)('gives nothing away once it is %s', async ([, end], { expect }) => {
     const org = await newOrg()
     const manager = await newKey(org, { scopes: ['read', 'manage'] })
