@@ -12,6 +12,7 @@ export const inWorkerd = () =>
         MIGRATIONS: await readD1Migrations('migrations'),
         FUZZ_SECONDS: process.env.FUZZ_SECONDS ?? '',
         FUZZ_SEED: process.env.FUZZ_SEED ?? '',
+        ALL_FAULTS: process.env.ALL_FAULTS ?? '',
       },
     },
   }))

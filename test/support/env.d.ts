@@ -8,6 +8,8 @@ declare global {
       /** What test/fuzz was asked for; empty where nothing was. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
+      /** Whether test/endpoints/faults.test.ts tries all faults at all calls; empty where it tries a third. */
+      ALL_FAULTS: string
     }
   }
 }
