@@ -81,37 +81,44 @@ export const canonicalJson = (value: Json, visit?: (value: Json) => void): strin
 
 /** The same in pieces of some 64 KiB. Each is written when it is asked for. */
 export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Generator<string> {
-  let piece = ''
+  // Joined rather than added to one text: what that would hold for each of millions of parts is many times as large.
+  let parts: string[] = []
+  let length = 0
+  const write = (part: string): void => {
+    parts.push(part)
+    length += part.length
+  }
   /** The lists and objects that are begun, the outermost first. */
   const begun: { items: readonly Json[]; fields: readonly string[] | undefined; next: number }[] = []
   const begin = (value: Json): void => {
     visit?.(value)
     if (Array.isArray(value)) {
-      piece += '['
+      write('[')
       begun.push({ items: value, fields: undefined, next: 0 })
     } else if (isJsonObject(value)) {
-      piece += '{'
+      write('{')
       const fields = Object.keys(value).sort()
       begun.push({ items: fields.map(field => value[field] ?? null), fields, next: 0 })
-    } else piece += typeof value === 'string' ? JSON.stringify(value) : value
+    } else write(typeof value === 'string' ? JSON.stringify(value) : String(value))
   }
   begin(value)
   for (let inner = begun.at(-1); inner; inner = begun.at(-1)) {
     const { items, fields, next } = inner
     if (next === items.length) {
-      piece += fields ? '}' : ']'
+      write(fields ? '}' : ']')
       begun.pop()
       continue
     }
-    if (next > 0) piece += ','
-    if (fields) piece += `${JSON.stringify(fields[next])}:`
+    if (next > 0) write(',')
+    if (fields) write(`${JSON.stringify(fields[next])}:`)
     inner.next++
     begin(items[next] ?? null)
-    if (piece.length < PIECE_LENGTH) continue
-    yield piece
-    piece = ''
+    if (length < PIECE_LENGTH) continue
+    yield parts.join('')
+    parts = []
+    length = 0
   }
-  yield piece
+  yield parts.join('')
 }
 
 const PIECE_LENGTH = 64 * 1024

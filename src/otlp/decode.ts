@@ -1,22 +1,30 @@
 import type { Work } from '../domain/turns.ts'
 import { ApiError, badRequest } from '../http/errors.ts'
 import { checkLogs, checkSpans } from './check.ts'
-import { countJsonDataPoints, logsOfJson, spansOfJson } from './json.ts'
+import { countJsonDataPoints, logsOfJson, parseExport, spansOfJson } from './json.ts'
 import { isJsonType, type MediaType } from './media-type.ts'
 import { countProtobufDataPoints, logsOfProtobuf, spansOfProtobuf } from './protobuf.ts'
 import type { Decoded, TelemetryLog, TelemetrySpan } from './telemetry.ts'
 
 /** The spans of an export that was sent to a path of traces. Errors: 400 where it cannot be read as such, 413. */
 export const decodeTraces = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetrySpan>> =>
-  decoded(() => checkSpans(isJsonType(type) ? spansOfJson(body) : spansOfProtobuf(body)))
+  decoded(function* () {
+    return yield* checkSpans(isJsonType(type) ? spansOfJson(yield* parseExport(body, 'traces')) : spansOfProtobuf(body))
+  })
 
 /** The log records of an export that was sent to a path of logs. Errors: 400, 413. */
 export const decodeLogs = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetryLog>> =>
-  decoded(() => checkLogs(isJsonType(type) ? logsOfJson(body) : logsOfProtobuf(body)))
+  decoded(function* () {
+    return yield* checkLogs(isJsonType(type) ? logsOfJson(yield* parseExport(body, 'logs')) : logsOfProtobuf(body))
+  })
 
 /** How many data points an export of metrics has: no more of them is wanted, they are all refused. Errors: 400, 413. */
 export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number> =>
-  decoded(() => (isJsonType(type) ? countJsonDataPoints(body) : countProtobufDataPoints(body)))
+  decoded(function* () {
+    return yield* isJsonType(type)
+      ? countJsonDataPoints(yield* parseExport(body, 'metrics'))
+      : countProtobufDataPoints(body)
+  })
 
 /** What protobufjs throws, plain errors and range errors, is about the bytes; a TypeError would be a mistake of ours. */
 function* decoded<Result>(decode: () => Work<Result>): Work<Result> {

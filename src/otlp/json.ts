@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
 import { checkStructure, parseJson } from '../http/body.ts'
 import { ApiError, badRequest, errorWithin } from '../http/errors.ts'
-import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
+import { LENGTH_A_TURN, MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
 import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
 import {
   type Attributes,
@@ -28,13 +28,13 @@ const LISTS: Readonly<Record<Signal, readonly [string, string, string]>> = {
 }
 
 /** The spans of an ExportTraceServiceRequest, one after another. Errors: 400 that names the field. */
-export const spansOfJson = (request: Uint8Array): Unread<UncheckedSpan> => records(request, 'traces', spanOf)
+export const spansOfJson = (request: JsonObject): Unread<UncheckedSpan> => records(request, 'traces', spanOf)
 
 /** The log records of an ExportLogsServiceRequest likewise. */
-export const logsOfJson = (request: Uint8Array): Unread<UncheckedLog> => records(request, 'logs', logOf)
+export const logsOfJson = (request: JsonObject): Unread<UncheckedLog> => records(request, 'logs', logOf)
 
 /** How many data points an ExportMetricsServiceRequest has. Errors: 400 that names the field. */
-export function* countJsonDataPoints(request: Uint8Array): Work<number> {
+export function* countJsonDataPoints(request: JsonObject): Work<number> {
   let count = 0
   let metrics = 0
   for (const pointsOf of records(request, 'metrics', countInMetric)) {
@@ -45,12 +45,12 @@ export function* countJsonDataPoints(request: Uint8Array): Work<number> {
 }
 
 function* records<RecordType>(
-  request: Uint8Array,
+  request: JsonObject,
   signal: Signal,
   recordOf: (record: JsonObject, source: Source) => RecordType,
 ): Generator<() => RecordType> {
   const [resourcesName, scopesName, recordsName] = LISTS[signal]
-  for (const [resourceIndex, resourceItem] of list(exportOf(request, signal), resourcesName).entries()) {
+  for (const [resourceIndex, resourceItem] of list(request, resourcesName).entries()) {
     const resourcePlace = `${resourcesName}.${resourceIndex}`
     const { resource, scopes } = within(resourcePlace, () => {
       const ofResource = object(resourceItem)
@@ -73,11 +73,15 @@ function* records<RecordType>(
 /** Bytes that are no UTF-8 are replaced, as in protobuf: one broken text must not lose an export. */
 const decoder = new TextDecoder()
 
-/** The body of an export. An empty object is an empty export; an object of other fields alone is none. */
-function exportOf(request: Uint8Array, signal: Signal): JsonObject {
+/** The body of an export as JSON. An empty object is an empty export; an object of other fields alone is none. Errors: 400, 413. */
+export function* parseExport(request: Uint8Array, signal: Signal): Work<JsonObject> {
   const content = decoder.decode(request)
+  const isLong = content.length > LENGTH_A_TURN
+  if (isLong) yield
   checkStructure(content, MAX_EXPORT_ITEMS)
+  if (isLong) yield
   const body = parseJson(content)
+  if (isLong) yield
   if (!isJsonObject(body)) throw badRequest('The body must be a JSON object')
   const [expected] = LISTS[signal]
   const other = Object.values(LISTS)

@@ -10,5 +10,9 @@ it('counts the bytes that a text is encoded to, with halves of pairs', () => {
       .array(fc.constantFrom('a', 'é', '返', '😀', '\ud800', '\udc00'), { maxLength: 2000 })
       .map(units => units.join('')),
   )
-  fc.assert(fc.property(text, text => expect(utf8Length(text)).toBe(encoder.encode(text).byteLength)))
+  fc.assert(
+    fc.property(text, text => {
+      expect(utf8Length(text)).toBe(encoder.encode(text).byteLength)
+    }),
+  )
 })
