@@ -436,6 +436,8 @@ export const MAX_EXPORT_RECORDS = 10_000
 export const MAX_WRITTEN_RECORDS = 1000
 /** Records that are read before other requests have a turn: some milliseconds of work. */
 export const RECORDS_A_TURN = 100
+/** So many attributes are as much work to read as a record besides. */
+export const ATTRIBUTES_A_RECORD = 50
 /** Messages and texts of one export, or items of its JSON: 16 MiB of spans have fewer, and an isolate holds so many. */
 export const MAX_EXPORT_ITEMS = 1_500_000
 /**

@@ -34,9 +34,10 @@ export async function mapInTurns<Item, Result>(
   items: readonly Item[],
   size: number,
   task: (item: Item, index: number) => Promise<Result>,
+  weightOf?: (item: Item) => number,
 ): Promise<Result[]> {
   const results: Result[] = []
-  for (const some of inPieces(items, size)) {
+  for (const some of inPieces(items, size, weightOf)) {
     const start = results.length
     if (start > 0) await giveTurn()
     results.push(...(await Promise.all(some.map((item, index) => task(item, start + index)))))
@@ -55,7 +56,23 @@ export function turnsByLength(): (length: number) => Promise<void> {
   }
 }
 
-/** The items in order, at most `size` of them at a time. */
-export function* inPieces<Item>(items: readonly Item[], size: number): Generator<Item[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
+/** The items in order, at a time at most `size` of them, or fewer that weigh as much; one at least. */
+export function* inPieces<Item>(
+  items: readonly Item[],
+  size: number,
+  weightOf: (item: Item) => number = () => 1,
+): Generator<Item[]> {
+  let piece: Item[] = []
+  let weight = 0
+  for (const item of items) {
+    const added = weightOf(item)
+    if (piece.length > 0 && weight + added > size) {
+      yield piece
+      piece = []
+      weight = 0
+    }
+    piece.push(item)
+    weight += added
+  }
+  if (piece.length > 0) yield piece
 }

@@ -1,10 +1,13 @@
 import type { Work } from '../domain/turns.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_EXPORT_RECORDS, RECORDS_A_TURN } from '../limits.ts'
-import type { Decoded, TelemetryLog, TelemetrySpan } from './telemetry.ts'
+import { type Decoded, type TelemetryLog, type TelemetrySpan, weightOf } from './telemetry.ts'
 
-/** The records of an export in their order, each read when it is asked for: past the limit they are only counted. */
-export type Unread<RecordType> = Iterable<() => RecordType>
+/**
+ * The records of an export in their order, each read when it is asked for: past the limit they are only counted. Undefined:
+ * the end of a resource's or a scope's, which may have none.
+ */
+export type Unread<RecordType> = Iterable<(() => RecordType) | undefined>
 
 /** A span as an encoding holds it: ids of any length, '' for none; an end that may lie before the start, 0 for none. */
 export type UncheckedSpan = Omit<TelemetrySpan, 'parentSpanId'> & { parentSpanId: string }
@@ -64,18 +67,35 @@ function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
   return { ...log, traceId: isInTrace ? log.traceId : null, spanId: isInSpan ? log.spanId : null }
 }
 
-function* check<Unchecked, RecordType extends object>(
+function* check<Unchecked, RecordType extends TelemetrySpan | TelemetryLog>(
   found: Unread<Unchecked>,
   checkOne: (record: Unchecked) => RecordType | Rejection,
 ): Work<Decoded<RecordType>> {
   const records: RecordType[] = []
   const rejected = new Map<string, number>()
   let seen = 0
-  for (const read of found) {
+  yield* paced(found, read => {
     const checked = ++seen > MAX_EXPORT_RECORDS ? REJECTIONS.tooMany : checkOne(read())
-    if (typeof checked === 'object') records.push(checked)
-    else rejected.set(checked, (rejected.get(checked) ?? 0) + 1)
-    if (seen % RECORDS_A_TURN === 0) yield
-  }
+    if (typeof checked === 'object') {
+      records.push(checked)
+      return weightOf(checked)
+    }
+    rejected.set(checked, (rejected.get(checked) ?? 0) + 1)
+    return 1
+  })
   return { records, rejected }
 }
+
+/** Takes each record, and pauses once those since the last pause weigh as much as a turn may. `take` returns the weight. */
+export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () => RecordType) => number): Work<void> {
+  let weight = 0
+  for (const read of found) {
+    weight += read ? take(read) : 1 / EMPTY_PARTS_A_RECORD
+    if (weight < RECORDS_A_TURN) continue
+    weight = 0
+    yield
+  }
+}
+
+/** So many resources and scopes without a record are as much work as one. */
+const EMPTY_PARTS_A_RECORD = 50

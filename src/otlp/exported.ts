@@ -1,13 +1,13 @@
 import { contentName } from '../domain/hash.ts'
 import { exportedSpanUuid, rootSpanUuid, traceUuid } from '../domain/ids.ts'
-import { giveTurn, mapInTurns } from '../domain/turns.ts'
+import { giveTurn, inPieces, mapInTurns } from '../domain/turns.ts'
 import { logFault } from '../http/errors.ts'
 import { RECORDS_A_TURN } from '../limits.ts'
 import type { ExportedSpan, ExportedTrace } from '../store/exports.ts'
 import type { Project } from '../store/projects.ts'
 import { stepOf, traceIdOf } from './map.ts'
 import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
-import { orderedTimeOf, type TelemetrySpan } from './telemetry.ts'
+import { orderedTimeOf, type TelemetrySpan, weightOf } from './telemetry.ts'
 import { factsOf } from './trace-facts.ts'
 
 /** Spans as the store takes them, and what else they say. */
@@ -35,8 +35,8 @@ export async function exportedOf(
   }
   const warnings = new Set<string>()
   let unreadable = 0
-  for (let start = 0; start < spans.length; start += RECORDS_A_TURN) {
-    const reading = spans.slice(start, start + RECORDS_A_TURN).map(async span => {
+  for (const some of inPieces(spans, RECORDS_A_TURN, weightOf)) {
+    const reading = some.map(async span => {
       const read = tryRead(span, error => {
         // One line says enough, with no word of the span's.
         if (unreadable++ === 0) logFault('span_unreadable', { requestId }, placeOf(error))
@@ -50,8 +50,11 @@ export async function exportedOf(
     await Promise.all(reading)
     await giveTurn()
   }
-  const traces = await mapInTurns([...found], RECORDS_A_TURN, ([traceId, { spans, outlines }]) =>
-    exportedTrace(project, traceId, spans, outlines),
+  const traces = await mapInTurns(
+    [...found],
+    RECORDS_A_TURN,
+    ([traceId, { spans, outlines }]) => exportedTrace(project, traceId, spans, outlines),
+    ([, { outlines }]) => outlines.length,
   )
   return {
     traces,

@@ -3,8 +3,8 @@ import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
 import { checkStructure, parseJson } from '../http/body.ts'
 import { ApiError, badRequest, errorWithin } from '../http/errors.ts'
-import { LENGTH_A_TURN, MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
-import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
+import { LENGTH_A_TURN, MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
+import { paced, type UncheckedLog, type UncheckedSpan, type Unread } from './check.ts'
 import {
   type Attributes,
   type Signal,
@@ -36,11 +36,10 @@ export const logsOfJson = (request: JsonObject): Unread<UncheckedLog> => records
 /** How many data points an ExportMetricsServiceRequest has. Errors: 400 that names the field. */
 export function* countJsonDataPoints(request: JsonObject): Work<number> {
   let count = 0
-  let metrics = 0
-  for (const pointsOf of records(request, 'metrics', countInMetric)) {
+  yield* paced(records(request, 'metrics', countInMetric), pointsOf => {
     count += pointsOf()
-    if (++metrics % RECORDS_A_TURN === 0) yield
-  }
+    return 1
+  })
   return count
 }
 
@@ -48,7 +47,7 @@ function* records<RecordType>(
   request: JsonObject,
   signal: Signal,
   recordOf: (record: JsonObject, source: Source) => RecordType,
-): Generator<() => RecordType> {
+): Generator<(() => RecordType) | undefined> {
   const [resourcesName, scopesName, recordsName] = LISTS[signal]
   for (const [resourceIndex, resourceItem] of list(request, resourcesName).entries()) {
     const resourcePlace = `${resourcesName}.${resourceIndex}`
@@ -66,7 +65,9 @@ function* records<RecordType>(
       for (const [index, item] of items.entries()) {
         yield () => within(`${scopePlace}.${recordsName}.${index}`, () => recordOf(object(item), source))
       }
+      yield undefined
     }
+    yield undefined
   }
 }
 

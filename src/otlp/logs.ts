@@ -13,7 +13,7 @@ import { traceIdOf } from './map.ts'
 import { Outcome } from './outcome.ts'
 import { byProject } from './project.ts'
 import type { SpanMessage } from './span-step.ts'
-import { millisecondsOf, type TelemetryLog } from './telemetry.ts'
+import { millisecondsOf, type TelemetryLog, weightOf } from './telemetry.ts'
 import { factsOfLogs } from './trace-facts.ts'
 
 const ON_OTHER_TRACE = 'some messages were left out: another trace of the organization has their span'
@@ -47,7 +47,7 @@ export const exportLogs = exportEndpoints('logs', async context => {
 async function readLogs(logs: readonly TelemetryLog[]): Promise<ReadLog[]> {
   const read: ReadLog[] = []
   const keysOf = recordKeys()
-  for (const some of inPieces(logs, RECORDS_A_TURN)) {
+  for (const some of inPieces(logs, RECORDS_A_TURN, weightOf)) {
     const keys = await keysOf(some)
     for (const [index, log] of some.entries()) read.push({ log, key: keys[index] ?? '', messages: messagesOf(log) })
     await giveTurn()

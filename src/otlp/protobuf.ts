@@ -2,8 +2,8 @@ import $protobuf from 'protobufjs/minimal.js'
 import type { Json } from '../domain/json.ts'
 import type { Work } from '../domain/turns.ts'
 import { badRequest, tooLarge } from '../http/errors.ts'
-import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS, RECORDS_A_TURN } from '../limits.ts'
-import type { UncheckedLog, UncheckedSpan, Unread } from './check.ts'
+import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
+import { paced, type UncheckedLog, type UncheckedSpan, type Unread } from './check.ts'
 import { opentelemetry } from './proto/messages.js'
 import { type Attributes, type Source, SPAN_KINDS, type TelemetryEvent, type TelemetryLink } from './telemetry.ts'
 import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './values.ts'
@@ -95,11 +95,10 @@ export const logsOfProtobuf = (request: Uint8Array): Unread<UncheckedLog> =>
 /** How many data points an ExportMetricsServiceRequest has. Errors: 400, 413. */
 export function* countProtobufDataPoints(request: Uint8Array): Work<number> {
   let count = 0
-  let metrics = 0
-  for (const pointsOf of records(request, countInMetric)) {
+  yield* paced(records(request, countInMetric), pointsOf => {
     count += pointsOf()
-    if (++metrics % RECORDS_A_TURN === 0) yield
-  }
+    return 1
+  })
   return count
 }
 
@@ -114,7 +113,7 @@ const RECORDS = 2
 function* records<RecordType>(
   request: Uint8Array,
   recordOf: (reader: ExportReader, source: Source) => RecordType,
-): Generator<() => RecordType> {
+): Generator<(() => RecordType) | undefined> {
   const reader = new ExportReader(request, { items: MAX_EXPORT_ITEMS })
   let isExport = request.byteLength === 0
   for (const ofResource of fields(reader, RESOURCES)) {
@@ -130,7 +129,9 @@ function* records<RecordType>(
       }
       const source = { resource, scope }
       for (const message of fields(reader.over(ofScope), RECORDS)) yield () => recordOf(reader.over(message), source)
+      yield undefined
     }
+    yield undefined
   }
   if (!isExport) throw badRequest('The body has no field of an OTLP export')
 }

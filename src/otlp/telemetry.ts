@@ -1,4 +1,5 @@
 import type { Json } from '../domain/json.ts'
+import { ATTRIBUTES_A_RECORD } from '../limits.ts'
 
 /*
  * What an OTLP export holds, whichever encoding it came in: ids as lower-case hex, times as nanoseconds since 1970, values as
@@ -72,6 +73,13 @@ export interface TelemetryLog {
   eventName: string
   body: Json
   attributes: Attributes
+}
+
+/** How much work a record is to read, beside one of few attributes. */
+export function weightOf(record: TelemetryLog | TelemetrySpan): number {
+  const parts = 'events' in record ? [...record.events, ...record.links] : []
+  const attributes = parts.reduce((sum, part) => sum + 1 + part.attributes.size, record.attributes.size)
+  return 1 + attributes / ATTRIBUTES_A_RECORD
 }
 
 /** The milliseconds since 1970 of a time in nanoseconds, past ones cut off. */
