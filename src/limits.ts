@@ -75,7 +75,7 @@ export const MAX_DETAIL_OBJECTS = 1000
 export const MAX_DETAIL_APPROVED_BYTES = 8 * 1024 * 1024
 /** Feedback of one detail, the oldest first. */
 export const MAX_DETAIL_FEEDBACK = 1000
-/** Comments and corrections of one detail that are given in full. */
+/** Comments and corrections of one detail that are given in full, as JSON spells them. */
 export const MAX_DETAIL_FEEDBACK_BYTES = 4 * 1024 * 1024
 /** Rows on their way to `json_each`, as one JSON array: D1 takes a bound string of 2,000,000 bytes, and locally more. */
 export const MAX_ARRAY_BYTES = 1_500_000
@@ -124,7 +124,7 @@ export const MAX_PATTERN_CACHE = 20_000
 export const MAX_FORMAT_LENGTH = 4096
 /** What is shown of an `enum` or `const` that a value doesn't match. */
 export const MAX_CHOICES_LENGTH = 256
-/** All versions of one prompt or knowledge doc together: its detail shows every one, and JSON may spell a byte as six. */
+/** All versions of one prompt or knowledge doc together, as JSON spells them: its detail shows every one. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
 /** What a version counts for besides its texts: its ids, time and field names take that much of a detail. */
 export const VERSION_BYTES = 256

@@ -42,7 +42,7 @@ export const VersionChoice = v.strictObject({ versionId: Uuid })
 
 export const MAX_TEXT_BODY_BYTES = escaped(MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES) + ENVELOPE_BYTES
 
-export const TOO_MUCH = `All versions together may have ${MAX_VERSIONS_BYTES} bytes`
+export const TOO_MUCH = `All versions together may have ${MAX_VERSIONS_BYTES} bytes as JSON`
 export const NO_VERSION = 'It has no version with this id'
 
 /** The project that a body names. 404 for none, 403 for one that the key does not serve. */

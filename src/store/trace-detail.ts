@@ -10,7 +10,7 @@ import {
   MAX_WHOLE_OBSERVATIONS,
   MAX_WHOLE_SPANS,
 } from '../limits.ts'
-import { bounded, bytesOf, bytesSoFar } from './bounds.ts'
+import { bounded, bytesOf, bytesSoFar, spelled } from './bounds.ts'
 import { named, readPlain } from './database.ts'
 import { isObserved, observed, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
 import { untilWhole } from './payloads.ts'
@@ -144,7 +144,7 @@ const traceFields = {
   projectSlug: sql<string>`(select slug from projects where projects.key = traces.project_key)`.as('projectSlug'),
 }
 
-const feedbackBytes = bytesSoFar(feedback.comment, feedback.correction)
+const feedbackBytes = bytesSoFar(spelled(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
 /** The fields of feedback, its texts as far as an answer may hold them. */

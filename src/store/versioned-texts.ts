@@ -3,7 +3,7 @@ import { JsonText } from '../domain/json.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
-import { bytesOf } from './bounds.ts'
+import { bytesOf, spelled } from './bounds.ts'
 import { named } from './database.ts'
 import { type Decided, versionDecisionsQuery } from './insights.ts'
 import { isOfExistingProject, type Project, requireExisting } from './projects.ts'
@@ -134,7 +134,7 @@ export async function addVersion(
     select ${textVersions.outputSchema} from ${textVersions}
     where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive}))`
   const bytesBefore = sql`(
-    select ${bytesOf(textVersions.content, textVersions.outputSchema, textVersions.note)} + count(*) * ${VERSION_BYTES}
+    select ${bytesOf(spelled(textVersions.content), textVersions.outputSchema, spelled(textVersions.note))} + count(*) * ${VERSION_BYTES}
     from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   // Versions go with their text alone, so a count is a number that none has, or ever had.
   const countBefore = sql`(
@@ -145,7 +145,7 @@ export async function addVersion(
       sql`select null, ${draft.id}, ${versionedTexts.key}, ${draft.content},
           ${schema}, ${draft.note}, 0, ${draft.createdAt}, ${countBefore} + 1
         from ${versionedTexts}
-        where ${ofText} and ${bytesBefore} + octet_length(${draft.content})
+        where ${ofText} and ${bytesBefore} + octet_length(${spelled(draft.content)})
           + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
     )
     .onConflictDoNothing()

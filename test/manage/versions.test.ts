@@ -521,6 +521,17 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     },
     SLOW_MS,
   )
+
+  it('count as JSON spells them: one byte may be six', { timeout: SLOW_MS }, async ({ expect }) => {
+    const text = await newText(kind, await newOrg())
+    const content = '\u0001'.repeat(MAX_CONTENT_BYTES)
+    const fitting = Math.floor(MAX_VERSIONS_BYTES / (6 * MAX_CONTENT_BYTES + 2 + VERSION_BYTES))
+    expect(statuses(await times(fitting + 2, () => text.add({ content })))).toEqual([
+      ['201', fitting],
+      ['422', 2],
+    ])
+    expect((await text.detail()).versions).toHaveLength(1 + fitting)
+  })
 })
 
 describe.for(kindsOfText)('the versions at $path', kind => {
@@ -710,12 +721,13 @@ describe("a prompt's outputSchema", () => {
       const outputSchema = { x: 'x'.repeat(MAX_SCHEMA_BYTES - '{"x":""}'.length) }
       const content = 'x'.repeat(MAX_CONTENT_BYTES)
       const text = await newText(kind, org, 'answer', { content, outputSchema })
-      const each = MAX_CONTENT_BYTES + MAX_SCHEMA_BYTES + VERSION_BYTES
+      const quotes = 2
+      const each = MAX_CONTENT_BYTES + quotes + MAX_SCHEMA_BYTES + VERSION_BYTES
       const fitting = Math.floor(MAX_VERSIONS_BYTES / each)
       const added = await times(fitting - 1, () => text.add({ content, activate: false }))
       expect(statuses(added)).toEqual([['201', fitting - 1]])
       // What is left holds one more schema and so much content.
-      const left = MAX_VERSIONS_BYTES - fitting * each - MAX_SCHEMA_BYTES
+      const left = MAX_VERSIONS_BYTES - fitting * each - MAX_SCHEMA_BYTES - quotes
       expect((await text.add({ content: 'x'.repeat(left + 1) })).status).toBe(422)
       expect((await text.add({ content: 'x'.repeat(left) })).status).toBe(201)
       expect((await text.add({ content: 'x', outputSchema: {} })).status).toBe(422)

@@ -7,7 +7,7 @@ const project = { key: 1, id: '6e4d2c1b-8a7f-4e5d-9c3b-2a1f0e9d8c61', slug: 'sup
 it('loses no other span to one that could not be read, and logs no word of it', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const broken = aSpan({ attributes: { secret: 'sk-1' } })
-  Object.defineProperty(broken, 'attributes', {
+  Object.defineProperty(broken, 'spanKind', {
     get: () => {
       throw new TypeError('sk-1 is no object')
     },
