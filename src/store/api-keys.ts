@@ -122,8 +122,8 @@ export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []
     ? sql`true`
     : sql`exists (select 1 from ${apiKeys} as actor where actor.id = ${keyId}
         and coalesce(actor.revoked_at, ${at} + 1) > ${at}
-        and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as given
-          where instr(actor.scopes, given.value) = 0))`
+        and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as item
+          where instr(actor.scopes, item.value) = 0))`
 
 /** 403 where they may not. */
 export const noLonger = () => forbidden('This key may no longer do that: it was revoked or changed')
