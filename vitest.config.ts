@@ -61,10 +61,11 @@ export default defineConfig({
         test: {
           name: 'scripts',
           include: ['test/scripts/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          // Each start of the server builds dist/ui anew, which must not vanish under another one.
-          fileParallelism: false,
+          globalSetup: ['test/scripts/pages.ts'],
+          // Beside tests in workerd: a start of the service waits as much as it computes.
+          maxWorkers: 2,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
           // As it is outside of the tests: what is to be in memory says so.
           env: { TMPDIR: tmpdir() },
         },

@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Browser, chromium, type Page } from '@playwright/test'
 import * as v from 'valibot'
-import { newServer, runCron } from '../test/scripts/server.ts'
+import { newServer, PROJECT, runCron } from '../test/scripts/server.ts'
 import { CHROMIUM_ARGUMENTS, findChromium } from './find-chromium.ts'
 
 const { values: flags } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
@@ -155,7 +155,7 @@ const executablePath = findChromium()
 if (!executablePath) throw new Error('No Chromium was found: install one, or name it in CHROMIUM_PATH')
 const server = await newServer()
 try {
-  const printed = await server.start()
+  const printed = await server.start({}, PROJECT)
   const link = /\S+\/sign-in#\S+/.exec(printed)?.[0]
   if (!link) throw new Error(`The server did not start:\n${printed}`)
   const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGUMENTS })

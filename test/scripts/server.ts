@@ -16,9 +16,6 @@ const SERVES = 'Ctrl-C stops it.'
 
 const CRON_SECRET = 'secret of the tests'
 
-/** Whether a server was started here, which built the pages; to build them takes longer than the rest of a start. */
-let arePagesBuilt = false
-
 /** The server as `npm start` runs it, on a port and in a state directory of its own. It can be started again and again. */
 export class Server {
   readonly port: number
@@ -62,16 +59,11 @@ export class Server {
   }
 
   /**
-   * Runs the script and returns all that it printed until it served, or failed. After the first that served, the pages are
-   * those that it built.
+   * Runs the script and returns all that it printed until it served, or failed. Its pages are those that were built last: to
+   * build them takes longer than the rest of a start. `project`: another one, or this one, whose pages are built anew then.
    */
   async start(environment: Record<string, string> = {}, project?: string): Promise<string> {
-    const printed = await this.#run(environment, project ?? (arePagesBuilt ? await this.#builtProject() : PROJECT))
-    arePagesBuilt ||= project === undefined && printed.includes(SERVES)
-    return printed
-  }
-
-  async #run(environment: Record<string, string>, project: string): Promise<string> {
+    project ??= await this.#builtProject()
     const script = spawn(process.execPath, [join(project, 'scripts/start.ts')], {
       env: {
         ...process.env,

@@ -9,16 +9,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newServer, PROJECT, type Server } from './server.ts'
 
 let server: Server
-
-beforeEach(async () => {
-  server = await newServer()
-})
-
-afterEach(() => server.remove())
 
 /** Runs a printed curl and returns its answer. */
 async function paste(command: string): Promise<{ [field: string]: unknown }> {
@@ -66,6 +60,12 @@ async function statusOf({ path, method, headers }: Call, body?: string): Promise
 }
 
 describe('npm start', () => {
+  beforeEach(async () => {
+    server = await newServer()
+  })
+
+  afterEach(() => server.remove())
+
   it('serves a seeded demo, prints curls that work, keeps its state, and stops all that it started', async ({
     expect,
   }) => {
@@ -119,8 +119,75 @@ describe('npm start', () => {
     await other.stop('SIGINT')
   })
 
+  it('says in one line that a database is damaged, and which', async ({ expect }) => {
+    const folder = join(server.stateDirectory, 'v3/d1/miniflare-D1DatabaseObject')
+    await mkdir(folder, { recursive: true })
+    const file = join(folder, 'any.sqlite')
+    const database = new DatabaseSync(file)
+    database.exec('create table t (v text); create index i on t (v)')
+    for (let row = 0; row < 500; row++) database.prepare('insert into t values (?)').run(`value ${row}`.repeat(20))
+    database.close()
+    const whole = await readFile(file)
+    for (const damaged of [
+      Buffer.from('This was a database. '.repeat(1_000)),
+      Buffer.concat([whole.subarray(0, 4096), Buffer.alloc(whole.length - 4096, 'x')]),
+      whole.subarray(0, 20_000),
+    ]) {
+      await writeFile(file, damaged)
+      expect(await server.start({ SEED: 'none' })).toMatch(/^The database \S+any\.sqlite is damaged\. .+\n$/)
+    }
+  })
+
+  it('says in one line that a directory for data is none', async ({ expect }) => {
+    const file = join(server.stateDirectory, 'file')
+    await writeFile(file, '')
+    for (const path of [file, join(file, 'below')]) {
+      expect(await server.start({ SEED: 'none', STATE_DIR: path })).toMatch(
+        /^\S+ can't be used as a directory for data .+\n$/,
+      )
+    }
+  })
+
+  it('says so where the port is taken or is none', async ({ expect }) => {
+    const other = createServer().listen(server.port, 'localhost')
+    await once(other, 'listening')
+    expect(await server.start()).toContain(`Port ${server.port} is taken`)
+    await promisify(other.close.bind(other))()
+    expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
+  })
+
+  it('ends where the Worker cannot be built', async ({ expect }) => {
+    const copy = await mkdtemp(join(tmpdir(), 'countersign-copy-'))
+    try {
+      for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml']) {
+        await cp(join(PROJECT, part), join(copy, part), { recursive: true })
+      }
+      await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
+      // The pages are not what fails.
+      await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: 'true' } }))
+      await mkdir(join(copy, 'dist/ui'), { recursive: true })
+      await appendFile(join(copy, 'src/index.ts'), "import './missing.ts'\n")
+      const printed = await server.start({ SEED: 'none' }, copy)
+      expect(printed).toContain('Could not resolve "./missing.ts"')
+      expect(printed).toContain('The Worker could not be built')
+      expect(await server.isServing()).toBe(false)
+    } finally {
+      await rm(copy, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a server that was started with SEED=none', () => {
+  let printed: string
+
+  beforeAll(async () => {
+    server = await newServer()
+    printed = await server.start({ SEED: 'none', CRON_SECRET: 'of this run' })
+  })
+
+  afterAll(() => server.remove())
+
   it('makes no demo with SEED=none', async ({ expect }) => {
-    const printed = await server.start({ SEED: 'none' })
     expect(printed).not.toContain('cs_')
     const answer = await fetch(`${server.url}/api/orgs`, {
       method: 'POST',
@@ -131,7 +198,6 @@ describe('npm start', () => {
   })
 
   it('gets the app for a browser’s navigation to an unknown path, and JSON for anything else', async ({ expect }) => {
-    await server.start({ SEED: 'none' })
     // fetch() may not set Sec-Fetch-Mode itself.
     const shell = spawn('curl', ['-si', '-H', 'Sec-Fetch-Mode: navigate', `${server.url}/review/1`])
     let page = ''
@@ -148,7 +214,6 @@ describe('npm start', () => {
   it('serves the API’s documentation at /docs, from its own assets, and loads them nowhere else', async ({
     expect,
   }) => {
-    await server.start({ SEED: 'none' })
     const origin = server.url
     const [docs, app] = await Promise.all([fetch(`${origin}/docs`), fetch(origin)])
     expect(docs.status).toBe(200)
@@ -185,7 +250,6 @@ describe('npm start', () => {
   })
 
   it('opens nothing under /cdn-cgi/, however it is asked for', async ({ expect }) => {
-    await server.start({ SEED: 'none', CRON_SECRET: 'of this run' })
     const paths = [
       ...['explorer', 'explorer/api/d1', 'handler/scheduled', 'handler/scheduled?time=99999999999999', 'handler/email'],
       ...['mf/scheduled', 'mf/stream', 'live-reload', 'ProxyWorker/play', '', 'any'],
@@ -261,62 +325,5 @@ describe('npm start', () => {
     expect(await signIn({ origin: `https://${host}`, 'x-forwarded-proto': 'https' })).toBe(401)
     expect(await signIn({ origin: `https://${host}` })).toBe(403)
     expect(await signIn({ origin: 'https://evil.example', 'x-forwarded-proto': 'https' })).toBe(403)
-  })
-
-  it('says in one line that a database is damaged, and which', async ({ expect }) => {
-    const folder = join(server.stateDirectory, 'v3/d1/miniflare-D1DatabaseObject')
-    await mkdir(folder, { recursive: true })
-    const file = join(folder, 'any.sqlite')
-    const database = new DatabaseSync(file)
-    database.exec('create table t (v text); create index i on t (v)')
-    for (let row = 0; row < 500; row++) database.prepare('insert into t values (?)').run(`value ${row}`.repeat(20))
-    database.close()
-    const whole = await readFile(file)
-    for (const damaged of [
-      Buffer.from('This was a database. '.repeat(1_000)),
-      Buffer.concat([whole.subarray(0, 4096), Buffer.alloc(whole.length - 4096, 'x')]),
-      whole.subarray(0, 20_000),
-    ]) {
-      await writeFile(file, damaged)
-      expect(await server.start({ SEED: 'none' })).toMatch(/^The database \S+any\.sqlite is damaged\. .+\n$/)
-    }
-  })
-
-  it('says in one line that a directory for data is none', async ({ expect }) => {
-    const file = join(server.stateDirectory, 'file')
-    await writeFile(file, '')
-    for (const path of [file, join(file, 'below')]) {
-      expect(await server.start({ SEED: 'none', STATE_DIR: path })).toMatch(
-        /^\S+ can't be used as a directory for data .+\n$/,
-      )
-    }
-  })
-
-  it('says so where the port is taken or is none', async ({ expect }) => {
-    const other = createServer().listen(server.port, 'localhost')
-    await once(other, 'listening')
-    expect(await server.start()).toContain(`Port ${server.port} is taken`)
-    await promisify(other.close.bind(other))()
-    expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
-  })
-
-  it('ends where the Worker cannot be built', async ({ expect }) => {
-    const copy = await mkdtemp(join(tmpdir(), 'countersign-copy-'))
-    try {
-      for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml']) {
-        await cp(join(PROJECT, part), join(copy, part), { recursive: true })
-      }
-      await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
-      // The pages are not what fails.
-      await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: 'true' } }))
-      await mkdir(join(copy, 'dist/ui'), { recursive: true })
-      await appendFile(join(copy, 'src/index.ts'), "import './missing.ts'\n")
-      const printed = await server.start({ SEED: 'none' }, copy)
-      expect(printed).toContain('Could not resolve "./missing.ts"')
-      expect(printed).toContain('The Worker could not be built')
-      expect(await server.isServing()).toBe(false)
-    } finally {
-      await rm(copy, { recursive: true, force: true })
-    }
   })
 })

@@ -1,4 +1,4 @@
-import { newServer } from '../scripts/server.ts'
+import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
  * Starts what `npm start` starts, without the demo, for all tests; what it returns ends it and removes its state. A server that
@@ -8,7 +8,7 @@ import { newServer } from '../scripts/server.ts'
 export default async function serve(): Promise<() => Promise<void>> {
   if (process.env[URL_VARIABLE]) return async () => undefined
   const server = await newServer()
-  const printed = await server.start({ SEED: 'none' })
+  const printed = await server.start({ SEED: 'none' }, PROJECT)
   if (!(await server.isServing())) {
     await server.remove()
     throw new Error(`The server did not start:\n${printed}`)

@@ -1,0 +1,11 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { PROJECT } from './server.ts'
+
+/** Builds the pages that servers of the tests serve, unless `npm test`, or anybody, did before. */
+export async function setup(): Promise<void> {
+  if (existsSync(join(PROJECT, 'dist/ui/index.html'))) return
+  await promisify(execFile)('npm', ['run', 'build'], { cwd: PROJECT })
+}
