@@ -4,6 +4,7 @@ import { forbidden } from '../http/errors.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import { type Project, projectColumns } from './projects.ts'
+import { selectFor } from './rows.ts'
 import { apiKeys, organizations, projects } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
 
@@ -217,10 +218,21 @@ export async function rotateApiKey(
     database
       .insert(apiKeys)
       .select(
-        sql`select null, ${id}, ${hash}, ${prefix}, ${apiKeys.name}, ${apiKeys.organizationKey}, ${apiKeys.projectKey},
-            ${apiKeys.userId}, ${apiKeys.scopes}, ${apiKeys.rateLimitPerMinute}, ${apiKeys.expiresAt}, null, ${createdAt}, null
-          from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}
+        selectFor(
+          apiKeys,
+          {
+            ...getTableColumns(apiKeys),
+            key: null,
+            id,
+            hash,
+            prefix,
+            revokedAt: null,
+            createdAt,
+            replacedBy: null,
+          },
+          sql`from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}
             and ${mayStillManage(act, old.scopes)}`,
+        ),
       )
       .onConflictDoNothing(),
     database

@@ -75,7 +75,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
       })
       .from(sql`${scannedTraces} cross join ${attributions}`)
       .where(isLast)
-      .groupBy(sql`1, 2, 3, 4`),
+      .groupBy(attributions.engine, attributions.errorType, sql`scanned_traces.named`, tenth),
     database.select({ count: sql<number>`count(*)`.as('count') }).from(
       database
         .select({ number })

@@ -41,7 +41,7 @@ import {
 } from './span-detail.ts'
 import type { Store } from './store.ts'
 import { feedbackFields, toFeedbackDetail } from './trace-detail.ts'
-import { isLive } from './traces.ts'
+import { isLive, SPAN_PLACES } from './traces.ts'
 
 /*
  * What an engine is shown of a trace. Traces may be larger than an isolate, so first only is read what tells which spans lie
@@ -298,14 +298,13 @@ async function readNeighbourhood(
   const versionIds = new Set(chosen.flatMap(({ promptVersionId }) => promptVersionId ?? []))
   const stepIds = new Set(chosen.flatMap(({ promptVersionId, stepId }) => (promptVersionId === null ? stepId : [])))
   const given = (names: Set<string>) => sql`json_each(${JSON.stringify([...names])}) as item`
-  const past = JSON.stringify(
-    reviewed.flatMap(({ traceKey, spanId, rootSpanId }) => [
-      [traceKey, spanId],
-      [traceKey, rootSpanId],
-    ]),
-  )
-  const isPast = sql`(${spans.id}, ${spans.traceKey}) in (
-    select item.value ->> 1, item.value ->> 0 from json_each(${past}) as item)`
+  const places = reviewed.flatMap(({ traceKey, spanId, rootSpanId }) => [
+    { id: spanId, traceKey },
+    { id: rootSpanId, traceKey },
+  ])
+  const past = SPAN_PLACES.from(SPAN_PLACES.encodeAll(places))
+  const { row } = SPAN_PLACES
+  const isPast = sql`(${spans.id}, ${spans.traceKey}) in (select ${row.id}, ${row.traceKey} from ${past})`
   const rootOf = sql`(select ${traces.rootSpanId} from ${traces} where ${traces.key} = ${observations.traceKey})`
   const [spanRows, observationRows, decisions, named, active, pastTraces, pastSpans, pastInputs, pastDecisions] =
     await readPlain(database, [
@@ -345,16 +344,16 @@ async function readNeighbourhood(
           isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
         })
         .from(traces)
-        .where(isLive(store, sql`${traces.key} in (select item.value ->> 0 from json_each(${past}) as item)`)),
+        .where(isLive(store, sql`${traces.key} in (select ${row.traceKey} from ${past})`)),
       database.select(spanFields).from(spans).where(isPast),
       database
         .select(observationFields())
         .from(observations)
         .where(
-          sql`${observations.traceKey} in (select item.value ->> 0 from json_each(${past}) as item)
+          sql`${observations.traceKey} in (select ${row.traceKey} from ${past})
             and ${observations.type} = 'input'
             and (${observations.traceKey}, coalesce(${observations.spanId}, ${rootOf})) in (
-              select item.value ->> 0, item.value ->> 1 from json_each(${past}) as item)`,
+              select ${row.traceKey}, ${row.id} from ${past})`,
         ),
       lastDecisions(store, isPast),
     ])

@@ -15,6 +15,7 @@ import { named, readPlain } from './database.ts'
 import { isNoPraise } from './ratings.ts'
 import { countAnswer } from './review-days.ts'
 import { hasReviewed, isCorrected } from './reviewable.ts'
+import { selectFor } from './rows.ts'
 import {
   attributionJobs,
   attributions,
@@ -122,9 +123,27 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
   return database
     .insert(attributionJobs)
     .select(
-      sql`select ${traces.key}, ${traces.organizationKey}, ${traces.projectKey}, 'pending', 1, ${now}, 0, null, null,
-          ${now + RESEND_AFTER_MS}, null, null, null, 0, null
-        from ${traces} where ${ofTraces}`,
+      selectFor(
+        attributionJobs,
+        {
+          traceKey: traces.key,
+          organizationKey: traces.organizationKey,
+          projectKey: traces.projectKey,
+          status: 'pending',
+          requests: 1,
+          requestedAt: now,
+          attempts: 0,
+          leaseToken: null,
+          leaseUntil: null,
+          dueAt: now + RESEND_AFTER_MS,
+          waitsUntil: null,
+          failure: null,
+          basis: null,
+          attributionNumber: 0,
+          errorType: null,
+        },
+        sql`from ${traces} where ${ofTraces}`,
+      ),
     )
     .onConflictDoUpdate({
       target: attributionJobs.traceKey,
@@ -443,8 +462,7 @@ export async function finishAttribution(
     database
       .insert(attributions)
       .select(
-        sql`select ${attributionJobs.traceKey}, ${attributionJobs.attributionNumber} + 1, ${draftValues(draft, now)}
-          from ${attributionJobs} where ${isOurs(store, claim)}`,
+        selectFor(attributions, resultColumns(draft, now), sql`from ${attributionJobs} where ${isOurs(store, claim)}`),
       )
       .onConflictDoNothing()
       .returning({ id: attributions.id }),
@@ -495,13 +513,24 @@ function completion(
     .returning({ traceKey: attributionJobs.traceKey })
 }
 
-/** The columns of a result after its number, in the order of the schema; its project is the job's. */
-const draftValues = ({ id, attribution, cost }: AttributionDraft, now: number): SQL => sql`
-  ${id}, ${attributionJobs.projectKey}, ${now}, ${attribution.errorType}, ${attribution.confidence},
-  ${attribution.spanId}, ${attribution.reasoning}, ${JSON.stringify(attribution.alternatives)},
-  ${JSON.stringify(attribution.evidence)}, ${attribution.engine}, ${cost.durationMs}, ${cost.inputTokens},
-  ${cost.outputTokens}, ${cost.costUsd}, coalesce((select blamed.step_id from ${spans} blamed
-    where blamed.id = ${attribution.spanId} and blamed.trace_key = ${attributionJobs.traceKey}), '')`
+/** What is stored of a result, for the job that a statement is at. */
+const resultColumns = ({ id, attribution, cost }: AttributionDraft, now: number) => ({
+  ...cost,
+  traceKey: attributionJobs.traceKey,
+  number: sql`${attributionJobs.attributionNumber} + 1`,
+  id,
+  projectKey: attributionJobs.projectKey,
+  createdAt: now,
+  errorType: attribution.errorType,
+  confidence: attribution.confidence,
+  spanId: attribution.spanId,
+  reasoning: attribution.reasoning,
+  alternatives: JSON.stringify(attribution.alternatives),
+  evidence: JSON.stringify(attribution.evidence),
+  engine: attribution.engine,
+  stepId: sql`coalesce((select blamed.step_id from ${spans} blamed
+    where blamed.id = ${attribution.spanId} and blamed.trace_key = ${attributionJobs.traceKey}), '')`,
+})
 
 const statusQuery = (store: Store, traceKey: number) =>
   store.database

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sq
 import { newId } from '../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../limits.ts'
 import type { Project } from './projects.ts'
+import { selectFor } from './rows.ts'
 import { pageOfScanned } from './scanned.ts'
 import { auditLog, organizations, projects } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
@@ -88,9 +89,18 @@ export const recordAct = ({ database, organization }: Place, act: Act, event: Au
   database
     .insert(auditLog)
     .select(
-      sql`select ${organization.key}, ${act.at}, ${newId()}, ${event.projectKey}, ${act.keyId}, ${act.userId},
-          ${event.action}, ${event.targetId}, ${event.beforeId ?? null}, ${event.afterId ?? null}, ${act.requestId}
-        where ${happened}`,
+      selectFor(
+        auditLog,
+        {
+          ...columnsOf(act),
+          ...event,
+          organizationKey: organization.key,
+          id: newId(),
+          beforeId: event.beforeId ?? null,
+          afterId: event.afterId ?? null,
+        },
+        sql`where ${happened}`,
+      ),
     )
     .onConflictDoNothing()
 
@@ -103,11 +113,10 @@ export const recordActs = (
 ) =>
   database
     .insert(auditLog)
-    .select(
-      sql`select ${organization.key}, ${act.at}, ${event.id}, ${event.projectKey}, ${act.keyId}, ${act.userId},
-          ${event.action}, ${event.targetId}, ${event.beforeId}, ${event.afterId}, ${act.requestId} ${from}`,
-    )
+    .select(selectFor(auditLog, { ...columnsOf(act), ...event, organizationKey: organization.key }, from))
     .onConflictDoNothing()
+
+const columnsOf = ({ at, keyId, userId, requestId }: Act) => ({ createdAt: at, keyId, userId, requestId })
 
 /** What entries must be to be listed; what is undefined is not asked. */
 export interface AuditFilter {

@@ -2,6 +2,7 @@ import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../domain/ids.ts'
 import { type Act, recordAct } from './audit.ts'
 import { locatedSpans } from './located-spans.ts'
+import { selectFor } from './rows.ts'
 import { feedback, reviews, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { isLive, isOnOtherTrace, touchTraces } from './traces.ts'
@@ -53,8 +54,24 @@ export async function addComment(
     database
       .insert(feedback)
       .select(
-        sql`select ${id}, ${traces.key}, ${spanId}, ${userId}, null, ${content}, null, null, ${createdAt}, ${createdAt},
-            ${createdBy}, 'review' from ${traces} where ${ofTrace} and not ${isTaken}`,
+        selectFor(
+          feedback,
+          {
+            id,
+            traceKey: traces.key,
+            spanId,
+            userId,
+            rating: null,
+            comment: content,
+            correction: null,
+            labeller: null,
+            timestamp: createdAt,
+            receivedAt: createdAt,
+            createdBy,
+            source: 'review',
+          },
+          sql`from ${traces} where ${ofTrace} and not ${isTaken}`,
+        ),
       )
       .onConflictDoNothing(),
     touchTraces(store, and(ofTrace, isCreated), act.at),

@@ -67,7 +67,8 @@ export const observed = (trace: SQL): SQL => sql`(
   select coalesce(${observations.spanId}, large.root) as span_id,
     sum(${lengthOf(sql`${observations.data}`)} + ${ROW_BYTES}) as whole_bytes,
     sum(${briefLength(sql`${observations.data}`)} + ${ROW_BYTES}) as brief_bytes
-  from ${trace} cross join ${observations} where ${observations.traceKey} = large.key group by 1) as observed`
+  from ${trace} cross join ${observations} where ${observations.traceKey} = large.key
+  group by coalesce(${observations.spanId}, large.root)) as observed`
 
 export const isObserved = sql`observed.span_id = ${spans.id}`
 

@@ -4,6 +4,7 @@ import { notFound } from '../http/errors.ts'
 import { MAX_PROJECT_ERROR_TYPES } from '../limits.ts'
 import { type Act, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
+import { selectFor } from './rows.ts'
 import { errorTypes, projectErrorTypes, projects, traces } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -100,8 +101,20 @@ export async function saveErrorType(
     database
       .insert(projectErrorTypes)
       .select(
-        sql`select ${project.key}, ${errorType}, ${id}, ${name}, ${category}, ${rule}, ${Number(isEnabled)}, ${act.at}
-          where ${isChange}`,
+        selectFor(
+          projectErrorTypes,
+          {
+            projectKey: project.key,
+            errorType,
+            id,
+            name,
+            category,
+            rule,
+            isEnabled: Number(isEnabled),
+            createdAt: act.at,
+          },
+          sql`where ${isChange}`,
+        ),
       )
       .onConflictDoUpdate({
         target: [projectErrorTypes.projectKey, projectErrorTypes.errorType],

@@ -10,6 +10,7 @@ import { named, runLast } from './database.ts'
 import { placeUnder } from './payloads.ts'
 import { type Project, requireExisting } from './projects.ts'
 import { hasObservedOutput } from './reviewable.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { spans, textActivations, textVersions, traces, versionedTexts } from './schema.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 import type { Store } from './store.ts'
@@ -20,9 +21,11 @@ import {
   isLive,
   isOnOtherTrace,
   judgeAgain,
+  NEW_SPAN,
   newTraceRow,
   newTraces,
   removeIdleRoots,
+  SPAN_PLACES,
   type TraceRecord,
   touchTraces,
   traceUpdate,
@@ -136,7 +139,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
   const revision = newRevision()
   const ids = merges.map(({ trace }) => trace.id)
   const rows = await rowsOf(store, merges)
-  const places = JSON.stringify(rows.map(([key, id, exportRevision]) => [key, id, exportRevision]))
+  const places = PLACES.encodeAll(rows)
   const fresh = await Promise.all(merges.filter(({ before }) => !before).map(withFields))
   const updates = await Promise.all(
     merges.flatMap(({ before, state }) => (before && state !== before ? traceUpdate(before, state, now) : [])),
@@ -153,7 +156,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     ...[...chunksOf(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     // The others are written under this time anyway.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
-    ...[...chunksOf(rows, row => row)].map(({ json }) => upsertSpans(store, project, json, now)),
+    ...[...chunksOf(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
     ...(known.length > 0 ? [judgeAgain(store, isLive(store, hasIdIn(known)))] : []),
     database
@@ -237,41 +240,58 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
     const input = draft.input && placement.get(draft.input)
     const output = draft.output && placement.get(draft.output)
     const state = draft.state.map(({ name, value }) => ({ name, place: placement.get(value) }))
-    return [
-      key,
-      span.id,
-      span.exportRevision,
-      span.parentId,
-      span.stepId,
-      span.timestamp,
-      span.durationMs,
-      span.status,
-      span.metadata,
-      Number(span.isGeneric),
-      input?.text,
-      input?.ref,
-      output?.text,
-      output?.ref,
-      span.outputRevision,
-      state.length > 0 ? JSON.stringify(state.map(({ name, place }) => [name, place?.text, place?.ref])) : null,
-      state.find(({ place }) => place?.ref)?.place?.ref,
-      Number(span.prompt !== null),
-      span.prompt?.id,
-      span.prompt?.name,
-      span.prompt?.number,
-      traceId,
-    ] as const
+    return {
+      ...span,
+      traceKey: key,
+      traceUuid: traceId,
+      isGeneric: Number(span.isGeneric),
+      input: input?.text,
+      inputRef: input?.ref,
+      output: output?.text,
+      outputRef: output?.ref,
+      state: state.length > 0 ? JSON.stringify(state.map(({ name, place }) => [name, place?.text, place?.ref])) : null,
+      stateRef: state.find(({ place }) => place?.ref)?.place?.ref,
+      usesPrompt: Number(span.prompt !== null),
+      promptVersionId: span.prompt?.id,
+      promptName: span.prompt?.name,
+      promptNumber: span.prompt?.number,
+    }
   })
 }
 
+const SPANS = rowSet([
+  'traceKey',
+  'traceUuid',
+  'id',
+  'exportRevision',
+  'parentId',
+  'stepId',
+  'timestamp',
+  'durationMs',
+  'status',
+  'metadata',
+  'isGeneric',
+  'input',
+  'inputRef',
+  'output',
+  'outputRef',
+  'outputRevision',
+  'state',
+  'stateRef',
+  'usesPrompt',
+  'promptVersionId',
+  'promptName',
+  'promptNumber',
+])
+const { row } = SPANS
+
 /**
- * Inserts rows in the order of `rowsOf`, each guarded by its trace: by its key and its id, for another trace may have drawn
+ * Inserts `rows` of `SPANS`, each guarded by its trace: by its key and its id, for another trace may have drawn
  * the same key meanwhile. Where the span is there, the export that counts replaces what earlier ones said; of a client's span
  * it fills in what the client left out.
  */
 function upsertSpans(store: Store, project: Project, rows: string, now: number) {
-  const id = sql`item.value ->> 1`
-  const output = sql`item.value ->> 12`
+  const { id, output } = row
   const isClients = sql`${spans.exportRevision} is null`
   const given = (column: SQLiteColumn, excluded: SQL) =>
     sql`iif(${isClients}, coalesce(${column}, ${excluded}), ${excluded})`
@@ -281,20 +301,28 @@ function upsertSpans(store: Store, project: Project, rows: string, now: number) 
   return store.database
     .insert(spans)
     .select(
-      sql`select ${id}, ${traces.key}, ${traces.rootSpanId} = ${id}, item.value ->> 3, ${stepIdOf(project)},
-          item.value ->> 5, ${promptVersionOf(project)}, item.value ->> 8,
-          case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end,
-          item.value ->> 7, item.value ->> 6, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14, case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end, 0, null, null, null,
-          item.value ->> 9, item.value ->> 15, item.value ->> 16, item.value ->> 2, 0, ${now}
-        from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.key} = item.value ->> 0 and ${traces.id} = item.value ->> 21`)}
-          and not ${isOnOtherTrace(store, spans, {
-            id,
-            traceUuid: sql`${traces.id}`,
-            // A client can compute the id, and take it for a span of its own before this one comes.
-            which: sql`elsewhere.export_revision is not null`,
-          })}`,
+      selectFor(
+        spans,
+        {
+          ...NEW_SPAN,
+          ...row,
+          traceKey: traces.key,
+          isRoot: sql`${traces.rootSpanId} = ${id}`,
+          stepId: stepIdOf(project),
+          promptVersionId: promptVersionOf(project),
+          hasOutput: sql`case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
+          hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
+          receivedAt: now,
+        },
+        sql`from ${SPANS.from(rows)} cross join ${traces}
+          where ${isLive(store, sql`${traces.key} = ${row.traceKey} and ${traces.id} = ${row.traceUuid}`)}
+            and not ${isOnOtherTrace(store, spans, {
+              id,
+              traceUuid: sql`${traces.id}`,
+              // A client can compute the id, and take it for a span of its own before this one comes.
+              which: sql`elsewhere.export_revision is not null`,
+            })}`,
+      ),
     )
     .onConflictDoUpdate({
       target: [spans.id, spans.traceKey],
@@ -322,7 +350,7 @@ function upsertSpans(store: Store, project: Project, rows: string, now: number) 
     })
 }
 
-const usesPrompt = sql`item.value ->> 17 = 1`
+const usesPrompt = sql`${row.usesPrompt} = 1`
 
 /** The project's prompt of a step, as a condition on the rows of `versioned_texts`. */
 const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.projectKey} = ${project.key}
@@ -330,8 +358,8 @@ const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.project
 
 /** The step, which is that of the prompt where one is named that the project has. */
 const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
-    select 1 from ${versionedTexts} where ${isPromptOf(project, sql`item.value ->> 19`)})
-  then item.value ->> 19 else item.value ->> 4 end`
+    select 1 from ${versionedTexts} where ${isPromptOf(project, row.promptName)})
+  then ${row.promptName} else ${row.stepId} end`
 
 /** The version that a span used: the one it names by id, or by the prompt's name and number, else the one active as it began. */
 function promptVersionOf(project: Project) {
@@ -339,37 +367,40 @@ function promptVersionOf(project: Project) {
   const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`
   return sql`case when ${usesPrompt} then coalesce(
     (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}
-      where ${textVersions.id} = item.value ->> 18 and ${isOfText}
+      where ${textVersions.id} = ${row.promptVersionId} and ${isOfText}
         and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'),
     (select ${textVersions.id} from ${versions}
-      where ${isPromptOf(project, sql`item.value ->> 19`)} and ${isOfText}
-        and ${textVersions.number} = item.value ->> 20),
+      where ${isPromptOf(project, row.promptName)} and ${isOfText}
+        and ${textVersions.number} = ${row.promptNumber}),
     (select ${textVersions.id} from ${versionedTexts} cross join ${textActivations} cross join ${textVersions}
       where ${isPromptOf(project, stepIdOf(project))} and ${textActivations.textKey} = ${versionedTexts.key}
-        and ${textActivations.activatedAt} <= item.value ->> 5 and ${textVersions.key} = ${textActivations.versionKey}
+        and ${textActivations.activatedAt} <= ${row.timestamp} and ${textVersions.key} = ${textActivations.versionKey}
       order by ${textActivations.activatedAt} desc, ${textActivations.versionKey} desc limit 1)) end`
 }
 
+/** Where exported spans are, and which of their exports counts. */
+const PLACES = rowSet(['traceKey', 'id', 'exportRevision'])
+
 /** Whether a trace gets a span, or what counts more than what is there of one; asked before they are written. */
 const hasNews = (places: string): SQL => sql`${traces.key} in (
-  select item.value ->> 0 from json_each(${places}) as item
-  left join ${spans} on ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
-  where ${spans.id} is null or ${spans.exportRevision} < item.value ->> 2)`
+  select ${PLACES.row.traceKey} from ${PLACES.from(places)}
+  left join ${spans} on ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
+  where ${spans.id} is null or ${spans.exportRevision} < ${PLACES.row.exportRevision})`
 
 /** How many of these spans are there, by `trace_key`, and the ids of those with a review. */
 const countStored = (places: string): SQL => sql`(
   select ${spans.traceKey} as trace_key, count(*) as span_count,
     json_group_array(${spans.id}) filter (where ${spans.reviewState} is not null) as reviewed
-  from json_each(${places}) as item cross join ${spans}
-  where ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
+  from ${PLACES.from(places)} cross join ${spans}
+  where ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
   group by ${spans.traceKey}) as stored`
 
 /** The spans that are not there after they were written. */
 async function findRefused(store: Store, merges: readonly Merge[]): Promise<string[]> {
-  const places = merges.flatMap(({ trace, key }) => trace.spans.map(({ id }) => [key, id]))
+  const places = merges.flatMap(({ trace, key }) => trace.spans.map(({ id }) => ({ id, traceKey: key })))
+  const { row } = SPAN_PLACES
   const rows = await store.database.all<{ id: string }>(sql`
-    select item.value ->> 1 as id from json_each(${JSON.stringify(places)}) as item
-    where not exists (select 1 from ${spans}
-      where ${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0)`)
+    select ${row.id} as id from ${SPAN_PLACES.from(SPAN_PLACES.encodeAll(places))}
+    where not exists (select 1 from ${spans} where ${spans.id} = ${row.id} and ${spans.traceKey} = ${row.traceKey})`)
   return rows.map(({ id }) => id)
 }

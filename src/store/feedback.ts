@@ -6,6 +6,7 @@ import { requestAutomaticJobs } from './attributions.ts'
 import { chunksOf } from './chunks.ts'
 import { markLabellers } from './labellers.ts'
 import { isNegativeRating } from './ratings.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { feedback, traces, users } from './schema.ts'
 import type { Store } from './store.ts'
 import {
@@ -60,7 +61,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
     for (const { items, json } of chunksOf(group, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
       const ofTraces = (drafts: readonly FeedbackDraft[]) =>
-        sql`${traces.key} in (select ${traces.key} ${stored(store, drafts, () => [])})`
+        sql`${traces.key} in (select ${traces.key} ${stored(store, drafts)})`
       const labelled = items.filter(({ labeller }) => labeller !== null)
       const labellers = items.filter(({ user }) => user !== null)
       const disputes = items.filter(isDispute)
@@ -101,19 +102,33 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
 /** Whether feedback says that something was wrong: a comment alone may say anything. */
 const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
 
-const rowOf = (draft: FeedbackDraft) => [
-  draft.traceUuid,
-  draft.id,
-  draft.spanId,
-  draft.user?.id ?? draft.fallbackUserId,
-  jsonOrNull(draft.rating),
-  draft.comment,
-  jsonOrNull(draft.correction),
-  jsonOrNull(draft.labeller),
-  draft.timestamp ?? Math.floor(draft.receivedAt),
-  draft.receivedAt,
-  draft.user?.email ?? null,
-]
+const FEEDBACK = rowSet([
+  'traceUuid',
+  'id',
+  'spanId',
+  'userId',
+  'rating',
+  'comment',
+  'correction',
+  'labeller',
+  'timestamp',
+  'receivedAt',
+  'email',
+])
+
+const rowOf = (draft: FeedbackDraft) =>
+  FEEDBACK.encode({
+    ...draft,
+    userId: draft.user?.id ?? draft.fallbackUserId,
+    rating: jsonOrNull(draft.rating),
+    correction: jsonOrNull(draft.correction),
+    labeller: jsonOrNull(draft.labeller),
+    timestamp: draft.timestamp ?? Math.floor(draft.receivedAt),
+    email: draft.user?.email,
+  })
+
+/** A piece of feedback that a statement is about, and where it belongs. */
+type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
 /** Of labellers with one e-mail the first draft's id is that of all: it is the one that becomes a user. */
 function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
@@ -128,21 +143,29 @@ function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
 
 const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
-/** Inserts rows in the order of `rowOf`, each guarded by its trace, and returns those that are there after. */
+/** Inserts `rows` of `FEEDBACK`, each guarded by its trace, and returns those that are there after. */
 const upsertFeedback = (
   store: Store,
   rows: string,
   { createdBy, withTime }: { createdBy: string; withTime: boolean },
-) =>
-  store.database
+) => {
+  const { row } = FEEDBACK
+  return store.database
     .insert(feedback)
     .select(
-      sql`select item.value ->> 1, ${traces.key}, item.value ->> 2, coalesce(${userWith(store, sql`item.value ->> 10`)}, item.value ->> 3),
-          item.value ->> 4, item.value ->> 5,
-          item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${createdBy}, 'api'
-        from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-          and not ${isTaken(store)} and not ${namesOther(store)}`,
+      selectFor(
+        feedback,
+        {
+          ...row,
+          traceKey: traces.key,
+          userId: sql`coalesce(${userWith(store, row.email)}, ${row.userId})`,
+          createdBy,
+          source: 'api',
+        },
+        sql`from ${FEEDBACK.from(rows)} cross join ${traces}
+          where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
+            and not ${isTaken(store, row)} and not ${namesOther(store, row)}`,
+      ),
     )
     .onConflictDoUpdate({
       target: [feedback.id, feedback.traceKey],
@@ -163,6 +186,7 @@ const upsertFeedback = (
       spanId: joinedSpanId('feedback'),
       isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${feedback.traceKey})`,
     })
+}
 
 /** The id of the organization's user with an e-mail; null: there is none. */
 const userWith = ({ organization }: Store, email: SQL): SQL =>
@@ -173,11 +197,11 @@ async function reasonsOf(
   store: Store,
   refused: readonly FeedbackDraft[],
 ): Promise<Map<string, RefusedFeedback | null>> {
-  const rows = JSON.stringify(refused.map(({ traceUuid, id, spanId }) => [traceUuid, id, spanId]))
+  const { row } = LABELLED
   const found = await store.database.all<{ id: string; isTaken: number; namesOther: number }>(sql`
-    select item.value ->> 1 as id, ${isTaken(store)} as isTaken, ${namesOther(store)} as namesOther
-    from json_each(${rows}) as item cross join ${traces}
-    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}`)
+    select ${row.id} as id, ${isTaken(store, row)} as isTaken, ${namesOther(store, row)} as namesOther
+    from ${LABELLED.from(labelledRows(refused))} cross join ${traces}
+    where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}`)
   return new Map(
     found.map(({ id, isTaken, namesOther }) => [
       id,
@@ -190,31 +214,42 @@ async function reasonsOf(
  * Whether the record that a row names is another trace's, or a reviewer's comment. On another trace a comment doesn't count:
  * a client can compute a record's id, and a comment may have taken it before such ids were refused.
  */
-const isTaken = (store: Store): SQL => sql`(
-  ${isOnOtherTrace(store, feedback, {
-    id: sql`item.value ->> 1`,
-    traceUuid: sql`item.value ->> 0`,
-    which: sql`elsewhere.source = 'api'`,
-  })}
+const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
+  ${isOnOtherTrace(store, feedback, { id, traceUuid, which: sql`elsewhere.source = 'api'` })}
   or exists (select 1 from ${feedback} comment
-    where comment.id = item.value ->> 1 and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
+    where comment.id = ${id} and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
 
 /** Whether a row names a span of another trace. What is stored may be sent again, whatever became of its span. */
-const namesOther = (store: Store): SQL => sql`(${isNamedOfOther(store, sql`item.value ->> 2`)}
-  and not exists (select 1 from ${feedback} stored where stored.id = item.value ->> 1
-    and stored.trace_key = ${traces.key} and stored.span_id = item.value ->> 2))`
+const namesOther = (store: Store, { id, spanId }: Place): SQL => sql`(${isNamedOfOther(store, spanId)}
+  and not exists (select 1 from ${feedback} stored where stored.id = ${id}
+    and stored.trace_key = ${traces.key} and stored.span_id = ${spanId}))`
 
 /** The records that drafts name, whether the drafts are stored or refused. */
-const named = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
-  from json_each(${JSON.stringify(drafts.map(draft => [draft.traceUuid, draft.id, ...row(draft)]))}) as item
-  cross join ${traces} cross join ${feedback}
-  where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-    and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = item.value ->> 1`
+const named = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
+  from ${LABELLED.from(labelledRows(drafts))} cross join ${traces} cross join ${feedback}
+  where ${isLive(store, sql`${traces.id} = ${LABELLED.row.traceUuid}`)}
+    and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${LABELLED.row.id}`
+
+/** What statements beside the insertion need of drafts. */
+const LABELLED = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
+
+const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
+  LABELLED.encodeAll(
+    drafts.map(({ traceUuid, id, spanId, user, receivedAt }) => ({
+      traceUuid,
+      id,
+      spanId,
+      userId: user?.id,
+      email: user?.email,
+      name: user?.name,
+      createdAt: Math.floor(receivedAt),
+    })),
+  )
 
 /** The records of those drafts that were stored: a refused one changes nothing, not even a time. */
-const stored = (store: Store, drafts: readonly FeedbackDraft[], row: (draft: FeedbackDraft) => unknown[]) => sql`
-  ${named(store, drafts, draft => [draft.spanId, ...row(draft)])}
-    and ${feedback.source} = 'api' and coalesce(item.value ->> 2, ${feedback.spanId}) is ${feedback.spanId}`
+const stored = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
+  ${named(store, drafts)}
+    and ${feedback.source} = 'api' and coalesce(${LABELLED.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
 /** Whether some of a trace's feedback is negative. */
 const hasNegative = sql`exists (
@@ -224,8 +259,8 @@ const hasNegative = sql`exists (
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
     store,
-    sql`(select ${feedback.userId} ${named(store, drafts, ({ user }) => [user?.email ?? null])}
-      and ${feedback.userId} is not ${userWith(store, sql`item.value ->> 2`)})`,
+    sql`(select ${feedback.userId} ${named(store, drafts)}
+      and ${feedback.userId} is not ${userWith(store, LABELLED.row.email)})`,
     Math.floor(now),
   )
 
@@ -237,8 +272,17 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
     .insert(users)
     .select(
-      sql`select ${store.organization.key}, item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6, null, null
-        ${stored(store, drafts, ({ user, receivedAt }) => [user?.id, user?.email, user?.name, Math.floor(receivedAt)])}`,
+      selectFor(
+        users,
+        {
+          ...LABELLED.row,
+          organizationKey: store.organization.key,
+          id: LABELLED.row.userId,
+          createdBy: null,
+          uncheckedSince: null,
+        },
+        stored(store, drafts),
+      ),
     )
     .onConflictDoUpdate({
       target: [users.organizationKey, users.email],

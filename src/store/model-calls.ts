@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { DAY_MS } from '../limits.ts'
+import { selectFor } from './rows.ts'
 import { modelCalls, projects } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -18,9 +19,13 @@ export async function reserveModelCall(
   const rows = await database
     .insert(modelCalls)
     .select(
-      sql`select ${projects.key}, ${day}, 1 from ${projects}
-        where ${projects.key} = ${projectKey} and ${projects.organizationKey} = ${organization.key}
-          and ${projects.deletedAt} is null and ${limit} >= 1`,
+      selectFor(
+        modelCalls,
+        { projectKey: projects.key, day, calls: 1 },
+        sql`from ${projects}
+          where ${projects.key} = ${projectKey} and ${projects.organizationKey} = ${organization.key}
+            and ${projects.deletedAt} is null and ${limit} >= 1`,
+      ),
     )
     .onConflictDoUpdate({
       target: modelCalls.projectKey,

@@ -3,6 +3,7 @@ import type { ObservationType } from '../domain/fold.ts'
 import { chunksOf } from './chunks.ts'
 import { named, Template } from './database.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { observations, spans, traces } from './schema.ts'
 import { markStale } from './staleness.ts'
 import type { Store } from './store.ts'
@@ -41,12 +42,15 @@ export async function addObservations(
   const stored = new Set<string>()
   for (const { items, json } of chunksOf(placed, rowOf)) {
     const outputs = items.filter(({ draft }) => draft.type === 'output')
-    const ids = outputs.map(({ draft: { traceUuid, id } }) => [traceUuid, id])
-    const values = { organizationKey: store.organization.key, rows: json, ids: JSON.stringify(ids) }
+    const values = {
+      organizationKey: store.organization.key,
+      rows: json,
+      outputs: OUTPUTS.encodeAll(outputs.map(({ draft: { traceUuid, id } }) => ({ traceUuid, id }))),
+    }
     const isNullAmong = outputs.some(({ data }) => data.text === 'null')
     const [inserted] = await database.$client.batch([
       insertion.with(database, values),
-      ...(ids.length > 0 ? [marking.with(database, values)] : []),
+      ...(outputs.length > 0 ? [marking.with(database, values)] : []),
       ...(isNullAmong ? [markingNull.with(database, values)] : []),
     ])
     const rows = insertion.rowsOf(inserted).map(({ trace, ...row }) => ({ ...row, ...parseTrace(trace) }))
@@ -75,16 +79,11 @@ const NOTHING_REFUSED = { ofOther: new Set<ObservationDraft>(), again: [] }
 async function reasonsOf(store: Store, refused: readonly PlacedDraft[]) {
   const ofOther = new Set<ObservationDraft>()
   const again: ObservationDraft[] = []
-  for (const { items, json } of chunksOf(refused, ({ draft, data }) => [
-    draft.traceUuid,
-    draft.spanId,
-    data.traceKey,
-  ])) {
+  for (const { items, json } of chunksOf(refused, rowOf)) {
     const found = await store.database.all<{ place: number; isOfOther: number }>(sql`
-      select item.key as place, ${isNamedOfOther(store, sql`item.value ->> 1`)} as isOfOther
-      from json_each(${json}) as item cross join ${traces}
-      where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-        and coalesce(item.value ->> 2, ${traces.key}) = ${traces.key}`)
+      select item.key as place, ${isNamedOfOther(store, row.spanId)} as isOfOther
+      from ${OBSERVATIONS.from(json)} cross join ${traces}
+      where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)} and ${isPlaced}`)
     for (const { place, isOfOther } of found) {
       const draft = items[place]?.draft
       if (draft && isOfOther === 1) ofOther.add(draft)
@@ -99,31 +98,39 @@ interface PlacedDraft {
   data: PlacedValue
 }
 
-const rowOf = ({ draft, data }: PlacedDraft) => [
-  draft.traceUuid,
-  data.traceKey,
-  draft.id,
-  draft.spanId,
-  draft.type,
-  draft.stateKey,
-  data.text,
-  data.ref,
-  draft.timestamp,
-  draft.receivedAt,
-]
+const OBSERVATIONS = rowSet([
+  'traceUuid',
+  'placedUnder',
+  'id',
+  'spanId',
+  'type',
+  'stateKey',
+  'data',
+  'dataRef',
+  'timestamp',
+  'receivedAt',
+])
+const { row } = OBSERVATIONS
 
-/** Inserts `rows`, each as `rowOf` makes it, guarded by their traces, and returns those that are there after. */
+const rowOf = ({ draft, data }: PlacedDraft) =>
+  OBSERVATIONS.encode({ ...draft, placedUnder: data.traceKey, data: data.text, dataRef: data.ref })
+
+/** Whether a row's value, if it lies in R2, lies under the trace at hand. */
+const isPlaced = sql`coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}`
+
+/** Inserts `rows` of `OBSERVATIONS`, guarded by their traces, and returns those that are there after. */
 const insertion = new Template(database =>
   database
     .insert(observations)
     .select(
-      sql`select ${traces.key}, item.value ->> 2, item.value ->> 3, item.value ->> 4, item.value ->> 5, item.value ->> 6,
-          item.value ->> 7, item.value ->> 8, item.value ->> 9
-        from json_each(${sql.placeholder('rows')}) as item cross join ${traces}
-        where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
-          and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
-          and (not ${isNamedOfOther(BOUND_LATER, sql`item.value ->> 3`)} or exists (select 1 from ${observations} stored
-            where stored.trace_key = ${traces.key} and stored.id = item.value ->> 2))`,
+      selectFor(
+        observations,
+        { ...row, traceKey: traces.key },
+        sql`from ${OBSERVATIONS.from(sql.placeholder('rows'))} cross join ${traces}
+          where ${isLive(BOUND_LATER, sql`${traces.id} = ${row.traceUuid}`)} and ${isPlaced}
+            and (not ${isNamedOfOther(BOUND_LATER, row.spanId)} or exists (select 1 from ${observations} stored
+              where stored.trace_key = ${traces.key} and stored.id = ${row.id}))`,
+      ),
     )
     // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
@@ -131,8 +138,8 @@ const insertion = new Template(database =>
       ...named({ id: observations.id, spanId: observations.spanId, type: observations.type }),
       // Of its trace, in one look-up.
       trace: sql<string>`(
-        select json_array(${traces.id}, ${traces.isPosted}, ${traces.isGeneric}, ${traces.needsReview},
-          observations.type = 'output' and exists (
+        select json_object('traceUuid', ${traces.id}, 'isPosted', ${traces.isPosted}, 'isGeneric', ${traces.isGeneric},
+          'needsReview', ${traces.needsReview}, 'isOnReviewed', observations.type = 'output' and exists (
             select 1 from ${spans} reviewed
             where reviewed.id = coalesce(observations.span_id, traces.root_span_id)
               and reviewed.trace_key = traces.key and reviewed.review_state is not null))
@@ -140,9 +147,11 @@ const insertion = new Template(database =>
     }),
 )
 
+const OUTPUTS = rowSet(['traceUuid', 'id'])
+
 /**
- * Marks the spans of observations, `ids` of trace and observation, that are outputs of one kind. Of a repeated id the first
- * body counts, which may be of another.
+ * Marks the spans of observations, `outputs` of `OUTPUTS`, that are outputs of one kind. Of a repeated id the first body
+ * counts, which may be of another.
  */
 const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
   new Template(database =>
@@ -152,9 +161,9 @@ const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
       .where(
         sql`(${spans.id}, ${spans.traceKey}) in (
           select coalesce(${observations.spanId}, ${traces.rootSpanId}), ${traces.key}
-          from json_each(${sql.placeholder('ids')}) as item cross join ${traces} cross join ${observations}
-          where ${isLive(BOUND_LATER, sql`${traces.id} = item.value ->> 0`)}
-            and ${observations.traceKey} = ${traces.key} and ${observations.id} = item.value ->> 1
+          from ${OUTPUTS.from(sql.placeholder('outputs'))} cross join ${traces} cross join ${observations}
+          where ${isLive(BOUND_LATER, sql`${traces.id} = ${OUTPUTS.row.traceUuid}`)}
+            and ${observations.traceKey} = ${traces.key} and ${observations.id} = ${OUTPUTS.row.id}
             and ${observations.type} = 'output' and ${kind})
           and ${spans[flag]} = 0`,
       ),
@@ -178,9 +187,14 @@ interface StoredObservation {
 }
 
 function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 'type'> {
-  const [traceUuid, ...flags]: [string, ...number[]] = JSON.parse(trace)
-  const [isPosted = false, isGeneric = false, needsReview = false, isOnReviewed = false] = flags.map(flag => flag === 1)
-  return { traceUuid, isPosted, isGeneric, needsReview, isOnReviewed }
+  const { traceUuid, isPosted, isGeneric, needsReview, isOnReviewed } = JSON.parse(trace)
+  return {
+    traceUuid,
+    isPosted: isPosted === 1,
+    isGeneric: isGeneric === 1,
+    needsReview: needsReview === 1,
+    isOnReviewed: isOnReviewed === 1,
+  }
 }
 
 /** What must follow where a trace is not as most are. Rare, so each is a round trip of its own. `withNull`: traces that null came to as an output. */

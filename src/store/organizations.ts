@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import type { NewKey } from '../auth/keys.ts'
 import type { ApiKeyDraft } from './api-keys.ts'
 import { type Act, recordAct } from './audit.ts'
+import { selectFor } from './rows.ts'
 import { apiKeys, organizations } from './schema.ts'
 import type { Organization, Registry } from './store.ts'
 
@@ -39,9 +40,26 @@ export async function addOrganization(
     database
       .insert(apiKeys)
       .select(
-        sql`select null, ${key.id}, ${hash}, ${prefix}, ${key.name}, ${organizations.key}, null, null,
-            ${key.scopes.join(' ')}, null, null, null, ${key.createdAt}, null
-          from ${organizations} where ${organizations.id} = ${draft.id}`,
+        selectFor(
+          apiKeys,
+          {
+            key: null,
+            id: key.id,
+            hash,
+            prefix,
+            name: key.name,
+            organizationKey: organizations.key,
+            projectKey: null,
+            userId: null,
+            scopes: key.scopes.join(' '),
+            rateLimitPerMinute: null,
+            expiresAt: null,
+            revokedAt: null,
+            createdAt: key.createdAt,
+            replacedBy: null,
+          },
+          sql`from ${organizations} where ${organizations.id} = ${draft.id}`,
+        ),
       )
       .onConflictDoNothing(),
     recordAct(

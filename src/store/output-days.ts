@@ -12,6 +12,7 @@ import {
 } from '../limits.ts'
 import { named, readPlain } from './database.ts'
 import { hasOutput, isReviewed, ofTrace } from './reviewable.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { countedDays, outputDays, projects, spans, traces } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { duePass, savePass } from './sweeps.ts'
@@ -71,10 +72,21 @@ export async function noteNewTraces(registry: Registry, now: number): Promise<vo
       .insert(countedDays)
       .select(
         // Days first: to look at each trace's project would be to read each trace once more.
-        sql`select scanned.project_key, scanned.day, null, 0, ${now}, 1, null
-          from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day
-            from (${fresh}) as scanned) as scanned
-          where ${isOfExistingProject(sql`scanned.project_key`)}`,
+        selectFor(
+          countedDays,
+          {
+            projectKey: sql`scanned.project_key`,
+            day: sql`scanned.day`,
+            countedAt: null,
+            restsUntil: 0,
+            dueAt: now,
+            isChanged: 1,
+            progress: null,
+          },
+          sql`from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day
+              from (${fresh}) as scanned) as scanned
+            where ${isOfExistingProject(sql`scanned.project_key`)}`,
+        ),
       )
       .onConflictDoUpdate({
         target: [countedDays.projectKey, countedDays.day],
@@ -124,6 +136,8 @@ export interface Piece {
   stored: StepOutputs[]
 }
 
+const DUE_DAYS = rowSet(['projectKey', 'day', 'end', 'afterTime', 'afterId'])
+
 /** Counts the next traces of each of some days, in one round trip. */
 export async function countPieces(
   { database }: Registry,
@@ -133,24 +147,26 @@ export async function countPieces(
   const limit = Math.floor(COUNTED_TRACES / days.length)
   const rows = days.map(({ projectKey, day, after }) => {
     const start = day * DAY_MS
-    return [projectKey, day, start + DAY_MS, after?.timestamp ?? start, after?.id ?? '']
+    return { projectKey, day, end: start + DAY_MS, afterTime: after?.timestamp ?? start, afterId: after?.id ?? '' }
   })
-  const items = sql`json_each(${JSON.stringify(rows)}) as item`
-  const piece = (column: SQL, bounds: SQL, day = sql`item.value`) => sql`
+  const items = DUE_DAYS.from(DUE_DAYS.encodeAll(rows))
+  const { row } = DUE_DAYS
+  const piece = (column: SQL, bounds: SQL, day = row) => sql`
     select ${column} from ${traces} as piece
-    where piece.deleted_at is null and piece.project_key = ${day} ->> 0
-      and piece.timestamp >= ${day} ->> 3 and piece.timestamp < ${day} ->> 2
-      and (piece.timestamp, piece.id) > (${day} ->> 3, ${day} ->> 4)
+    where piece.deleted_at is null and piece.project_key = ${day.projectKey}
+      and piece.timestamp >= ${day.afterTime} and piece.timestamp < ${day.end}
+      and (piece.timestamp, piece.id) > (${day.afterTime}, ${day.afterId})
     order by piece.timestamp, piece.id ${bounds}`
   const whole = sql`limit ${limit}`
   const last = (column: SQL) =>
-    sql`iif(scanned.traces = ${limit}, (${piece(column, sql`limit 1 offset ${limit - 1}`, sql`scanned.value`)}), null)`
+    sql`iif(scanned.traces = ${limit}, (${piece(column, sql`limit 1 offset ${limit - 1}`, DUE_DAYS.rowOf('scanned'))}), null)`
+  const stepId = sql<string>`iif(scanned.number > ${MAX_COUNTED_STEPS}, '', scanned.step_id)`
   const place = sql<number>`item.key`.as('place')
   const [counts, pieces, stored] = await readPlain(database, [
     database
       .select({
         place: sql<number>`scanned.place`.as('place'),
-        stepId: sql<string>`iif(scanned.number > ${MAX_COUNTED_STEPS}, '', scanned.step_id)`.as('stepId'),
+        stepId: stepId.as('stepId'),
         outputs: sql<number>`sum(scanned.outputs)`.as('outputs'),
         reviewed: sql<number>`sum(scanned.reviewed)`.as('reviewed'),
       })
@@ -159,9 +175,9 @@ export async function countPieces(
             sum(${isReviewed}) as reviewed, row_number() over (partition by item.key) as number
           from ${items} cross join ${traces} cross join ${spans}
           where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace} and ${spans.isGeneric} = 0 and ${hasOutput}
-          group by 1, 2) as scanned`,
+          group by item.key, ${spans.stepId}) as scanned`,
       )
-      .groupBy(sql`1, 2`),
+      .groupBy(sql`scanned.place`, stepId),
     // Grouped, a subquery is not merged into the query, which would count as often as it names the count.
     database
       .select({
@@ -172,7 +188,7 @@ export async function countPieces(
       })
       .from(
         sql`(select item.key as place, item.value as value,
-          (select count(*) from (${piece(sql`1`, whole)})) as traces from ${items} group by 1) as scanned`,
+          (select count(*) from (${piece(sql`1`, whole)})) as traces from ${items} group by item.key) as scanned`,
       ),
     database
       .select({
@@ -181,7 +197,7 @@ export async function countPieces(
       })
       .from(items)
       .crossJoin(outputDays)
-      .where(and(eq(outputDays.projectKey, sql`item.value ->> 0`), eq(outputDays.day, sql`item.value ->> 1`))),
+      .where(and(eq(outputDays.projectKey, row.projectKey), eq(outputDays.day, row.day))),
   ])
   const countsOf = Map.groupBy(counts, row => row.place)
   const storedOf = Map.groupBy(stored, row => row.place)
@@ -211,27 +227,35 @@ export interface CountedPiece {
   gone: readonly string[]
 }
 
+const STEPS = rowSet(['projectKey', 'day', 'stepId'])
+const COUNTS = rowSet(['projectKey', 'day', 'stepId', 'outputs', 'reviewed'])
+const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'countedAt', 'restsUntil', 'dueAt'])
+const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
+
 /** Stores what pieces came to; of a day that another run has gone on with, nothing but what is the same for both. */
 export async function saveCounts({ database }: Registry, counted: readonly CountedPiece[]): Promise<void> {
   const changed = counted.flatMap(({ day, changed }) =>
-    changed.map(({ stepId, outputs, reviewed }) => [day.projectKey, day.day, stepId, outputs, reviewed]),
+    changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),
   )
-  const gone = counted.flatMap(({ day, gone }) => gone.map(stepId => [day.projectKey, day.day, stepId]))
-  const days = counted.map(({ day, progress, countedAt, restsUntil, dueAt }) => [
-    day.projectKey,
-    day.day,
-    day.progress,
-    progress && JSON.stringify(progress),
+  const gone = counted.flatMap(({ day, gone }) => gone.map(stepId => ({ ...placeOf(day), stepId })))
+  const days = counted.map(({ day, progress, countedAt, restsUntil, dueAt }) => ({
+    ...placeOf(day),
+    progressBefore: day.progress,
+    progress: progress && JSON.stringify(progress),
     countedAt,
     restsUntil,
     dueAt,
-  ])
+  }))
+  const { row } = DAYS
   await database.batch([
     database
       .insert(outputDays)
       .select(
-        sql`select item.value ->> 0, item.value ->> 1, item.value ->> 2, item.value ->> 3, item.value ->> 4
-          from json_each(${JSON.stringify(changed)}) as item where ${isOfExistingProject(sql`item.value ->> 0`)}`,
+        selectFor(
+          outputDays,
+          COUNTS.row,
+          sql`from ${COUNTS.from(COUNTS.encodeAll(changed))} where ${isOfExistingProject(COUNTS.row.projectKey)}`,
+        ),
       )
       .onConflictDoUpdate({
         target: [outputDays.projectKey, outputDays.day, outputDays.stepId],
@@ -239,20 +263,20 @@ export async function saveCounts({ database }: Registry, counted: readonly Count
       }),
     database.delete(outputDays).where(
       sql`(project_key, day, step_id) in (
-        select item.value ->> 0, item.value ->> 1, item.value ->> 2 from json_each(${JSON.stringify(gone)}) as item)`,
+        select ${STEPS.row.projectKey}, ${STEPS.row.day}, ${STEPS.row.stepId} from ${STEPS.from(STEPS.encodeAll(gone))})`,
     ),
     database
       .update(countedDays)
       .set({
-        progress: sql`item.value ->> 3`,
-        countedAt: sql`item.value ->> 4`,
-        restsUntil: sql`item.value ->> 5`,
-        dueAt: sql`iif(item.value ->> 3 is null and ${countedDays.isChanged} = 1, item.value ->> 5, item.value ->> 6)`,
+        progress: row.progress,
+        countedAt: row.countedAt,
+        restsUntil: row.restsUntil,
+        dueAt: sql`iif(${row.progress} is null and ${countedDays.isChanged} = 1, ${row.restsUntil}, ${row.dueAt})`,
       })
-      .from(sql`json_each(${JSON.stringify(days)}) as item`)
+      .from(DAYS.from(DAYS.encodeAll(days)))
       .where(
-        sql`${countedDays.projectKey} = item.value ->> 0 and ${countedDays.day} = item.value ->> 1
-          and ${countedDays.progress} is item.value ->> 2`,
+        sql`${countedDays.projectKey} = ${row.projectKey} and ${countedDays.day} = ${row.day}
+          and ${countedDays.progress} is ${row.progressBefore}`,
       ),
   ])
 }

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DAY_MS } from '../limits.ts'
+import { listOf, selectFor } from './rows.ts'
 import { answerDays, attributionJobs, attributions, reviewDays, reviews, spans } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -36,32 +37,51 @@ export function countDecisions({ database }: Store, from: SQL) {
   const sumOf = (state: 'accepted' | 'corrected') =>
     sql`sum((decided.state = ${state}) * iif(decided.number = changed.number, -1, 1))`
   const [accepted, corrected] = [sumOf('accepted'), sumOf('corrected')]
+  const place = {
+    projectKey: sql`decided.project_key`,
+    day: dayOf(sql`decided.created_at`),
+    stepId: sql`decided.step_id`,
+    promptVersionId: sql`decided.prompt_version_id`,
+    userId: sql`decided.user_id`,
+    errorType: sql`coalesce(decided.error_type, '')`,
+  }
   return database
     .insert(reviewDays)
     .select(
-      sql`select decided.project_key, ${dayOf(sql`decided.created_at`)}, decided.step_id, decided.prompt_version_id,
-          decided.user_id, coalesce(decided.error_type, ''), ${accepted}, ${corrected}
-        from (select ${spans.traceKey} as trace_key, ${spans.id} as span_id, ${spans.reviewNumber} as number ${from}) as changed
-          cross join ${reviews} as decided
-        where decided.trace_key = changed.trace_key and decided.span_id = changed.span_id
-          and decided.number between changed.number and changed.number + 1
-          and decided.state is not null and decided.step_id is not null
-        group by 1, 2, 3, 4, 5, 6 having ${accepted} <> 0 or ${corrected} <> 0`,
+      selectFor(
+        reviewDays,
+        { ...place, accepted, corrected },
+        sql`from (select ${spans.traceKey} as trace_key, ${spans.id} as span_id, ${spans.reviewNumber} as number ${from}) as changed
+            cross join ${reviews} as decided
+          where decided.trace_key = changed.trace_key and decided.span_id = changed.span_id
+            and decided.number between changed.number and changed.number + 1
+            and decided.state is not null and decided.step_id is not null
+          group by ${listOf(place)} having ${accepted} <> 0 or ${corrected} <> 0`,
+      ),
     )
     .onConflictDoUpdate(ADDED_UP)
 }
 
 /** The statement that counts the answer to a job, which is in `attributions` already while the job names the one before. */
 export function countAnswer({ database }: Store, isJob: SQL | undefined) {
+  const place = {
+    projectKey: sql`answer.project_key`,
+    day: dayOf(sql`answer.created_at`),
+    stepId: sql`answer.step_id`,
+    errorType: sql`answer.error_type`,
+  }
   const change = sql`sum(iif(answer.number = ${attributionJobs.attributionNumber}, -1, 1))`
   return database
     .insert(answerDays)
     .select(
-      sql`select answer.project_key, ${dayOf(sql`answer.created_at`)}, answer.step_id, answer.error_type, ${change}
-        from ${attributionJobs} cross join ${attributions} as answer
-        where ${isJob} and answer.trace_key = ${attributionJobs.traceKey} and answer.step_id is not null
-          and answer.number between ${attributionJobs.attributionNumber} and ${attributionJobs.attributionNumber} + 1
-        group by 1, 2, 3, 4 having ${change} <> 0`,
+      selectFor(
+        answerDays,
+        { ...place, answers: change },
+        sql`from ${attributionJobs} cross join ${attributions} as answer
+          where ${isJob} and answer.trace_key = ${attributionJobs.traceKey} and answer.step_id is not null
+            and answer.number between ${attributionJobs.attributionNumber} and ${attributionJobs.attributionNumber} + 1
+          group by ${listOf(place)} having ${change} <> 0`,
+      ),
     )
     .onConflictDoUpdate({
       target: [answerDays.projectKey, answerDays.day, answerDays.stepId, answerDays.errorType],
@@ -80,19 +100,31 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
  * rather than changing what is there: a row that is under another reviewer's id by now, for the user is being deleted, ends
  * in the same sum.
  */
-export const uncountDecisions = ({ database }: Store, isPiece: SQL) =>
-  database
+export function uncountDecisions({ database }: Store, isPiece: SQL) {
+  const place = {
+    projectKey: reviews.projectKey,
+    day: dayOf(sql`${reviews.createdAt}`),
+    stepId: reviews.stepId,
+    promptVersionId: reviews.promptVersionId,
+    userId: reviews.userId,
+    errorType: sql`coalesce(${reviews.errorType}, '')`,
+  }
+  const accepted = sql`-sum(${reviews.state} = 'accepted')`
+  const corrected = sql`-sum(${reviews.state} = 'corrected')`
+  return database
     .insert(reviewDays)
     .select(
-      sql`select ${reviews.projectKey}, ${dayOf(sql`${reviews.createdAt}`)}, ${reviews.stepId}, ${reviews.promptVersionId},
-          ${reviews.userId}, coalesce(${reviews.errorType}, ''),
-          -sum(${reviews.state} = 'accepted'), -sum(${reviews.state} = 'corrected')
-        from ${reviews} cross join ${spans}
-        where ${isPiece} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
-          and ${spans.reviewNumber} = ${reviews.number} and ${reviews.state} is not null and ${reviews.stepId} is not null
-        group by 1, 2, 3, 4, 5, 6`,
+      selectFor(
+        reviewDays,
+        { ...place, accepted, corrected },
+        sql`from ${reviews} cross join ${spans}
+          where ${isPiece} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
+            and ${spans.reviewNumber} = ${reviews.number} and ${reviews.state} is not null and ${reviews.stepId} is not null
+          group by ${listOf(place)}`,
+      ),
     )
     .onConflictDoUpdate(ADDED_UP)
+}
 
 /** The statement that takes a trace's answer back. Its job is still there, and says which of them counts. */
 export const uncountAnswers = ({ database }: Store, isPiece: SQL) =>

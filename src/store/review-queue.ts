@@ -72,7 +72,7 @@ export async function readQueue(
   }
 }
 
-/** Traces of a stretch, in its order, those first that have spans to review: as JSON, `[isRoot, timestamp, id]` of each span. */
+/** Traces of a stretch, in its order, those first that have spans to review: as JSON, the `QueuedSpan`s of each. */
 function candidates(
   store: Store,
   project: Project,
@@ -97,7 +97,8 @@ function candidates(
   const isCandidate = and(ofTrace, isOffered(query), rest)
   // Sorted before they are gathered: an aggregate takes rows as they come.
   const spansOf = sql<string>`(
-    select json_group_array(json_array(scanned_spans.is_root, scanned_spans.timestamp, scanned_spans.id)) from (
+    select json_group_array(json_object(
+      'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
       select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isCandidate}
       order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
   const hasCandidate = sql`exists (select 1 from ${spans} where ${isCandidate})`
@@ -130,6 +131,13 @@ const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: Q
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
 
+/** A span of such a row. */
+interface QueuedSpan {
+  isRoot: number
+  timestamp: number
+  spanId: string
+}
+
 /** A row of `candidates`. */
 interface CandidateRow {
   at: number
@@ -148,8 +156,8 @@ function placesIn(
   for (const [index, stretch] of stretches.entries()) {
     const rows = found[index] ?? []
     for (const { at, traceUuid, spans } of rows) {
-      const listed: [isRoot: number, timestamp: number, id: string][] = JSON.parse(spans)
-      for (const [isRoot, timestamp, spanId] of listed) {
+      const listed: QueuedSpan[] = JSON.parse(spans)
+      for (const { isRoot, timestamp, spanId } of listed) {
         places.push({ stretch, at, traceUuid, rank: 1 - isRoot, timestamp, spanId })
       }
     }

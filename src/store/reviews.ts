@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Decision, ReviewOutcome } from '../domain/review-state.ts'
 import { requestAutomaticJobs } from './attributions.ts'
 import { type Act, actorOf, recordActs } from './audit.ts'
@@ -10,6 +10,7 @@ import { markDays } from './output-days.ts'
 import { fetchValues, type StoredValue } from './payloads.ts'
 import { countDecisions } from './review-days.ts'
 import { isFree, needsReview } from './reviewable.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { feedback, observations, reviews, spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { type FoldedSpan, foldSpans } from './span-detail.ts'
 import type { Store } from './store.ts'
@@ -107,16 +108,21 @@ export async function wholeOutputs(
 /** The observation of a span's output: its id alone may be one of another trace's, too. */
 const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.traceKey}/${outputRevision}`
 
+const OBSERVATIONS = rowSet(['traceKey', 'id'])
+
 /** Outputs that did not fit beside all else that was read of their spans, by `observationOf`. */
 async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
-  const ids = JSON.stringify(cut.map(({ row, outputRevision }) => [row.traceKey, outputRevision]))
+  const { row } = OBSERVATIONS
+  const ids = OBSERVATIONS.encodeAll(
+    cut.map(({ row, outputRevision }) => ({ traceKey: row.traceKey, id: outputRevision })),
+  )
   const rows = await store.database
     .select({ traceKey: observations.traceKey, id: observations.id, data: observations.data })
     .from(observations)
     .where(
       sql`(${observations.traceKey}, ${observations.id}) in (
-        select item.value ->> 0, item.value ->> 1 from json_each(${ids}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.key} = item.value ->> 0`)})`,
+        select ${row.traceKey}, ${row.id} from ${OBSERVATIONS.from(ids)} cross join ${traces}
+        where ${isLive(store, sql`${traces.key} = ${row.traceKey}`)})`,
     )
   return new Map(rows.map(({ traceKey, id, data }) => [`${traceKey}/${id}`, data]))
 }
@@ -158,51 +164,77 @@ export async function addReviews(
   const added = new Map<string, { isStale: boolean }>()
   const toAttribute = new Set<number>()
   for (const { items, json } of chunksOf(drafts, rowOf)) {
-    const slim = JSON.stringify(items.map(item => rowOf(item).slice(0, SLIM_LENGTH)))
-    const from = sql`from json_each(${slim}) as item cross join ${reviews} where ${isAdded}`
+    const slim = ADDED.encodeAll(items)
+    const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
+    const { row } = ADDED
     const [, , , , , , , , rows, asked] = await database.batch([
       database
         .insert(reviews)
         .select(
-          sql`select ${traces.key}, ${spans.id}, ${spans.reviewNumber} + 1, item.value ->> 3, ${traces.projectKey},
-              item.value ->> 4, item.value ->> 5, ${userId}, ${act.at}, item.value ->> 7, item.value ->> 8,
-              item.value ->> 9, item.value ->> 10, item.value ->> 11, item.value ->> 12, ${spans.stepId},
-              coalesce(${spans.promptVersionId}, '')
-            from json_each(${json}) as item cross join ${traces} cross join ${spans}
-            where ${isLive(store, sql`${traces.key} = item.value ->> 0`)} and ${isAsRead}
-              and (item.value ->> 13 or ${isFree(userId ?? '', act.at)})`,
+          selectFor(
+            reviews,
+            {
+              ...DRAFTS.row,
+              traceKey: traces.key,
+              spanId: spans.id,
+              number: sql`${spans.reviewNumber} + 1`,
+              projectKey: traces.projectKey,
+              userId,
+              createdAt: act.at,
+              stepId: spans.stepId,
+              promptVersionId: sql`coalesce(${spans.promptVersionId}, '')`,
+            },
+            sql`from ${DRAFTS.from(json)} cross join ${traces} cross join ${spans}
+              where ${isLive(store, sql`${traces.key} = ${DRAFTS.row.traceKey}`)} and ${isAsRead(DRAFTS.row)}
+                and (${DRAFTS.row.takesOver} or ${isFree(userId ?? '', act.at)})`,
+          ),
         )
         .onConflictDoNothing(),
       database
         .insert(feedback)
         .select(
-          sql`select ${reviews.id}, ${reviews.traceKey}, ${reviews.spanId}, ${reviews.userId}, null, ${reviews.comment},
-              null, null, ${reviews.createdAt}, ${reviews.createdAt}, ${reviews.id}, 'review'
-            ${from} and ${reviews.comment} is not null`,
+          selectFor(
+            feedback,
+            {
+              id: reviews.id,
+              traceKey: reviews.traceKey,
+              spanId: reviews.spanId,
+              userId: reviews.userId,
+              rating: null,
+              comment: reviews.comment,
+              correction: null,
+              labeller: null,
+              timestamp: reviews.createdAt,
+              receivedAt: reviews.createdAt,
+              createdBy: reviews.id,
+              source: 'review',
+            },
+            sql`${from} and ${reviews.comment} is not null`,
+          ),
         )
         .onConflictDoNothing(),
       // While the span's number still tells what is new: tried again after a lost answer, it counts nothing.
       countDecisions(
         store,
-        sql`from json_each(${slim}) as item cross join ${spans}
-          where ${isAsRead} and exists (select 1 from ${reviews} where ${isAdded})`,
+        sql`from ${ADDED.from(slim)} cross join ${spans}
+          where ${isAsRead(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`,
       ),
       database
         .update(spans)
         .set({
-          reviewNumber: sql`(item.value ->> 2) + 1`,
-          reviewState: sql`item.value ->> 5`,
+          reviewNumber: sql`${row.numberBefore} + 1`,
+          reviewState: row.state,
           claimedBy: null,
           claimedUntil: null,
           // Another output may have come since it was read: told by their names alone.
-          isStale: sql`(item.value ->> 5 is not null
-            and coalesce(last.id, ${spans.outputRevision}, 'none') <> item.value ->> 7)`,
+          isStale: sql`(${row.state} is not null
+            and coalesce(last.id, ${spans.outputRevision}, 'none') <> ${row.outputRevision})`,
         })
         .from(
-          sql`json_each(${slim}) as item left join ${lastOutputs(slim)} as last
-            on last.trace_key = item.value ->> 0 and last.span_id = item.value ->> 1`,
+          sql`${ADDED.from(slim)} left join ${lastOutputs(slim)} as last
+            on last.trace_key = ${row.traceKey} and last.span_id = ${row.spanId}`,
         )
-        .where(sql`${isAsRead} and exists (select 1 from ${reviews} where ${isAdded})`),
+        .where(sql`${isAsRead(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`),
       ...touchAndFlag(
         store,
         isLive(store, sql`${traces.key} in (select ${reviews.traceKey} ${from})`),
@@ -213,8 +245,8 @@ export async function addReviews(
       markDays(
         store,
         sql`select ${traces.projectKey}, ${traces.timestamp}
-          from json_each(${slim}) as item cross join ${reviews} cross join ${traces}
-          where ${isAdded} and ${traces.key} = ${reviews.traceKey}`,
+          from ${ADDED.from(slim)} cross join ${reviews} cross join ${traces}
+          where ${isAdded(row)} and ${traces.key} = ${reviews.traceKey}`,
         act.at,
       ),
       recordActs(
@@ -225,17 +257,17 @@ export async function addReviews(
           projectKey: reviews.projectKey.getSQL(),
           action: sql`'review.' || ${reviews.decision}`,
           targetId: reviews.spanId.getSQL(),
-          beforeId: sql`item.value ->> 6`,
+          beforeId: row.idBefore,
           afterId: reviews.id.getSQL(),
         },
         from,
       ),
       database
         .select({ id: reviews.id, isStale: spans.isStale })
-        .from(sql`json_each(${slim}) as item`)
+        .from(ADDED.from(slim))
         .crossJoin(reviews)
         .crossJoin(spans)
-        .where(sql`${isAdded} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}`),
+        .where(sql`${isAdded(row)} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}`),
       requestAutomaticJobs(
         store,
         sql`${traces.key} in (select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected')`,
@@ -248,25 +280,30 @@ export async function addReviews(
   return { added, toAttribute }
 }
 
-const rowOf = (draft: ReviewDraft) => [
-  draft.traceKey,
-  draft.spanId,
-  draft.numberBefore,
-  draft.id,
-  draft.decision,
-  draft.state,
-  draft.idBefore,
-  draft.outputRevision,
-  draft.outputHash,
-  draft.approved?.text ?? null,
-  draft.approved?.ref ?? null,
-  draft.comment,
-  draft.errorType,
-  Number(draft.takesOver),
-]
+const PLACE = ['traceKey', 'spanId', 'numberBefore', 'id'] as const
+const DRAFTS = rowSet([
+  ...PLACE,
+  'decision',
+  'state',
+  'outputRevision',
+  'outputHash',
+  'approved',
+  'approvedRef',
+  'comment',
+  'errorType',
+  'takesOver',
+])
+/** What statements after the insertion need of drafts. */
+const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision'])
+type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
 
-/** The part of a row that statements after the insertion need. */
-const SLIM_LENGTH = 8
+const rowOf = (draft: ReviewDraft) =>
+  DRAFTS.encode({
+    ...draft,
+    approved: draft.approved?.text,
+    approvedRef: draft.approved?.ref,
+    takesOver: Number(draft.takesOver),
+  })
 
 /** The last output observed of each span of the traces that rows name, in one pass over them. */
 const lastOutputs = (rows: string) => sql`(
@@ -276,14 +313,15 @@ const lastOutputs = (rows: string) => sql`(
         partition by observed.trace_key, coalesce(observed.span_id, own.root_span_id)
         order by observed.timestamp desc, observed.received_at desc, observed.id desc) as place
     from ${traces} own cross join ${observations} observed
-    where own.key in (select item.value ->> 0 from json_each(${rows}) as item)
+    where own.key in (select ${ADDED.row.traceKey} from ${ADDED.from(rows)})
       and observed.trace_key = own.key and observed.type = 'output')
   where place = 1)`
 
 /** Whether a row's span is as the row's draft was made for. */
-const isAsRead = sql`${spans.id} = item.value ->> 1 and ${spans.traceKey} = item.value ->> 0
-  and ${spans.reviewNumber} = item.value ->> 2`
+const isAsRead = ({ traceKey, spanId, numberBefore }: Place) =>
+  sql`${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.reviewNumber} = ${numberBefore}`
 
 /** Whether a review is the one that a row made. */
-const isAdded = sql`${reviews.traceKey} = item.value ->> 0 and ${reviews.spanId} = item.value ->> 1
-  and ${reviews.number} = (item.value ->> 2) + 1 and ${reviews.id} = item.value ->> 3`
+const isAdded = ({ traceKey, spanId, numberBefore, id }: Place) =>
+  sql`${reviews.traceKey} = ${traceKey} and ${reviews.spanId} = ${spanId}
+    and ${reviews.number} = ${numberBefore} + 1 and ${reviews.id} = ${id}`

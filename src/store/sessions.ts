@@ -3,6 +3,7 @@ import { newId } from '../domain/ids.ts'
 import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
 import { type Act, type AuditAction, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
+import { selectFor } from './rows.ts'
 import { apiKeys, auditLog, organizations, projects, sessions, signInLinks, users } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 
@@ -106,10 +107,24 @@ const recordSession = (
   database
     .insert(auditLog)
     .select(
-      sql`select ${apiKeys.organizationKey}, ${at}, ${newId()}, ${apiKeys.projectKey}, ${apiKeys.id}, ${apiKeys.userId},
-          ${action}, ${apiKeys.id}, null, null, ${requestId}
-        from ${sessions} cross join ${apiKeys}
-        where ${sessions.hash} = ${hash} and ${apiKeys.id} = ${sessions.keyId} and ${condition}`,
+      selectFor(
+        auditLog,
+        {
+          organizationKey: apiKeys.organizationKey,
+          createdAt: at,
+          id: newId(),
+          projectKey: apiKeys.projectKey,
+          keyId: apiKeys.id,
+          userId: apiKeys.userId,
+          action,
+          targetId: apiKeys.id,
+          beforeId: null,
+          afterId: null,
+          requestId,
+        },
+        sql`from ${sessions} cross join ${apiKeys}
+          where ${sessions.hash} = ${hash} and ${apiKeys.id} = ${sessions.keyId} and ${condition}`,
+      ),
     )
     .onConflictDoNothing()
 

@@ -5,10 +5,11 @@ import { chunksOf } from './chunks.ts'
 import type { NewValue, PlacedValue, Placement } from './payloads.ts'
 import type { Project } from './projects.ts'
 import { hasObservedOutput, needsReview } from './reviewable.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { spans, textVersions, traces, versionedTexts } from './schema.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 import type { Store } from './store.ts'
-import { isLive, isNamedOfOther, removeIdleRoots, showInLists, touchAndFlag } from './traces.ts'
+import { isLive, isNamedOfOther, NEW_SPAN, removeIdleRoots, showInLists, touchAndFlag } from './traces.ts'
 
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface SpanDraft {
@@ -85,49 +86,65 @@ interface PlacedDraft {
   output: PlacedValue | null
 }
 
-const rowOf = ({ draft, input, output }: PlacedDraft) => [
-  draft.traceUuid,
-  input?.traceKey ?? output?.traceKey ?? null,
-  draft.id,
-  draft.parentId,
-  draft.stepId,
-  draft.timestamp,
-  draft.promptVersionId,
-  draft.metadata && JSON.stringify(draft.metadata),
-  draft.status,
-  draft.durationMs,
-  input?.text,
-  input?.ref,
-  output?.text,
-  output?.ref,
-  draft.outputRevision,
-  draft.receivedAt,
-]
+const SPANS = rowSet([
+  'traceUuid',
+  'placedUnder',
+  'id',
+  'parentId',
+  'stepId',
+  'timestamp',
+  'promptVersionId',
+  'metadata',
+  'status',
+  'durationMs',
+  'input',
+  'inputRef',
+  'output',
+  'outputRef',
+  'outputRevision',
+  'receivedAt',
+])
 
-/** Inserts rows in the order of `rowOf`, each guarded by its trace, and returns those that are there after. */
+const rowOf = ({ draft, input, output }: PlacedDraft) =>
+  SPANS.encode({
+    ...draft,
+    placedUnder: input?.traceKey ?? output?.traceKey,
+    metadata: draft.metadata && JSON.stringify(draft.metadata),
+    input: input?.text,
+    inputRef: input?.ref,
+    output: output?.text,
+    outputRef: output?.ref,
+  })
+
+/** Inserts `rows` of `SPANS`, each guarded by its trace, and returns those that are there after. */
 function upsertSpans(store: Store, project: Project, rows: string) {
-  const id = sql`item.value ->> 2`
-  const promptVersionId = sql`item.value ->> 6`
-  const output = sql`item.value ->> 12`
+  const { row } = SPANS
+  const { id, promptVersionId, output } = row
   // The root of a trace that is known from telemetry alone, which nothing else has called for yet.
   const isRoot = sql`(${traces.rootSpanId} = ${id} and not exists (
     select 1 from ${spans} own where own.id = ${id} and own.trace_key = ${traces.key}))`
   return store.database
     .insert(spans)
     .select(
-      sql`select ${id}, ${traces.key}, ${isRoot}, iif(${isRoot}, null, item.value ->> 3),
-          iif(${isRoot}, ${traces.name}, item.value ->> 4), iif(${isRoot}, ${traces.timestamp}, item.value ->> 5),
-          ${promptVersionId},
-          item.value ->> 7,
-          case when ${output} is not null then 1 else ${hasObservedOutput(id, sql`<>`)} end,
-          item.value ->> 8, item.value ->> 9, item.value ->> 10, item.value ->> 11, ${output}, item.value ->> 13,
-          item.value ->> 14, ${hasObservedOutput(id, sql`=`)}, 0, null, null, null,
-          0, null, null, null, 0, item.value ->> 15
-        from json_each(${rows}) as item cross join ${traces}
-        where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-          and coalesce(item.value ->> 1, ${traces.key}) = ${traces.key}
-          and not ${isNamedOfOther(store, id)}
-          and ${hasPromptVersion(project, id, promptVersionId)}`,
+      selectFor(
+        spans,
+        {
+          ...NEW_SPAN,
+          ...row,
+          traceKey: traces.key,
+          isRoot,
+          parentId: sql`iif(${isRoot}, null, ${row.parentId})`,
+          stepId: sql`iif(${isRoot}, ${traces.name}, ${row.stepId})`,
+          timestamp: sql`iif(${isRoot}, ${traces.timestamp}, ${row.timestamp})`,
+          hasOutput: sql`case when ${output} is not null then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
+          hasNullOutput: hasObservedOutput(id, sql`=`),
+        },
+        sql`from ${SPANS.from(rows)} cross join ${traces}
+          where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
+            and coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}
+            and not ${isNamedOfOther(store, id)}
+            and ${hasPromptVersion(project, id, promptVersionId)}`,
+      ),
     )
     .onConflictDoUpdate({
       target: [spans.id, spans.traceKey],
@@ -176,16 +193,19 @@ const hasPromptVersion = (project: Project, spanId: SQL, id: SQL) => sql`(${id} 
     where stored.id = ${spanId} and stored.trace_key = ${traces.key} and stored.prompt_version_id = ${id}))`
 
 /** What tells whether a span was stored. */
-const claimsOf = (drafts: readonly SpanDraft[]): string =>
-  JSON.stringify(drafts.map(({ traceUuid, id, promptVersionId }) => [traceUuid, id, promptVersionId]))
+const CLAIMS = rowSet(['traceUuid', 'id', 'promptVersionId'])
+const claimsFrom = (drafts: readonly SpanDraft[]): SQL =>
+  CLAIMS.from(
+    CLAIMS.encodeAll(drafts.map(({ traceUuid, id, promptVersionId }) => ({ traceUuid, id, promptVersionId }))),
+  )
 
 /** Whether a trace is one whose spans were stored. */
 const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[]): SQL =>
   sql`${traces.key} in (
-    select ${traces.key} from json_each(${claimsOf(drafts)}) as item cross join ${traces} cross join ${spans}
-    where ${isLive(store, sql`${traces.id} = item.value ->> 0`)}
-      and ${spans.traceKey} = ${traces.key} and ${spans.id} = item.value ->> 1
-      and ${hasPromptVersion(project, sql`item.value ->> 1`, sql`item.value ->> 2`)})`
+    select ${traces.key} from ${claimsFrom(drafts)} cross join ${traces} cross join ${spans}
+    where ${isLive(store, sql`${traces.id} = ${CLAIMS.row.traceUuid}`)}
+      and ${spans.traceKey} = ${traces.key} and ${spans.id} = ${CLAIMS.row.id}
+      and ${hasPromptVersion(project, CLAIMS.row.id, CLAIMS.row.promptVersionId)})`
 
 /** Why spans were not stored; those are missing in whose way nothing stands any more. */
 async function reasonsOf(
@@ -194,13 +214,12 @@ async function reasonsOf(
   refused: readonly SpanDraft[],
   placement: Placement,
 ): Promise<Map<string, SpanOutcome>> {
-  const id = sql`item.value ->> 1`
-  const traceUuid = sql`item.value ->> 0`
+  const { id, traceUuid, promptVersionId } = CLAIMS.row
   const rows = await store.database.all<RefusedRow>(sql`
     select ${id} as id, ${traces.key} as traceKey,
       ${isNamedOfOther(store, id)} as isTaken,
-      ${hasPromptVersion(project, id, sql`item.value ->> 2`)} as hasVersion
-    from json_each(${claimsOf(refused)}) as item left join ${traces}
+      ${hasPromptVersion(project, id, promptVersionId)} as hasVersion
+    from ${claimsFrom(refused)} left join ${traces}
       on ${isLive(store, sql`${traces.id} = ${traceUuid}`)}`)
   const found = new Map(rows.map(row => [row.id, row]))
   return new Map(

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { hashOutput } from '../domain/review-state.ts'
 import { turnsByLength } from '../domain/turns.ts'
 import { isDecidedBy, outputRevision } from './reviewable.ts'
+import { rowSet } from './rows.ts'
 import { reviews, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { hasIdIn, isLive, judgeAgain } from './traces.ts'
@@ -22,28 +23,31 @@ export interface NewOutput {
   json: string
 }
 
+const OUTPUTS = rowSet(['traceUuid', 'spanId', 'revision', 'hash'])
+
 /** Marks the reviews of spans stale if these outputs, where they are the spans' outputs now, differ from what was judged. */
 export async function markStale(store: Store, outputs: readonly NewOutput[]): Promise<void> {
   if (outputs.length === 0) return
   const { database } = store
-  const rows: (string | null)[][] = []
+  const rows: (Omit<NewOutput, 'json'> & { hash: string })[] = []
   const giveTurns = turnsByLength()
-  for (const { traceUuid, spanId, revision, json } of outputs) {
+  for (const { json, ...output } of outputs) {
     await giveTurns(json.length)
-    rows.push([traceUuid, spanId, revision, await hashOutput(json)])
+    rows.push({ ...output, hash: await hashOutput(json) })
   }
-  const given = sql`json_each(${JSON.stringify(rows)}) as item cross join ${traces}`
-  const isOfTrace = isLive(store, sql`${traces.id} = item.value ->> 0`)
+  const { row } = OUTPUTS
+  const given = sql`${OUTPUTS.from(OUTPUTS.encodeAll(rows))} cross join ${traces}`
+  const isOfTrace = isLive(store, sql`${traces.id} = ${row.traceUuid}`)
   // Null if the output that counts is none of these. The plus below keeps an index of all reviewed spans out of it.
-  const isOther = sql`(select ${reviews.outputHash} <> item.value ->> 3 from ${given} cross join ${reviews}
-    where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and item.value ->> 2 = ${outputRevision} and ${isDecidedBy})`
+  const isOther = sql`(select ${reviews.outputHash} <> ${row.hash} from ${given} cross join ${reviews}
+    where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and ${row.revision} = ${outputRevision} and ${isDecidedBy})`
   await database.batch([
     database
       .update(spans)
       .set({ isStale: isOther })
       .where(
         sql`(${spans.id}, ${spans.traceKey}) in (
-            select coalesce(item.value ->> 1, ${traces.rootSpanId}), ${traces.key} from ${given} where ${isOfTrace})
+            select coalesce(${row.spanId}, ${traces.rootSpanId}), ${traces.key} from ${given} where ${isOfTrace})
           and +${spans.reviewState} is not null and ${spans.isStale} <> ${isOther}`,
       ),
     judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))),

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SearchableField } from '../domain/metadata.ts'
 import { utf8Length } from '../domain/text.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { traceFields, traces } from './schema.ts'
 import type { Store } from './store.ts'
 
@@ -26,16 +27,22 @@ export const deleteTraceFields = ({ database }: Store, fields: readonly FieldsOf
     .where(sql`(project_key, path, value, timestamp, trace_key) in (${rowsOf(fields, ofTraces)})`)
 
 /** The bytes that a trace's fields add to the parameter that carries them. */
-export const fieldBytes = (fields: FieldsOfTrace): number => utf8Length(JSON.stringify(parameterRows([fields])))
+export const fieldBytes = (fields: FieldsOfTrace): number => utf8Length(encode([fields]))
 
-const parameterRows = (fieldsOfTraces: readonly FieldsOfTrace[]) =>
-  fieldsOfTraces.flatMap(({ id, fields }) => fields.map(({ path, value }) => [id, path, value]))
+const FIELDS = rowSet(['traceUuid', 'path', 'value'])
 
-/** The rows that these fields make up, in the order of the table's columns. */
-function rowsOf(fieldsOfTraces: readonly FieldsOfTrace[], ofTraces: SQL | undefined): SQL {
-  const rows = parameterRows(fieldsOfTraces)
-  return sql`
-    select ${traces.projectKey}, field.value ->> 1, field.value ->> 2, ${traces.timestamp}, ${traces.key}
-    from json_each(${JSON.stringify(rows)}) as field cross join ${traces}
-    where ${traces.id} = field.value ->> 0 and ${ofTraces}`
-}
+const row = FIELDS.rowOf('field')
+
+const encode = (fieldsOfTraces: readonly FieldsOfTrace[]): string =>
+  FIELDS.encodeAll(
+    fieldsOfTraces.flatMap(({ id, fields }) => fields.map(({ path, value }) => ({ traceUuid: id, path, value }))),
+  )
+
+/** The rows that these fields make up. */
+const rowsOf = (fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined): SQL =>
+  selectFor(
+    traceFields,
+    { ...row, projectKey: traces.projectKey, timestamp: traces.timestamp, traceKey: traces.key },
+    // `ofTraces` may read rows of its own.
+    sql`from ${FIELDS.from(encode(fields), 'field')} cross join ${traces} where ${traces.id} = ${row.traceUuid} and ${ofTraces}`,
+  )

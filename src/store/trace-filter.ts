@@ -7,6 +7,7 @@ import { PROBED_TRACES } from '../limits.ts'
 import type { Project } from './projects.ts'
 import { isPositive } from './ratings.ts'
 import { hasReviewed, isCorrected } from './reviewable.ts'
+import { rowSet } from './rows.ts'
 import {
   attributionJobs,
   feedback,
@@ -108,14 +109,17 @@ function drivingField(project: Project, fields: readonly SearchableField[]): Rec
   const [first] = ordered
   if (!first) return undefined
   if (ordered.length === 1) return { path: sql`${first.path}`, value: sql`${first.value}` }
-  const rows = JSON.stringify(ordered.map(({ path, value }) => [path, value]))
   const count = sql`(select count(*) from (select 1 from ${traceFields} probed
-    where probed.project_key = ${project.key} and probed.path = item.value ->> 0 and probed.value = item.value ->> 1
+    where probed.project_key = ${project.key} and probed.path = ${FIELDS.row.path} and probed.value = ${FIELDS.row.value}
     limit ${PROBED_TRACES}))`
-  const rarest = (column: 0 | 1) =>
-    sql`(select item.value ->> ${sql.raw(String(column))} from json_each(${rows}) as item order by ${count}, item.key limit 1)`
-  return { path: rarest(0), value: rarest(1) }
+  const rarest = (column: SQL) =>
+    sql`(select ${column} from ${fieldsFrom(ordered)} order by ${count}, item.key limit 1)`
+  return { path: rarest(FIELDS.row.path), value: rarest(FIELDS.row.value) }
 }
+
+const FIELDS = rowSet(['path', 'value'])
+const fieldsFrom = (fields: readonly SearchableField[]): SQL =>
+  FIELDS.from(FIELDS.encodeAll(fields.map(({ path, value }) => ({ path, value }))))
 
 const likelySelectivity = ({ path, value }: SearchableField): number =>
   path === 'group_id' ? Number.POSITIVE_INFINITY : value.length
@@ -188,7 +192,7 @@ const namesErrorType = (which: SQL): SQL => sql`exists (
 
 /** Whether a trace has all of these fields: a seek in the primary key for each. They are one parameter, of 100 a statement. */
 const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
-  sql`not exists (select 1 from json_each(${JSON.stringify(fields.map(({ path, value }) => [path, value]))}) as item
+  sql`not exists (select 1 from ${fieldsFrom(fields)}
     where not exists (select 1 from ${traceFields} other
-      where other.project_key = ${project.key} and other.path = item.value ->> 0 and other.value = item.value ->> 1
+      where other.project_key = ${project.key} and other.path = ${FIELDS.row.path} and other.value = ${FIELDS.row.value}
         and other.timestamp = ${traces.timestamp} and other.trace_key = ${traces.key}))`

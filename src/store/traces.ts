@@ -10,6 +10,7 @@ import { named, runLast } from './database.ts'
 import { markDays } from './output-days.ts'
 import { isExistingProject, isOfExistingProject, type Project } from './projects.ts'
 import { hasObservedOutput, hasOtherOutput, needsReview } from './reviewable.ts'
+import { rowSet, selectFor } from './rows.ts'
 import { feedback, observations, spans, traces } from './schema.ts'
 import type { Store } from './store.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
@@ -181,37 +182,107 @@ export const newTraceRow = ({
   traceId,
   state,
   now,
-}: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number }) => [
-  key,
-  id,
-  traceId,
-  state.rootSpanId,
-  state.name,
-  state.status,
-  state.timestamp,
-  state.durationMs,
-  JSON.stringify(state.metadata),
-  JSON.stringify(state.completedFields),
-  now,
-  Number(state.isPosted),
-  state.derivation && JSON.stringify(state.derivation),
-  state.closesAt,
-  Number(state.isGeneric),
-]
+}: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number }) =>
+  NEW_TRACES.encode({
+    ...columnsOf(state),
+    key,
+    id,
+    traceId,
+    receivedAt: now,
+  })
 
-/** New traces, in the order of the columns; none of a project that was deleted. */
-export const newTraces = (store: Store, project: Project, rows: string, revision: string): SQL => sql`
-  select item.value ->> 0, item.value ->> 1, ${store.organization.key}, ${project.key}, item.value ->> 2, item.value ->> 3,
-    item.value ->> 4, item.value ->> 5, item.value ->> 6, item.value ->> 7, item.value ->> 8, item.value ->> 9, ${revision},
-    item.value ->> 10, item.value ->> 10, null, null, 1 - item.value ->> 14, 0, item.value ->> 11, item.value ->> 12,
-    item.value ->> 13, item.value ->> 14, 0
-  from json_each(${rows}) as item where ${isOfExistingProject(store, sql`${project.key}`)}`
+/** What rows of new traces and of updates say of a state alike. */
+const STATE_COLUMNS = [
+  'status',
+  'durationMs',
+  'metadata',
+  'completedFields',
+  'rootSpanId',
+  'isPosted',
+  'derivation',
+  'isGeneric',
+  'closesAt',
+  'name',
+  'timestamp',
+] as const
 
-/** The root spans of traces, in the order of the columns: what is not known yet is null. */
-const rootSpansOf = (ofTraces: SQL | undefined): SQL => sql`
-  select ${traces.rootSpanId}, ${traces.key}, 1, null, ${traces.name}, ${traces.timestamp}, null, null, 0,
-    null, null, null, null, null, null, null, 0, 0, null, null, null, 0, null, null, null, 0, ${traces.receivedAt}
-  from ${traces} where ${ofTraces}`
+const columnsOf = (state: TraceState) => ({
+  status: state.status,
+  durationMs: state.durationMs,
+  metadata: JSON.stringify(state.metadata),
+  completedFields: JSON.stringify(state.completedFields),
+  rootSpanId: state.rootSpanId,
+  isPosted: Number(state.isPosted),
+  derivation: state.derivation && JSON.stringify(state.derivation),
+  isGeneric: Number(state.isGeneric),
+  closesAt: state.closesAt,
+  name: state.name,
+  timestamp: state.timestamp,
+})
+
+const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', ...STATE_COLUMNS])
+
+/** New traces; none of a project that was deleted. */
+export const newTraces = (store: Store, project: Project, rows: string, revision: string): SQL => {
+  const { row } = NEW_TRACES
+  return selectFor(
+    traces,
+    {
+      ...row,
+      organizationKey: store.organization.key,
+      projectKey: project.key,
+      revision,
+      updatedAt: row.receivedAt,
+      deletedAt: null,
+      purgeDueAt: null,
+      needsReview: sql`1 - ${row.isGeneric}`,
+      isNegative: 0,
+      isUncounted: 0,
+    },
+    sql`from ${NEW_TRACES.from(rows)} where ${isOfExistingProject(store, sql`${project.key}`)}`,
+  )
+}
+
+/** The columns of a span that nothing is known of but its name, its time and where it is. */
+export const NEW_SPAN = {
+  parentId: null,
+  promptVersionId: null,
+  metadata: null,
+  hasOutput: 0,
+  status: null,
+  durationMs: null,
+  input: null,
+  inputRef: null,
+  output: null,
+  outputRef: null,
+  outputRevision: null,
+  hasNullOutput: 0,
+  reviewNumber: 0,
+  reviewState: null,
+  claimedBy: null,
+  claimedUntil: null,
+  isGeneric: 0,
+  state: null,
+  stateRef: null,
+  exportRevision: null,
+  isStale: 0,
+} as const
+
+/** The root spans of traces. */
+const rootSpansOf = (ofTraces: SQL | undefined): SQL =>
+  selectFor(
+    spans,
+    {
+      ...NEW_SPAN,
+      id: traces.rootSpanId,
+      traceKey: traces.key,
+      isRoot: 1,
+      stepId: traces.name,
+      timestamp: traces.timestamp,
+      receivedAt: traces.receivedAt,
+    },
+    sql`from ${traces} where ${ofTraces}`,
+  )
 
 /** A trace's new state, computed from what was read. */
 export interface TraceUpdate {
@@ -273,13 +344,14 @@ export function updateStatements(
   revision: string,
 ) {
   const { database } = store
-  const given = sql`json_each(${json}) as item`
+  const { row } = UPDATES
+  const given = UPDATES.from(json)
   const written = hasRevision(store, items, revision)
   const unwritten = isLive(
     store,
-    sql`(${traces.key}, ${traces.revision}) in (select item.value ->> 0, item.value ->> 1 from ${given})`,
+    sql`(${traces.key}, ${traces.revision}) in (select ${row.key}, ${row.revision} from ${given})`,
   )
-  const isOfItem = sql`${traces.key} = item.value ->> 0`
+  const isOfItem = sql`${traces.key} = ${row.key}`
   const removed = items.flatMap(({ from, removed }) => (removed.length > 0 ? [{ id: from.id, fields: removed }] : []))
   const added = items.flatMap(({ from, added }) => (added.length > 0 ? [{ id: from.id, fields: added }] : []))
   const isMoved = items.some(isRenamed)
@@ -289,33 +361,29 @@ export function updateStatements(
     database
       .update(traces)
       .set({
-        status: sql`item.value ->> 2`,
-        durationMs: sql`item.value ->> 3`,
-        metadata: sql`item.value ->> 4`,
-        completedFields: sql`item.value ->> 5`,
+        status: row.status,
+        durationMs: row.durationMs,
+        metadata: row.metadata,
+        completedFields: row.completedFields,
         revision,
-        updatedAt: sql`max(${traces.updatedAt}, item.value ->> 6)`,
-        rootSpanId: sql`item.value ->> 7`,
-        isPosted: sql`item.value ->> 8`,
-        derivation: sql`item.value ->> 9`,
-        isGeneric: sql`item.value ->> 10`,
-        closesAt: sql`item.value ->> 11`,
+        updatedAt: sql`max(${traces.updatedAt}, ${row.updatedAt})`,
+        rootSpanId: row.rootSpanId,
+        isPosted: row.isPosted,
+        derivation: row.derivation,
+        isGeneric: row.isGeneric,
+        closesAt: row.closesAt,
       })
       .from(given)
-      .where(isLive(store, and(isOfItem, sql`${traces.revision} = item.value ->> 1`))),
+      .where(isLive(store, and(isOfItem, sql`${traces.revision} = ${row.revision}`))),
     // On their own: setting a column rewrites the indexes that it is part of, changed or not.
     ...(isMoved
       ? [
           database
             .update(traces)
-            .set({ name: sql`item.value ->> 12`, timestamp: sql`item.value ->> 13` })
+            .set({ name: row.name, timestamp: row.timestamp })
             .from(given)
             .where(
-              and(
-                written,
-                isOfItem,
-                sql`(${traces.name}, ${traces.timestamp}) <> (item.value ->> 12, item.value ->> 13)`,
-              ),
+              and(written, isOfItem, sql`(${traces.name}, ${traces.timestamp}) <> (${row.name}, ${row.timestamp})`),
             ),
         ]
       : []),
@@ -358,37 +426,28 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
 /** An update's row, for `updateStatements`. */
-export const updateRowOf = ({ from, state, now }: TraceUpdate) => [
-  from.key,
-  from.revision,
-  state.status,
-  state.durationMs,
-  JSON.stringify(state.metadata),
-  JSON.stringify(state.completedFields),
-  now,
-  state.rootSpanId,
-  Number(state.isPosted),
-  state.derivation && JSON.stringify(state.derivation),
-  Number(state.isGeneric),
-  state.closesAt,
-  state.name,
-  state.timestamp,
-]
+export const updateRowOf = ({ from, state, now }: TraceUpdate) =>
+  UPDATES.encode({ ...columnsOf(state), key: from.key, revision: from.revision, updatedAt: now })
+
+const UPDATES = rowSet(['key', 'revision', 'updatedAt', ...STATE_COLUMNS])
 
 /** Whether a span is a row alone: nothing was given to it, and nobody decided on it. */
 const holdsNothing = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
   and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0)`
 
+/** Where spans are. */
+export const SPAN_PLACES = rowSet(['id', 'traceKey'])
+
 /** Makes other spans the roots of traces, in the traces that meet the condition; a root that held nothing of its own goes. */
 function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
   if (updates.length === 0) return []
   const places = updates.flatMap(({ from, state }) => [
-    [from.rootSpanId, from.key],
-    [state.rootSpanId, from.key],
+    { id: from.rootSpanId, traceKey: from.key },
+    { id: state.rootSpanId, traceKey: from.key },
   ])
   const isAmong = sql`(${spans.id}, ${spans.traceKey}) in (
-    select item.value ->> 0, item.value ->> 1 from json_each(${JSON.stringify(places)}) as item)`
+    select ${SPAN_PLACES.row.id}, ${SPAN_PLACES.row.traceKey} from ${SPAN_PLACES.from(SPAN_PLACES.encodeAll(places))})`
   const trace = (condition: SQL) => sql`exists (
     select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${and(ofTraces, condition)})`
   const posted = updates.flatMap(({ from, state }) => (state.isPosted ? [from.id] : []))

@@ -1,5 +1,6 @@
-import { and, asc, eq, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../limits.ts'
+import { selectFor } from './rows.ts'
 import { auditLog, feedback, projects, reviewDays, reviews, userDeletions } from './schema.ts'
 import type { Registry, Store } from './store.ts'
 import { type TracePlace, WALK_START, walkTraces } from './trace-walk.ts'
@@ -130,8 +131,11 @@ async function renameInDays(
     database
       .insert(reviewDays)
       .select(
-        sql`select project_key, day, step_id, prompt_version_id, ${newId}, error_type, accepted, corrected
-          from ${reviewDays} where ${isOld}`,
+        selectFor(
+          reviewDays,
+          { ...getTableColumns(reviewDays), userId: newId },
+          sql`from ${reviewDays} where ${isOld}`,
+        ),
       )
       .onConflictDoUpdate({
         target: [

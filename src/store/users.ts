@@ -4,6 +4,7 @@ import { mayStillManage, noLonger } from './api-keys.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import type { Project } from './projects.ts'
+import { selectFor } from './rows.ts'
 import { apiKeys, organizations, userDeletions, users } from './schema.ts'
 import type { Organization, Registry, Store } from './store.ts'
 
@@ -125,7 +126,19 @@ export async function deleteUser(store: Store, act: Act, id: string, newId: stri
     database
       .insert(userDeletions)
       .select(
-        sql`select ${organization.key}, ${id}, ${newId}, ${act.at}, ${act.at}, ${act.at}, '' from ${users} where ${isUser}`,
+        selectFor(
+          userDeletions,
+          {
+            organizationKey: organization.key,
+            userId: id,
+            newId,
+            deletedAt: act.at,
+            dueAt: act.at,
+            passStartedAt: act.at,
+            cursor: '',
+          },
+          sql`from ${users} where ${isUser}`,
+        ),
       )
       .onConflictDoNothing(),
     revokeKeysOf(store, { userId: id, newId }, act.at, sql`exists (select 1 from ${users} where ${isUser})`),

@@ -7,6 +7,7 @@ import { bytesOf, spelled } from './bounds.ts'
 import { named } from './database.ts'
 import { type Decided, versionDecisionsQuery } from './insights.ts'
 import { isOfExistingProject, type Project, requireExisting } from './projects.ts'
+import { selectFor } from './rows.ts'
 import { textActivations, textVersions, versionedTexts } from './schema.ts'
 import type { Store } from './store.ts'
 import { versionNumber } from './version-number.ts'
@@ -98,9 +99,11 @@ export async function addText(
     database
       .insert(textVersions)
       .select(
-        sql`select null, ${version.id}, ${versionedTexts.key}, ${version.content}, ${version.outputSchema},
-            ${version.note}, 0, ${version.createdAt}, 1
-          from ${versionedTexts} where ${ofStore(store, isNew)}`,
+        selectFor(
+          textVersions,
+          { ...version, key: null, textKey: versionedTexts.key, isActive: 0, number: 1 },
+          sql`from ${versionedTexts} where ${ofStore(store, isNew)}`,
+        ),
       )
       .onConflictDoNothing(),
     ...activation(store, version.id, version.createdAt),
@@ -142,11 +145,20 @@ export async function addVersion(
   const insert = database
     .insert(textVersions)
     .select(
-      sql`select null, ${draft.id}, ${versionedTexts.key}, ${draft.content},
-          ${schema}, ${draft.note}, 0, ${draft.createdAt}, ${countBefore} + 1
-        from ${versionedTexts}
-        where ${ofText} and ${bytesBefore} + octet_length(${spelled(draft.content)})
-          + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
+      selectFor(
+        textVersions,
+        {
+          ...draft,
+          key: null,
+          textKey: versionedTexts.key,
+          outputSchema: schema,
+          isActive: 0,
+          number: sql`${countBefore} + 1`,
+        },
+        sql`from ${versionedTexts}
+          where ${ofText} and ${bytesBefore} + octet_length(${spelled(draft.content)})
+            + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
+      ),
     )
     .onConflictDoNothing()
   const select = selectVersions(store, eq(textVersions.id, draft.id))
@@ -363,8 +375,11 @@ function activation(store: Store, versionId: string, now: number) {
     database
       .insert(textActivations)
       .select(
-        sql`select ${textVersions.textKey}, ${activatedAt}, ${textVersions.key} from ${textVersions}
-          where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0`,
+        selectFor(
+          textActivations,
+          { textKey: textVersions.textKey, activatedAt, versionKey: textVersions.key },
+          sql`from ${textVersions} where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0`,
+        ),
       )
       .onConflictDoNothing(),
     database
