@@ -1,5 +1,5 @@
 import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
-import type { Finding } from './evidence.ts'
+import type { Finding } from './finding.ts'
 import type { Subject } from './subject.ts'
 
 /** What an engine may know of the job that it works for. */

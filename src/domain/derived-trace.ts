@@ -1,4 +1,5 @@
 import { REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../limits.ts'
+import type { Derivation, Ranked } from './derivation.ts'
 import type { Json, JsonObject } from './json.ts'
 import { mergeMetadata } from './merge-metadata.ts'
 import { isSameState, type TraceState } from './trace-status.ts'
@@ -7,12 +8,6 @@ import { isSameState, type TraceState } from './trace-status.ts'
  * A trace as telemetry tells it: spans that come in any order, in any number of exports, more than once. Whatever is said of
  * the trace has a rank, a text, and the lowest rank counts, so that the order of arrival never does.
  */
-
-/** What is said of a trace, with its rank. */
-export interface Ranked<Value> {
-  rank: string
-  value: Value
-}
 
 /** What the spans of one export say of their trace. */
 export interface TraceFacts {
@@ -27,19 +22,6 @@ export interface TraceFacts {
   hasRemoteParent: boolean
   /** Whether no span is a step of an AI pipeline. */
   isGeneric: boolean
-}
-
-/** Where a trace's state came from, beside what its row says. */
-export interface Derivation {
-  nameRank: string
-  /** Of the metadata fields that telemetry gave; the others are a client's, and stay. */
-  ranks: Record<string, string>
-  startMs: number
-  endMs: number
-  root: Ranked<string> | null
-  hasRemoteParent: boolean
-  /** Whether its time was up before its root came. */
-  isClosed: boolean
 }
 
 /** What a field of metadata says of a trace whose root never came. */

@@ -1,4 +1,4 @@
-import type { Derivation } from './derived-trace.ts'
+import type { Derivation } from './derivation.ts'
 import type { JsonObject } from './json.ts'
 import { mergeMetadata } from './merge-metadata.ts'
 

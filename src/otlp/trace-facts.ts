@@ -1,4 +1,5 @@
-import type { Ranked, TraceFacts } from '../domain/derived-trace.ts'
+import type { Ranked } from '../domain/derivation.ts'
+import type { TraceFacts } from '../domain/derived-trace.ts'
 import type { Json } from '../domain/json.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
 import { isRootOf, type SpanOutline } from './span-step.ts'

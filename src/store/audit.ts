@@ -1,7 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm'
 import { newId } from '../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../limits.ts'
-import type { Project } from './projects.ts'
 import { selectFor } from './rows.ts'
 import { pageOfScanned } from './scanned.ts'
 import { auditLog, organizations, projects } from './schema.ts'
@@ -125,7 +124,7 @@ export interface AuditFilter {
   userId?: string | undefined
   targetId?: string | undefined
   /** Entries that concern this project; null: all of the organization's. */
-  project: Project | null
+  project: { key: number } | null
   /** Inclusive. */
   from?: number | undefined
   /** Exclusive. */

@@ -1,6 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
 import type { NewKey } from '../auth/keys.ts'
-import type { ApiKeyDraft } from './api-keys.ts'
 import { type Act, recordAct } from './audit.ts'
 import { selectFor } from './rows.ts'
 import { apiKeys, organizations } from './schema.ts'
@@ -17,6 +16,14 @@ export interface OrganizationDraft {
   createdAt: number
 }
 
+/** The key that a new organization begins with: for all of its projects. */
+interface FirstKey {
+  id: string
+  name: string
+  scopes: readonly string[]
+  createdAt: number
+}
+
 /**
  * Creates an organization with a key for all its projects, in one batch: one without a key would hold its slug for nobody.
  * False where the slug is another's; sent twice with the same ids, it creates one of each.
@@ -25,7 +32,7 @@ export async function addOrganization(
   { database }: Registry,
   act: Act,
   draft: OrganizationDraft,
-  key: ApiKeyDraft,
+  key: FirstKey,
   { hash, prefix }: NewKey,
 ): Promise<boolean> {
   const isNew = sql`exists (select 1 from ${organizations} where ${organizations.id} = ${draft.id})`

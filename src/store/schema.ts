@@ -1,7 +1,7 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { type Alternative, ATTRIBUTION_STATUSES, ERROR_CATEGORIES, type Evidence } from '../domain/attribution.ts'
-import type { Derivation } from '../domain/derived-trace.ts'
+import type { Derivation } from '../domain/derivation.ts'
 import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../domain/feedback.ts'
 import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import type { JsonObject } from '../domain/json.ts'

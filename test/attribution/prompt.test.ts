@@ -1,5 +1,5 @@
 import { describe, it, vi } from 'vitest'
-import type { Finding } from '../../src/attribution/evidence.ts'
+import type { Finding } from '../../src/attribution/finding.ts'
 import { tokensOf } from '../../src/attribution/material.ts'
 import * as prompt from '../../src/attribution/prompt.ts'
 import type { Subject } from '../../src/attribution/subject.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { inject } from 'vitest'
 import type { EngineError } from '../../src/attribution/engine.ts'
-import type { Finding } from '../../src/attribution/evidence.ts'
+import type { Finding } from '../../src/attribution/finding.ts'
 import { modelEngine } from '../../src/attribution/model.ts'
 import type { Step, Subject } from '../../src/attribution/subject.ts'
 import type { ErrorCategory, ErrorType } from '../../src/domain/attribution.ts'

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../limits.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, quote, type Source, supportOf } from '../sources.ts'
 import { termsOf, termsOfValue } from '../terms.ts'

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, readingsOf, type Source } from '../sources.ts'
 import type { Step } from '../subject.ts'

@@ -2,7 +2,7 @@ import type { Json } from '../../domain/json.ts'
 import { columnsIn, derive, deriveDate, deriveSpan, deriveTime, numbersIn } from '../arithmetic.ts'
 import type { Dispute } from '../dispute.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { type Fact, termsOfValue } from '../terms.ts'
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
 import { type Terms, termsOfValue } from '../terms.ts'

@@ -1,6 +1,6 @@
 import { type Difference, without } from '../difference.ts'
 import type { Dispute } from '../dispute.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import {
   findFact,

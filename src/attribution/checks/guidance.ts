@@ -3,7 +3,7 @@ import { numbersIn } from '../arithmetic.ts'
 import type { Change } from '../difference.ts'
 import type { Dispute } from '../dispute.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import {
   type Bounds,
   boundsIn,

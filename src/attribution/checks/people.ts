@@ -1,6 +1,6 @@
 import { isEqual } from '../canonical.ts'
 import { differenceOf, similarity } from '../difference.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 import { termsOfValue } from '../terms.ts'

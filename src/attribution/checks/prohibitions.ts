@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import { isNothing } from '../difference.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import { forbids, guidelinesOf, sentencesOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { similarity } from '../difference.ts'
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, findFact, leavesOf, partsOf, quote, type Source } from '../sources.ts'
 import { type Fact, isDigit, type Terms, termsOf, termsOfValue } from '../terms.ts'

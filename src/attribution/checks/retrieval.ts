@@ -1,5 +1,5 @@
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
 import { termsOf, termsOfValue } from '../terms.ts'

@@ -1,5 +1,5 @@
 import { spend } from '../effort.ts'
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import { guidelinesOf, sentencesOf, wordingOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { quote, supportOf } from '../sources.ts'

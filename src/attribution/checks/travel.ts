@@ -1,4 +1,4 @@
-import type { Finding } from '../evidence.ts'
+import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 
 /** Where the fault first shows, and whether it travelled from there to where somebody objected to it. */

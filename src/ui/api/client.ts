@@ -124,3 +124,7 @@ function faultOf(response: Response, answer: unknown): Fault {
     heldBy: typeof heldBy === 'string' ? heldBy : undefined,
   })
 }
+
+/** Whether a refusal says that the person has to choose. */
+export const needsOrganization = ({ status, details }: Fault): boolean =>
+  status === 401 && details.some(({ path }) => path === 'x-org-slug')

@@ -1,5 +1,3 @@
-import type { Fault } from './client.ts'
-
 /*
  * Which organization is looked at by somebody whom Cloudflare Access let in, and who is a user of several. Keys and sessions
  * are of one, and need no choice.
@@ -15,7 +13,3 @@ export function chooseOrganization(slug: string | null): void {
   if (slug === null) localStorage.removeItem(CHOSEN)
   else localStorage.setItem(CHOSEN, slug)
 }
-
-/** Whether a refusal says that the person has to choose. */
-export const needsOrganization = ({ status, details }: Fault): boolean =>
-  status === 401 && details.some(({ path }) => path === 'x-org-slug')

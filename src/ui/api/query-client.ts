@@ -1,6 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
-import { Fault } from './client.ts'
-import { needsOrganization } from './organization.ts'
+import { Fault, needsOrganization } from './client.ts'
 import { isOfSomebody, SESSION_KEY } from './session.ts'
 import type { Session } from './wire.ts'
 

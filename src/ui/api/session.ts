@@ -1,6 +1,6 @@
 import { type Query, queryOptions } from '@tanstack/react-query'
-import { call, Fault } from './client.ts'
-import { chooseOrganization, chosenOrganization, needsOrganization } from './organization.ts'
+import { call, Fault, needsOrganization } from './client.ts'
+import { chooseOrganization, chosenOrganization } from './organization.ts'
 import type { Session } from './wire.ts'
 
 export const SESSION_KEY = ['session']

@@ -1,12 +1,16 @@
 import { List, Progress, Stack, Text, Title, UnstyledButton } from '@mantine/core'
 import { IconCornerDownRight } from '@tabler/icons-react'
 import { useNames } from '../api/names.ts'
+import type { Attributions } from '../api/wire.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'
 import classes from './attribution.module.css'
-import type { EngineAnswer, PastAttribution, ReviewersAnswer } from './attribution.tsx'
 import { useErrorTypeNames } from './use-error-type-names.ts'
+
+export type PastAttribution = Attributions['attributions'][number]
+type EngineAnswer = Extract<PastAttribution, { kind: 'engine' }>
+export type ReviewersAnswer = Extract<PastAttribution, { kind: 'review' }>
 
 type OnJump = (spanId: string | null, path: string) => void
 type StepOf = (spanId: string) => string | undefined

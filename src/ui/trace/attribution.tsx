@@ -4,16 +4,11 @@ import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fault } from '../api/client.ts'
 import { sessionQuery } from '../api/session.ts'
-import type { Attributions } from '../api/wire.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { share } from '../parts/format.ts'
 import classes from './attribution.module.css'
-import { AttributionDetail } from './attribution-detail.tsx'
+import { AttributionDetail, type PastAttribution, type ReviewersAnswer } from './attribution-detail.tsx'
 import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
-
-export type PastAttribution = Attributions['attributions'][number]
-export type EngineAnswer = Extract<PastAttribution, { kind: 'engine' }>
-export type ReviewersAnswer = Extract<PastAttribution, { kind: 'review' }>
 
 interface AttributionProps {
   /** The trace's own id. */
