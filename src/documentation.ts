@@ -1,4 +1,4 @@
-import type { Example } from './http/openapi.ts'
+import type { Example } from './api/openapi.ts'
 import { BASES } from './otlp/endpoint.ts'
 import { SIGNALS, type Signal } from './otlp/telemetry.ts'
 

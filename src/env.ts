@@ -44,3 +44,12 @@ export interface Env {
   /** Workers AI: bound by `npm run deploy -- --workers-ai` alone, for an account without it could not deploy. */
   AI?: Ai
 }
+
+/** What a request runs in. */
+export interface Runtime {
+  env: Env
+  waitUntil: (promise: Promise<unknown>) => void
+  requestId: string
+  /** Where the request comes from, as `addressOf` groups it. */
+  address: string
+}

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { it, vi } from 'vitest'
+import { type Contract, isIngestion } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
-import { type Contract, isIngestion } from '../../src/http/endpoint.ts'
 import { newOrg, type Org } from '../../test/support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../../test/support/samples.ts'
 import { ORIGIN } from '../../test/support/session.ts'

@@ -1,6 +1,5 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { Env } from '../env.ts'
-import type { Runtime } from '../http/endpoint.ts'
 import {
   findApiError,
   forbidden,
@@ -10,10 +9,10 @@ import {
   unavailable,
 } from '../http/errors.ts'
 import { ACCESS_CERTS_PATIENCE_MS, ACCESS_CERTS_RETRY_SECONDS, MAX_LISTED_MEMBERSHIPS } from '../limits.ts'
-import type { Patience } from '../store/patience.ts'
 import type { Organization, Registry } from '../store/store.ts'
 import { findMemberships, type Membership } from '../store/users.ts'
 import { isScope, type Scope } from './keys.ts'
+import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'
 import { cookieOf } from './session.ts'
 
@@ -42,21 +41,16 @@ export function accessTokenOf({ headers }: Request): string | undefined {
  * not sign, for this application and for now, and where the user is of several organizations and `x-org-slug` names none;
  * 403 where no user has the e-mail; 503 where Access's keys, or D1, cannot be asked.
  */
-export async function authenticateAccess(
-  token: string,
-  organizationSlug: string | null,
-  runtime: Pick<Runtime, 'env' | 'waitUntil' | 'address'>,
-  patience: Patience,
-  now: number,
-): Promise<AccessUser | undefined> {
-  const { ACCESS_TEAM_DOMAIN, ACCESS_AUD } = runtime.env
+export async function authenticateAccess(token: string, lookup: Lookup): Promise<AccessUser | undefined> {
+  const { request, env, now } = lookup
+  const { ACCESS_TEAM_DOMAIN, ACCESS_AUD } = env
   if (!ACCESS_TEAM_DOMAIN || !ACCESS_AUD) return undefined
   const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
-  const found = await members.get(JSON.stringify([email, organizationSlug]), runtime, patience, now)
+  const found = await members.get(JSON.stringify([email, request.headers.get('x-org-slug')]), lookup)
   const [membership, another] = found ?? []
   if (!membership) throw forbidden(`No user here has the e-mail ${email}, by which Cloudflare Access knows you`)
   if (another) throw organizationRequired()
-  return { ...membership, scopes: scopesFrom(runtime.env) }
+  return { ...membership, scopes: scopesFrom(env) }
 }
 
 /**

@@ -1,15 +1,14 @@
 import { equalInConstantTime } from '../domain/hash.ts'
 import type { Env } from '../env.ts'
-import type { Runtime } from '../http/endpoint.ts'
 import { notAuthenticated, notFound } from '../http/errors.ts'
 import { DEFAULT_RATE_LIMIT_PER_MINUTE } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
 import { type Credential, findCredential } from '../store/api-keys.ts'
-import type { Patience } from '../store/patience.ts'
 import type { Project } from '../store/projects.ts'
 import type { Organization } from '../store/store.ts'
 import { accessTokenOf, authenticateAccess } from './access.ts'
 import { hashKey, isKey, type Scope } from './keys.ts'
+import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { sessionOf, sessionSecretOf } from './session.ts'
@@ -43,9 +42,6 @@ interface AccessCaller extends Rights {
 /** Who is calling, and what they may do. */
 export type Caller = KeyCaller | AccessCaller
 
-/** What a look-up needs of a request's surroundings. */
-type Surroundings = Pick<Runtime, 'env' | 'waitUntil' | 'address'>
-
 const keys = new Remembered<Credential>(
   async (registry, secret) => (isKey(secret) ? findCredential(registry, await hashKey(secret)) : undefined),
   { isSecret: true },
@@ -57,19 +53,13 @@ const keys = new Remembered<Credential>(
  * this isolate has not seen it before; 429 where it has not, and too many from this address were unknown; 403 where it is not
  * a key, and a page of another origin would change something.
  */
-export async function authenticate(
-  request: Request,
-  runtime: Surroundings,
-  patience: Patience,
-  now: number,
-): Promise<Caller> {
+export async function authenticate(lookup: Lookup): Promise<Caller> {
+  const { request } = lookup
   const key = keyOf(request)
-  if (key) return authenticateKey(key, request, runtime, patience, now)
+  if (key) return authenticateKey(key, lookup)
   const secret = sessionSecretOf(request)
   const token = accessTokenOf(request)
-  const caller =
-    (secret && (await sessionCaller(secret, request, runtime, patience, now))) ||
-    (token && (await accessCaller(token, request, runtime, patience, now)))
+  const caller = (secret && (await sessionCaller(secret, lookup))) || (token && (await accessCaller(token, lookup)))
   if (!caller) throw notAuthenticated()
   // A HEAD is served as its GET.
   if (request.method !== 'GET') requireSameOrigin(request)
@@ -77,41 +67,24 @@ export async function authenticate(
 }
 
 /** The caller that a key stands for; faults as above. */
-export async function authenticateKey(
-  secret: string | undefined,
-  request: Request,
-  runtime: Surroundings,
-  patience: Patience,
-  now: number,
-): Promise<KeyCaller> {
-  const credential = secret ? await keys.get(secret, runtime, patience, now) : undefined
-  if (!credential || !isValid(credential, now)) throw notAuthenticated()
-  return callerOf(credential, request, runtime, null)
+export async function authenticateKey(secret: string | undefined, lookup: Lookup): Promise<KeyCaller> {
+  const credential = secret ? await keys.get(secret, lookup) : undefined
+  if (!credential || !isValid(credential, lookup.now)) throw notAuthenticated()
+  return callerOf(credential, lookup, null)
 }
 
 /** The caller that a live session stands for: its key, with all the rights of that. Undefined where it is none. */
-export async function sessionCaller(
-  secret: string,
-  request: Request,
-  runtime: Surroundings,
-  patience: Patience,
-  now: number,
-): Promise<KeyCaller | undefined> {
-  const session = await sessionOf(secret, runtime, patience, now)
+export async function sessionCaller(secret: string, lookup: Lookup): Promise<KeyCaller | undefined> {
+  const { now } = lookup
+  const session = await sessionOf(secret, lookup)
   const isLive = session && session.endedAt === null && session.endsAt > now && isValid(session, now)
-  return isLive ? callerOf(session, request, runtime, session.endsAt) : undefined
+  return isLive ? callerOf(session, lookup, session.endsAt) : undefined
 }
 
 /** The user of whom a token of Access speaks. Undefined where the deployment has no Access. */
-async function accessCaller(
-  token: string,
-  { headers }: Request,
-  runtime: Surroundings,
-  patience: Patience,
-  now: number,
-): Promise<AccessCaller | undefined> {
-  const user = await authenticateAccess(token, headers.get('x-org-slug'), runtime, patience, now)
-  const rateLimitPerMinute = deploymentLimit(runtime.env)
+async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller | undefined> {
+  const user = await authenticateAccess(token, lookup)
+  const rateLimitPerMinute = deploymentLimit(lookup.env)
   const ownLimits = { expiresAt: null, rateLimitPerMinute: null }
   return user && { ...user, keyId: null, project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null }
 }
@@ -119,8 +92,7 @@ async function accessCaller(
 /** What a valid credential lets its holder do. 401 where `x-org-slug` names another organization. */
 function callerOf(
   { keyId, userId, organization, project, scopes, rateLimitPerMinute, expiresAt }: Credential,
-  { headers }: Request,
-  { env }: Surroundings,
+  { request: { headers }, env }: Lookup,
   sessionExpiresAt: number | null,
 ): KeyCaller {
   const slug = headers.get('x-org-slug')
@@ -138,11 +110,7 @@ export const isAmbient = (request: Request): boolean =>
  * Lets an ADMIN_TOKEN request pass. 401 with another token, which counts as a failed look-up; 429 after too many of them; 404
  * where the deployment has none.
  */
-export async function checkAdmin(
-  request: Request,
-  { env: { ADMIN_TOKEN }, address }: Surroundings,
-  now: number,
-): Promise<void> {
+export async function checkAdmin({ request, env: { ADMIN_TOKEN }, address, now }: Lookup): Promise<void> {
   if (!ADMIN_TOKEN) throw notFound()
   const token = bearerToken(request)
   if (!token) throw notAuthenticated()

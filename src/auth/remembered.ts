@@ -1,4 +1,3 @@
-import type { Runtime } from '../http/endpoint.ts'
 import {
   ISOLATE_CACHE_ENTRIES,
   KEY_FRESH_MS,
@@ -12,6 +11,7 @@ import { lookUpFor } from '../rate-limit/address.ts'
 import { IsolateCache } from '../store/isolate-cache.ts'
 import { Patience, within } from '../store/patience.ts'
 import { openRegistry, type Registry } from '../store/store.ts'
+import type { Lookup } from './lookup.ts'
 
 interface Entry<Found> {
   found: Found
@@ -49,9 +49,7 @@ export class Remembered<Found> {
    */
   async get(
     credential: string,
-    { env, waitUntil, address }: Pick<Runtime, 'env' | 'waitUntil' | 'address'>,
-    patience: Patience,
-    now: number,
+    { env, waitUntil, address, patience, now }: Omit<Lookup, 'request' | 'requestId'>,
   ): Promise<Found | undefined> {
     if (this.#ended.get(credential)) return undefined
     const known = this.#entries.get(credential)

@@ -1,8 +1,7 @@
-import type { Runtime } from '../http/endpoint.ts'
 import { SESSION_SECONDS } from '../limits.ts'
-import type { Patience } from '../store/patience.ts'
 import { findSession, type SessionCredential } from '../store/sessions.ts'
 import { hashKey, isToken } from './keys.ts'
+import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'
 
 const sessions = new Remembered(async (registry, secret) => findSession(registry, await hashKey(secret)), {
@@ -13,12 +12,8 @@ const sessions = new Remembered(async (registry, secret) => findSession(registry
  * The session that a secret opens, live or not; undefined where there is none. 503 where D1 is silent and this isolate has
  * not seen it before.
  */
-export const sessionOf = (
-  secret: string,
-  runtime: Pick<Runtime, 'env' | 'waitUntil' | 'address'>,
-  patience: Patience,
-  now: number,
-): Promise<SessionCredential | undefined> => sessions.get(secret, runtime, patience, now)
+export const sessionOf = (secret: string, lookup: Lookup): Promise<SessionCredential | undefined> =>
+  sessions.get(secret, lookup)
 
 /** Ends a session for this isolate at once; others ask D1 within 30 s. */
 export const forgetSession = (secret: string): void => sessions.end(secret)

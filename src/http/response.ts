@@ -48,3 +48,9 @@ function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
 }
 
 const CHUNK_LENGTH = 64 * 1024
+
+/** A response with more headers. */
+export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  return response
+}

@@ -1,5 +1,5 @@
 import { runAttribution } from '../attribution/run.ts'
-import type { Runtime } from '../http/endpoint.ts'
+import type { Runtime } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
 import {
   ATTRIBUTION_CONSUMER_MS,

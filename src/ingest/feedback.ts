@@ -1,10 +1,10 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid } from '../domain/ids.ts'
 import { isJsonObject } from '../domain/json.ts'
 import { described, Email, objectOfBytes, shownAs, Timestamp, text, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import {
   ENVELOPE_BYTES,

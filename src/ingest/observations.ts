@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { newId, traceUuid } from '../domain/ids.ts'
 import { Timestamp, text, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { ENVELOPE_BYTES, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../limits.ts'
 import { addObservations, type ObservationDraft, type ObservationOutcome } from '../store/observations.ts'

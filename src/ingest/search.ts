@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { comparableFields } from '../domain/metadata.ts'
 import { IsoTime, isoTime, StoredObject, shownAs, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
 import { findMatches } from '../store/trace-list.ts'

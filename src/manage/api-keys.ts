@@ -1,10 +1,11 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { type Caller, deploymentLimit } from '../auth/authenticate.ts'
 import { makeKey, SCOPES, type Scope } from '../auth/keys.ts'
 import { newId } from '../domain/ids.ts'
+import type { Runtime } from '../env.ts'
 import { isoTime, Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { endpoint, type Runtime } from '../http/endpoint.ts'
 import { badRequest, conflict, forbidden, notFound, otherProject, unprocessable } from '../http/errors.ts'
 import { MAX_RATE_LIMIT_PER_MINUTE, MAX_ROTATION_GRACE_SECONDS } from '../limits.ts'
 import {

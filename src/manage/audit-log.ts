@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { IsoTime, isoTime, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { selectedProject } from '../read/project.ts'
 import { AUDIT_ACTIONS, type AuditEntry, listEntries } from '../store/audit.ts'
 

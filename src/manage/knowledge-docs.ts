@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { newId } from '../domain/ids.ts'
 import { IsoTime, isoTime, Slug, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { findOrganization } from '../store/organizations.ts'
 import { issueOrganization, issueOwnerKey } from './issue-key.ts'

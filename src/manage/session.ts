@@ -1,10 +1,11 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { accessTokenOf, listAccessOrganizations } from '../auth/access.ts'
 import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
 import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
+import type { Runtime } from '../env.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
-import { endpoint, type Runtime } from '../http/endpoint.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_LISTED_MEMBERSHIPS, MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
@@ -67,13 +68,14 @@ export const beginSession = endpoint({
   const { secret, hash } = await makeToken()
   const replaced = sessionSecretOf(request)
   const replacedHash = replaced === undefined ? null : await hashKey(replaced)
+  const lookup = { ...runtime, request, patience: registry.patience, now }
   const draft = { hash, replacedHash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
   if (body.link !== undefined) await openWithLink(registry, body.link, draft, runtime)
   else {
-    const { keyId } = await authenticateKey(body.apiKey, request, runtime, registry.patience, now)
+    const { keyId } = await authenticateKey(body.apiKey, lookup)
     await addSession(registry, keyId, draft, requestId)
   }
-  const caller = await sessionCaller(secret, request, runtime, registry.patience, now)
+  const caller = await sessionCaller(secret, lookup)
   if (!caller) throw notAuthenticated()
   if (replaced) forgetSession(replaced)
   const store = openStore(runtime.env, caller.organization, registry.patience)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { makeToken, SCOPES } from '../auth/keys.ts'
 import { IsoTime, isoTime, wholeNumber } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { forbidden } from '../http/errors.ts'
 import { MAX_SIGN_IN_LINK_SECONDS, MIN_SIGN_IN_LINK_SECONDS, SIGN_IN_LINK_SECONDS } from '../limits.ts'
 import { addSignInLink } from '../store/sessions.ts'

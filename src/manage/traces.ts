@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { notFound } from '../http/errors.ts'
 import { findTrace, deleteTrace as removeTrace } from '../store/traces.ts'
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Email, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
 import { isForeignUser } from '../store/ownership.ts'
 import {

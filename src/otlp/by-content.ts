@@ -1,5 +1,5 @@
+import type { Endpoint } from '../api/endpoint.ts'
 import { inflatedStart } from '../http/body.ts'
-import type { Endpoint } from '../http/endpoint.ts'
 import { ApiError } from '../http/errors.ts'
 
 /** How far into a body, as it comes over the wire, its first field begins. Compressed, it may inflate to a thousand times that. */

@@ -1,9 +1,13 @@
 import * as v from 'valibot'
+import { admitCaller } from '../api/admit.ts'
+import type { Contract } from '../api/contract.ts'
+import type { Endpoint } from '../api/endpoint.ts'
+import { enqueue } from '../api/queue.ts'
 import { authenticateKey, type Caller, exporterKeyOf } from '../auth/authenticate.ts'
 import { inTurns, type Work } from '../domain/turns.ts'
-import type { Job } from '../env.ts'
-import { admitCaller, type Contract, type Endpoint, enqueue, type Runtime, withHeaders } from '../http/endpoint.ts'
+import type { Job, Runtime } from '../env.ts'
 import { findApiError, logFault, unavailable } from '../http/errors.ts'
+import { withHeaders } from '../http/response.ts'
 import { EXPORT_ATTEMPT_MS, EXPORT_PATIENCE_MS, OUT_OF_PATIENCE_RETRY_SECONDS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
 import { Patience } from '../store/patience.ts'
@@ -79,8 +83,8 @@ async function serve(
   const contentType = request.headers.get('content-type')
   try {
     const patience = new Patience(EXPORT_PATIENCE_MS, EXPORT_ATTEMPT_MS)
-    const known = await authenticateKey(exporterKeyOf(request), request, runtime, patience, now)
-    const { caller, store } = admitCaller('ingest', known, runtime, patience, now)
+    const lookup = { ...runtime, request, patience, now }
+    const { caller, store } = admitCaller('ingest', await authenticateKey(exporterKeyOf(request), lookup), lookup)
     Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
     const outcome = await handle({
       read: async decode => inTurns(decode(await readExport(request), mediaTypeOf(contentType))),

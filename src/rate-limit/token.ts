@@ -1,4 +1,3 @@
-import type { Caller } from '../auth/authenticate.ts'
 import type { Env } from '../env.ts'
 import { logFault, rateLimited } from '../http/errors.ts'
 import { ISOLATE_CACHE_ENTRIES, LIMITER_PATIENCE_MS, WINDOW_SECONDS } from '../limits.ts'
@@ -9,12 +8,19 @@ import type { Ask } from './window.ts'
 
 const tokensByHolder = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
 
+/** Who spends tokens. */
+interface Spender {
+  keyId: string | null
+  userId: string | null
+  rateLimitPerMinute: number
+}
+
 /**
  * Spends one of the caller's tokens and returns the headers that tell what is left
  * (draft-ietf-httpapi-ratelimit-headers). 429 where none is left. A limiter that does not answer in 250 ms lets the
  * request through, without headers.
  */
-export async function takeToken(env: Env, caller: Caller, requestId: string): Promise<Record<string, string>> {
+export async function takeToken(env: Env, caller: Spender, requestId: string): Promise<Record<string, string>> {
   const limit = caller.rateLimitPerMinute
   const verdict = await askFor(env, countedAs(caller), limit, requestId)
   if (!verdict) return {}
@@ -28,7 +34,7 @@ export async function takeToken(env: Env, caller: Caller, requestId: string): Pr
 }
 
 /** Whose tokens are spent: a key's, whoever uses it; without one the user's. */
-const countedAs = (caller: Caller): string => (caller.keyId === null ? caller.userId : caller.keyId)
+const countedAs = ({ keyId, userId }: Spender): string => keyId ?? userId ?? ''
 
 async function askFor(env: Env, holder: string, limit: number, requestId: string): Promise<Verdict | undefined> {
   const tokens = tokensOf(holder)

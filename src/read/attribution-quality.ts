@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { attributionQuality } from '../domain/agreement.ts'
 import { timestamp } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { MAX_COMPARED_DECISIONS } from '../limits.ts'
 import { compareAnswers } from '../store/attribution-quality.ts'
 import { projectSelector, selectedProject } from './project.ts'

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { type AttributionCost, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { endpoint } from '../http/endpoint.ts'
 import {
   type EngineAnswer,
   type ReviewersAnswer,

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { ERROR_CATEGORIES } from '../domain/attribution.ts'
 import { Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { listErrorTypes as readErrorTypes } from '../store/error-types.ts'
 import { selectedProject } from './project.ts'
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { badRequest } from '../http/errors.ts'
 import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
 import { type DayRange, readInsights } from '../store/insights.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageParameters } from '../http/cursor.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { findText } from '../store/versioned-texts.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { KnowledgeDoc, KnowledgeDocDetail, toKnowledgeDoc, toKnowledgeDocDetail } from './text-wire.ts'

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { shownAs, Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { MAX_REVIEWER_IDS } from '../limits.ts'
 import { findActorNames } from '../store/users.ts'
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
+import { endpoint } from '../api/endpoint.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
-import { endpoint } from '../http/endpoint.ts'
 import { findSpan } from '../store/located-spans.ts'
 import { isForeignSpan } from '../store/ownership.ts'
 import { SpanOfTrace, toSpanOfTrace } from './wire.ts'

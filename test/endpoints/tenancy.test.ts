@@ -1,7 +1,7 @@
 import { beforeAll, describe, it } from 'vitest'
+import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
 import { sha256Hex } from '../../src/domain/hash.ts'
-import type { Contract } from '../../src/http/endpoint.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, it } from 'vitest'
+import { openApiDocument } from '../../src/api/openapi.ts'
 import { endpoints } from '../../src/app.ts'
-import { openApiDocument } from '../../src/http/openapi.ts'
 import { aFeedback, anObservation, aSpan, aTrace, TIME } from '../support/builders.ts'
 import { type Answer, admin, client, newOrg, type Org, send } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'

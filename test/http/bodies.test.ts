@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
+import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
 import { utf8Length } from '../../src/domain/text.ts'
 import { inflatedStart } from '../../src/http/body.ts'
-import type { Contract } from '../../src/http/endpoint.ts'
 import {
   ENVELOPE_BYTES,
   MAX_BATCH_BYTES,

@@ -1,11 +1,11 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import * as v from 'valibot'
+import type { Contract } from '../../src/api/contract.ts'
+import { errorStatuses } from '../../src/api/openapi.ts'
 import { answer, endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
-import type { Contract } from '../../src/http/endpoint.ts'
 import { ErrorBody, StatusBody } from '../../src/http/errors.ts'
-import { errorStatuses } from '../../src/http/openapi.ts'
 
 /** A response with its body read; bodies are checked against the endpoint's contract on the way. */
 export interface Answer {

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import type { Contract } from '../../src/http/endpoint.ts'
+import type { Contract } from '../../src/api/contract.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import { type Answer, type Client, type Org, REVIEWER_EMAIL } from './org.ts'

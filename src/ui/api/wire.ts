@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
+import type { Endpoint } from '../../api/endpoint.ts'
 import type { Json, JsonText, WrittenJson } from '../../domain/json.ts'
-import type { Endpoint } from '../../http/endpoint.ts'
 import type { listObservations } from '../../ingest/observation-list.ts'
 import type { createApiKey, listApiKeys } from '../../manage/api-keys.ts'
 import type { listAuditLog } from '../../manage/audit-log.ts'

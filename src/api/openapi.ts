@@ -1,7 +1,8 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
-import { type Contract, type Endpoint, isIngestion } from './endpoint.ts'
-import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, StatusBody } from './errors.ts'
+import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, StatusBody } from '../http/errors.ts'
+import { type Contract, isIngestion } from './contract.ts'
+import type { Endpoint } from './endpoint.ts'
 
 type JsonSchema = Record<string, unknown>
 

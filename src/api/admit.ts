@@ -1,0 +1,43 @@
+import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
+import type { Scope } from '../auth/keys.ts'
+import type { Lookup } from '../auth/lookup.ts'
+import { requireSameOrigin } from '../auth/same-origin.ts'
+import { forbidden } from '../http/errors.ts'
+import { takeOpenCall } from '../rate-limit/address.ts'
+import type { Act } from '../store/audit.ts'
+import { type Organization, openStore } from '../store/store.ts'
+import type { Contract } from './contract.ts'
+
+/**
+ * Lets a request in, with what its handler may work on. 401, 403 for a caller without the scope or a page of another origin,
+ * 404 without ADMIN_TOKEN, 429 for an address that calls or guesses too often.
+ */
+export async function admit(
+  { scope, method, path, isOfSession = false, isLimitedByAddress = false }: Contract,
+  lookup: Lookup,
+) {
+  const { request, env, requestId, patience, now } = lookup
+  if (isOfSession && method !== 'GET') requireSameOrigin(request)
+  if (isLimitedByAddress) takeOpenCall(`${method} ${path}`, lookup.address, now)
+  if (scope === 'public') return {}
+  if (scope === 'admin') {
+    await checkAdmin(lookup)
+    const act: Act = { keyId: null, userId: null, requestId, at: now }
+    return { openStore: (organization: Organization) => openStore(env, organization, patience), act }
+  }
+  return admitCaller(scope, await authenticate(lookup), lookup)
+}
+
+/** Lets a caller in. 403 without any of the scopes. */
+export function admitCaller(
+  scope: Scope | readonly Scope[],
+  caller: Caller,
+  { env, requestId, patience, now }: Lookup,
+) {
+  const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
+  if (!accepted.some(each => caller.scopes.includes(each))) {
+    throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the scope ${accepted.join(' or ')}`)
+  }
+  const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
+  return { caller, store: openStore(env, caller.organization, patience), act }
+}

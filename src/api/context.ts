@@ -1,0 +1,35 @@
+import type { Caller } from '../auth/authenticate.ts'
+import type { SearchableField } from '../domain/metadata.ts'
+import type { Job, Runtime } from '../env.ts'
+import type { Act } from '../store/audit.ts'
+import type { Organization, Registry, Store } from '../store/store.ts'
+import type { Contract, Parsed } from './contract.ts'
+
+/** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */
+export type Context<C extends Contract> = {
+  params: Parsed<C['params']>
+  query: Parsed<C['query']>
+  body: Parsed<C['body']>
+  headers: Headers
+  /** Milliseconds since 1970, one for the whole request. */
+  now: number
+  registry: Registry
+  /** The filters that `metadataPrefix` admits. */
+  metadataFilters: SearchableField[]
+  /** As it came; its body is read already. */
+  request: Request
+  requestId: string
+  /**
+   * Sends hints to the queue, if need be after the response; a queue that refuses is no fault of the request. Resolves to
+   * whether the queue took them, and never rejects.
+   */
+  enqueue: (...jobs: Job[]) => Promise<boolean>
+  /** For what may take longer than a request's own patience: work that goes on beside the request, or after it. */
+  runtime: Runtime
+  /** Aborts when the client goes away. */
+  signal: AbortSignal
+} & (C['scope'] extends 'public'
+  ? unknown
+  : C['scope'] extends 'admin'
+    ? { openStore: (organization: Organization) => Store; act: Act }
+    : { caller: Caller; store: Store; act: Act })

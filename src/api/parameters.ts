@@ -1,0 +1,57 @@
+import * as v from 'valibot'
+import type { SearchableField } from '../domain/metadata.ts'
+import { invalidRequest, notFound } from '../http/errors.ts'
+import { parse, validationDetails } from '../http/validation.ts'
+import { type Contract, isIngestion } from './contract.ts'
+
+/** The router has parsed the whole URL already. */
+export function queryOf({ url }: Request): URLSearchParams {
+  const start = url.indexOf('?')
+  return start === -1 ? NO_PARAMETERS : new URLSearchParams(url.slice(start))
+}
+
+const NO_PARAMETERS = new URLSearchParams()
+
+/** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
+export function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URLSearchParams) {
+  // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
+  const metadataFilters: SearchableField[] = []
+  const parameters: Record<string, string> = Object.create(null)
+  const isStrict = path.startsWith('/api/') && !path.startsWith('/api/v1/')
+  const isKnown = (name: string) => query !== undefined && Object.hasOwn(query.entries, name)
+  const isFilter = (name: string) => metadataPrefix !== undefined && !isKnown(name) && name.startsWith(metadataPrefix)
+  const read = [...searchParams].filter(([name]) => isKnown(name) || isFilter(name) || isStrict)
+  for (const [name, value] of singleValues(read)) {
+    if (isFilter(name)) metadataFilters.push({ path: name.slice(metadataPrefix?.length), value })
+    else parameters[name] = value
+  }
+  return { query: query || isStrict ? parse(query ?? NO_QUERY, parameters) : undefined, metadataFilters }
+}
+
+const NO_QUERY = v.strictObject({})
+
+export function parseParams(contract: Contract, raw: Record<string, string>): unknown {
+  if (!contract.params) return undefined
+  const decoded = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, decode(value)]))
+  const result = v.safeParse(contract.params, decoded)
+  if (result.success) return result.output
+  throw isIngestion(contract) ? invalidRequest(validationDetails(result.issues)) : notFound()
+}
+
+/** The router leaves path parameters as they came. A broken escape stays, and fails its schema. */
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
+/** The parameters that are read; one given twice is an error, because no reader could say which one counts. */
+function singleValues(parameters: readonly (readonly [name: string, value: string])[]): Map<string, string> {
+  const values = new Map(parameters)
+  if (values.size === parameters.length) return values
+  const names = parameters.map(([name]) => name)
+  const repeated = names.find((name, index) => names.indexOf(name) !== index) ?? ''
+  throw invalidRequest([{ path: repeated, message: 'is given more than once' }])
+}
