@@ -1,6 +1,7 @@
 import type { Schema } from '@cfworker/json-schema'
 import { type ApiDocument, type Message, type Operation, schemaOf, schemesOf } from './document.ts'
-import { type Sent, urlOf } from './requests.ts'
+import { urlOf } from './requests.ts'
+import type { Sent } from './sent.ts'
 
 /** A response with its body read. */
 export interface Received {

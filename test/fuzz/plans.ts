@@ -1,10 +1,7 @@
 import * as fc from 'fast-check'
 import { type Operation, schemaOf, schemesOf } from './document.ts'
-import { bytesOf, type Sent } from './requests.ts'
+import { bytesOf, type Caller, type Sent } from './sent.ts'
 import { hostile, oddName, sometimes, valuesOf } from './values.ts'
-
-/** Who calls. An intruder is a stranger who knows what the owner was told; an impostor has a key that is none. */
-export type Caller = 'owner' | 'ingest' | 'stranger' | 'intruder' | 'admin' | 'impostor' | 'nobody'
 
 /** A request, before it is known what earlier answers gave. */
 export interface Plan extends Twists {

@@ -1,21 +1,9 @@
-import type { Caller, Change, Parts, Plan } from './plans.ts'
+import type { Change, Parts, Plan } from './plans.ts'
+import { bytesOf, type Sent } from './sent.ts'
 import { Known, spelled } from './values.ts'
-
-/** A request as it is sent, but that GET and HEAD go without their body. */
-export interface Sent {
-  caller: Caller
-  method: string
-  path: string
-  query: string
-  headers: Record<string, string>
-  body: Uint8Array
-}
 
 export const urlOf = ({ path, query }: Pick<Sent, 'path' | 'query'>): string =>
   `https://countersign.test${path}?${query}`
-
-export const bytesOf = (content: string | Uint8Array): Uint8Array =>
-  typeof content === 'string' ? new TextEncoder().encode(content) : content
 
 /** The request that a plan comes to whose parts have nothing to recall. `headers` are what its caller sends each time. */
 export function requestOf({ operation, caller, parts, bend }: Plan, headers: Record<string, string>): Sent {

@@ -9,8 +9,9 @@ import { ORIGIN, signIn } from '../support/session.ts'
 import { type ApiDocument, type Operation, schemesOf } from './document.ts'
 import { Memory, uuidsIn } from './memory.ts'
 import { complaintsOf, faultOf, isSuccess, type Received } from './oracle.ts'
-import type { Caller, Parts, Plan, Repetition } from './plans.ts'
-import { change, described, filled, requestOf, type Sent, set, textOf, urlOf } from './requests.ts'
+import type { Parts, Plan, Repetition } from './plans.ts'
+import { change, described, filled, requestOf, set, textOf, urlOf } from './requests.ts'
+import type { Caller, Sent } from './sent.ts'
 import type { Known } from './values.ts'
 
 /** No answer by then is a hang. */
