@@ -97,9 +97,26 @@ export async function addApiKey(store: Store, act: Act, draft: ApiKeyDraft, { ha
     database
       .insert(apiKeys)
       .select(
-        sql`select null, ${id}, ${hash}, ${prefix}, ${name}, ${organization.key}, ${projectKey}, ${userId},
-            ${draft.scopes.join(' ')}, ${rateLimitPerMinute}, ${expiresAt}, null, ${createdAt}, null
-          where ${mayStillManage(act, draft.scopes)}`,
+        selectFor(
+          apiKeys,
+          {
+            key: null,
+            id,
+            hash,
+            prefix,
+            name,
+            organizationKey: organization.key,
+            projectKey,
+            userId,
+            scopes: draft.scopes.join(' '),
+            rateLimitPerMinute,
+            expiresAt,
+            revokedAt: null,
+            createdAt,
+            replacedBy: null,
+          },
+          sql`where ${mayStillManage(act, draft.scopes)}`,
+        ),
       )
       .onConflictDoNothing(),
     recordAct(

@@ -51,8 +51,7 @@ export async function addSession(
   await database.batch([
     database
       .insert(sessions)
-      .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
-        from ${apiKeys} where ${apiKeys.id} = ${keyId}`)
+      .select(selectFor(sessions, newSession(draft), sql`from ${apiKeys} where ${apiKeys.id} = ${keyId}`))
       .onConflictDoNothing(),
     ...replaceSession(database, draft, requestId),
   ])
@@ -71,10 +70,15 @@ export async function redeemSignInLink(
   const [, , begun] = await database.batch([
     database
       .insert(sessions)
-      .select(sql`select ${draft.hash}, ${apiKeys.id}, ${draft.createdAt}, ${endOf(draft)}, null
-        from ${signInLinks} cross join ${apiKeys}
-        where ${signInLinks.hash} = ${linkHash} and ${signInLinks.expiresAt} > ${draft.createdAt}
-          and ${apiKeys.id} = ${signInLinks.keyId}`)
+      .select(
+        selectFor(
+          sessions,
+          newSession(draft),
+          sql`from ${signInLinks} cross join ${apiKeys}
+            where ${signInLinks.hash} = ${linkHash} and ${signInLinks.expiresAt} > ${draft.createdAt}
+              and ${apiKeys.id} = ${signInLinks.keyId}`,
+        ),
+      )
       .onConflictDoNothing(),
     database.delete(signInLinks).where(eq(signInLinks.hash, linkHash)),
     database.select({ hash: sessions.hash }).from(sessions).where(eq(sessions.hash, draft.hash)),
@@ -130,6 +134,15 @@ const recordSession = (
 
 /** Whether a session has not ended by then. */
 const isOpen = (time: number): SQL => sql`(${sessions.revokedAt} is null and ${sessions.expiresAt} > ${time})`
+
+/** A new session of the key that a statement is at. */
+const newSession = (draft: SessionDraft) => ({
+  hash: draft.hash,
+  keyId: apiKeys.id,
+  createdAt: draft.createdAt,
+  expiresAt: endOf(draft),
+  revokedAt: null,
+})
 
 /** The time at which a session ends by itself: its own, or its key's if that comes first. */
 const endOf = ({ endsAt }: SessionDraft) =>

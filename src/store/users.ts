@@ -46,8 +46,19 @@ export async function addUser(
     database
       .insert(users)
       .select(
-        sql`select ${organization.key}, ${draft.id}, ${draft.email}, ${draft.name}, ${draft.createdAt}, ${createdBy}, null
-          where ${mayStillManage(act)}`,
+        selectFor(
+          users,
+          {
+            organizationKey: organization.key,
+            id: draft.id,
+            email: draft.email,
+            name: draft.name,
+            createdAt: draft.createdAt,
+            createdBy,
+            uncheckedSince: null,
+          },
+          sql`where ${mayStillManage(act)}`,
+        ),
       )
       .onConflictDoUpdate({
         target: [users.organizationKey, users.email],
