@@ -4,6 +4,7 @@ import type { KnowledgeDoc, Precedent, Step, Subject, SubjectFeedback } from '..
 import type { Labeller } from '../domain/feedback.ts'
 import { canonicalJson } from '../domain/json.ts'
 import { type NearSpan, nearestSpans } from '../domain/neighbourhood.ts'
+import { turnsByLength } from '../domain/turns.ts'
 import {
   MAX_PRECEDENT_REVIEWS,
   MAX_PRECEDENTS,
@@ -72,17 +73,20 @@ async function readSubject(store: Store, traceKey: number) {
   const precedents = await comparable(store, trace.key, neighbourhood.precedents)
   const root = shown.find(({ id }) => id === trace.rootSpanId)
   const isSame = sameJson()
-  const steps = shown.map((detail, index): Step => {
+  const steps: Step[] = []
+  const giveTurns = turnsByLength()
+  for (const [index, detail] of shown.entries()) {
+    await giveTurns(detail.input.text.length + detail.output.text.length)
     const span = folded[index]
     const before = neighbourhood.folded[index]
     const isWhole = span?.inputs.length === before?.inputs.length
-    return {
+    steps.push({
       ...stepOf(detail, trace),
       hasOutput: before?.output !== undefined,
       prompt: prompts.get(detail.promptVersionId ?? detail.stepId) ?? null,
       precedents: root && isWhole ? precedentsOf(detail, root, precedents, isSame) : [],
-    }
-  })
+    })
+  }
   const knowledgeDocs = await readKnowledgeDocs(store, outline, shown, omitted)
   const found: Subject = {
     receivedAt: trace.receivedAt,

@@ -252,7 +252,7 @@ export async function listTexts(
   project: Project,
   { kind, name, limit, after }: { kind: TextKind; name: string | undefined; limit: number; after: string },
 ): Promise<{ items: ActiveText[]; hasMore: boolean }> {
-  const soFar = sql<number>`${bytesOf(textVersions.content, textVersions.outputSchema)}
+  const soFar = sql<number>`${bytesOf(spelled(textVersions.content), textVersions.outputSchema)}
     over (order by ${versionedTexts.name} rows unbounded preceding)`
   const rows = await store.database
     .select({

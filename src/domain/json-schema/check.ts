@@ -160,6 +160,7 @@ class Check {
     value: Json,
     seen: Seen | undefined,
   ) {
+    this.#budget.spend(COST.combining)
     if (ref) this.apply(ref, value, seen)
     if (dynamicRef && !this.#isOver) this.apply(this.#dynamic(dynamicRef), value, seen)
     for (const one of allOf) if (!this.#isOver) this.apply(one, value, seen)
@@ -381,6 +382,8 @@ class Check {
 const COST = {
   /** Applying a schema to a value whose faults aren't those of the whole. */
   asking: 3,
+  /** Looking for what else a schema says of the value itself: `$ref`, `allOf`, and their like. */
+  combining: 6,
   /** Each field of an object. */
   field: 4,
   /** Putting something into a set of up to a million. */
