@@ -12,7 +12,7 @@ export const escaped = (bytes: number): number => 6 * bytes
 export const MAX_BATCH_EVENTS = 1000
 /** Parts of the millisecond in which a batch arrives, one an event at least: their order is the order of arrival. */
 export const ARRIVALS_A_MILLISECOND = 1024
-/** Events that are read, or made what is stored, before other requests have a turn: some milliseconds of work. */
+/** Events that are parsed, or turned into rows, before other requests have a turn: some milliseconds of work. */
 export const EVENTS_A_TURN = 100
 /** Reviews of one call. */
 export const MAX_REVIEWS = 200
@@ -381,7 +381,7 @@ export const MAX_EVIDENCE_VALUE_LEAVES = 1000
 export const MAX_EVIDENCE_LEAVES = 10_000
 /** Items of one list, or fields of one object, that they look at. */
 export const MAX_EVIDENCE_ITEMS = 200
-/** Names within each other that lead to such a scalar: it is told apart, and named, by its path. */
+/** Nested names that lead to such a scalar: its path identifies it. */
 export const MAX_EVIDENCE_PATH_LENGTH = 1024
 /** A run of letters and digits past which it is no word: base64 and the like, which patterns try again at each letter. */
 export const MAX_EVIDENCE_RUN_LENGTH = 512

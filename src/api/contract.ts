@@ -22,7 +22,7 @@ export interface Contract {
   readonly body?: v.GenericSchema<unknown, unknown>
   /** How much of a body is read; MAX_BODY_BYTES where absent. */
   readonly maxBytes?: number
-  /** Whether the answer carries an `ETag`, and a client that has it already is told so with 304. */
+  /** Whether the answer carries an `ETag`; a client that already has the answer gets a 304. */
   readonly hasEtag?: boolean
   /** Whether the answer carries an `ETag` of its own, which the handler gives: what a later `If-Match` names. */
   readonly hasOwnEtag?: boolean

@@ -12,7 +12,7 @@ export function queryOf({ url }: Request): URLSearchParams {
 
 const NO_PARAMETERS = new URLSearchParams()
 
-/** A typo must not pass in silence on `/api/`; ingestion keeps accepting what newer clients add. */
+/** A typo must not pass unnoticed on `/api/`; ingestion accepts what newer clients add. */
 export function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URLSearchParams) {
   // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
   const metadataFilters: SearchableField[] = []
