@@ -42,12 +42,12 @@ export const mergeSpans = (earlier: SpanDraft, later: SpanDraft): SpanDraft | un
     ? overlay(earlier, later)
     : undefined
 
-/** Two calls on one piece of feedback as one, if no other labeller comes into it. */
+/** Two calls on one piece of feedback as one, if both name one span and no other labeller comes into it. */
 export function mergeFeedback(earlier: NamedFeedback, later: NamedFeedback): NamedFeedback | undefined {
   const { labeller } = later.fields
   const isSameLabeller = labeller === null || JSON.stringify(labeller) === JSON.stringify(earlier.fields.labeller)
-  if (earlier.fields.traceUuid !== later.fields.traceUuid || !isSameLabeller) return undefined
-  const { receivedAt } = earlier.fields
+  const { traceUuid, spanId, receivedAt } = earlier.fields
+  if (traceUuid !== later.fields.traceUuid || spanId !== later.fields.spanId || !isSameLabeller) return undefined
   return { ...earlier, fields: { ...overlay(earlier.fields, later.fields), receivedAt } }
 }
 

@@ -27,7 +27,8 @@ export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_tra
 /**
  * Stores observations, each under its trace or not at all; sent again with the same id, the first one stays. Small ones are
  * one round trip and one row each, two rows for a span's first output; one more round trip where some that name a span are
- * refused. `span_on_other_trace`: it names a span of another live trace of the organization.
+ * refused. `span_on_other_trace`: it names a span of another live trace of the organization. Of several with one id, the
+ * first that is not refused is stored.
  */
 export async function addObservations(
   store: Store,
@@ -39,8 +40,10 @@ export async function addObservations(
     const data = placement.get(draft.data)
     return data ? [{ draft, data }] : []
   })
+  const sameId = Map.groupBy(placed, ({ draft }) => keyOf(draft))
+  const firsts = [...sameId.values()].flatMap(same => same.slice(0, 1))
   const stored = new Set<string>()
-  for (const { items, json } of chunksOf(placed, rowOf)) {
+  for (const { items, json } of chunksOf(firsts, rowOf)) {
     const outputs = items.filter(({ draft }) => draft.type === 'output')
     const values = {
       organizationKey: store.organization.key,
@@ -54,24 +57,31 @@ export async function addObservations(
       ...(isNullAmong ? [markingNull.with(database, values)] : []),
     ])
     const rows = insertion.rowsOf(inserted).map(({ trace, ...row }) => ({ ...row, ...parseTrace(trace) }))
-    for (const { traceUuid, id } of rows) stored.add(traceUuid + id)
-    const jsonOf = new Map(outputs.map(({ draft }) => [draft.traceUuid + draft.id, draft.data.json]))
-    const onReviewed = rows.flatMap(({ traceUuid, spanId, id, isOnReviewed }) => {
-      const json = isOnReviewed ? jsonOf.get(traceUuid + id) : undefined
-      return json === undefined ? [] : [{ traceUuid, spanId, revision: id, json }]
+    for (const row of rows) stored.add(keyOf(row))
+    const jsonOf = new Map(outputs.map(({ draft }) => [keyOf(draft), draft.data.json]))
+    const onReviewed = rows.flatMap(row => {
+      const json = row.isOnReviewed ? jsonOf.get(keyOf(row)) : undefined
+      return json === undefined ? [] : [{ traceUuid: row.traceUuid, spanId: row.spanId, revision: row.id, json }]
     })
     await markStale(store, onReviewed)
     await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
-  const refused = placed.filter(({ draft }) => draft.spanId !== null && !stored.has(draft.traceUuid + draft.id))
-  const { ofOther, again } = refused.length === 0 ? NOTHING_REFUSED : await reasonsOf(store, refused)
+  // What repeats the id of a refused one may be the first that is stored.
+  const refused = placed.filter(({ draft }) => !stored.has(keyOf(draft)))
+  const isNaming = refused.some(({ draft }) => draft.spanId !== null)
+  const { ofOther, again } = isNaming ? await reasonsOf(store, refused) : NOTHING_REFUSED
   const outcomes = again.length === 0 ? [] : await addObservations(store, again, placement)
   const retried = new Map(again.map((draft, index) => [draft, outcomes[index]]))
   return drafts.map(draft => {
-    if (stored.has(draft.traceUuid + draft.id)) return 'stored'
+    const key = keyOf(draft)
+    if (retried.get(draft) === 'stored') stored.add(key)
+    if (stored.has(key)) return 'stored'
     return ofOther.has(draft) ? 'span_on_other_trace' : (retried.get(draft) ?? 'trace_missing')
   })
 }
+
+/** What an observation is known by. */
+const keyOf = ({ traceUuid, id }: { traceUuid: string; id: string }): string => traceUuid + id
 
 const NOTHING_REFUSED = { ofOther: new Set<ObservationDraft>(), again: [] }
 

@@ -133,6 +133,22 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     },
   )
 
+  it('of one id in one batch is the first that names no span of another trace', async ({ expect }) => {
+    const { org, id, trace_id, other, step } = await twoTraces()
+    const [mine, theirs] = [uuid(), uuid()]
+    await step({ span_id: mine })
+    await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id: theirs }))
+    const sameId = { trace_id, [`${type}_id`]: uuid() }
+    const statuses = await statusesOf(org, [
+      event(type, body({ ...sameId, span_id: theirs })),
+      event(type, body({ ...sameId, span_id: mine })),
+      event(type, body({ ...sameId, span_id: theirs })),
+    ])
+    // An observation stays as it was first sent; feedback would move.
+    expect(statuses).toEqual(type === 'observation' ? [409, 201, 201] : [409, 201, 409])
+    expect(await shown({ org, id, trace_id })).toBe(mine)
+  })
+
   it('may name a span that another organization has', async ({ expect }) => {
     const [{ trace_id: theirs, org: stranger }, { org, trace_id }] = [await newTrace(), await newTrace()]
     const span_id = uuid()
