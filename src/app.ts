@@ -49,7 +49,7 @@ import { getTrace, listTraces } from './read/traces.ts'
 import { createComment, deleteComment, updateComment } from './review/feedback.ts'
 import { claimForReview, getReviewQueue, releaseFromReview, renewReviewClaims } from './review/queue.ts'
 import { listReviews, postReviews, putReview } from './review/reviews.ts'
-import { requireDatabase } from './store/store.ts'
+import { requireDatabase } from './store/core/store.ts'
 
 const describeApi = endpoint({
   method: 'GET',

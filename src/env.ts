@@ -1,4 +1,5 @@
 import type { RateLimiter } from './rate-limit/limiter.ts'
+import type { StoreBindings } from './store/core/store.ts'
 
 /** What the queue carries: a hint that names its subject. The truth about what is to be done lies in D1. */
 export type Job =
@@ -8,9 +9,7 @@ export type Job =
   | { kind: 'forget_user'; organizationKey: number; userId: string }
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */
-export interface Env {
-  DB: D1Database
-  PAYLOADS: R2Bucket
+export interface Env extends StoreBindings {
   /** The pages of `src/ui`. Files that exist are served before the Worker is asked. */
   ASSETS?: Fetcher
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>

@@ -1,6 +1,6 @@
-import type { Step, Subject } from '../../src/attribution/subject.ts'
 import { mergeInputs } from '../../src/domain/fold.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
+import type { Step, Subject } from '../../src/domain/subject.ts'
 import type { LabelledCase } from './cases.ts'
 
 const ROOT = 'root'

@@ -1,11 +1,11 @@
 import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
-import type { Scope } from '../auth/keys.ts'
 import type { Lookup } from '../auth/lookup.ts'
 import { requireSameOrigin } from '../auth/same-origin.ts'
+import type { Scope } from '../domain/api-key.ts'
 import { forbidden } from '../http/errors.ts'
 import { takeOpenCall } from '../rate-limit/address.ts'
-import type { Act } from '../store/audit.ts'
-import { type Organization, openStore } from '../store/store.ts'
+import type { Act } from '../store/accounts/audit.ts'
+import { type Organization, openStore } from '../store/core/store.ts'
 import type { Contract } from './contract.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { Caller } from '../auth/authenticate.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { Job, Runtime } from '../env.ts'
-import type { Act } from '../store/audit.ts'
-import type { Organization, Registry, Store } from '../store/store.ts'
+import type { Act } from '../store/accounts/audit.ts'
+import type { Organization, Registry, Store } from '../store/core/store.ts'
 import type { Contract, Parsed } from './contract.ts'
 
 /** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */

@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import type { Scope } from '../auth/keys.ts'
+import type { Scope } from '../domain/api-key.ts'
 import type { ErrorStatus } from '../http/errors.ts'
 
 type Fields = v.ObjectEntries

@@ -7,8 +7,8 @@ import { jsonResponse, withHeaders } from '../http/response.ts'
 import { parse } from '../http/validation.ts'
 import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
-import { Patience } from '../store/patience.ts'
-import { openRegistry } from '../store/store.ts'
+import { Patience } from '../store/core/patience.ts'
+import { openRegistry } from '../store/core/store.ts'
 import { admit } from './admit.ts'
 import type { Context } from './context.ts'
 import type { Contract, Reply } from './contract.ts'
@@ -33,7 +33,7 @@ export async function serve<C extends Contract>(
   const patience = new Patience(STORE_PATIENCE_MS)
   try {
     const access = await admit(contract, { ...runtime, request, patience, now })
-    if ('caller' in access) Object.assign(headers, await takeToken(env, access.caller, requestId))
+    if ('caller' in access) Object.assign(headers, await takeToken(env.RATE_LIMITER, access.caller, requestId))
     const json = contract.body && (await readJson(request, contract.maxBytes ?? MAX_BODY_BYTES, contract.errors?.[413]))
     const context = {
       ...access,

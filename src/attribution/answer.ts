@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import type { Attribution, ErrorType } from '../domain/attribution.ts'
+import type { Subject } from '../domain/subject.ts'
 import { MAX_LISTED_SPANS, MAX_QUOTE_LENGTH, MAX_QUOTES, MAX_REASONING_LENGTH } from '../limits.ts'
 import { QuoteCheck } from './quotes.ts'
-import type { Subject } from './subject.ts'
 
 const Answer = v.object({
   quotes: v.array(v.object({ span_id: v.nullable(v.string()), path: v.string(), quote: v.string() })),

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { Step, Subject } from '../domain/subject.ts'
 import {
   MAX_ERROR_PATH_LENGTH,
   MAX_EVIDENCE_CORRECTIONS,
@@ -8,7 +9,6 @@ import {
   MAX_EVIDENCE_RUN_LENGTH,
   MAX_EVIDENCE_VALUE_LEAVES,
 } from '../limits.ts'
-import type { Step, Subject } from './subject.ts'
 
 /** How many scalars a value may still have, how long the names that lead to the next one may be, and whether it had more. */
 interface Room {

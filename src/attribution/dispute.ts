@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import { rootOf, type Step, type Subject, type SubjectFeedback } from '../domain/subject.ts'
 import { canonical, isEqual } from './canonical.ts'
 import { type Difference, differenceOf } from './difference.ts'
-import { rootOf, type Step, type Subject, type SubjectFeedback } from './subject.ts'
 
 /** One output that somebody objected to. */
 export interface Dispute {

@@ -1,6 +1,6 @@
 import type { Attribution, AttributionCost, ErrorType } from '../domain/attribution.ts'
+import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
-import type { Subject } from './subject.ts'
 
 /** What an engine may know of the job that it works for. */
 export interface EngineContext {

@@ -1,3 +1,4 @@
+import type { Subject } from '../domain/subject.ts'
 import { atOnce, type Work } from '../domain/turns.ts'
 import { MAX_EVIDENCE_EFFORT, MAX_PART_EFFORT, PAUSE_EFFORT } from '../limits.ts'
 import { checkAge } from './checks/age.ts'
@@ -19,7 +20,6 @@ import { checkTravel } from './checks/travel.ts'
 import { attempt, type Effort, within } from './effort.ts'
 import type { Finding } from './finding.ts'
 import { type Scene, sceneOf } from './scene.ts'
-import type { Subject } from './subject.ts'
 import { remembering, type Terms } from './terms.ts'
 
 /** The checks, each with what it compares, for an answer to say where it did not come to its end. */

@@ -1,11 +1,11 @@
 import { isJsonObject } from '../domain/json.ts'
+import type { Step } from '../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../limits.ts'
 import { impliedOperand, numbersIn } from './arithmetic.ts'
 import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
 import { attempt } from './effort.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
-import type { Step } from './subject.ts'
 import { hasTerms, numberFact, termsOfValue } from './terms.ts'
 
 /** How much of what was corrected an earlier output must hold to have brought it. */

@@ -1,12 +1,12 @@
 import type { ErrorType } from '../domain/attribution.ts'
 import type { Json, JsonObject } from '../domain/json.ts'
+import type { Step, Subject } from '../domain/subject.ts'
 import { cutText } from '../domain/text.ts'
 import type { Work } from '../domain/turns.ts'
 import { BYTES_A_TOKEN, LENGTH_A_TURN, MAX_PROMPT_FINDINGS, MAX_PROMPT_TOKENS, MAX_TYPES_TOKENS } from '../limits.ts'
 import { withoutControlTokens } from './control-tokens.ts'
 import type { Finding } from './finding.ts'
 import { fitMaterial, type Item, newItem, type Rank, safeJson, tokensOf } from './material.ts'
-import type { Step, Subject } from './subject.ts'
 import { DECIDED_FIRST } from './taxonomy.ts'
 
 /** What a model is sent. */

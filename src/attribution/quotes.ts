@@ -1,7 +1,7 @@
 import type { Evidence } from '../domain/attribution.ts'
 import { isJsonObject, type Json } from '../domain/json.ts'
+import type { Step, Subject } from '../domain/subject.ts'
 import { withControlTokens } from './control-tokens.ts'
-import type { Step, Subject } from './subject.ts'
 
 /** Words that a model says stand in the trace. */
 export interface Quote {

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
+import type { KnowledgeDoc, Step, Subject } from '../domain/subject.ts'
 import { MAX_PART_EFFORT } from '../limits.ts'
 import { attempt, spend } from './effort.ts'
-import type { KnowledgeDoc, Step, Subject } from './subject.ts'
 import { plain } from './terms.ts'
 import { NAMES_RETRIEVAL } from './vocabulary.ts'
 

@@ -1,6 +1,6 @@
 import type { Attribution } from '../domain/attribution.ts'
+import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
-import type { Subject } from './subject.ts'
 import { type BuiltInErrorType, TAXONOMY, TIE_ORDER } from './taxonomy.ts'
 import { EXPLAINED_BY, type FindingKind, LOCATING, TEMPERATURE, WEIGHTS, type Weights } from './weights.ts'
 

@@ -1,11 +1,12 @@
 import type { Attribution, ErrorType } from '../domain/attribution.ts'
 import type { Rating } from '../domain/feedback.ts'
 import { newId, newRevision } from '../domain/ids.ts'
+import type { Subject } from '../domain/subject.ts'
 import { inTurns } from '../domain/turns.ts'
 import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
 import { ATTRIBUTION_RENEW_MS, DAY_MS, MODEL_DAILY_LIMIT } from '../limits.ts'
-import { findSubject } from '../store/attribution-subject.ts'
+import { reserveModelCall } from '../store/accounts/model-calls.ts'
 import {
   type AttributionStatus,
   type Claim,
@@ -15,14 +16,13 @@ import {
   releaseLease,
   renewLease,
   settleAttribution,
-} from '../store/attributions.ts'
-import { listEnabledErrorTypes } from '../store/error-types.ts'
-import { reserveModelCall } from '../store/model-calls.ts'
-import type { Store } from '../store/store.ts'
+} from '../store/attribution/attributions.ts'
+import { listEnabledErrorTypes } from '../store/attribution/error-types.ts'
+import { findSubject } from '../store/attribution/subject.ts'
+import type { Store } from '../store/core/store.ts'
 import { engineOf } from './configured-engine.ts'
 import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } from './engine.ts'
 import { searchEvidence } from './evidence.ts'
-import type { Subject } from './subject.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
 const UNAVAILABLE = 'The database or the object storage did not answer'

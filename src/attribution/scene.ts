@@ -1,3 +1,4 @@
+import { type KnowledgeDoc, rootOf, type Step, type Subject } from '../domain/subject.ts'
 import { MAX_EVIDENCE_LENGTH, MAX_READING_EFFORT } from '../limits.ts'
 import { boundedSubject } from './bounded.ts'
 import { isEqual } from './canonical.ts'
@@ -6,7 +7,6 @@ import { attempt, spend, spentSteps } from './effort.ts'
 import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
-import { type KnowledgeDoc, rootOf, type Step, type Subject } from './subject.ts'
 
 /** A trace with its main dispute, as the checks see it. */
 export interface Scene extends Disputes {

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../domain/json.ts'
+import type { Step } from '../domain/subject.ts'
 import { spend } from './effort.ts'
-import type { Step } from './subject.ts'
 import { type Fact, isDigit, type Terms, termsOfValue } from './terms.ts'
 
 /** A text or value that an output may rest on. */

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
+import type { Step, Subject } from '../domain/subject.ts'
 import { canonical } from './canonical.ts'
 import { spend } from './effort.ts'
-import type { Step, Subject } from './subject.ts'
 import { plain } from './terms.ts'
 
 /** A tool as a trace describes it. */

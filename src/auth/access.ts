@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { isScope, type Scope } from '../domain/api-key.ts'
 import type { Env } from '../env.ts'
 import {
   findApiError,
@@ -9,9 +10,8 @@ import {
   unavailable,
 } from '../http/errors.ts'
 import { ACCESS_CERTS_PATIENCE_MS, ACCESS_CERTS_RETRY_SECONDS, MAX_LISTED_MEMBERSHIPS } from '../limits.ts'
-import type { Organization, Registry } from '../store/store.ts'
-import { findMemberships, type Membership } from '../store/users.ts'
-import { isScope, type Scope } from './keys.ts'
+import { findMemberships, type Membership } from '../store/accounts/users.ts'
+import type { Organization, Registry } from '../store/core/store.ts'
 import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'
 import { cookieOf } from './session.ts'

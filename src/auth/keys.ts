@@ -1,22 +1,14 @@
+import type { HashedKey } from '../domain/api-key.ts'
 import { sha256Hex } from '../domain/hash.ts'
-
-/** What a key may do. The endpoint list says which of them each call needs. */
-export const SCOPES = ['ingest', 'read', 'review', 'manage'] as const
-export type Scope = (typeof SCOPES)[number]
-
-export const isScope = (word: string): word is Scope => SCOPES.some(scope => scope === word)
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 24
 const PREFIX_LENGTH = 8
 const TOKEN_LENGTH = 32
 
-export interface NewKey {
+export interface NewKey extends HashedKey {
   /** Shown once, stored nowhere. */
   secret: string
-  /** The first characters, by which people tell keys apart. */
-  prefix: string
-  hash: string
 }
 
 /** A fresh API key, `cs_<24 base62>`: 142 bits of randomness, so that a plain SHA-256 of it is safe to store. */

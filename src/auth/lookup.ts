@@ -1,5 +1,5 @@
 import type { Runtime } from '../env.ts'
-import type { Patience } from '../store/patience.ts'
+import type { Patience } from '../store/core/patience.ts'
 
 /** A request whose sender is looked up, and what the look-up may use. */
 export interface Lookup extends Runtime {

@@ -8,9 +8,9 @@ import {
   STORE_PATIENCE_MS,
 } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
-import { IsolateCache } from '../store/isolate-cache.ts'
-import { Patience, within } from '../store/patience.ts'
-import { openRegistry, type Registry } from '../store/store.ts'
+import { IsolateCache } from '../store/core/isolate-cache.ts'
+import { Patience, within } from '../store/core/patience.ts'
+import { openRegistry, type Registry } from '../store/core/store.ts'
 import type { Lookup } from './lookup.ts'
 
 interface Entry<Found> {

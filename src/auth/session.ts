@@ -1,5 +1,5 @@
 import { SESSION_SECONDS } from '../limits.ts'
-import { findSession, type SessionCredential } from '../store/sessions.ts'
+import { findSession, type SessionCredential } from '../store/accounts/sessions.ts'
 import { hashKey, isToken } from './keys.ts'
 import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { Gone, Revoked, Unanswered } from '../domain/failures.ts'
 import { MAX_ERROR_DETAILS, MAX_ERROR_PATH_LENGTH } from '../limits.ts'
 import { jsonResponse } from './response.ts'
 
@@ -159,9 +160,12 @@ export const failedForGood = (reason: string) => new ApiError(502, reason)
 
 const internal = () => new ApiError(500)
 
-/** The `ApiError` that an error is or was caused by: drizzle wraps what its driver throws. */
+/** The `ApiError` that an error is, stands for, or was caused by: drizzle wraps what its driver throws. */
 export function findApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
+  if (error instanceof Unanswered) return unavailable(error.retryAfterSeconds, error)
+  if (error instanceof Gone) return notFound(error.message || undefined)
+  if (error instanceof Revoked) return forbidden(error.message)
   return error instanceof Error && error.cause !== undefined ? findApiError(error.cause) : undefined
 }
 

@@ -4,7 +4,12 @@ import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime } from '../http/atoms.ts'
 import { ERRORS, failedForGood, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
-import { type AttributionState, attributionJobsOf, findAttribution, requestAttribution } from '../store/attributions.ts'
+import {
+  type AttributionState,
+  attributionJobsOf,
+  findAttribution,
+  requestAttribution,
+} from '../store/attribution/attributions.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
 import { ingestProject } from './project.ts'

@@ -8,9 +8,9 @@ import {
   MIN_ATTRIBUTION_POLL_MS,
   STORE_PATIENCE_MS,
 } from '../limits.ts'
-import { type AttributionState, findAttribution, findJobStatus } from '../store/attributions.ts'
-import { Patience } from '../store/patience.ts'
-import { type Organization, openStore } from '../store/store.ts'
+import { type AttributionState, findAttribution, findJobStatus } from '../store/attribution/attributions.ts'
+import { Patience } from '../store/core/patience.ts'
+import { type Organization, openStore } from '../store/core/store.ts'
 
 /** A request that waits for the analysis of a trace. */
 interface Waiting {

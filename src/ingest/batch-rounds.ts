@@ -1,4 +1,4 @@
-import type { SpanDraft } from '../store/spans.ts'
+import type { SpanDraft } from '../store/spans/spans.ts'
 import type { NamedFeedback } from './feedback.ts'
 
 /** Events of one id that are stored as one. */

@@ -14,15 +14,15 @@ import {
   MAX_FEEDBACK_ID_LENGTH,
   MAX_NAME_LENGTH,
 } from '../limits.ts'
-import { attributionJobsOf } from '../store/attributions.ts'
-import { actorOf } from '../store/audit.ts'
+import { actorOf } from '../store/accounts/audit.ts'
+import type { Project } from '../store/accounts/projects.ts'
+import { attributionJobsOf } from '../store/attribution/attributions.ts'
 import {
   type FeedbackDraft,
   type FeedbackOutcome,
   withdrawFeedback as removeFeedback,
   saveFeedback,
-} from '../store/feedback.ts'
-import type { Project } from '../store/projects.ts'
+} from '../store/reviews/feedback.ts'
 import { ingestProject } from './project.ts'
 import { SPAN_OF_OTHER, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 

@@ -6,7 +6,7 @@ import { IsoTime, isoTime, StoredValue, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParametersOf } from '../http/cursor.ts'
 import { notFound } from '../http/errors.ts'
 import { OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT } from '../limits.ts'
-import { listObservations as readObservations } from '../store/observation-list.ts'
+import { listObservations as readObservations } from '../store/spans/observation-list.ts'
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/authenticate.ts'
 import { badRequest, notFound, otherProject } from '../http/errors.ts'
-import { findProject, type Project } from '../store/projects.ts'
-import type { Store } from '../store/store.ts'
+import { findProject, type Project } from '../store/accounts/projects.ts'
+import type { Store } from '../store/core/store.ts'
 
 /** The header that names the project of a key for all projects. */
 export const PROJECT_HEADER = 'x-project-slug'

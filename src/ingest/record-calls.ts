@@ -1,9 +1,16 @@
 import { posted } from '../domain/derived-trace.ts'
 import { leftWarnings, searchableFields, searchWarnings } from '../domain/metadata.ts'
 import { isSameState, mergeCall, newState, type TraceCall, type TraceState } from '../domain/trace-status.ts'
-import { type Project, requireExisting } from '../store/projects.ts'
-import type { Store } from '../store/store.ts'
-import { addTraces, findTraces, type TraceDraft, type TraceRecord, traceUpdate, updateTraces } from '../store/traces.ts'
+import { type Project, requireExisting } from '../store/accounts/projects.ts'
+import type { Store } from '../store/core/store.ts'
+import {
+  addTraces,
+  findTraces,
+  type TraceDraft,
+  type TraceRecord,
+  traceUpdate,
+  updateTraces,
+} from '../store/traces/traces.ts'
 
 /** The calls on one trace, in the order in which they came. */
 export interface CallsOnTrace {

@@ -4,7 +4,7 @@ import { comparableFields } from '../domain/metadata.ts'
 import { IsoTime, isoTime, StoredObject, shownAs, Uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SCANNED_TRACES, MAX_SEARCH_FILTERS, SEARCH_DEFAULT_LIMIT, SEARCH_MAX_LIMIT } from '../limits.ts'
-import { findMatches } from '../store/trace-list.ts'
+import { findMatches } from '../store/traces/trace-list.ts'
 import { ingestProject } from './project.ts'
 import { Status, TraceId } from './wire.ts'
 

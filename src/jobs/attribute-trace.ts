@@ -1,10 +1,10 @@
 import { runAttribution } from '../attribution/run.ts'
 import type { Env, Job } from '../env.ts'
 import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
-import { failAttribution } from '../store/attributions.ts'
-import { findOrganizationByKey } from '../store/organizations.ts'
-import { Patience } from '../store/patience.ts'
-import { openRegistry, openStore, type Store } from '../store/store.ts'
+import { findOrganizationByKey } from '../store/accounts/organizations.ts'
+import { failAttribution } from '../store/attribution/attributions.ts'
+import { Patience } from '../store/core/patience.ts'
+import { openRegistry, openStore, type Store } from '../store/core/store.ts'
 
 type AttributionJob = Job & { kind: 'attribute_trace' }
 

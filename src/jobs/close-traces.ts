@@ -1,9 +1,9 @@
 import { closed } from '../domain/derived-trace.ts'
 import type { Env } from '../env.ts'
 import { CLOSING_STEPS } from '../limits.ts'
-import { findDueTraces } from '../store/closing.ts'
-import { openStore, type Registry } from '../store/store.ts'
-import { traceUpdate, updateTraces } from '../store/traces.ts'
+import { openStore, type Registry } from '../store/core/store.ts'
+import { findDueTraces } from '../store/traces/closing.ts'
+import { traceUpdate, updateTraces } from '../store/traces/traces.ts'
 
 /**
  * Completes traces whose root did not come in time, some a minute. What was written meanwhile is looked at again: it may have

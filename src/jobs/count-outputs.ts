@@ -1,5 +1,6 @@
 import { addedUp, type CountProgress, changesOf } from '../domain/output-count.ts'
 import { COUNT_REST_A_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
+import type { Registry } from '../store/core/store.ts'
 import {
   type CountedPiece,
   countPieces,
@@ -8,8 +9,7 @@ import {
   type Piece,
   saveCounts,
   takeDueDays,
-} from '../store/output-days.ts'
-import type { Registry } from '../store/store.ts'
+} from '../store/counts/output-days.ts'
 
 /**
  * Counts outputs, by day, step and project, of some traces a minute: those of days on which something changed, whoever waits

@@ -1,7 +1,7 @@
 import type { Env } from '../env.ts'
 import { AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, DAY_MS } from '../limits.ts'
-import { deleteOldEntries } from '../store/audit.ts'
-import type { Registry } from '../store/store.ts'
+import { deleteOldEntries } from '../store/accounts/audit.ts'
+import type { Registry } from '../store/core/store.ts'
 
 /** Deletes some of the entries of the audit log that are past their time. */
 export async function forgetOldActs(env: Env, registry: Registry, now: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Env } from '../env.ts'
 import { LABELLER_STEPS } from '../limits.ts'
-import { checkLabellers } from '../store/labellers.ts'
-import type { Registry } from '../store/store.ts'
+import type { Registry } from '../store/core/store.ts'
+import { checkLabellers } from '../store/reviews/labeller-walk.ts'
 
 /** Deletes labellers of whom no record is left, going over so many traces a minute. */
 export async function forgetLabellers(env: Env, registry: Registry, now: number): Promise<void> {

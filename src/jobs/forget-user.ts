@@ -1,9 +1,9 @@
 import type { Env, Job } from '../env.ts'
 import { DELETION_STEPS, JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
-import { findOrganizationByKey } from '../store/organizations.ts'
-import { Patience } from '../store/patience.ts'
-import { openRegistry, openStore } from '../store/store.ts'
-import { continueDeletion } from '../store/user-deletion.ts'
+import { findOrganizationByKey } from '../store/accounts/organizations.ts'
+import { Patience } from '../store/core/patience.ts'
+import { openRegistry, openStore } from '../store/core/store.ts'
+import { continueDeletion } from '../store/reviews/user-deletion.ts'
 
 /** Gives a deleted user's records their new id; many are handed on to a next job after a bounded part. */
 export async function runForgetUser(job: Job & { kind: 'forget_user' }, env: Env): Promise<void> {

@@ -1,9 +1,9 @@
 import type { Env, Job } from '../env.ts'
 import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, PROJECT_PURGE_STEPS } from '../limits.ts'
-import { findOrganizationByKey } from '../store/organizations.ts'
-import { Patience } from '../store/patience.ts'
-import { purgeProject } from '../store/project-purge.ts'
-import { openRegistry, openStore } from '../store/store.ts'
+import { findOrganizationByKey } from '../store/accounts/organizations.ts'
+import { Patience } from '../store/core/patience.ts'
+import { openRegistry, openStore } from '../store/core/store.ts'
+import { purgeProject } from '../store/traces/project-purge.ts'
 
 /**
  * Removes what belongs to a deleted project: its traces by jobs of their own, the rest here. What is much is handed on to a next

@@ -1,9 +1,9 @@
 import type { Env, Job } from '../env.ts'
 import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
-import { findOrganizationByKey } from '../store/organizations.ts'
-import { Patience } from '../store/patience.ts'
-import { purgeTrace } from '../store/purge.ts'
-import { openRegistry, openStore } from '../store/store.ts'
+import { findOrganizationByKey } from '../store/accounts/organizations.ts'
+import { Patience } from '../store/core/patience.ts'
+import { openRegistry, openStore } from '../store/core/store.ts'
+import { purgeTrace } from '../store/traces/purge.ts'
 
 /** Removes the rows and objects of a deleted trace; a large one is handed on to a next job after a bounded part. */
 export async function runPurge(job: Job & { kind: 'purge_trace' }, env: Env): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Env, Job } from '../env.ts'
 import { RETENTION_STEPS } from '../limits.ts'
-import { expireTraces } from '../store/retention.ts'
-import type { Registry } from '../store/store.ts'
+import type { Registry } from '../store/core/store.ts'
+import { expireTraces } from '../store/traces/retention.ts'
 
 /**
  * Deletes traces that outlived their projects' `retentionDays`, so many a minute, and hands them to the queue to be purged;

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { type Caller, deploymentLimit } from '../auth/authenticate.ts'
-import { makeKey, SCOPES, type Scope } from '../auth/keys.ts'
+import { makeKey } from '../auth/keys.ts'
+import { SCOPES, type Scope } from '../domain/api-key.ts'
 import { newId } from '../domain/ids.ts'
 import type { Runtime } from '../env.ts'
 import { isoTime, Slug, Timestamp, Uuid, uuid, wholeNumber } from '../http/atoms.ts'
@@ -16,10 +17,10 @@ import {
   rotateApiKey as replaceApiKey,
   type ApiKey as StoredKey,
   changeApiKey as saveApiKey,
-} from '../store/api-keys.ts'
-import { isForeignApiKey } from '../store/ownership.ts'
-import { findProject } from '../store/projects.ts'
-import { userExists } from '../store/users.ts'
+} from '../store/accounts/api-keys.ts'
+import { isForeignApiKey } from '../store/accounts/ownership.ts'
+import { findProject } from '../store/accounts/projects.ts'
+import { userExists } from '../store/accounts/users.ts'
 import { issueApiKey } from './issue-key.ts'
 import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
 

@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { IsoTime, isoTime, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { selectedProject } from '../read/project.ts'
-import { AUDIT_ACTIONS, type AuditEntry, listEntries } from '../store/audit.ts'
+import { AUDIT_ACTIONS, type AuditEntry, listEntries } from '../store/accounts/audit.ts'
 
 export const Entry = v.object({
   id: Uuid,

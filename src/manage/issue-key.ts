@@ -1,10 +1,11 @@
 import type * as v from 'valibot'
-import { makeKey, SCOPES } from '../auth/keys.ts'
+import { makeKey } from '../auth/keys.ts'
+import { SCOPES } from '../domain/api-key.ts'
 import { newId } from '../domain/ids.ts'
-import { type ApiKeyDraft, addApiKey, newApiKey } from '../store/api-keys.ts'
-import type { Act } from '../store/audit.ts'
-import { addOrganization, type OrganizationDraft } from '../store/organizations.ts'
-import type { Registry, Store } from '../store/store.ts'
+import { type ApiKeyDraft, addApiKey, newApiKey } from '../store/accounts/api-keys.ts'
+import type { Act } from '../store/accounts/audit.ts'
+import { addOrganization, type OrganizationDraft } from '../store/accounts/organizations.ts'
+import type { Registry, Store } from '../store/core/store.ts'
 import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
 
 /** A key whose secret is shown, for the only time. */

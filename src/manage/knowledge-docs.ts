@@ -5,7 +5,7 @@ import { Slug, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
-import { addText, changeTitle, findTextHead } from '../store/versioned-texts.ts'
+import { addText, changeTitle, findTextHead } from '../store/texts/versioned-texts.ts'
 import {
   activated,
   addedVersion,

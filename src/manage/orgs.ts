@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { newId } from '../domain/ids.ts'
 import { IsoTime, isoTime, Slug, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
-import { findOrganization } from '../store/organizations.ts'
+import { findOrganization } from '../store/accounts/organizations.ts'
 import { issueOrganization, issueOwnerKey } from './issue-key.ts'
 import { ApiKeyWithSecret, Name } from './wire.ts'
 

@@ -6,14 +6,14 @@ import { Slug, Uuid, wholeNumber } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { badRequest, conflict, notFound } from '../http/errors.ts'
 import { MAX_RETENTION_DAYS } from '../limits.ts'
-import { isForeignProject } from '../store/ownership.ts'
+import { isForeignProject } from '../store/accounts/ownership.ts'
 import {
   addProject,
   findProject,
   listProjects as readProjects,
   deleteProject as removeProject,
   updateProject,
-} from '../store/projects.ts'
+} from '../store/accounts/projects.ts'
 import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(

@@ -8,7 +8,7 @@ import { conflict, invalidRequest } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_BYTES } from '../limits.ts'
 import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
-import { addText, findTextHead, findTextToExtend } from '../store/versioned-texts.ts'
+import { addText, findTextHead, findTextToExtend } from '../store/texts/versioned-texts.ts'
 import {
   activated,
   addedVersion,

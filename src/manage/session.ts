@@ -2,22 +2,23 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { accessTokenOf, listAccessOrganizations } from '../auth/access.ts'
 import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
-import { hashKey, isToken, makeToken, SCOPES } from '../auth/keys.ts'
+import { hashKey, isToken, makeToken } from '../auth/keys.ts'
 import { forgetSession, sessionSecretOf } from '../auth/session.ts'
+import { SCOPES } from '../domain/api-key.ts'
 import type { Runtime } from '../env.ts'
 import { described, IsoTime, isoTime, Slug, shownAs, text, Uuid } from '../http/atoms.ts'
 import { ERRORS, notAuthenticated } from '../http/errors.ts'
 import { MAX_LISTED_MEMBERSHIPS, MAX_NAME_LENGTH, MAX_SESSION_PROJECTS, SESSION_SECONDS } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
-import { actorOf } from '../store/audit.ts'
+import { actorOf } from '../store/accounts/audit.ts'
 import {
   addSession,
   findIdentity,
   redeemSignInLink,
   endSession as revokeSession,
   type SessionDraft,
-} from '../store/sessions.ts'
-import { openStore, type Registry, type Store } from '../store/store.ts'
+} from '../store/accounts/sessions.ts'
+import { openStore, type Registry, type Store } from '../store/core/store.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 

@@ -1,10 +1,11 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
-import { makeToken, SCOPES } from '../auth/keys.ts'
+import { makeToken } from '../auth/keys.ts'
+import { SCOPES } from '../domain/api-key.ts'
 import { IsoTime, isoTime, wholeNumber } from '../http/atoms.ts'
 import { forbidden } from '../http/errors.ts'
 import { MAX_SIGN_IN_LINK_SECONDS, MIN_SIGN_IN_LINK_SECONDS, SIGN_IN_LINK_SECONDS } from '../limits.ts'
-import { addSignInLink } from '../store/sessions.ts'
+import { addSignInLink } from '../store/accounts/sessions.ts'
 
 const expiresInSeconds = v.optional(
   wholeNumber(MIN_SIGN_IN_LINK_SECONDS, MAX_SIGN_IN_LINK_SECONDS),

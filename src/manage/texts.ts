@@ -14,9 +14,9 @@ import {
   MAX_SCHEMA_BYTES,
   MAX_VERSIONS_BYTES,
 } from '../limits.ts'
-import type { Act } from '../store/audit.ts'
-import { findProject, type Project } from '../store/projects.ts'
-import type { Store } from '../store/store.ts'
+import type { Act } from '../store/accounts/audit.ts'
+import { findProject, type Project } from '../store/accounts/projects.ts'
+import type { Store } from '../store/core/store.ts'
 import {
   activateVersion,
   addVersion,
@@ -25,7 +25,7 @@ import {
   type TextHead,
   type TextVersion,
   type VersionDraft,
-} from '../store/versioned-texts.ts'
+} from '../store/texts/versioned-texts.ts'
 
 /*
  * What the writes of prompts and of knowledge docs share.

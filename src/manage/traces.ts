@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
-import { findTrace, deleteTrace as removeTrace } from '../store/traces.ts'
+import { findTrace, deleteTrace as removeTrace } from '../store/traces/traces.ts'
 
 export const deleteTrace = endpoint({
   method: 'DELETE',

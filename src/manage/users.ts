@@ -5,14 +5,14 @@ import { newId } from '../domain/ids.ts'
 import { Email, Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
-import { isForeignUser } from '../store/ownership.ts'
+import { isForeignUser } from '../store/accounts/ownership.ts'
 import {
   addUser,
   listUsers as readUsers,
   deleteUser as removeUser,
   changeUser as saveUser,
   userExists,
-} from '../store/users.ts'
+} from '../store/accounts/users.ts'
 import { Name, toUser, User } from './wire.ts'
 
 const TAKEN = 'A user with this e-mail exists'

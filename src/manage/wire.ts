@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import { SCOPES } from '../auth/keys.ts'
+import { SCOPES } from '../domain/api-key.ts'
 import { IsoTime, isoTime, Slug, text, Uuid } from '../http/atoms.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
-import type { ApiKey as StoredKey } from '../store/api-keys.ts'
-import type { ProjectRecord } from '../store/projects.ts'
-import type { User as StoredUser } from '../store/users.ts'
+import type { ApiKey as StoredKey } from '../store/accounts/api-keys.ts'
+import type { ProjectRecord } from '../store/accounts/projects.ts'
+import type { User as StoredUser } from '../store/accounts/users.ts'
 
 export const Name = text(1, MAX_NAME_LENGTH)
 

@@ -10,8 +10,8 @@ import { findApiError, logFault, unavailable } from '../http/errors.ts'
 import { withHeaders } from '../http/response.ts'
 import { EXPORT_ATTEMPT_MS, EXPORT_PATIENCE_MS, OUT_OF_PATIENCE_RETRY_SECONDS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
-import { Patience } from '../store/patience.ts'
-import type { Store } from '../store/store.ts'
+import { Patience } from '../store/core/patience.ts'
+import type { Store } from '../store/core/store.ts'
 import { readExport } from './body.ts'
 import { encodeStatus, encodeSuccess } from './encode.ts'
 import { type MediaType, mediaTypeOf } from './media-type.ts'
@@ -85,7 +85,7 @@ async function serve(
     const patience = new Patience(EXPORT_PATIENCE_MS, EXPORT_ATTEMPT_MS)
     const lookup = { ...runtime, request, patience, now }
     const { caller, store } = admitCaller('ingest', await authenticateKey(exporterKeyOf(request), lookup), lookup)
-    Object.assign(headers, await takeToken(runtime.env, caller, runtime.requestId))
+    Object.assign(headers, await takeToken(runtime.env.RATE_LIMITER, caller, runtime.requestId))
     const outcome = await handle({
       read: async decode => inTurns(decode(await readExport(request), mediaTypeOf(contentType))),
       caller,

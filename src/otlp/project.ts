@@ -1,6 +1,6 @@
 import { badRequest, notFound } from '../http/errors.ts'
 import { ingestProject, PROJECT_HEADER } from '../ingest/project.ts'
-import { findProject, type Project } from '../store/projects.ts'
+import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { ExportContext } from './endpoint.ts'
 import type { Source } from './telemetry.ts'
 

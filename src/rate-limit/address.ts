@@ -8,7 +8,7 @@ import {
   STORE_PATIENCE_MS,
   WINDOW_SECONDS,
 } from '../limits.ts'
-import { IsolateCache } from '../store/isolate-cache.ts'
+import { IsolateCache } from '../store/core/isolate-cache.ts'
 
 /*
  * What has no key can't be counted by key: it is counted by the address that it comes from, in the isolate alone. So strangers

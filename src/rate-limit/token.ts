@@ -1,9 +1,9 @@
-import type { Env } from '../env.ts'
 import { logFault, rateLimited } from '../http/errors.ts'
 import { ISOLATE_CACHE_ENTRIES, LIMITER_PATIENCE_MS, WINDOW_SECONDS } from '../limits.ts'
-import { IsolateCache } from '../store/isolate-cache.ts'
-import { within } from '../store/patience.ts'
+import { IsolateCache } from '../store/core/isolate-cache.ts'
+import { within } from '../store/core/patience.ts'
 import { Tokens, type Verdict } from './lease.ts'
+import type { RateLimiter } from './limiter.ts'
 import type { Ask } from './window.ts'
 
 const tokensByHolder = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
@@ -15,14 +15,20 @@ interface Spender {
   rateLimitPerMinute: number
 }
 
+type Limiters = DurableObjectNamespace<RateLimiter>
+
 /**
  * Spends one of the caller's tokens and returns the headers that tell what is left
  * (draft-ietf-httpapi-ratelimit-headers). 429 where none is left. A limiter that does not answer in 250 ms lets the
  * request through, without headers.
  */
-export async function takeToken(env: Env, caller: Spender, requestId: string): Promise<Record<string, string>> {
+export async function takeToken(
+  limiters: Limiters,
+  caller: Spender,
+  requestId: string,
+): Promise<Record<string, string>> {
   const limit = caller.rateLimitPerMinute
-  const verdict = await askFor(env, countedAs(caller), limit, requestId)
+  const verdict = await askFor(limiters, countedAs(caller), limit, requestId)
   if (!verdict) return {}
   const headers = {
     'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
@@ -36,10 +42,15 @@ export async function takeToken(env: Env, caller: Spender, requestId: string): P
 /** Whose tokens are spent: a key's, whoever uses it; without one the user's. */
 const countedAs = ({ keyId, userId }: Spender): string => keyId ?? userId ?? ''
 
-async function askFor(env: Env, holder: string, limit: number, requestId: string): Promise<Verdict | undefined> {
+async function askFor(
+  limiters: Limiters,
+  holder: string,
+  limit: number,
+  requestId: string,
+): Promise<Verdict | undefined> {
   const tokens = tokensOf(holder)
   const ask = (request: Ask) => {
-    const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.idFromName(holder))
+    const limiter = limiters.get(limiters.idFromName(holder))
     return within(LIMITER_PATIENCE_MS, async () => limiter.take(request))
   }
   try {

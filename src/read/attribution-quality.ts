@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { attributionQuality } from '../domain/agreement.ts'
 import { timestamp } from '../http/atoms.ts'
 import { MAX_COMPARED_DECISIONS } from '../limits.ts'
-import { compareAnswers } from '../store/attribution-quality.ts'
+import { compareAnswers } from '../store/attribution/quality.ts'
 import { projectSelector, selectedProject } from './project.ts'
 
 const Share = v.nullable(v.number())

@@ -4,12 +4,12 @@ import { requireFound } from '../auth/require-project.ts'
 import { type AttributionCost, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
+import { isForeignTrace } from '../store/accounts/ownership.ts'
 import {
   type EngineAnswer,
   type ReviewersAnswer,
   listAttributions as readAttributions,
-} from '../store/attribution-history.ts'
-import { isForeignTrace } from '../store/ownership.ts'
+} from '../store/attribution/history.ts'
 
 const said = {
   errorType: v.string(),

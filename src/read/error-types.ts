@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { ERROR_CATEGORIES } from '../domain/attribution.ts'
 import { Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
-import { listErrorTypes as readErrorTypes } from '../store/error-types.ts'
+import { listErrorTypes as readErrorTypes } from '../store/attribution/error-types.ts'
 import { selectedProject } from './project.ts'
 
 export const ErrorType = v.object({

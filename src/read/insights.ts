@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
 import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
-import { type DayRange, readInsights } from '../store/insights.ts'
+import { type DayRange, readInsights } from '../store/insights/insights.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Decided } from './text-wire.ts'
 

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import type { Caller } from '../auth/authenticate.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { badRequest, forbidden, notFound } from '../http/errors.ts'
-import { isForeignProject } from '../store/ownership.ts'
-import { findProject, type Project } from '../store/projects.ts'
-import type { Registry, Store } from '../store/store.ts'
+import { isForeignProject } from '../store/accounts/ownership.ts'
+import { findProject, type Project } from '../store/accounts/projects.ts'
+import type { Registry, Store } from '../store/core/store.ts'
 
 /** The query parameters by which every list names its project: exactly one of them. */
 export const projectSelector = {

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { shownAs, Uuid } from '../http/atoms.ts'
 import { MAX_REVIEWER_IDS } from '../limits.ts'
-import { findActorNames } from '../store/users.ts'
+import { findActorNames } from '../store/accounts/users.ts'
 
 const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
 

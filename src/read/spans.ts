@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
-import { findSpan } from '../store/located-spans.ts'
-import { isForeignSpan } from '../store/ownership.ts'
+import { isForeignSpan } from '../store/accounts/ownership.ts'
+import { findSpan } from '../store/spans/located-spans.ts'
 import { SpanOfTrace, toSpanOfTrace } from './wire.ts'
 
 export const getSpan = endpoint({

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { JsonText } from '../domain/json.ts'
 import { IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
-import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/versioned-texts.ts'
+import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/texts/versioned-texts.ts'
 
 /*
  * Prompts and knowledge docs, which have the same fields but for what names them and for a prompt's schema.

@@ -2,10 +2,10 @@ import type { Caller } from '../auth/authenticate.ts'
 import { requireFound } from '../auth/require-project.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { pageOf } from '../http/cursor.ts'
-import { isForeignText } from '../store/ownership.ts'
-import type { Project } from '../store/projects.ts'
-import type { Registry, Store } from '../store/store.ts'
-import { listTexts } from '../store/versioned-texts.ts'
+import { isForeignText } from '../store/accounts/ownership.ts'
+import type { Project } from '../store/accounts/projects.ts'
+import type { Registry, Store } from '../store/core/store.ts'
+import { listTexts } from '../store/texts/versioned-texts.ts'
 
 /** A page of a project's prompts or knowledge docs, by name. */
 export const pageOfTexts = (

@@ -6,7 +6,7 @@ import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { timestamp, uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_SEARCH_FILTERS } from '../limits.ts'
-import type { TraceFilter } from '../store/trace-filter.ts'
+import type { TraceFilter } from '../store/traces/trace-filter.ts'
 
 /** The query parameters by which lists of traces, and of what belongs to them, are filtered. */
 export const traceFilters = {

@@ -6,8 +6,8 @@ import { diffLines } from '../domain/text-diff.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { JsonValue } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
-import type { Registry, Store } from '../store/store.ts'
-import { findTextHead, findVersions, type TextVersion } from '../store/versioned-texts.ts'
+import type { Registry, Store } from '../store/core/store.ts'
+import { findTextHead, findVersions, type TextVersion } from '../store/texts/versioned-texts.ts'
 import { requireText } from './texts.ts'
 
 /** How one version of a text became another. */

@@ -6,11 +6,11 @@ import { PAYLOAD_MODES, SPAN_STATUSES } from '../domain/span.ts'
 import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { described, IsoTime, isoTime, StoredObject, StoredValue, Uuid, written } from '../http/atoms.ts'
 import { NextCursor } from '../http/cursor.ts'
-import type { Comment } from '../store/comments.ts'
-import type { LocatedSpan } from '../store/located-spans.ts'
-import type { SpanDetail, SpanReview } from '../store/span-detail.ts'
-import type { FeedbackDetail, TraceDetail } from '../store/trace-detail.ts'
-import type { CountedTrace } from '../store/trace-list.ts'
+import type { Comment } from '../store/reviews/comments.ts'
+import type { LocatedSpan } from '../store/spans/located-spans.ts'
+import type { SpanDetail, SpanReview } from '../store/spans/span-detail.ts'
+import type { FeedbackDetail, TraceDetail } from '../store/spans/trace-detail.ts'
+import type { CountedTrace } from '../store/traces/trace-list.ts'
 
 export const TraceItem = v.object({
   id: Uuid,

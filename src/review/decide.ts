@@ -6,20 +6,20 @@ import { turnsByLength } from '../domain/turns.ts'
 import type { Job } from '../env.ts'
 import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } from '../http/errors.ts'
 import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
-import { attributionJobsOf } from '../store/attributions.ts'
-import { type Act, actorOf } from '../store/audit.ts'
-import { type LocatedSpan, locate } from '../store/located-spans.ts'
-import { foreignSpans } from '../store/ownership.ts'
-import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/payloads.ts'
+import { type Act, actorOf } from '../store/accounts/audit.ts'
+import { foreignSpans } from '../store/accounts/ownership.ts'
+import { attributionJobsOf } from '../store/attribution/attributions.ts'
+import type { Registry, Store } from '../store/core/store.ts'
 import {
   addReviews,
   findReviewSubjects,
   type ReviewDraft,
   type ReviewSubjects,
   wholeOutputs,
-} from '../store/reviews.ts'
-import { type FoldedSpan, showSpans } from '../store/span-detail.ts'
-import type { Registry, Store } from '../store/store.ts'
+} from '../store/reviews/reviews.ts'
+import { type LocatedSpan, locate } from '../store/spans/located-spans.ts'
+import { type FoldedSpan, showSpans } from '../store/spans/span-detail.ts'
+import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/traces/payloads.ts'
 import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
 
 /** Why a reviewer cannot name an error type. */

@@ -7,7 +7,8 @@ import { text, Uuid, uuid } from '../http/atoms.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_COMMENT_LENGTH } from '../limits.ts'
 import { Feedback, toComment } from '../read/wire.ts'
-import { actorOf } from '../store/audit.ts'
+import { actorOf } from '../store/accounts/audit.ts'
+import { isForeignFeedback, isForeignSpan } from '../store/accounts/ownership.ts'
 import {
   addComment,
   changeComment,
@@ -15,8 +16,7 @@ import {
   findCommentPlace,
   findFeedbackHead,
   deleteComment as removeComment,
-} from '../store/comments.ts'
-import { isForeignFeedback, isForeignSpan } from '../store/ownership.ts'
+} from '../store/reviews/comments.ts'
 
 const Content = text(1, MAX_COMMENT_LENGTH)
 const MAX_BYTES = escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES

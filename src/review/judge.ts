@@ -5,10 +5,10 @@ import { utf8Length } from '../domain/text.ts'
 import { inTurns } from '../domain/turns.ts'
 import { isoTime } from '../http/atoms.ts'
 import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
-import { type Act, actorOf } from '../store/audit.ts'
-import { type FoundValue, lengthOf, type StoredValue } from '../store/payloads.ts'
-import type { ReviewDraft, ReviewSubject } from '../store/reviews.ts'
-import { type FoldedSpan, revisionOf } from '../store/span-detail.ts'
+import { type Act, actorOf } from '../store/accounts/audit.ts'
+import type { ReviewDraft, ReviewSubject } from '../store/reviews/reviews.ts'
+import { type FoldedSpan, revisionOf } from '../store/spans/span-detail.ts'
+import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/payloads.ts'
 
 /** A reviewer's decision on a span. */
 export interface ReviewRequest {

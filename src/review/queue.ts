@@ -7,10 +7,10 @@ import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
-import { actorOf } from '../store/audit.ts'
-import { claimSpans, releaseClaims, renewClaims } from '../store/claims.ts'
-import { QUEUE_ORDERS, type QueuePlace } from '../store/queue-order.ts'
-import { type QueuePage, readQueue } from '../store/review-queue.ts'
+import { actorOf } from '../store/accounts/audit.ts'
+import { claimSpans, releaseClaims, renewClaims } from '../store/reviews/claims.ts'
+import { type QueuePage, readQueue } from '../store/reviews/queue.ts'
+import { QUEUE_ORDERS, type QueuePlace } from '../store/reviews/queue-order.ts'
 
 const Order = v.optional(
   v.pipe(

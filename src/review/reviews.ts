@@ -17,8 +17,8 @@ import {
   MAX_REVIEWS,
 } from '../limits.ts'
 import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
-import { isForeignSpan } from '../store/ownership.ts'
-import { type PastReview, listReviews as readReviews } from '../store/review-history.ts'
+import { isForeignSpan } from '../store/accounts/ownership.ts'
+import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
 import { decideAll } from './decide.ts'
 import { BREAKS_SCHEMA, type ReviewRequest } from './judge.ts'
 

@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { EngineError } from '../../src/attribution/engine.ts'
 import { modelEngine } from '../../src/attribution/model.ts'
-import type { Subject } from '../../src/attribution/subject.ts'
+import type { Subject } from '../../src/domain/subject.ts'
 import { aFinding, anAnswer, aProvider, aStep, aSubject, askModelThat, theErrorTypes } from '../support/model.ts'
 import type { Asked, Reply } from '../support/model-wire.ts'
 

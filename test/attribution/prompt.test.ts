@@ -2,7 +2,7 @@ import { describe, it, vi } from 'vitest'
 import type { Finding } from '../../src/attribution/finding.ts'
 import { tokensOf } from '../../src/attribution/material.ts'
 import * as prompt from '../../src/attribution/prompt.ts'
-import type { Subject } from '../../src/attribution/subject.ts'
+import type { Subject } from '../../src/domain/subject.ts'
 import { atOnce } from '../../src/domain/turns.ts'
 import {
   LENGTH_A_TURN,

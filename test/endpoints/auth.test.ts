@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
-import { SCOPES } from '../../src/auth/keys.ts'
+import { SCOPES } from '../../src/domain/api-key.ts'
 import { admin, client, messageOf, newOrg, type Org } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, successesOf, type World } from '../support/samples.ts'
 

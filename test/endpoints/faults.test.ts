@@ -7,7 +7,14 @@ import type { Contract } from '../../src/api/contract.ts'
 import { endpoints } from '../../src/app.ts'
 import type { Env, Job } from '../../src/env.ts'
 import { ATTRIBUTION_WAIT_MS, INLINE_BYTES } from '../../src/limits.ts'
-import * as schema from '../../src/store/schema.ts'
+import * as accounts from '../../src/store/schema/accounts.ts'
+import * as attribution from '../../src/store/schema/attribution.ts'
+import * as counts from '../../src/store/schema/counts.ts'
+import * as reviews from '../../src/store/schema/reviews.ts'
+import * as spans from '../../src/store/schema/spans.ts'
+import * as sweeps from '../../src/store/schema/sweeps.ts'
+import * as texts from '../../src/store/schema/texts.ts'
+import * as traces from '../../src/store/schema/traces.ts'
 import { type Intercept, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { type Answer, client, newOrg, type Org, sendIn } from '../support/org.ts'
@@ -331,9 +338,11 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
   answer_days: ['answers'],
 }
 
+const SCHEMA: readonly object[] = [accounts, attribution, counts, reviews, spans, sweeps, texts, traces]
+
 /** How many rows of each table have each of its columns set. */
 async function countValues(): Promise<Record<string, number>> {
-  const statements = Object.values(schema)
+  const statements = SCHEMA.flatMap(part => Object.values(part))
     .filter(each => is(each, SQLiteTable))
     .map(table => {
       const name = getTableName(table)

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
-import { SCOPES } from '../../src/auth/keys.ts'
+import { SCOPES } from '../../src/domain/api-key.ts'
 import { MAX_BODY_BYTES, MAX_BODY_DEPTH } from '../../src/limits.ts'
 import { admin, client, newOrg, type Org, send } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, it } from 'vitest'
 import { endpoints } from '../../src/app.ts'
-import { SCOPES, type Scope } from '../../src/auth/keys.ts'
+import { SCOPES, type Scope } from '../../src/domain/api-key.ts'
 import { client, messageOf, newOrg } from '../support/org.ts'
 import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, it, vi } from 'vitest'
-import { SCOPES } from '../../src/auth/keys.ts'
+import { SCOPES } from '../../src/domain/api-key.ts'
 import { sha256Hex } from '../../src/domain/hash.ts'
 import { KEY_FRESH_MS, MAX_ROTATION_GRACE_SECONDS } from '../../src/limits.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { SCOPES } from '../../src/auth/keys.ts'
+import { SCOPES } from '../../src/domain/api-key.ts'
 import { admin, client, newOrg } from '../support/org.ts'
 
 describe('an organization', () => {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it, vi } from 'vitest'
 import type { Job } from '../../src/env.ts'
-import { classifyFault } from '../../src/store/faults.ts'
+import { classifyFault } from '../../src/store/core/faults.ts'
 import { failing, wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'

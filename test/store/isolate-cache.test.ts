@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { IsolateCache } from '../../src/store/isolate-cache.ts'
+import { IsolateCache } from '../../src/store/core/isolate-cache.ts'
 
 describe('the isolate’s memory', () => {
   it('forgets what was unused for longest, and only when it is full', ({ expect }) => {

@@ -1,5 +1,5 @@
-import type { Step, Subject, SubjectFeedback } from '../../src/attribution/subject.ts'
 import type { Json, JsonObject } from '../../src/domain/json.ts'
+import type { Step, Subject, SubjectFeedback } from '../../src/domain/subject.ts'
 
 const AT = Date.parse('2026-06-01T12:00:00Z')
 

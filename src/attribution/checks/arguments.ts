@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import type { Step } from '../../domain/subject.ts'
 import { isNothing } from '../difference.ts'
 import { spend } from '../effort.ts'
 import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, readingsOf, type Source } from '../sources.ts'
-import type { Step } from '../subject.ts'
 import { type Fact, isSameFact, termsOfValue } from '../terms.ts'
 import type { Tool } from '../tools.ts'
 

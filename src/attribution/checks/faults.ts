@@ -1,10 +1,10 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { Step } from '../../domain/subject.ts'
 import { isNothing } from '../difference.ts'
 import { spend } from '../effort.ts'
 import type { Finding } from '../finding.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, leavesOf, quote } from '../sources.ts'
-import type { Step } from '../subject.ts'
 import { TELLS_RECOVERY } from '../vocabulary.ts'
 
 const FAILURE =

@@ -1,3 +1,4 @@
+import type { Step } from '../../domain/subject.ts'
 import { type Difference, without } from '../difference.ts'
 import type { Dispute } from '../dispute.ts'
 import type { Finding } from '../finding.ts'
@@ -13,7 +14,6 @@ import {
   sourceOf,
   supportOf,
 } from '../sources.ts'
-import type { Step } from '../subject.ts'
 import { NO_TERMS, type Terms, termsOf, termsOfValue } from '../terms.ts'
 import type { FindingKind } from '../weights.ts'
 import { choicesOf } from './shape.ts'

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
 import { OutputChecks } from '../../domain/output-schema.ts'
+import type { Step } from '../../domain/subject.ts'
 import { atOnce } from '../../domain/turns.ts'
 import { type Change, type Difference, isNothing } from '../difference.ts'
 import { spend } from '../effort.ts'
@@ -7,7 +8,6 @@ import type { Finding } from '../finding.ts'
 import { languageOf } from '../language.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, textsIn } from '../sources.ts'
-import type { Step } from '../subject.ts'
 import { hasTerms, termsOfValue } from '../terms.ts'
 
 /** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */

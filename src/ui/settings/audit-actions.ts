@@ -1,4 +1,4 @@
-import type { AuditAction } from '../../store/audit.ts'
+import type { AuditAction } from '../../store/accounts/audit.ts'
 
 /** What each action of the log is called. */
 const LABELS: Readonly<Record<AuditAction, string>> = {

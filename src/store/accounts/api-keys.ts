@@ -1,0 +1,325 @@
+import { and, asc, eq, getTableColumns, gt, or, type SQL, sql } from 'drizzle-orm'
+import { type HashedKey, SCOPES, type Scope } from '../../domain/api-key.ts'
+import { Revoked } from '../../domain/failures.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Organization, Registry, Store } from '../core/store.ts'
+import { apiKeys, organizations, projects } from '../schema/accounts.ts'
+import { type Act, recordAct } from './audit.ts'
+import { organizationColumns } from './organizations.ts'
+import { type Project, projectColumns } from './projects.ts'
+
+/** What a key stands for. */
+export interface Credential {
+  keyId: string
+  organization: Organization
+  /** Null: all projects of the organization. */
+  project: Project | null
+  /** The user that the key acts for, or null. */
+  userId: string | null
+  scopes: readonly Scope[]
+  /** Null: the deployment's default. */
+  rateLimitPerMinute: number | null
+  expiresAt: number | null
+  revokedAt: number | null
+}
+
+/** A key as its owners see it after its creation. */
+export interface ApiKey {
+  id: string
+  name: string
+  prefix: string
+  projectId: string | null
+  userId: string | null
+  scopes: readonly Scope[]
+  rateLimitPerMinute: number | null
+  expiresAt: number | null
+  revokedAt: number | null
+  /** The id of the key that a rotation made its successor, or null. */
+  replacedBy: string | null
+  createdAt: number
+}
+
+/** What of a key can change after its creation; what is undefined stays. */
+export interface ApiKeyChanges {
+  name?: string | undefined
+  scopes?: readonly Scope[] | undefined
+  rateLimitPerMinute?: number | null | undefined
+  expiresAt?: number | null | undefined
+}
+
+/** What a new key is to be; `id` is chosen by the caller, so that a repeated attempt makes no second key. */
+export interface ApiKeyDraft {
+  id: string
+  name: string
+  project: Project | null
+  userId: string | null
+  scopes: readonly Scope[]
+  rateLimitPerMinute: number | null
+  expiresAt: number | null
+  createdAt: number
+}
+
+/** What a credential is made of, of a key joined with its organization and its project. */
+export const credentialColumns = {
+  keyId: apiKeys.id,
+  userId: apiKeys.userId,
+  scopes: apiKeys.scopes,
+  rateLimitPerMinute: apiKeys.rateLimitPerMinute,
+  expiresAt: apiKeys.expiresAt,
+  // No key outlives its project, be it one that was made while the project was being deleted.
+  revokedAt: sql<number | null>`min(coalesce(${apiKeys.revokedAt}, ${projects.deletedAt}),
+    coalesce(${projects.deletedAt}, ${apiKeys.revokedAt}))`,
+  organization: organizationColumns,
+  project: projectColumns,
+}
+
+/** The credential whose secret has this hash, revoked and expired ones included. */
+export async function findCredential({ database }: Registry, hash: string): Promise<Credential | undefined> {
+  const [row] = await database
+    .select(credentialColumns)
+    .from(apiKeys)
+    .innerJoin(organizations, eq(organizations.key, apiKeys.organizationKey))
+    .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
+    .where(eq(apiKeys.hash, hash))
+  return row && { ...row, scopes: parseScopes(row.scopes) }
+}
+
+/**
+ * Stores a new key of the store's organization. A second attempt with the same id and secret stores no second one. 403 for a
+ * caller whose own key no longer has what it gives.
+ */
+export async function addApiKey(
+  store: Store,
+  act: Act,
+  draft: ApiKeyDraft,
+  { hash, prefix }: HashedKey,
+): Promise<ApiKey> {
+  const { database, organization } = store
+  const { id, name, userId, rateLimitPerMinute, expiresAt, createdAt } = draft
+  const projectKey = draft.project?.key ?? null
+  const isKey = and(eq(apiKeys.organizationKey, organization.key), eq(apiKeys.id, id))
+  const [, , stored] = await database.batch([
+    database
+      .insert(apiKeys)
+      .select(
+        selectFor(
+          apiKeys,
+          {
+            key: null,
+            id,
+            hash,
+            prefix,
+            name,
+            organizationKey: organization.key,
+            projectKey,
+            userId,
+            scopes: draft.scopes.join(' '),
+            rateLimitPerMinute,
+            expiresAt,
+            revokedAt: null,
+            createdAt,
+            replacedBy: null,
+          },
+          sql`where ${mayStillManage(act, draft.scopes)}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.create', targetId: id, projectKey, afterId: id },
+      sql`exists (select 1 from ${apiKeys} where ${isKey})`,
+    ),
+    database.select({ id: apiKeys.id }).from(apiKeys).where(isKey),
+  ])
+  if (stored.length === 0) throw noLonger()
+  return newApiKey(draft, prefix)
+}
+
+/**
+ * Whether who acts may manage now, and give these scopes. An isolate remembers a key for half a minute, and the ways in that a
+ * revoked one opens in that time would outlive it.
+ */
+export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
+  keyId === null
+    ? sql`true`
+    : sql`exists (select 1 from ${apiKeys} as actor where actor.id = ${keyId}
+        and coalesce(actor.revoked_at, ${at} + 1) > ${at}
+        and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as item
+          where instr(actor.scopes, item.value) = 0))`
+
+/** 403 where they may not. */
+export const noLonger = () => new Revoked('This key may no longer do that: it was revoked or changed')
+
+/** A key as it is right after its creation. */
+export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
+  return { ...fields, prefix, projectId: project?.id ?? null, revokedAt: null, replacedBy: null }
+}
+
+/** A key of the organization; what may be done to it depends on who asks. */
+export async function findApiKey(store: Store, id: string): Promise<ApiKey | undefined> {
+  const [row] = await selectApiKeys(store, eq(apiKeys.id, id))
+  return row && { ...row, scopes: parseScopes(row.scopes) }
+}
+
+/** Ends a key's life at once, unless it ended before. */
+export async function revokeApiKey(store: Store, act: Act, id: string): Promise<void> {
+  const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
+  await store.database.batch([
+    // Before the key is dead, which a revocation of a dead one leaves as it is.
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.revoke', targetId: id, projectKey: projectKeyOf(isKey), beforeId: id },
+      sql`exists (select 1 from ${apiKeys} where ${isKey} and ${livesPast(act.at)})`,
+    ),
+    store.database
+      .update(apiKeys)
+      .set({ revokedAt: notLater(act.at) })
+      .where(isKey),
+  ])
+}
+
+/**
+ * Changes a key. Undefined if it is revoked. The same values again change nothing, and leave no line in the audit log. 403 as
+ * for `addApiKey`.
+ */
+export async function changeApiKey(
+  store: Store,
+  act: Act,
+  old: ApiKey,
+  { scopes, ...changes }: ApiKeyChanges,
+): Promise<ApiKey | undefined> {
+  const { database } = store
+  const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, old.id))
+  const set = { ...changes, scopes: scopes?.join(' ') }
+  const differing = (['name', 'scopes', 'rateLimitPerMinute', 'expiresAt'] as const).flatMap(field =>
+    set[field] === undefined ? [] : [sql`${apiKeys[field]} is not ${set[field]}`],
+  )
+  const isOther = or(...differing) ?? sql`false`
+  const isChange = and(isKey, livesPast(act.at), isOther, mayStillManage(act, scopes))
+  const [, , [row]] = await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.change', targetId: old.id, projectKey: projectKeyOf(isKey) },
+      sql`exists (select 1 from ${apiKeys} where ${isChange})`,
+    ),
+    database
+      .update(apiKeys)
+      // A statement must set something, and a call may change nothing.
+      .set({ prefix: sql`${apiKeys.prefix}`, ...set })
+      .where(isChange),
+    database
+      .select({ ...getTableColumns(apiKeys), isUnchanged: sql<number>`${isOther}` })
+      .from(apiKeys)
+      .where(isKey),
+  ])
+  if (!row || (row.revokedAt !== null && row.revokedAt <= act.at)) return undefined
+  if (row.isUnchanged) throw noLonger()
+  const { name, rateLimitPerMinute, expiresAt, revokedAt, replacedBy } = row
+  return { ...old, name, scopes: parseScopes(row.scopes), rateLimitPerMinute, expiresAt, revokedAt, replacedBy }
+}
+
+/**
+ * Stores the successor of a key, with all its rights, and ends the old one's life at `revokedAt`. Undefined if the old one is
+ * dead, or has a successor that nobody revoked, or if the caller's own key no longer has what it gives; a second attempt with
+ * the same id and secret stores no second successor.
+ */
+export async function rotateApiKey(
+  store: Store,
+  act: Act,
+  old: ApiKey,
+  { id, createdAt, revokedAt }: { id: string; createdAt: number; revokedAt: number },
+  { hash, prefix }: HashedKey,
+): Promise<ApiKey | undefined> {
+  const { database } = store
+  const isOld = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, old.id))
+  const isSuccessor = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
+  const [, , [successor]] = await database.batch([
+    database
+      .insert(apiKeys)
+      .select(
+        selectFor(
+          apiKeys,
+          {
+            ...getTableColumns(apiKeys),
+            key: null,
+            id,
+            hash,
+            prefix,
+            revokedAt: null,
+            createdAt,
+            replacedBy: null,
+          },
+          sql`from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}
+            and ${mayStillManage(act, old.scopes)}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    database
+      .update(apiKeys)
+      .set({ revokedAt: notLater(revokedAt), replacedBy: id })
+      .where(and(isOld, sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`)),
+    database.select({ id: apiKeys.id }).from(apiKeys).where(isSuccessor),
+    recordAct(
+      store,
+      act,
+      { action: 'api_key.rotate', targetId: old.id, projectKey: projectKeyOf(isOld), beforeId: old.id, afterId: id },
+      sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`,
+    ),
+  ])
+  return successor && { ...old, id, prefix, createdAt, revokedAt: null, replacedBy: null }
+}
+
+/** Whether a key has a successor that lives, or that has one itself: of one key at most one line goes on. */
+const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys} as successor
+  where successor.id = ${apiKeys.replacedBy}
+    and (successor.replaced_by is not null or coalesce(successor.revoked_at, ${time} + 1) > ${time}))`
+
+/** A key that dies sooner is not given a longer life. */
+const notLater = (revokedAt: number): SQL => sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
+
+/** Whether a key is not revoked by then. */
+const livesPast = (time: number): SQL => sql`coalesce(${apiKeys.revokedAt}, ${time} + 1) > ${time}`
+
+const projectKeyOf = (isKey: SQL | undefined): SQL => sql`(select ${apiKeys.projectKey} from ${apiKeys} where ${isKey})`
+
+/** A page of the organization's keys, oldest first; of one project's keys where `project` is given. */
+export async function listApiKeys(
+  store: Store,
+  project: Project | null,
+  { limit, after }: { limit: number; after: number },
+): Promise<(ApiKey & { key: number })[]> {
+  const rows = await selectApiKeys(
+    store,
+    project ? eq(apiKeys.projectKey, project.key) : undefined,
+    gt(apiKeys.key, after),
+  )
+    .orderBy(asc(apiKeys.key))
+    .limit(limit)
+  return rows.map(row => ({ ...row, scopes: parseScopes(row.scopes) }))
+}
+
+const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
+  store.database
+    .select({
+      key: apiKeys.key,
+      id: apiKeys.id,
+      name: apiKeys.name,
+      prefix: apiKeys.prefix,
+      projectId: projects.id,
+      userId: apiKeys.userId,
+      scopes: apiKeys.scopes,
+      rateLimitPerMinute: apiKeys.rateLimitPerMinute,
+      expiresAt: apiKeys.expiresAt,
+      revokedAt: apiKeys.revokedAt,
+      replacedBy: apiKeys.replacedBy,
+      createdAt: apiKeys.createdAt,
+    })
+    .from(apiKeys)
+    .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
+    .where(and(eq(apiKeys.organizationKey, store.organization.key), ...conditions))
+
+/** The scopes that a key's row names. */
+export const parseScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(' ').includes(scope))

@@ -1,0 +1,237 @@
+import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sql } from 'drizzle-orm'
+import { newId } from '../../domain/ids.ts'
+import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../../limits.ts'
+import { selectFor } from '../core/rows.ts'
+import { pageOfScanned } from '../core/scanned.ts'
+import type { Organization, Registry, Store } from '../core/store.ts'
+import { duePass, savePass } from '../core/sweeps.ts'
+import { auditLog, organizations, projects } from '../schema/accounts.ts'
+
+/** Who makes a write, and in which request. */
+export interface Act {
+  /** The key that calls; null: the ADMIN_TOKEN, or a user who came through Cloudflare Access. */
+  keyId: string | null
+  /** The user that the key acts for, or who came without one; null: none. */
+  userId: string | null
+  requestId: string
+  /** Milliseconds since 1970. */
+  at: number
+}
+
+type Actor = { userId: string | null; keyId: string } | { userId: string; keyId: null }
+
+/** Whose an act is: the user's, or the key's own that acts for none. */
+export function actorOf(actor: Actor): string
+export function actorOf(act: Pick<Act, 'userId' | 'keyId'>): string | null
+export function actorOf({ userId, keyId }: Pick<Act, 'userId' | 'keyId'>): string | null {
+  return userId ?? keyId
+}
+
+/** What was done to what. */
+export interface AuditEvent {
+  /** `<resource>.<verb>`. */
+  action: AuditAction
+  targetId: string | SQL
+  /** Null where it concerns the organization as a whole. */
+  projectKey: number | SQL | null
+  /** The ids of what was in force before and after. */
+  beforeId?: string | SQL | null
+  afterId?: string | SQL | null
+}
+
+export const AUDIT_ACTIONS = [
+  'organization.create',
+  'project.create',
+  'project.change',
+  'project.delete',
+  'api_key.create',
+  'api_key.change',
+  'api_key.revoke',
+  'api_key.rotate',
+  'user.create',
+  'user.change',
+  'user.delete',
+  'session.begin',
+  'session.end',
+  'sign_in_link.create',
+  'trace.delete',
+  'prompt.create',
+  'prompt.add_version',
+  'prompt.activate',
+  'prompt.delete',
+  'knowledge_doc.create',
+  'knowledge_doc.add_version',
+  'knowledge_doc.activate',
+  'knowledge_doc.change',
+  'knowledge_doc.delete',
+  'review.accept',
+  'review.correct',
+  'review.reset',
+  'comment.create',
+  'comment.change',
+  'comment.delete',
+  'error_type.change',
+] as const
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
+
+/** A store, or the making of one: of a new organization only SQLite knows the key. */
+interface Place {
+  database: Store['database']
+  organization: { key: Organization['key'] | SQL }
+}
+
+/**
+ * The statement that says who did it, for the batch of the write itself: with it or not at all. `happened`: a condition
+ * that holds where the write took effect. Sent twice, it leaves one row.
+ */
+export const recordAct = ({ database, organization }: Place, act: Act, event: AuditEvent, happened: SQL = sql`true`) =>
+  database
+    .insert(auditLog)
+    .select(
+      selectFor(
+        auditLog,
+        {
+          ...columnsOf(act),
+          ...event,
+          organizationKey: organization.key,
+          id: newId(),
+          beforeId: event.beforeId ?? null,
+          afterId: event.afterId ?? null,
+        },
+        sql`where ${happened}`,
+      ),
+    )
+    .onConflictDoNothing()
+
+/** The same for many writes in one statement: `event`'s parts are of the rows of `from`, a join with its conditions. */
+export const recordActs = (
+  { database, organization }: Store,
+  act: Act,
+  event: Record<'id' | 'projectKey' | 'action' | 'targetId' | 'beforeId' | 'afterId', SQL>,
+  from: SQL,
+) =>
+  database
+    .insert(auditLog)
+    .select(selectFor(auditLog, { ...columnsOf(act), ...event, organizationKey: organization.key }, from))
+    .onConflictDoNothing()
+
+const columnsOf = ({ at, keyId, userId, requestId }: Act) => ({ createdAt: at, keyId, userId, requestId })
+
+/** What entries must be to be listed; what is undefined is not asked. */
+export interface AuditFilter {
+  action?: AuditAction | undefined
+  keyId?: string | undefined
+  userId?: string | undefined
+  targetId?: string | undefined
+  /** Entries that concern this project; null: all of the organization's. */
+  project: { key: number } | null
+  /** Inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+}
+
+/** One line of the log. */
+export interface AuditEntry {
+  id: string
+  createdAt: number
+  action: string
+  keyId: string | null
+  userId: string | null
+  projectId: string | null
+  targetId: string
+  beforeId: string | null
+  afterId: string | null
+  requestId: string
+}
+
+/** A place in the log: after all that is newer. */
+export interface AuditPosition {
+  createdAt: number
+  id: string
+}
+
+/**
+ * A page of the organization's entries that match, newest first. It looks at 5,000 entries at most: `items` may be few
+ * although more follow. `nextPlace`: where the next page begins; null where nothing is left.
+ */
+export async function listEntries(
+  { database, organization }: Store,
+  filter: AuditFilter,
+  { limit, after }: { limit: number; after: AuditPosition | undefined },
+): Promise<{ items: AuditEntry[]; nextPlace: AuditPosition | null }> {
+  const { createdAt, id, ...columns } = getTableColumns(auditLog)
+  const position = sql<number>`row_number() over (order by ${createdAt} desc, ${id} desc)`.as('position')
+  const scanned = database
+    .select({ createdAt, id, ...columns, position })
+    .from(auditLog)
+    .where(
+      and(
+        eq(auditLog.organizationKey, organization.key),
+        filter.from === undefined ? undefined : gte(createdAt, filter.from),
+        filter.to === undefined ? undefined : lt(createdAt, filter.to),
+        after && lte(createdAt, after.createdAt),
+        after && sql`(${createdAt}, ${id}) < (${after.createdAt}, ${after.id})`,
+      ),
+    )
+    .orderBy(desc(createdAt), desc(id))
+    .limit(MAX_SCANNED_ENTRIES)
+    .as('scanned')
+  const asked = (['action', 'keyId', 'userId', 'targetId'] as const).map(field => {
+    const value = filter[field]
+    return value === undefined ? undefined : eq(scanned[field], value)
+  })
+  const ofProject = filter.project ? eq(scanned.projectKey, filter.project.key) : undefined
+  const isMatch = and(ofProject, ...asked) ?? sql`true`
+  const rows = await database
+    .select({
+      id: scanned.id,
+      createdAt: scanned.createdAt,
+      action: scanned.action,
+      keyId: scanned.keyId,
+      userId: scanned.userId,
+      projectId: sql<
+        string | null
+      >`(select ${projects.id} from ${projects} where ${projects.key} = ${scanned.projectKey})`,
+      targetId: scanned.targetId,
+      beforeId: scanned.beforeId,
+      afterId: scanned.afterId,
+      requestId: scanned.requestId,
+      isMatch: sql<number>`coalesce(${isMatch}, 0)`,
+      position: scanned.position,
+    })
+    .from(scanned)
+    .where(or(isMatch, eq(scanned.position, MAX_SCANNED_ENTRIES)))
+    .limit(limit + 1)
+  return pageOfScanned(rows, limit, MAX_SCANNED_ENTRIES)
+}
+
+/**
+ * Goes on with a pass over all organizations, some at a time: deletes up to `limit` of their entries that are older
+ * than `before`. Returns how many it deleted. Safe to run twice and at the same time.
+ */
+export async function deleteOldEntries(
+  registry: Registry,
+  { now, before, limit }: { now: number; before: number; limit: number },
+): Promise<number> {
+  const { database } = registry
+  const cursor = await duePass(registry, 'audit', now)
+  if (cursor === undefined) return 0
+  const page = await database
+    .select({ key: organizations.key })
+    .from(organizations)
+    .where(gt(organizations.key, Number(cursor)))
+    .orderBy(asc(organizations.key))
+    .limit(AUDIT_SWEEP_ORGANIZATIONS)
+  const keys = JSON.stringify(page.map(({ key }) => key))
+  const { meta } = await database.run(sql`
+    delete from ${auditLog} where (organization_key, created_at, id) in (
+      select old.organization_key, old.created_at, old.id from json_each(${keys}) as item cross join ${auditLog} old
+      where old.organization_key = item.value and old.created_at < ${before} limit ${limit})`)
+  const deleted = meta.changes
+  // What is left of these organizations comes first the next time.
+  const last = deleted === limit ? cursor : String(page.at(-1)?.key ?? '')
+  const isDone = deleted < limit && page.length < AUDIT_SWEEP_ORGANIZATIONS
+  await savePass(registry, 'audit', isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now })
+  return deleted
+}

@@ -1,0 +1,41 @@
+import { sql } from 'drizzle-orm'
+import { DAY_MS } from '../../limits.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { modelCalls, projects } from '../schema/accounts.ts'
+
+/**
+ * Counts a call of a model before it is made, unless `limit` calls were counted for the project on this day (UTC) already.
+ * Returns whether the call may be made. One conditional write, so that of calls at once no more than `limit` get through; one
+ * whose answer was lost stays counted.
+ */
+export async function reserveModelCall(
+  { database, organization }: Store,
+  projectKey: number,
+  { now, limit }: { now: number; limit: number },
+): Promise<boolean> {
+  const day = Math.floor(now / DAY_MS)
+  const isNewDay = sql`excluded.day > ${modelCalls.day}`
+  const rows = await database
+    .insert(modelCalls)
+    .select(
+      selectFor(
+        modelCalls,
+        { projectKey: projects.key, day, calls: 1 },
+        sql`from ${projects}
+          where ${projects.key} = ${projectKey} and ${projects.organizationKey} = ${organization.key}
+            and ${projects.deletedAt} is null and ${limit} >= 1`,
+      ),
+    )
+    .onConflictDoUpdate({
+      target: modelCalls.projectKey,
+      set: {
+        calls: sql`iif(${isNewDay}, 1, ${modelCalls.calls} + 1)`,
+        // A clock that is behind counts for the later day.
+        day: sql`max(excluded.day, ${modelCalls.day})`,
+      },
+      setWhere: sql`${isNewDay} or ${modelCalls.calls} < ${limit}`,
+    })
+    .returning({ calls: modelCalls.calls })
+  return rows.length > 0
+}

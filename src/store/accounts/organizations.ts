@@ -1,0 +1,93 @@
+import { eq, sql } from 'drizzle-orm'
+import type { HashedKey } from '../../domain/api-key.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Organization, Registry } from '../core/store.ts'
+import { apiKeys, organizations } from '../schema/accounts.ts'
+import { type Act, recordAct } from './audit.ts'
+
+/** What a bound store needs of an organization. */
+export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
+
+/** A new organization; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
+export interface OrganizationDraft {
+  id: string
+  slug: string
+  name: string
+  createdAt: number
+}
+
+/** The key that a new organization begins with: for all of its projects. */
+interface FirstKey {
+  id: string
+  name: string
+  scopes: readonly string[]
+  createdAt: number
+}
+
+/**
+ * Creates an organization with a key for all its projects, in one batch: one without a key would hold its slug for nobody.
+ * False where the slug is another's; sent twice with the same ids, it creates one of each.
+ */
+export async function addOrganization(
+  { database }: Registry,
+  act: Act,
+  draft: OrganizationDraft,
+  key: FirstKey,
+  { hash, prefix }: HashedKey,
+): Promise<boolean> {
+  const isNew = sql`exists (select 1 from ${organizations} where ${organizations.id} = ${draft.id})`
+  const organizationKey = sql`(select ${organizations.key} from ${organizations} where ${organizations.id} = ${draft.id})`
+  const created = { database, organization: { key: organizationKey } }
+  const [[row]] = await database.batch([
+    database
+      .insert(organizations)
+      .values(draft)
+      .onConflictDoUpdate({ target: organizations.slug, set: { slug: draft.slug } })
+      .returning({ id: organizations.id }),
+    database
+      .insert(apiKeys)
+      .select(
+        selectFor(
+          apiKeys,
+          {
+            key: null,
+            id: key.id,
+            hash,
+            prefix,
+            name: key.name,
+            organizationKey: organizations.key,
+            projectKey: null,
+            userId: null,
+            scopes: key.scopes.join(' '),
+            rateLimitPerMinute: null,
+            expiresAt: null,
+            revokedAt: null,
+            createdAt: key.createdAt,
+            replacedBy: null,
+          },
+          sql`from ${organizations} where ${organizations.id} = ${draft.id}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    recordAct(
+      created,
+      act,
+      { action: 'organization.create', targetId: draft.id, projectKey: null, afterId: draft.id },
+      isNew,
+    ),
+    recordAct(created, act, { action: 'api_key.create', targetId: key.id, projectKey: null, afterId: key.id }, isNew),
+  ])
+  return row?.id === draft.id
+}
+
+/** The organization with this slug. */
+export async function findOrganization({ database }: Registry, slug: string): Promise<Organization | undefined> {
+  const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.slug, slug))
+  return row
+}
+
+/** The organization behind the key in a job. */
+export async function findOrganizationByKey({ database }: Registry, key: number): Promise<Organization | undefined> {
+  const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.key, key))
+  return row
+}

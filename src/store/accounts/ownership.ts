@@ -1,0 +1,124 @@
+import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { TextKind } from '../../domain/versioned-text.ts'
+import type { Organization, Registry } from '../core/store.ts'
+import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
+import { feedback } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { versionedTexts } from '../schema/texts.ts'
+import { traces } from '../schema/traces.ts'
+
+/*
+ * Of requests' queries on tenants' data the only ones that no organization binds: whether what a bound store did not find
+ * is another organization's. Asked only after a miss, and only a yes or no comes out; the read interface answers 403 or
+ * 404 by it.
+ */
+
+/** Whether something is of a project that is not deleted. */
+const isOfProject = (projectKey: SQLiteColumn) =>
+  sql`exists (select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
+
+/** Whether a trace is there still. */
+const isThere = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
+
+/** Whether another organization has a trace with this id. */
+export async function isForeignTrace({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: traces.key })
+    .from(traces)
+    .where(and(eq(traces.id, id), isThere, ne(traces.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/** Whether another organization has a span with this id. */
+export const isForeignSpan = async (registry: Registry, own: Organization, id: string): Promise<boolean> =>
+  (await foreignSpans(registry, own, [id])).has(id)
+
+/** Those of these ids with which another organization has a span. */
+export async function foreignSpans(
+  { database }: Registry,
+  own: Organization,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await database
+    .select({ id: spans.id })
+    .from(spans)
+    .innerJoin(traces, eq(traces.key, spans.traceKey))
+    .where(
+      and(
+        sql`${spans.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`,
+        isThere,
+        ne(traces.organizationKey, own.key),
+      ),
+    )
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Whether another organization has feedback with this id. */
+export async function isForeignFeedback({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: traces.key })
+    .from(feedback)
+    .innerJoin(traces, eq(traces.key, feedback.traceKey))
+    .where(and(eq(feedback.id, id), isThere, ne(traces.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/** Whether another organization has an API key with this id. */
+export async function isForeignApiKey({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: apiKeys.key })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.id, id), ne(apiKeys.organizationKey, own.key)))
+  return rows.length > 0
+}
+
+/**
+ * Whether another organization has a user with this id: a seek in each, for an index by id would be written with each new
+ * labeller.
+ */
+export async function isForeignUser({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ id: users.id })
+    .from(organizations)
+    .crossJoin(users)
+    .where(
+      and(
+        gt(organizations.key, 0),
+        ne(organizations.key, own.key),
+        eq(users.organizationKey, organizations.key),
+        eq(users.id, id),
+      ),
+    )
+    .limit(1)
+  return rows.length > 0
+}
+
+/** Whether another organization has a prompt, or a knowledge doc, with this id. */
+export async function isForeignText(
+  { database }: Registry,
+  own: Organization,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<boolean> {
+  const rows = await database
+    .select({ key: versionedTexts.key })
+    .from(versionedTexts)
+    .where(
+      and(
+        eq(versionedTexts.id, id),
+        eq(versionedTexts.kind, kind),
+        ne(versionedTexts.organizationKey, own.key),
+        isOfProject(versionedTexts.projectKey),
+      ),
+    )
+  return rows.length > 0
+}
+
+/** Whether another organization has a project with this id. */
+export async function isForeignProject({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ key: projects.key })
+    .from(projects)
+    .where(and(eq(projects.id, id), isNull(projects.deletedAt), ne(projects.organizationKey, own.key)))
+  return rows.length > 0
+}

@@ -1,0 +1,267 @@
+import { and, asc, eq, gt, inArray, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { newRevision } from '../../domain/ids.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Organization, Registry, Store } from '../core/store.ts'
+import { apiKeys, organizations, userDeletions, users } from '../schema/accounts.ts'
+import { mayStillManage, noLonger } from './api-keys.ts'
+import { type Act, recordAct } from './audit.ts'
+import { organizationColumns } from './organizations.ts'
+import type { Project } from './projects.ts'
+
+/** A person: a reviewer, or one whose feedback a pipeline passed on. */
+export interface User {
+  id: string
+  /** In lower case. */
+  email: string
+  /** '' where only the e-mail is known. */
+  name: string
+  createdAt: number
+  /** Whether a manager of the whole organization created or confirmed them. False: a labeller, known from feedback alone. */
+  isConfirmed: boolean
+}
+
+/** Whether the organization has a user with this id. */
+export async function userExists({ database, organization }: Store, id: string): Promise<boolean> {
+  const rows = await database
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.organizationKey, organization.key), eq(users.id, id)))
+  return rows.length > 0
+}
+
+/**
+ * Creates a user, or confirms the labeller who has the e-mail: their id stays, and the name is the one given. Undefined if
+ * somebody created or confirmed one before. A second attempt with the same act has the same effect. 403 as for `addApiKey`.
+ */
+export async function addUser(
+  store: Store,
+  act: Act,
+  draft: Pick<User, 'id' | 'email' | 'name' | 'createdAt'>,
+): Promise<User | undefined> {
+  const { database, organization } = store
+  const createdBy = newRevision()
+  const isUser = and(eq(users.organizationKey, organization.key), eq(users.email, draft.email))
+  const id = sql`(select ${users.id} from ${users} where ${isUser})`
+  const [, [stored]] = await database.batch([
+    database
+      .insert(users)
+      .select(
+        selectFor(
+          users,
+          {
+            organizationKey: organization.key,
+            id: draft.id,
+            email: draft.email,
+            name: draft.name,
+            createdAt: draft.createdAt,
+            createdBy,
+            uncheckedSince: null,
+          },
+          sql`where ${mayStillManage(act)}`,
+        ),
+      )
+      .onConflictDoUpdate({
+        target: [users.organizationKey, users.email],
+        set: { name: sql`excluded.name`, createdBy: sql`excluded.created_by`, uncheckedSince: null },
+        setWhere: sql`${users.createdBy} is null`,
+      }),
+    database.select().from(users).where(isUser),
+    recordAct(
+      store,
+      act,
+      { action: 'user.create', targetId: id, projectKey: null, afterId: id },
+      sql`exists (select 1 from ${users} where ${isUser} and ${users.createdBy} = ${createdBy})`,
+    ),
+  ])
+  if (!stored || stored.createdBy === null) throw noLonger()
+  return stored.createdBy === createdBy ? toUser(stored) : undefined
+}
+
+/**
+ * Changes a user, whose id stays. `email_taken`: another user of the organization has the e-mail. Undefined if there is no such
+ * user. The same values again change nothing, and leave no line in the audit log. 403 as for `addApiKey`.
+ */
+export async function changeUser(
+  store: Store,
+  act: Act,
+  id: string,
+  { email, name }: { email?: string | undefined; name?: string | undefined },
+): Promise<User | 'email_taken' | undefined> {
+  const { database, organization } = store
+  const ofOrganization = eq(users.organizationKey, organization.key)
+  const isUser = and(ofOrganization, eq(users.id, id))
+  const hasEmail = and(ofOrganization, eq(users.email, email ?? ''))
+  const isFree = sql`not exists (select 1 from ${users} as other
+    where other.organization_key = ${organization.key} and other.email = ${email ?? ''} and other.id <> ${id})`
+  const differs = or(
+    email === undefined ? undefined : ne(users.email, email),
+    name === undefined ? undefined : ne(users.name, name),
+  )
+  const isChange = and(isUser, isFree, differs ?? sql`false`, mayStillManage(act))
+  const [, , [user], [holder]] = await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'user.change', targetId: id, projectKey: null },
+      sql`exists (select 1 from ${users} where ${isChange})`,
+    ),
+    // A statement must set something, and a call may change nothing.
+    database
+      .update(users)
+      .set({ email: email ?? sql`${users.email}`, name: name ?? sql`${users.name}` })
+      .where(isChange),
+    database.select().from(users).where(isUser),
+    database.select({ id: users.id }).from(users).where(hasEmail),
+  ])
+  if (user && holder && holder.id !== id) return 'email_taken'
+  if (user && (user.email !== (email ?? user.email) || user.name !== (name ?? user.name))) throw noLonger()
+  return user && toUser(user)
+}
+
+/**
+ * Deletes a user and revokes the keys that act for them; a job then gives all their records `newId`, a random one
+ * (`user-deletion.ts`). Returns whether there was such a user; a second attempt with the same `newId` says so again.
+ */
+export async function deleteUser(store: Store, act: Act, id: string, newId: string): Promise<boolean> {
+  const { database, organization } = store
+  const isUser = and(eq(users.organizationKey, organization.key), eq(users.id, id))
+  const isDeletion = and(eq(userDeletions.organizationKey, organization.key), eq(userDeletions.userId, id))
+  const [, , , , deletions] = await database.batch([
+    // By the new id alone: the log must not lead from the one to the other.
+    recordAct(
+      store,
+      act,
+      { action: 'user.delete', targetId: newId, projectKey: null },
+      sql`exists (select 1 from ${users} where ${isUser})`,
+    ),
+    database
+      .insert(userDeletions)
+      .select(
+        selectFor(
+          userDeletions,
+          {
+            organizationKey: organization.key,
+            userId: id,
+            newId,
+            deletedAt: act.at,
+            dueAt: act.at,
+            passStartedAt: act.at,
+            cursor: '',
+          },
+          sql`from ${users} where ${isUser}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    revokeKeysOf(store, { userId: id, newId }, act.at, sql`exists (select 1 from ${users} where ${isUser})`),
+    database.delete(users).where(isUser),
+    database
+      .select({ newId: userDeletions.newId })
+      .from(userDeletions)
+      .where(and(isDeletion, eq(userDeletions.newId, newId))),
+  ])
+  return deletions.length > 0
+}
+
+/** The statement that ends the keys of a deleted user, and with them the sessions and sign-in links. */
+export const revokeKeysOf = (
+  { database, organization }: Store,
+  { userId, newId }: { userId: string; newId: string },
+  at: number,
+  condition: SQL = sql`true`,
+) =>
+  database
+    .update(apiKeys)
+    .set({ userId: newId, revokedAt: sql`min(coalesce(${apiKeys.revokedAt}, ${at}), ${at})` })
+    .where(and(eq(apiKeys.organizationKey, organization.key), eq(apiKeys.userId, userId), condition))
+
+/** A user of an organization. */
+export interface Membership {
+  userId: string
+  organization: Organization & { name: string }
+}
+
+/**
+ * The confirmed users with an e-mail, up to `limit` of them, of the oldest organizations first: of the organization with a slug, or of any. A
+ * labeller is none of them, whatever key acts for one: a pipeline, or a project's manager, must not open an organization.
+ */
+export function findMemberships(
+  { database }: Registry,
+  { email, organizationSlug, limit }: { email: string; organizationSlug: string | null; limit: number },
+): Promise<Membership[]> {
+  return database
+    .select({ userId: users.id, organization: { ...organizationColumns, name: organizations.name } })
+    .from(users)
+    .innerJoin(organizations, eq(organizations.key, users.organizationKey))
+    .where(
+      and(
+        eq(users.email, email),
+        isNotNull(users.createdBy),
+        organizationSlug === null ? undefined : eq(organizations.slug, organizationSlug),
+      ),
+    )
+    .orderBy(asc(users.organizationKey))
+    .limit(limit)
+}
+
+/** What those who act are called, by an id: a user's name, or the e-mail without one, or a key's name; null for what is neither. */
+export const actorName = (store: Store, id: SQL): SQL =>
+  nameBehind(store, id, sql`coalesce(nullif(${users.name}, ''), ${users.email})`)
+
+const nameBehind = ({ organization }: Store, id: SQL, userName: SQL): SQL => sql`coalesce(
+  (select ${userName} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.id} = ${id}),
+  (select ${apiKeys.name} from ${apiKeys}
+    where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
+
+/**
+ * The names behind ids of those who act. Ids that are no user's and no key's of the organization have none; nor, without
+ * `withEmails`, have users of whom only the e-mail is known.
+ */
+export async function findActorNames(
+  store: Store,
+  ids: readonly string[],
+  { withEmails }: { withEmails: boolean },
+): Promise<Map<string, string>> {
+  const id = sql`item.value`
+  const name = withEmails ? actorName(store, id) : nameBehind(store, id, sql`nullif(${users.name}, '')`)
+  const rows = await store.database
+    .select({ id: sql<string>`${id}`.as('id'), name: sql<string | null>`${name}`.as('name') })
+    .from(sql`json_each(${JSON.stringify(ids)}) as item`)
+  return new Map(rows.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])))
+}
+
+/** A page of the organization's users, by e-mail; with a project, of those for whom a key of it acts, or acted. */
+export async function listUsers(
+  { database, organization }: Store,
+  project: Project | null,
+  { limit, after }: { limit: number; after: string },
+): Promise<User[]> {
+  const withKey = project
+    ? database
+        .select({ id: apiKeys.userId })
+        .from(apiKeys)
+        .where(
+          and(
+            eq(apiKeys.organizationKey, organization.key),
+            eq(apiKeys.projectKey, project.key),
+            isNotNull(apiKeys.userId),
+          ),
+        )
+    : undefined
+  const rows = await database
+    .select()
+    .from(users)
+    .where(
+      and(eq(users.organizationKey, organization.key), gt(users.email, after), withKey && inArray(users.id, withKey)),
+    )
+    .orderBy(asc(users.email))
+    .limit(limit)
+  return rows.map(toUser)
+}
+
+const toUser = ({ id, email, name, createdAt, createdBy }: typeof users.$inferSelect): User => ({
+  id,
+  email,
+  name,
+  createdAt,
+  isConfirmed: createdBy !== null,
+})

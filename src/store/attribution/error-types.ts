@@ -1,0 +1,200 @@
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { ErrorType } from '../../domain/attribution.ts'
+import { Gone } from '../../domain/failures.ts'
+import { MAX_PROJECT_ERROR_TYPES } from '../../limits.ts'
+import { type Act, recordAct } from '../accounts/audit.ts'
+import type { Project } from '../accounts/projects.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
+import { errorTypes, projectErrorTypes } from '../schema/attribution.ts'
+import { traces } from '../schema/traces.ts'
+
+/** An error type as a project has it. */
+export interface ProjectErrorType extends ErrorType {
+  isBuiltIn: boolean
+  /** Whether engines answer it and reviewers name it. */
+  isEnabled: boolean
+}
+
+/**
+ * The error types of a project, those too that are switched off: the built-in ones in the taxonomy's order, then its own,
+ * oldest first. Null: the built-in ones alone, all of them enabled.
+ */
+export async function listErrorTypes(store: Store, projectKey: number | null): Promise<ProjectErrorType[]> {
+  return toErrorTypes(await store.database.batch(errorTypeQueries(store, projectKey)))
+}
+
+/** Those of a project's error types that engines answer. */
+export async function listEnabledErrorTypes(store: Store, projectKey: number): Promise<ErrorType[]> {
+  const types = await listErrorTypes(store, projectKey)
+  return types
+    .filter(({ isEnabled }) => isEnabled)
+    .map(({ errorType, id, name, category, rule }) => ({ errorType, id, name, category, rule }))
+}
+
+/** What a project's error types are made of, to be read in a batch, for `toErrorTypes`. */
+export function errorTypeQueries({ database }: Store, projectKey: number | SQL | null) {
+  return [
+    // All of them, in the order in which they were seeded.
+    database.select().from(errorTypes).where(sql`rowid > 0`).orderBy(sql`rowid`),
+    database.select().from(projectErrorTypes).where(sql`${projectErrorTypes.projectKey} = ${projectKey}`),
+  ] as const
+}
+
+type ErrorTypeRows = readonly [
+  readonly (typeof errorTypes.$inferSelect)[],
+  readonly (typeof projectErrorTypes.$inferSelect)[],
+]
+
+/** The error types that `errorTypeQueries` found. */
+export function toErrorTypes([builtIn, rows]: ErrorTypeRows): ProjectErrorType[] {
+  const switchedOff = new Set(rows.filter(({ isEnabled }) => !isEnabled).map(({ errorType }) => errorType))
+  const own = rows.toSorted(
+    (left, right) => left.createdAt - right.createdAt || (left.errorType < right.errorType ? -1 : 1),
+  )
+  return [
+    ...builtIn.map(type => ({ ...type, isBuiltIn: true, isEnabled: !switchedOff.has(type.errorType) })),
+    ...own.flatMap(({ errorType, id, name, category, rule, isEnabled }) =>
+      name === null || category === null || rule === null
+        ? []
+        : [{ errorType, id, name, category, rule, isBuiltIn: false, isEnabled }],
+    ),
+  ]
+}
+
+/** What a project makes of an error type: of a built-in one only whether it is enabled. */
+export interface ErrorTypeDraft {
+  errorType: string
+  id: string
+  /** Null: it is a built-in one. */
+  own: Pick<ErrorType, 'name' | 'category' | 'rule'> | null
+  isEnabled: boolean
+}
+
+/**
+ * Gives a project an error type, changes one of its own, or switches one on or off. Returns why not, where it may not: no
+ * other type would be enabled, or it has too many. Saved again, the same changes nothing.
+ */
+export async function saveErrorType(
+  { database, organization }: Store,
+  act: Act,
+  project: Project,
+  draft: ErrorTypeDraft,
+): Promise<'saved' | 'last_enabled' | 'too_many'> {
+  const { errorType, id, own, isEnabled } = draft
+  const { name, category, rule } = own ?? BUILT_IN
+  const { hasOther, hasRoom, isOther } = guardsOf(project, draft)
+  const isChange = sql`(${hasOther} and ${hasRoom} and ${isOther})`
+  const [[guards]] = await database.batch([
+    database
+      .select({ hasOther: sql<number>`${hasOther}`.as('has_other'), hasRoom: sql<number>`${hasRoom}`.as('has_room') })
+      .from(projects)
+      .where(
+        and(eq(projects.key, project.key), eq(projects.organizationKey, organization.key), isNull(projects.deletedAt)),
+      ),
+    // Before the change, which one that changes nothing is not.
+    recordAct(
+      { database, organization },
+      act,
+      { action: 'error_type.change', targetId: id, projectKey: project.key },
+      isChange,
+    ),
+    database
+      .insert(projectErrorTypes)
+      .select(
+        selectFor(
+          projectErrorTypes,
+          {
+            projectKey: project.key,
+            errorType,
+            id,
+            name,
+            category,
+            rule,
+            isEnabled: Number(isEnabled),
+            createdAt: act.at,
+          },
+          sql`where ${isChange}`,
+        ),
+      )
+      .onConflictDoUpdate({
+        target: [projectErrorTypes.projectKey, projectErrorTypes.errorType],
+        set: { name, category, rule, isEnabled },
+      }),
+  ])
+  if (!guards) throw new Gone()
+  if (!guards.hasOther) return 'last_enabled'
+  return guards.hasRoom ? 'saved' : 'too_many'
+}
+
+/** Conditions of a change: whether another type is enabled then, whether there is room for it, and whether it changes anything. */
+function guardsOf(
+  project: Project,
+  { errorType, own, isEnabled }: ErrorTypeDraft,
+): Record<'hasOther' | 'hasRoom' | 'isOther', SQL> {
+  const { name, category, rule } = own ?? BUILT_IN
+  const ofProject = sql`from ${projectErrorTypes} as of_project where of_project.project_key = ${project.key}`
+  const isThis = sql`of_project.error_type = ${errorType}`
+  const hasOther = isEnabled
+    ? sql`true`
+    : sql`(exists (select 1 ${ofProject} and not ${isThis} and of_project.is_enabled and of_project.name is not null)
+        or exists (select 1 from ${errorTypes} as built_in where built_in.rowid > 0
+          and built_in.error_type <> ${errorType} and not exists (select 1 ${ofProject}
+            and of_project.error_type = built_in.error_type and not of_project.is_enabled)))`
+  const hasRoom = own
+    ? sql`(exists (select 1 ${ofProject} and ${isThis})
+        or (select count(*) ${ofProject} and of_project.name is not null) < ${MAX_PROJECT_ERROR_TYPES})`
+    : sql`true`
+  // A built-in type without a row is enabled.
+  const isOther =
+    own || !isEnabled
+      ? sql`not exists (select 1 ${ofProject} and ${isThis} and of_project.name is ${name}
+          and of_project.category is ${category} and of_project.rule is ${rule} and of_project.is_enabled = ${Number(isEnabled)})`
+      : sql`exists (select 1 ${ofProject} and ${isThis} and not of_project.is_enabled)`
+  return { hasOther, hasRoom, isOther }
+}
+
+/** What a built-in type's row says of its definition: see the taxonomy. */
+const BUILT_IN = { name: null, category: null, rule: null }
+
+/** How a project has an error type. */
+export type ErrorTypeState = 'enabled' | 'switched_off' | 'unknown'
+
+/** What tells how the projects of some traces have the error types of these names, for `readPlain` and `errorTypeStates`. */
+export function errorTypeStateQueries({ database }: Store, names: readonly string[], traceKeys: SQL) {
+  const named = sql`json_each(${JSON.stringify(names)}) as item`
+  return [
+    database
+      .select({ errorType: sql<string>`${errorTypes.errorType}`.as('errorType') })
+      .from(errorTypes)
+      .where(sql`${errorTypes.errorType} in (select item.value from ${named})`),
+    database
+      .select({
+        projectKey: sql<number>`${projectErrorTypes.projectKey}`.as('projectKey'),
+        errorType: sql<string>`${projectErrorTypes.errorType}`.as('errorType'),
+        isEnabled: sql<number>`${projectErrorTypes.isEnabled}`.as('isEnabled'),
+      })
+      .from(projectErrorTypes)
+      .where(
+        sql`(${projectErrorTypes.projectKey}, ${projectErrorTypes.errorType}) in (
+          select ${traces.projectKey}, item.value from ${named} cross join ${traces} where ${traces.key} in ${traceKeys})`,
+      ),
+  ] as const
+}
+
+/** How a project has the error type of a name, as `errorTypeStateQueries` found it. */
+export function errorTypeStates(
+  builtIn: readonly { errorType: string }[],
+  rows: readonly { projectKey: number; errorType: string; isEnabled: number }[],
+): (projectKey: number, errorType: string) => ErrorTypeState {
+  const builtInTypes = new Set(builtIn.map(({ errorType }) => errorType))
+  const isEnabledOf = new Map(
+    rows.map(({ projectKey, errorType, isEnabled }) => [`${projectKey}/${errorType}`, isEnabled === 1]),
+  )
+  return (projectKey, errorType) => {
+    const isEnabled = isEnabledOf.get(`${projectKey}/${errorType}`) ?? (builtInTypes.has(errorType) || undefined)
+    if (isEnabled === undefined) return 'unknown'
+    return isEnabled ? 'enabled' : 'switched_off'
+  }
+}

@@ -1,0 +1,140 @@
+import { and, asc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { Attribution, AttributionCost, ErrorCategory, ErrorType } from '../../domain/attribution.ts'
+import type { Store } from '../core/store.ts'
+import { attributions } from '../schema/attribution.ts'
+import { reviews } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { countWithin } from '../traces/payloads.ts'
+import { isLive, liveTraceKey } from '../traces/traces.ts'
+import { errorTypeQueries, toErrorTypes } from './error-types.ts'
+
+/** An error type as it is known now; one that is unknown has but its name, which stands for what people call it, too. */
+interface PastErrorType {
+  errorType: string
+  id: string | null
+  name: string
+  category: ErrorCategory | null
+}
+
+/** What was said of where a trace's disagreement comes from, and when. */
+interface PastAttribution {
+  /** Of an engine's answer, or of a review. */
+  id: string
+  type: PastErrorType
+  createdAt: number
+}
+
+/** What an engine said. */
+export interface EngineAnswer extends PastAttribution, Omit<Attribution, 'errorType'>, AttributionCost {
+  kind: 'engine'
+}
+
+/** What a reviewer said. */
+export interface ReviewersAnswer extends PastAttribution {
+  kind: 'review'
+  spanId: string
+  userId: string
+  comment: string | null
+  /** Whether it is the decision that counts for its span. */
+  isInForce: boolean
+}
+
+/** A place in the history: after all that is older. */
+export interface AttributionPlace {
+  createdAt: number
+  id: string
+}
+
+/** A page of what was said, and the project that its trace belongs to. */
+interface AttributionPage {
+  projectKey: number
+  items: (EngineAnswer | ReviewersAnswer)[]
+  nextPlace: AttributionPlace | null
+}
+
+/** Whether a review is the decision that counts for its span, which a reset leaves none for. */
+const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
+  and ${spans.traceKey} = ${reviews.traceKey} and ${spans.reviewNumber} = ${reviews.number}
+  and ${isNotNull(spans.reviewState)})`
+
+/**
+ * A page of what engines answered on a live trace and of the reviews that named an error type, oldest first, in one round
+ * trip. Undefined where there is no such trace.
+ */
+export async function listAttributions(
+  store: Store,
+  traceId: string,
+  { limit, after }: { limit: number; after: AttributionPlace | undefined },
+): Promise<AttributionPage | undefined> {
+  const { database } = store
+  const isTrace = isLive(store, eq(traces.id, traceId))
+  const traceKey = sql`(${liveTraceKey(store, traceId)})`
+  const follows = (createdAt: SQLiteColumn, id: SQLiteColumn): SQL | undefined =>
+    after && sql`(${createdAt}, ${id}) > (${after.createdAt}, ${after.id})`
+  const [[trace], answers, named, ...typeRows] = await database.batch([
+    database.select({ projectKey: traces.projectKey }).from(traces).where(isTrace),
+    database
+      .select()
+      .from(attributions)
+      .where(and(eq(attributions.traceKey, traceKey), follows(attributions.createdAt, attributions.id)))
+      .orderBy(asc(attributions.createdAt), asc(attributions.id))
+      .limit(limit + 1),
+    database
+      .select({ ...reviewColumns, isInForce: sql<number>`${isInForce}`.as('is_in_force') })
+      .from(reviews)
+      .where(and(eq(reviews.traceKey, traceKey), isNotNull(reviews.errorType), follows(reviews.createdAt, reviews.id)))
+      .orderBy(asc(reviews.createdAt), asc(reviews.id))
+      .limit(limit + 1),
+    ...errorTypeQueries(store, sql`(select ${traces.projectKey} from ${traces} where ${isTrace})`),
+  ])
+  if (!trace) return undefined
+  const types = new Map(toErrorTypes(typeRows).map(type => [type.errorType, type]))
+  const items = [
+    ...answers.map(answer => toEngineAnswer(answer, types)),
+    ...named.map(review => toReviewersAnswer(review, types)),
+  ].toSorted((left, right) => left.createdAt - right.createdAt || (left.id < right.id ? -1 : 1))
+  const fitting = countWithin(items.map(item => JSON.stringify(item).length))
+  const page = items.slice(0, Math.min(limit, fitting))
+  const last = page.at(-1)
+  return {
+    projectKey: trace.projectKey,
+    items: page,
+    nextPlace: items.length > page.length && last ? { createdAt: last.createdAt, id: last.id } : null,
+  }
+}
+
+const { id, spanId, userId, comment, createdAt, errorType } = getTableColumns(reviews)
+const reviewColumns = { id, spanId, userId, comment, createdAt, errorType }
+
+type TypesByName = ReadonlyMap<string, ErrorType>
+
+const toEngineAnswer = (
+  { traceKey, projectKey, number, errorType, alternatives, evidence, ...answer }: typeof attributions.$inferSelect,
+  types: TypesByName,
+): EngineAnswer => ({
+  kind: 'engine',
+  ...answer,
+  type: described(errorType, types),
+  alternatives: [...alternatives],
+  evidence: [...evidence],
+})
+
+const toReviewersAnswer = (
+  {
+    errorType,
+    isInForce,
+    ...review
+  }: Pick<typeof reviews.$inferSelect, keyof typeof reviewColumns> & { isInForce: number },
+  types: TypesByName,
+): ReviewersAnswer => ({
+  kind: 'review',
+  ...review,
+  type: described(errorType, types),
+  isInForce: isInForce === 1,
+})
+
+/** A type is never deleted, but what was said must be readable whatever became of its rows. */
+const described = (errorType: string | null, types: TypesByName): PastErrorType =>
+  types.get(errorType ?? '') ?? { errorType: errorType ?? '', id: null, name: errorType ?? '', category: null }

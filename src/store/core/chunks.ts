@@ -1,0 +1,38 @@
+import { utf8Length } from '../../domain/text.ts'
+import { MAX_ARRAY_BYTES } from '../../limits.ts'
+
+/*
+ * Many rows travel to D1 as one parameter, a flat JSON array that `json_each` expands: a statement takes 100 parameters,
+ * and a parameter 2,000,000 bytes.
+ */
+
+/** A run of items and their rows as one JSON array. */
+interface Chunk<Item> {
+  items: Item[]
+  json: string
+}
+
+/** Splits items into runs whose rows fit one parameter. `rowOf` makes an item's row; `extraBytes`, what else it sends. */
+export function* chunksOf<Item>(
+  items: readonly Item[],
+  rowOf: (item: Item) => readonly unknown[],
+  extraBytes: (item: Item) => number = () => 0,
+): Generator<Chunk<Item>> {
+  let chunk: Item[] = []
+  let rows: string[] = []
+  let size = 0
+  for (const item of items) {
+    const row = JSON.stringify(rowOf(item))
+    const bytes = utf8Length(row) + 1 + extraBytes(item)
+    if (rows.length > 0 && size + bytes > MAX_ARRAY_BYTES) {
+      yield { items: chunk, json: `[${rows.join()}]` }
+      chunk = []
+      rows = []
+      size = 0
+    }
+    chunk.push(item)
+    rows.push(row)
+    size += bytes
+  }
+  if (rows.length > 0) yield { items: chunk, json: `[${rows.join()}]` }
+}

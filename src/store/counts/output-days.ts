@@ -1,0 +1,285 @@
+import { and, asc, eq, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import { firstKeyAt } from '../../domain/ids.ts'
+import type { CountProgress, StepOutputs } from '../../domain/output-count.ts'
+import {
+  COUNT_LEASE_MS,
+  COUNTED_DAYS,
+  COUNTED_TRACES,
+  DAY_MS,
+  MAX_COUNTED_STEPS,
+  NOTED_TRACES,
+  NOTING_DELAY_MS,
+} from '../../limits.ts'
+import { named, readPlain } from '../core/database.ts'
+import { hasOutput, isReviewed, ofTrace } from '../core/reviewable.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Registry, Store } from '../core/store.ts'
+import { duePass, savePass } from '../core/sweeps.ts'
+import { projects } from '../schema/accounts.ts'
+import { countedDays, outputDays } from '../schema/counts.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+
+/*
+ * How many outputs a day's traces have is counted by cron, for ingestion writes nothing for it: which days have new traces
+ * is read off the traces' keys, which are made of the time. A day that did not change is not counted again.
+ */
+
+/** The day of a time, which may be before 1970 and have a fraction. */
+const dayOf = (time: SQL): SQL => sql`cast(floor(${time} / ${sql.raw(`${DAY_MS}.0`)}) as integer)`
+
+/** What is set of a day when something changes on it. */
+const changedAt = (now: number) => ({
+  isChanged: true,
+  dueAt: sql`max(${now}, ${countedDays.restsUntil})`,
+})
+
+/** Whether no purge of a deleted project goes on, after which a count of what was there before would stay. Reads no row if none does. */
+const isOfExistingProject = (projectKey: SQL): SQL =>
+  sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
+
+/** Not what is marked already: in the hands of a count, it stays so until the next one begins. */
+const isUnmarked = sql`${countedDays.isChanged} = 0`
+
+/**
+ * The statement that has days counted again, a row or two for each that does not wait for it already. `ofTraces`: a query
+ * of `project_key` and `timestamp` of the traces that are not what they were. `at once`: however lately it was counted, as an
+ * explicit deletion asks for; what a minute counts in all is bounded all the same.
+ */
+export const markDays = (
+  { database }: Pick<Store, 'database'>,
+  ofTraces: SQL,
+  now: number,
+  when: 'rested' | 'at once' = 'rested',
+) =>
+  database
+    .update(countedDays)
+    .set(when === 'rested' ? changedAt(Math.floor(now)) : { isChanged: true, dueAt: Math.floor(now) })
+    .where(
+      sql`${when === 'rested' ? isUnmarked : sql`(${isUnmarked} or ${countedDays.dueAt} > ${Math.floor(now)})`}
+        and (project_key, day) in (
+        select changed.project_key, ${dayOf(sql`changed.timestamp`)} from (${ofTraces}) as changed)`,
+    )
+
+/** Notes the days of traces that are new since it did so before, some at a time. */
+export async function noteNewTraces(registry: Registry, now: number): Promise<void> {
+  const { database } = registry
+  const cursor = await duePass(registry, 'outputs', now)
+  if (cursor === undefined) return
+  const fresh = sql`select ${traces.key}, ${traces.projectKey}, ${traces.timestamp} from ${traces}
+    where ${traces.key} > ${Number(cursor)} and ${traces.key} < ${firstKeyAt(now - NOTING_DELAY_MS)}
+    order by ${traces.key} limit ${NOTED_TRACES}`
+  const [[noted]] = await database.batch([
+    database.select({ last: sql<number | null>`max(scanned.key)`.as('last') }).from(sql`(${fresh}) as scanned`),
+    database
+      .insert(countedDays)
+      .select(
+        // Days first: to look at each trace's project would be to read each trace once more.
+        selectFor(
+          countedDays,
+          {
+            projectKey: sql`scanned.project_key`,
+            day: sql`scanned.day`,
+            countedAt: null,
+            restsUntil: 0,
+            dueAt: now,
+            isChanged: 1,
+            progress: null,
+          },
+          sql`from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day
+              from (${fresh}) as scanned) as scanned
+            where ${isOfExistingProject(sql`scanned.project_key`)}`,
+        ),
+      )
+      .onConflictDoUpdate({
+        target: [countedDays.projectKey, countedDays.day],
+        set: changedAt(now),
+        setWhere: isUnmarked,
+      }),
+  ])
+  if (noted?.last) await savePass(registry, 'outputs', { cursor: String(noted.last), dueAt: now })
+}
+
+/** A day to be counted. */
+export interface DueDay {
+  projectKey: number
+  day: number
+  countedAt: number | null
+  progress: string | null
+}
+
+/** Takes the days that wait longest for being counted, and puts each off: should this run die, they come again. */
+export async function takeDueDays({ database }: Registry, now: number): Promise<DueDay[]> {
+  const due = database
+    .select({ projectKey: countedDays.projectKey, day: countedDays.day })
+    .from(countedDays)
+    .where(and(isNotNull(countedDays.dueAt), lte(countedDays.dueAt, now)))
+    .orderBy(asc(countedDays.dueAt))
+    .limit(COUNTED_DAYS)
+  const { projectKey, day, countedAt, progress } = countedDays
+  return database
+    .update(countedDays)
+    .set({
+      dueAt: now + COUNT_LEASE_MS,
+      // What changes from here on is for the next count.
+      isChanged: sql`iif(${progress} is null, 0, ${countedDays.isChanged})`,
+    })
+    .where(sql`(project_key, day) in ${due}`)
+    .returning({ projectKey, day, countedAt, progress })
+}
+
+/** What the next piece of a day has. */
+export interface Piece {
+  /** Of the traces looked at. */
+  steps: StepOutputs[]
+  traces: number
+  /** The last of them; null where there are no more. */
+  after: CountProgress['after'] | null
+  /** What is stored of the day. */
+  stored: StepOutputs[]
+}
+
+const DUE_DAYS = rowSet(['projectKey', 'day', 'end', 'afterTime', 'afterId'])
+
+/** Counts the next traces of each of some days, in one round trip. */
+export async function countPieces(
+  { database }: Registry,
+  days: readonly (DueDay & { after: CountProgress['after'] | undefined })[],
+): Promise<Piece[]> {
+  if (days.length === 0) return []
+  const limit = Math.floor(COUNTED_TRACES / days.length)
+  const rows = days.map(({ projectKey, day, after }) => {
+    const start = day * DAY_MS
+    return { projectKey, day, end: start + DAY_MS, afterTime: after?.timestamp ?? start, afterId: after?.id ?? '' }
+  })
+  const items = DUE_DAYS.from(DUE_DAYS.encodeAll(rows))
+  const { row } = DUE_DAYS
+  const piece = (column: SQL, bounds: SQL, day = row) => sql`
+    select ${column} from ${traces} as piece
+    where piece.deleted_at is null and piece.project_key = ${day.projectKey}
+      and piece.timestamp >= ${day.afterTime} and piece.timestamp < ${day.end}
+      and (piece.timestamp, piece.id) > (${day.afterTime}, ${day.afterId})
+    order by piece.timestamp, piece.id ${bounds}`
+  const whole = sql`limit ${limit}`
+  const last = (column: SQL) =>
+    sql`iif(scanned.traces = ${limit}, (${piece(column, sql`limit 1 offset ${limit - 1}`, DUE_DAYS.rowOf('scanned'))}), null)`
+  const stepId = sql<string>`iif(scanned.number > ${MAX_COUNTED_STEPS}, '', scanned.step_id)`
+  const place = sql<number>`item.key`.as('place')
+  const [counts, pieces, stored] = await readPlain(database, [
+    database
+      .select({
+        place: sql<number>`scanned.place`.as('place'),
+        stepId: stepId.as('stepId'),
+        outputs: sql<number>`sum(scanned.outputs)`.as('outputs'),
+        reviewed: sql<number>`sum(scanned.reviewed)`.as('reviewed'),
+      })
+      .from(
+        sql`(select item.key as place, ${spans.stepId} as step_id, count(*) as outputs,
+            sum(${isReviewed}) as reviewed, row_number() over (partition by item.key) as number
+          from ${items} cross join ${traces} cross join ${spans}
+          where ${traces.key} in (${piece(sql`piece.key`, whole)}) and ${ofTrace} and ${spans.isGeneric} = 0 and ${hasOutput}
+          group by item.key, ${spans.stepId}) as scanned`,
+      )
+      .groupBy(sql`scanned.place`, stepId),
+    // Grouped, a subquery is not merged into the query, which would count as often as it names the count.
+    database
+      .select({
+        place: sql<number>`scanned.place`.as('place'),
+        traces: sql<number>`scanned.traces`.as('traces'),
+        timestamp: sql<number | null>`${last(sql`piece.timestamp`)}`.as('timestamp'),
+        id: sql<string | null>`${last(sql`piece.id`)}`.as('id'),
+      })
+      .from(
+        sql`(select item.key as place, item.value as value,
+          (select count(*) from (${piece(sql`1`, whole)})) as traces from ${items} group by item.key) as scanned`,
+      ),
+    database
+      .select({
+        place,
+        ...named({ stepId: outputDays.stepId, outputs: outputDays.outputs, reviewed: outputDays.reviewed }),
+      })
+      .from(items)
+      .crossJoin(outputDays)
+      .where(and(eq(outputDays.projectKey, row.projectKey), eq(outputDays.day, row.day))),
+  ])
+  const countsOf = Map.groupBy(counts, row => row.place)
+  const storedOf = Map.groupBy(stored, row => row.place)
+  const pieceOf = new Map(pieces.map(row => [row.place, row]))
+  return days.map((_, index) => {
+    const { traces = 0, timestamp = null, id = null } = pieceOf.get(index) ?? {}
+    return {
+      steps: countsOf.get(index) ?? [],
+      traces,
+      after: timestamp === null || id === null ? null : { timestamp, id },
+      stored: storedOf.get(index) ?? [],
+    }
+  })
+}
+
+/** What has become of a day by a piece. */
+export interface CountedPiece {
+  day: DueDay
+  /** Where the count goes on; null: it is through. */
+  progress: CountProgress | null
+  countedAt: number | null
+  restsUntil: number
+  /** When it is counted again if nothing changed meanwhile. */
+  dueAt: number | null
+  /** The counts to be stored, and the steps whose counts are not to be any more. */
+  changed: readonly StepOutputs[]
+  gone: readonly string[]
+}
+
+const STEPS = rowSet(['projectKey', 'day', 'stepId'])
+const COUNTS = rowSet(['projectKey', 'day', 'stepId', 'outputs', 'reviewed'])
+const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'countedAt', 'restsUntil', 'dueAt'])
+const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
+
+/** Stores what pieces came to; of a day that another run has gone on with, nothing but what is the same for both. */
+export async function saveCounts({ database }: Registry, counted: readonly CountedPiece[]): Promise<void> {
+  const changed = counted.flatMap(({ day, changed }) =>
+    changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),
+  )
+  const gone = counted.flatMap(({ day, gone }) => gone.map(stepId => ({ ...placeOf(day), stepId })))
+  const days = counted.map(({ day, progress, countedAt, restsUntil, dueAt }) => ({
+    ...placeOf(day),
+    progressBefore: day.progress,
+    progress: progress && JSON.stringify(progress),
+    countedAt,
+    restsUntil,
+    dueAt,
+  }))
+  const { row } = DAYS
+  await database.batch([
+    database
+      .insert(outputDays)
+      .select(
+        selectFor(
+          outputDays,
+          COUNTS.row,
+          sql`from ${COUNTS.from(COUNTS.encodeAll(changed))} where ${isOfExistingProject(COUNTS.row.projectKey)}`,
+        ),
+      )
+      .onConflictDoUpdate({
+        target: [outputDays.projectKey, outputDays.day, outputDays.stepId],
+        set: { outputs: sql`excluded.outputs`, reviewed: sql`excluded.reviewed` },
+      }),
+    database.delete(outputDays).where(
+      sql`(project_key, day, step_id) in (
+        select ${STEPS.row.projectKey}, ${STEPS.row.day}, ${STEPS.row.stepId} from ${STEPS.from(STEPS.encodeAll(gone))})`,
+    ),
+    database
+      .update(countedDays)
+      .set({
+        progress: row.progress,
+        countedAt: row.countedAt,
+        restsUntil: row.restsUntil,
+        dueAt: sql`iif(${row.progress} is null and ${countedDays.isChanged} = 1, ${row.restsUntil}, ${row.dueAt})`,
+      })
+      .from(DAYS.from(DAYS.encodeAll(days)))
+      .where(
+        sql`${countedDays.projectKey} = ${row.projectKey} and ${countedDays.day} = ${row.day}
+          and ${countedDays.progress} is ${row.progressBefore}`,
+      ),
+  ])
+}

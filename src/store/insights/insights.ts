@@ -1,0 +1,168 @@
+import { and, eq, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { MAX_INSIGHT_ROWS } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { actorName } from '../accounts/users.ts'
+import { named, readPlain } from '../core/database.ts'
+import type { Store } from '../core/store.ts'
+import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
+import { textVersions, versionedTexts } from '../schema/texts.ts'
+import { versionNumber } from './version-number.ts'
+
+/** Days of UTC, counted from 1970: the first one, and the one after the last. */
+export interface DayRange {
+  from: number
+  to: number
+}
+
+/** How many decisions are in force. */
+export interface Decided {
+  accepted: number
+  corrected: number
+}
+
+const inRange = (
+  table: typeof reviewDays | typeof answerDays | typeof outputDays | typeof countedDays,
+  { key }: Project,
+  { from, to }: DayRange,
+) => and(eq(table.projectKey, key), gte(table.day, from), lt(table.day, to))
+
+const accepted = sql<number>`sum(${reviewDays.accepted})`.as('accepted')
+const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
+/** Rows that count nothing any more stay where they are. */
+const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
+
+/**
+ * What is counted of a project for some days, each list of at most `MAX_INSIGHT_ROWS` rows: outputs by the day of their
+ * trace, the rest by the day of the decision or answer. One round trip, whose cost does not depend on the number of traces.
+ */
+export async function readInsights(store: Store, project: Project, days: DayRange) {
+  const { database } = store
+  const decidedOn = inRange(reviewDays, project, days)
+  const { day, stepId, promptVersionId, userId, errorType } = reviewDays
+  const scannedIds = (column: typeof userId | typeof promptVersionId, condition?: SQL) =>
+    sql`(select distinct ${column} as id from ${reviewDays} where ${and(decidedOn, condition)}) as scanned`
+  const [outputs, [counted], steps, decisions, reviewers, names, versions, namedTypes, answers] = await readPlain(
+    database,
+    [
+      database
+        .select({
+          ...named({ stepId: outputDays.stepId }),
+          outputs: sql<number>`sum(${outputDays.outputs})`.as('outputs'),
+          reviewed: sql<number>`sum(${outputDays.reviewed})`.as('reviewed'),
+        })
+        .from(outputDays)
+        .where(inRange(outputDays, project, days))
+        .groupBy(outputDays.stepId)
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          at: sql<number | null>`coalesce(
+            min(iif(${countedDays.isChanged} = 1, ${countedDays.countedAt}, null)), max(${countedDays.countedAt}))`.as(
+            'at',
+          ),
+        })
+        .from(countedDays)
+        .where(inRange(countedDays, project, days)),
+      database
+        .select({ ...named({ stepId }), accepted, corrected })
+        .from(reviewDays)
+        .where(decidedOn)
+        .groupBy(stepId)
+        .having(isAny)
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({ ...named({ day, stepId, promptVersionId }), accepted, corrected })
+        .from(reviewDays)
+        .where(decidedOn)
+        .groupBy(day, stepId, promptVersionId)
+        .having(isAny)
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          ...named({ userId, day }),
+          reviewed: sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed'),
+        })
+        .from(reviewDays)
+        .where(decidedOn)
+        .groupBy(userId, day)
+        .having(isAny)
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          id: sql<string>`scanned.id`.as('id'),
+          name: sql<string | null>`${actorName(store, sql`scanned.id`)}`.as('name'),
+        })
+        .from(scannedIds(userId))
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          id: sql<string>`${textVersions.id}`.as('id'),
+          promptId: sql<string>`${versionedTexts.id}`.as('promptId'),
+          stepId: sql<string>`${versionedTexts.name}`.as('stepId'),
+          number: sql<number>`${versionNumber}`.as('number'),
+          isActive: sql<number>`${textVersions.isActive}`.as('isActive'),
+        })
+        .from(scannedIds(promptVersionId, ne(promptVersionId, '')))
+        .crossJoin(textVersions)
+        .crossJoin(versionedTexts)
+        .where(
+          and(
+            eq(textVersions.id, sql`scanned.id`),
+            eq(versionedTexts.key, textVersions.textKey),
+            eq(versionedTexts.projectKey, project.key),
+          ),
+        )
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          ...named({ errorType, stepId }),
+          count: sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('count'),
+        })
+        .from(reviewDays)
+        .where(and(decidedOn, ne(errorType, '')))
+        .groupBy(errorType, stepId)
+        .having(isAny)
+        .limit(MAX_INSIGHT_ROWS),
+      database
+        .select({
+          ...named({ errorType: answerDays.errorType, stepId: answerDays.stepId }),
+          count: sql<number>`sum(${answerDays.answers})`.as('count'),
+        })
+        .from(answerDays)
+        .where(inRange(answerDays, project, days))
+        .groupBy(answerDays.errorType, answerDays.stepId)
+        .having(sql`sum(${answerDays.answers}) > 0`)
+        .limit(MAX_INSIGHT_ROWS),
+    ],
+  )
+  return {
+    outputs,
+    countedAt: counted?.at ?? null,
+    steps,
+    decisions,
+    reviewers,
+    names,
+    versions: versions.map(({ isActive, ...version }) => ({ ...version, isActive: isActive === 1 })),
+    namedTypes,
+    answers,
+  }
+}
+
+/** The query of how many decisions are in force on spans that used versions of a text, for `decidedByVersion`. */
+export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>
+  database
+    .select({ ...named({ versionId: reviewDays.promptVersionId }), accepted, corrected })
+    .from(versionedTexts)
+    .crossJoin(textVersions)
+    .crossJoin(reviewDays)
+    .where(
+      and(
+        ofText,
+        eq(textVersions.textKey, versionedTexts.key),
+        eq(reviewDays.promptVersionId, textVersions.id),
+        // To the letter as in the index, of which the plus makes the choice: the primary key would be all of the project.
+        sql`${reviewDays.promptVersionId} <> ''`,
+        sql`+${reviewDays.projectKey} = ${versionedTexts.projectKey}`,
+      ),
+    )
+    .groupBy(reviewDays.promptVersionId)

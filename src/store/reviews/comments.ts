@@ -1,0 +1,171 @@
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { newRevision } from '../../domain/ids.ts'
+import { type Act, recordAct } from '../accounts/audit.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { traces } from '../schema/traces.ts'
+import { locatedSpans } from '../spans/located-spans.ts'
+import { isLive, isOnOtherTrace, touchTraces } from '../traces/traces.ts'
+
+/** A reviewer's comment on a span, given on its own or with a decision. It is feedback, and shows in its trace's. */
+export interface Comment {
+  id: string
+  spanId: string
+  /** The author: a user's id, or a key's that acts for none. */
+  userId: string
+  content: string
+  createdAt: number
+}
+
+/** The trace of a span: what a comment hangs on. */
+interface CommentPlace {
+  traceKey: number
+  traceUuid: string
+  projectKey: number
+}
+
+/** Where a comment on a span of the organization belongs; undefined where there is no such span. */
+export async function findCommentPlace(store: Store, spanId: string): Promise<CommentPlace | undefined> {
+  const [trace] = await store.database
+    .select({ traceKey: traces.key, traceUuid: traces.id, projectKey: traces.projectKey })
+    .from(traces)
+    .where(sql`${traces.key} = (select located.trace_key from ${locatedSpans(store, [spanId])} as located)`)
+  return trace
+}
+
+/**
+ * Adds a comment. Sent again by its author with the same id, it is the same comment. `taken`: the id is another feedback's;
+ * `trace_missing`: the trace was deleted meanwhile.
+ */
+export async function addComment(
+  store: Store,
+  act: Act,
+  { traceKey, traceUuid, projectKey }: CommentPlace,
+  comment: Comment,
+): Promise<Comment | 'taken' | 'trace_missing'> {
+  const { database } = store
+  const { id, spanId, userId, content, createdAt } = comment
+  const createdBy = newRevision()
+  const ofTrace = isLive(store, eq(traces.key, traceKey))
+  const isThis = and(eq(feedback.id, id), eq(feedback.traceKey, traceKey))
+  const isCreated = sql`exists (select 1 from ${feedback} where ${isThis} and ${feedback.createdBy} = ${createdBy})`
+  const isTaken = isOnOtherTrace(store, feedback, { id: sql`${id}`, traceUuid: sql`${traceUuid}` })
+  const [, , , [stored], [trace]] = await database.batch([
+    database
+      .insert(feedback)
+      .select(
+        selectFor(
+          feedback,
+          {
+            id,
+            traceKey: traces.key,
+            spanId,
+            userId,
+            rating: null,
+            comment: content,
+            correction: null,
+            labeller: null,
+            timestamp: createdAt,
+            receivedAt: createdAt,
+            createdBy,
+            source: 'review',
+          },
+          sql`from ${traces} where ${ofTrace} and not ${isTaken}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    touchTraces(store, and(ofTrace, isCreated), act.at),
+    recordAct(store, act, { action: 'comment.create', targetId: id, projectKey, afterId: id }, isCreated),
+    database.select().from(feedback).where(isThis),
+    database.select({ key: traces.key }).from(traces).where(ofTrace),
+  ])
+  if (!trace) return 'trace_missing'
+  const isSame =
+    stored?.source === 'review' &&
+    stored.spanId === spanId &&
+    stored.userId === userId &&
+    (stored.comment === content || stored.createdBy === createdBy)
+  return isSame ? { ...comment, createdAt: stored.timestamp } : 'taken'
+}
+
+/** A piece of feedback as far as it says who may change it. */
+export interface FeedbackHead {
+  traceKey: number
+  projectKey: number
+  userId: string
+  /** Whether a reviewer wrote it here. */
+  isComment: boolean
+}
+
+/** A piece of feedback on a live trace of the organization. */
+export async function findFeedbackHead(store: Store, id: string): Promise<FeedbackHead | undefined> {
+  const [row] = await store.database
+    .select({
+      traceKey: feedback.traceKey,
+      projectKey: traces.projectKey,
+      userId: feedback.userId,
+      source: feedback.source,
+    })
+    .from(feedback)
+    .crossJoin(traces)
+    .where(and(eq(feedback.id, id), isLive(store, eq(traces.key, feedback.traceKey))))
+  return row && { ...row, isComment: row.source === 'review' }
+}
+
+/** Changes the text of a comment; the same text changes nothing. Undefined where the comment is gone. */
+export async function changeComment(
+  store: Store,
+  act: Act,
+  { traceKey, projectKey }: FeedbackHead,
+  { id, content }: { id: string; content: string },
+): Promise<Comment | undefined> {
+  const { database } = store
+  const isThis = isCommentOf(store, id, traceKey)
+  const differs = and(isThis, ne(feedback.comment, content))
+  const isChange = sql`exists (select 1 from ${feedback} where ${differs})`
+  const [, , , , [row]] = await database.batch([
+    touchTraces(store, isLive(store, eq(traces.key, traceKey), isChange), act.at),
+    recordAct(store, act, { action: 'comment.change', targetId: id, projectKey }, isChange),
+    changeInHistory(store, differs, content),
+    database.update(feedback).set({ comment: content }).where(differs),
+    database.select().from(feedback).where(isThis),
+  ])
+  return row && { id, content, spanId: row.spanId ?? '', userId: row.userId, createdAt: row.timestamp }
+}
+
+/** Deletes a comment. */
+export async function deleteComment(
+  store: Store,
+  act: Act,
+  { traceKey, projectKey }: FeedbackHead,
+  id: string,
+): Promise<void> {
+  const { database } = store
+  const isThis = isCommentOf(store, id, traceKey)
+  const isThere = sql`exists (select 1 from ${feedback} where ${isThis})`
+  await database.batch([
+    touchTraces(store, isLive(store, eq(traces.key, traceKey), isThere), act.at),
+    recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isThere),
+    changeInHistory(store, isThis, null),
+    database.delete(feedback).where(isThis),
+  ])
+}
+
+/** The decision that a comment was given with, which has the comment's id, says what the comment says. */
+const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, comment: string | null) =>
+  database
+    .update(reviews)
+    .set({ comment })
+    .where(
+      sql`(${reviews.traceKey}, ${reviews.spanId}, ${reviews.id}) in (
+        select ${feedback.traceKey}, ${feedback.spanId}, ${feedback.id} from ${feedback} where ${ofComment})`,
+    )
+
+/** The trace, too, must be the organization's: a row of feedback does not say whose it is. */
+const isCommentOf = (store: Store, id: string, traceKey: number): SQL | undefined =>
+  and(
+    eq(feedback.id, id),
+    eq(feedback.source, 'review'),
+    sql`${feedback.traceKey} = (select ${traces.key} from ${traces} where ${isLive(store, eq(traces.key, traceKey))})`,
+  )

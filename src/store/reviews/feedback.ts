@@ -1,0 +1,318 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { isNegativeRating as isNegative, type Labeller, type Rating } from '../../domain/feedback.ts'
+import { newRevision } from '../../domain/ids.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { markLabellers } from '../accounts/labellers.ts'
+import { requestAutomaticJobs } from '../attribution/attributions.ts'
+import { chunksOf } from '../core/chunks.ts'
+import { isNegativeRating } from '../core/ratings.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { users } from '../schema/accounts.ts'
+import { feedback } from '../schema/reviews.ts'
+import { traces } from '../schema/traces.ts'
+import {
+  ensureRoots,
+  isLive,
+  isNamedOfOther,
+  isOnOtherTrace,
+  joinedSpanId,
+  removeIdleRoots,
+  touchAndFlag,
+} from '../traces/traces.ts'
+
+/** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
+export interface FeedbackDraft {
+  id: string
+  traceUuid: string
+  spanId: string | null
+  rating: Rating | null
+  comment: string | null
+  correction: JsonObject | null
+  labeller: Labeller | null
+  timestamp: number | null
+  receivedAt: number
+  /** Whose feedback it is where the labeller is not known by an e-mail. */
+  fallbackUserId: string
+  /** The labeller, made a user with this id on first sight of the e-mail. */
+  user: { id: string; email: string; name: string } | null
+}
+
+export type FeedbackOutcome = 'created' | 'updated' | RefusedFeedback
+type RefusedFeedback = 'trace_missing' | 'on_other_trace' | 'span_on_other_trace'
+
+/** What became of each draft, and the keys of the traces that are to be analyzed for them. */
+interface SavedFeedback {
+  outcomes: FeedbackOutcome[]
+  toAttribute: number[]
+}
+
+/**
+ * Stores feedback, or updates the fields that it sends where the record is there, and where the project wants it, asks for
+ * the analysis of what it says is wrong. One round trip, two where some is refused. No two drafts may have the same id.
+ * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: it names a span of another one.
+ */
+export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
+  const { database } = store
+  const drafts = withOneIdAnEmail(given)
+  const outcomes = new Map<string, FeedbackOutcome>()
+  const toAttribute: number[] = []
+  const createdBy = newRevision()
+  // An update keeps its time unless one is sent, which the statement, not its rows, must say.
+  for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
+    for (const { items, json } of chunksOf(group, rowOf)) {
+      const receivedAt = items[0]?.receivedAt ?? 0
+      const ofTraces = (drafts: readonly FeedbackDraft[]) =>
+        sql`${traces.key} in (select ${traces.key} ${stored(store, drafts)})`
+      const labelled = items.filter(({ labeller }) => labeller !== null)
+      const labellers = items.filter(({ user }) => user !== null)
+      const disputes = items.filter(isDispute)
+      const [, rows, , , asked] = await database.batch([
+        markReplacedLabellers(store, labelled, receivedAt),
+        upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
+        ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative),
+        requestAutomaticJobs(store, ofTraces(disputes), receivedAt),
+        ...(labellers.length === 0 ? [] : [addLabellers(store, labellers)]),
+      ])
+      for (const row of rows) outcomes.set(row.id, row.createdBy === createdBy ? 'created' : 'updated')
+      const rootless = new Set(rows.filter(({ spanId, isPosted }) => spanId === null && !isPosted).map(({ id }) => id))
+      const ofRootless = items.filter(({ id }) => rootless.has(id))
+      if (ofRootless.length > 0)
+        await ensureRoots(
+          store,
+          ofRootless.map(({ traceUuid }) => traceUuid),
+        )
+      for (const { traceKey } of asked) toAttribute.push(traceKey)
+    }
+  }
+  const refused = drafts.filter(({ id }) => !outcomes.has(id))
+  const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await reasonsOf(store, refused)
+  for (const { id } of refused) outcomes.set(id, reasons.get(id) ?? 'trace_missing')
+  // Of these nothing stands in the way any more: their trace came since, or the other one went.
+  const again = refused.filter(({ id }) => reasons.get(id) === null)
+  if (again.length > 0) {
+    const late = await saveFeedback(store, again)
+    for (const [index, { id }] of again.entries()) outcomes.set(id, late.outcomes[index] ?? 'trace_missing')
+    toAttribute.push(...late.toAttribute)
+  }
+  return {
+    outcomes: drafts.map(({ id }) => outcomes.get(id) ?? 'trace_missing'),
+    toAttribute: [...new Set(toAttribute)],
+  }
+}
+
+/** Whether feedback says that something was wrong: a comment alone may say anything. */
+const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
+
+const FEEDBACK = rowSet([
+  'traceUuid',
+  'id',
+  'spanId',
+  'userId',
+  'rating',
+  'comment',
+  'correction',
+  'labeller',
+  'timestamp',
+  'receivedAt',
+  'email',
+])
+
+const rowOf = (draft: FeedbackDraft) =>
+  FEEDBACK.encode({
+    ...draft,
+    userId: draft.user?.id ?? draft.fallbackUserId,
+    rating: jsonOrNull(draft.rating),
+    correction: jsonOrNull(draft.correction),
+    labeller: jsonOrNull(draft.labeller),
+    timestamp: draft.timestamp ?? Math.floor(draft.receivedAt),
+    email: draft.user?.email,
+  })
+
+/** A piece of feedback that a statement is about, and where it belongs. */
+type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
+
+/** Of labellers with one e-mail the first draft's id is that of all: it is the one that becomes a user. */
+function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
+  const ids = new Map<string, string>()
+  return drafts.map(draft => {
+    if (!draft.user) return draft
+    const id = ids.get(draft.user.email) ?? draft.user.id
+    ids.set(draft.user.email, id)
+    return { ...draft, user: { ...draft.user, id } }
+  })
+}
+
+const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
+
+/** Inserts `rows` of `FEEDBACK`, each guarded by its trace, and returns those that are there after. */
+const upsertFeedback = (
+  store: Store,
+  rows: string,
+  { createdBy, withTime }: { createdBy: string; withTime: boolean },
+) => {
+  const { row } = FEEDBACK
+  return store.database
+    .insert(feedback)
+    .select(
+      selectFor(
+        feedback,
+        {
+          ...row,
+          traceKey: traces.key,
+          userId: sql`coalesce(${userWith(store, row.email)}, ${row.userId})`,
+          createdBy,
+          source: 'api',
+        },
+        sql`from ${FEEDBACK.from(rows)} cross join ${traces}
+          where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
+            and not ${isTaken(store, row)} and not ${namesOther(store, row)}`,
+      ),
+    )
+    .onConflictDoUpdate({
+      target: [feedback.id, feedback.traceKey],
+      set: {
+        spanId: sql`coalesce(excluded.span_id, ${feedback.spanId})`,
+        rating: sql`coalesce(excluded.rating, ${feedback.rating})`,
+        comment: sql`coalesce(excluded.comment, ${feedback.comment})`,
+        correction: sql`coalesce(excluded.correction, ${feedback.correction})`,
+        labeller: sql`coalesce(excluded.labeller, ${feedback.labeller})`,
+        userId: sql`iif(excluded.labeller is null, ${feedback.userId}, excluded.user_id)`,
+        ...(withTime && { timestamp: sql`excluded.timestamp` }),
+      },
+      setWhere: eq(feedback.source, 'api'),
+    })
+    .returning({
+      id: feedback.id,
+      createdBy: feedback.createdBy,
+      spanId: joinedSpanId('feedback'),
+      isPosted: sql<number>`(select ${traces.isPosted} from ${traces} where ${traces.key} = ${feedback.traceKey})`,
+    })
+}
+
+/** The id of the organization's user with an e-mail; null: there is none. */
+const userWith = ({ organization }: Store, email: SQL): SQL =>
+  sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
+
+/** Why drafts were refused whose own trace is there; null: nothing stands in the way any more. */
+async function reasonsOf(
+  store: Store,
+  refused: readonly FeedbackDraft[],
+): Promise<Map<string, RefusedFeedback | null>> {
+  const { row } = LABELLED
+  const found = await store.database.all<{ id: string; isTaken: number; namesOther: number }>(sql`
+    select ${row.id} as id, ${isTaken(store, row)} as isTaken, ${namesOther(store, row)} as namesOther
+    from ${LABELLED.from(labelledRows(refused))} cross join ${traces}
+    where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}`)
+  return new Map(
+    found.map(({ id, isTaken, namesOther }) => [
+      id,
+      isTaken === 1 ? 'on_other_trace' : namesOther === 1 ? 'span_on_other_trace' : null,
+    ]),
+  )
+}
+
+/**
+ * Whether the record that a row names is another trace's, or a reviewer's comment. On another trace a comment doesn't count:
+ * a client can compute a record's id, and a comment may have taken it before such ids were refused.
+ */
+const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
+  ${isOnOtherTrace(store, feedback, { id, traceUuid, which: sql`elsewhere.source = 'api'` })}
+  or exists (select 1 from ${feedback} comment
+    where comment.id = ${id} and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
+
+/** Whether a row names a span of another trace. What is stored may be sent again, whatever became of its span. */
+const namesOther = (store: Store, { id, spanId }: Place): SQL => sql`(${isNamedOfOther(store, spanId)}
+  and not exists (select 1 from ${feedback} stored where stored.id = ${id}
+    and stored.trace_key = ${traces.key} and stored.span_id = ${spanId}))`
+
+/** The records that drafts name, whether the drafts are stored or refused. */
+const named = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
+  from ${LABELLED.from(labelledRows(drafts))} cross join ${traces} cross join ${feedback}
+  where ${isLive(store, sql`${traces.id} = ${LABELLED.row.traceUuid}`)}
+    and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${LABELLED.row.id}`
+
+/** What statements beside the insertion need of drafts. */
+const LABELLED = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
+
+const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
+  LABELLED.encodeAll(
+    drafts.map(({ traceUuid, id, spanId, user, receivedAt }) => ({
+      traceUuid,
+      id,
+      spanId,
+      userId: user?.id,
+      email: user?.email,
+      name: user?.name,
+      createdAt: Math.floor(receivedAt),
+    })),
+  )
+
+/** The records of those drafts that were stored: a refused one changes nothing, not even a time. */
+const stored = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
+  ${named(store, drafts)}
+    and ${feedback.source} = 'api' and coalesce(${LABELLED.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
+
+/** Whether some of a trace's feedback is negative. */
+const hasNegative = sql`exists (
+  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`
+
+/** The statement that marks labellers whose feedback is about to be another's. */
+const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
+  markLabellers(
+    store,
+    sql`(select ${feedback.userId} ${named(store, drafts)}
+      and ${feedback.userId} is not ${userWith(store, LABELLED.row.email)})`,
+    Math.floor(now),
+  )
+
+/**
+ * Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is
+ * filled in; and one who has feedback again is no longer looked for.
+ */
+const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
+  store.database
+    .insert(users)
+    .select(
+      selectFor(
+        users,
+        {
+          ...LABELLED.row,
+          organizationKey: store.organization.key,
+          id: LABELLED.row.userId,
+          createdBy: null,
+          uncheckedSince: null,
+        },
+        stored(store, drafts),
+      ),
+    )
+    .onConflictDoUpdate({
+      target: [users.organizationKey, users.email],
+      set: { name: sql`iif(${users.name} = '', excluded.name, ${users.name})`, uncheckedSince: null },
+      setWhere: sql`(${users.name} = '' and excluded.name <> '') or ${users.uncheckedSince} is not null`,
+    })
+
+/** Withdraws what a pipeline gave. Returns whether it was there; run twice, the first time counts. */
+export async function withdrawFeedback(store: Store, id: string, at: number): Promise<boolean> {
+  const { database } = store
+  const ofTrace = sql`${traces.key} = ${feedback.traceKey}`
+  const isGiven = and(eq(feedback.id, id), eq(feedback.source, 'api'))
+  const [given] = await database
+    .select({ traceKey: feedback.traceKey })
+    .from(feedback)
+    .where(and(isGiven, sql`exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`))
+  if (!given) return false
+  const isThis = sql`${feedback.id} = ${id} and ${feedback.traceKey} = ${given.traceKey} and ${feedback.source} = 'api'`
+  const isNegativeWithout = sql`exists (select 1 from ${feedback}
+    where ${feedback.traceKey} = ${traces.key} and ${feedback.id} <> ${id} and ${isNegativeRating})`
+  const ofThis = isLive(store, eq(traces.key, given.traceKey), sql`exists (select 1 from ${feedback} where ${isThis})`)
+  await database.batch([
+    ...touchAndFlag(store, ofThis, at, 'isNegative', isNegativeWithout),
+    markLabellers(store, sql`(select ${feedback.userId} from ${feedback} where ${isThis})`, at),
+    database
+      .delete(feedback)
+      .where(sql`${isThis} and exists (select 1 from ${traces} where ${isLive(store, ofTrace)})`),
+    removeIdleRoots(store, isLive(store, eq(traces.key, given.traceKey))),
+  ])
+  return true
+}

@@ -1,0 +1,204 @@
+import { and, desc, eq, or, type SQL, sql } from 'drizzle-orm'
+import { isReviewed } from '../../domain/review-state.ts'
+import type { PayloadMode } from '../../domain/span.ts'
+import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { readPlain } from '../core/database.ts'
+import { isFree, isToReview, isUnreviewed, ofTrace } from '../core/reviewable.ts'
+import type { Store } from '../core/store.ts'
+import { reviewDays } from '../schema/counts.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
+import { inProject, matches, type TraceFilter } from '../traces/trace-filter.ts'
+import {
+  firstStretch,
+  isOpen,
+  nextStretch,
+  type QueuePlace,
+  type QueueQuery,
+  type Stretch,
+  stretchesFrom,
+  tracesOf,
+} from './queue-order.ts'
+
+/** A page of the queue, how much is left in all, and what was done today. */
+export interface QueuePage {
+  spans: LocatedSpan[]
+  nextPlace: QueuePlace | null
+  /** Up to 10,000. */
+  remaining: number
+  /** Whether there may be more. */
+  remainingIsMinimum: boolean
+  /** Decisions in force that each reviewer made since midnight, UTC. */
+  today: { userId: string; reviewed: number }[]
+}
+
+/**
+ * A page of a project's unreviewed spans with an output, in two round trips, up to two more where a random order begins,
+ * and reads of R2. It looks at 5,000 traces at most: it may be short although more follow.
+ */
+export async function readQueue(
+  store: Store,
+  project: Project,
+  query: QueueQuery,
+  { limit, after, mode }: { limit: number; after: QueuePlace | undefined; mode: PayloadMode },
+): Promise<QueuePage> {
+  const first = after?.stretch ?? (await firstStretch(store, project, query))
+  const stretches = stretchesFrom(first, query)
+  const [counted, today, ...found] = await readPlain(store.database, [
+    countRemaining(store, project, query),
+    reviewedOn(store, project, Math.floor(query.now / DAY_MS)),
+    ...stretches.map(stretch =>
+      candidates(store, project, query, stretch, limit, after?.stretch === stretch ? after : undefined),
+    ),
+  ])
+  const { places, resumeAt } = placesIn(stretches, found, limit)
+  const { found: details, count } = await findSpans(
+    store,
+    places.map(({ spanId }) => spanId),
+    mode,
+  )
+  const shown = places.slice(0, count)
+  const lastPlace = count < places.length ? shown.at(-1) : resumeAt
+  const remaining = counted[0]?.found ?? 0
+  return {
+    // An output may have been reviewed, or taken back by a null, since the places were read.
+    spans: shown
+      .flatMap(({ spanId }) => details.get(spanId) ?? [])
+      .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
+    nextPlace: lastPlace ?? (await nextStretch(store, project, query, first)),
+    remaining: Math.min(remaining, MAX_REMAINING),
+    remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.looked === MAX_COUNTED_TRACES,
+    today: today.toSorted((left, right) => right.reviewed - left.reviewed),
+  }
+}
+
+/** Traces of a stretch, in its order, those first that have spans to review: as JSON, the `QueuedSpan`s of each. */
+function candidates(
+  store: Store,
+  project: Project,
+  query: QueueQuery,
+  stretch: Stretch,
+  limit: number,
+  after: QueuePlace | undefined,
+) {
+  const { from, by, where, direction } = tracesOf(store, project, query, stretch, after)
+  const order = sql.join([direction(by), direction(traces.id)], sql`, `)
+  const position = sql<number>`row_number() over (order by ${order})`.as('position')
+  const scanned = from(store.database.select({ key: traces.key, at: sql<number>`${by}`.as('at'), position }))
+    .where(where)
+    .orderBy(order)
+    .limit(MAX_SCANNED_TRACES)
+    .as('scanned')
+  const isMatch = matches(project, ofTraces(query)) ?? sql`true`
+  const rest =
+    after &&
+    sql`(${traces.id} <> ${after.traceUuid}
+    or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
+  const isCandidate = and(ofTrace, isOffered(query), rest)
+  // Sorted before they are gathered: an aggregate takes rows as they come.
+  const spansOf = sql<string>`(
+    select json_group_array(json_object(
+      'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
+      select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isCandidate}
+      order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
+  const hasCandidate = sql`exists (select 1 from ${spans} where ${isCandidate})`
+  // In the order of `scanned`, as the list of traces.
+  return store.database
+    .select({
+      at: sql<number>`${scanned.at}`.as('at'),
+      traceUuid: sql<string>`${traces.id}`.as('traceUuid'),
+      position: sql<number>`${scanned.position}`.as('position'),
+      spans: sql<string>`iif(${isMatch}, ${spansOf}, '[]')`.as('spans'),
+    })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(and(eq(traces.key, scanned.key), or(and(isMatch, hasCandidate), eq(scanned.position, MAX_SCANNED_TRACES))))
+    .limit(limit + 1)
+}
+
+const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
+  ...filter,
+  stepId: undefined,
+  promptVersionId: undefined,
+})
+
+/** Whether a span is to be reviewed, by the one who asks if by anybody, and of the step and version that are asked for. */
+const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
+  and(
+    kind === 'all' ? isUnreviewed : isToReview,
+    isFree(holder, now),
+    stepId === undefined ? undefined : eq(spans.stepId, stepId),
+    promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
+  )
+
+/** A span of such a row. */
+interface QueuedSpan {
+  isRoot: number
+  timestamp: number
+  spanId: string
+}
+
+/** A row of `candidates`. */
+interface CandidateRow {
+  at: number
+  traceUuid: string
+  position: number
+  spans: string
+}
+
+/** The places of up to `limit` spans, and where to go on, if not in the next stretch. */
+function placesIn(
+  stretches: readonly Stretch[],
+  found: readonly (readonly CandidateRow[])[],
+  limit: number,
+): { places: QueuePlace[]; resumeAt: QueuePlace | undefined } {
+  const places: QueuePlace[] = []
+  for (const [index, stretch] of stretches.entries()) {
+    const rows = found[index] ?? []
+    for (const { at, traceUuid, spans } of rows) {
+      const listed: QueuedSpan[] = JSON.parse(spans)
+      for (const { isRoot, timestamp, spanId } of listed) {
+        places.push({ stretch, at, traceUuid, rank: 1 - isRoot, timestamp, spanId })
+      }
+    }
+    if (places.length > limit) return { places: places.slice(0, limit), resumeAt: places[limit - 1] }
+    const lastScanned = rows.find(({ position }) => position === MAX_SCANNED_TRACES)
+    if (lastScanned) {
+      const { at, traceUuid } = lastScanned
+      return { places, resumeAt: { stretch, at, traceUuid, rank: 2, timestamp: 0, spanId: '' } }
+    }
+  }
+  return { places, resumeAt: undefined }
+}
+
+/** Counts the spans of the whole queue, up to one more than is told, and the traces that were looked at for it. */
+function countRemaining(store: Store, project: Project, query: QueueQuery) {
+  const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
+  const scanned = from(store.database.select({ key: traces.key }))
+    .where(where)
+    .orderBy(desc(time), desc(traces.id))
+    .limit(MAX_COUNTED_TRACES)
+    .as('scanned')
+  const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(project, ofTraces(query)) ?? sql`true`}`
+  return store.database
+    .select({
+      looked: sql<number>`count(*)`.as('looked'),
+      found: sql<number>`(select count(*) from (
+        select 1 from ${scanned} cross join ${traces} cross join ${spans}
+        where ${isMatch} and ${and(ofTrace, isOffered(query))} limit ${MAX_REMAINING + 1}))`.as('found'),
+    })
+    .from(scanned)
+}
+
+/** How many decisions in force each reviewer made on a day, as insights count them. */
+const reviewedOn = ({ database }: Store, project: Project, day: number) => {
+  const reviewed = sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed')
+  return database
+    .select({ userId: sql<string>`${reviewDays.userId}`.as('userId'), reviewed })
+    .from(reviewDays)
+    .where(and(eq(reviewDays.projectKey, project.key), eq(reviewDays.day, day)))
+    .groupBy(reviewDays.userId)
+    .having(sql`reviewed > 0`)
+}

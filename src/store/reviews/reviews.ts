@@ -1,0 +1,330 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Decision, ReviewOutcome } from '../../domain/review-state.ts'
+import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
+import { requestAutomaticJobs } from '../attribution/attributions.ts'
+import { type ErrorTypeState, errorTypeStateQueries, errorTypeStates } from '../attribution/error-types.ts'
+import { chunksOf } from '../core/chunks.ts'
+import { readPlain } from '../core/database.ts'
+import { isFree, needsReview } from '../core/reviewable.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { markDays } from '../counts/output-days.ts'
+import { countDecisions } from '../counts/review-days.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { observations, spans } from '../schema/spans.ts'
+import { textVersions, versionedTexts } from '../schema/texts.ts'
+import { traces } from '../schema/traces.ts'
+import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from '../spans/located-spans.ts'
+import { type FoldedSpan, foldSpans } from '../spans/span-detail.ts'
+import { fetchValues, type StoredValue } from '../traces/payloads.ts'
+import { isLive, touchAndFlag } from '../traces/traces.ts'
+
+/** A span as a reviewer finds it. */
+export interface ReviewSubject {
+  span: FoldedSpan
+  trace: LocatedTrace
+  /** The JSON Schema that approved outputs keep to, as JSON; null where neither the span nor its step has a prompt. */
+  outputSchema: string | null
+}
+
+/** What reviews of spans go by. */
+export interface ReviewSubjects {
+  /** By the span's id; those are missing that the organization does not have. */
+  subjects: Map<string, ReviewSubject>
+  /** How a project has an error type, one of the named ones. */
+  errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
+}
+
+/** Reads spans, the schemas of their outputs, and how their projects have some error types, in one round trip. */
+export async function findReviewSubjects(
+  store: Store,
+  spanIds: readonly string[],
+  namedErrorTypes: readonly string[],
+): Promise<ReviewSubjects> {
+  const { database } = store
+  const located = locatedSpans(store, spanIds)
+  const inTraces = sql`(select located.trace_key from ${located} as located)`
+  const [traceRows, spanRows, observationRows, decisionRows, versions, schemas, builtInTypes, projectTypes] =
+    await readPlain(database, [
+      ...spanQueries(store, spanIds),
+      database
+        .select({
+          spanId: sql<string>`${spans.id}`.as('spanId'),
+          versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
+        })
+        .from(spans)
+        .where(isAmong(located)),
+      database
+        .select({
+          key: sql<number>`${textVersions.key}`.as('key'),
+          outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
+        })
+        .from(textVersions)
+        .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isAmong(located)})`),
+      ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
+    ])
+  const rows = rowsOf([traceRows, spanRows, observationRows, decisionRows])
+  const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
+  const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
+  const versionOf = new Map(versions.map(({ spanId, versionKey }) => [spanId, versionKey]))
+  const subjects = new Map<string, ReviewSubject>()
+  for (const span of foldSpans(rows)) {
+    const trace = traceOf.get(span.row.traceKey)
+    const outputSchema = schemaOf.get(versionOf.get(span.row.id) ?? 0) ?? null
+    if (trace) subjects.set(span.row.id, { span, trace, outputSchema })
+  }
+  return { subjects, errorTypeState: errorTypeStates(builtInTypes, projectTypes) }
+}
+
+/** The prompt version that a span's output must keep to: the one that it names, else the active one of its step. */
+const versionKey = sql`coalesce(
+  (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
+  (select active.key from ${traces} cross join ${versionedTexts} cross join ${textVersions} active
+   where ${traces.key} = ${spans.traceKey} and ${versionedTexts.projectKey} = ${traces.projectKey}
+     and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${spans.stepId}
+     and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
+
+/** The JSON of spans' outputs, however large; 'null' where there is none. Those are missing whose object is gone. */
+export async function wholeOutputs(
+  store: Store,
+  spans: readonly FoldedSpan[],
+): Promise<ReadonlyMap<FoldedSpan, string>> {
+  const outputs = spans.flatMap(({ output }) => (output ? [output] : []))
+  const cut = spans.filter(({ output }) => output?.isCut && output.ref === null)
+  const [fetched, uncut] = await Promise.all([
+    fetchValues(
+      store,
+      outputs.filter(({ ref }) => ref !== null),
+    ),
+    cut.length === 0 ? new Map<string, string>() : readObservations(store, cut),
+  ])
+  return new Map(
+    spans.flatMap(span => {
+      const { output } = span
+      const text = output?.isCut ? uncut.get(observationOf(span)) : output?.text
+      const whole = output && output.ref !== null ? fetched.get(output) : (text ?? 'null')
+      return whole === undefined ? [] : [[span, whole] as const]
+    }),
+  )
+}
+
+/** The observation of a span's output: its id alone may be one of another trace's, too. */
+const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.traceKey}/${outputRevision}`
+
+const OBSERVATIONS = rowSet(['traceKey', 'id'])
+
+/** Outputs that did not fit beside all else that was read of their spans, by `observationOf`. */
+async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
+  const { row } = OBSERVATIONS
+  const ids = OBSERVATIONS.encodeAll(
+    cut.map(({ row, outputRevision }) => ({ traceKey: row.traceKey, id: outputRevision })),
+  )
+  const rows = await store.database
+    .select({ traceKey: observations.traceKey, id: observations.id, data: observations.data })
+    .from(observations)
+    .where(
+      sql`(${observations.traceKey}, ${observations.id}) in (
+        select ${row.traceKey}, ${row.id} from ${OBSERVATIONS.from(ids)} cross join ${traces}
+        where ${isLive(store, sql`${traces.key} = ${row.traceKey}`)})`,
+    )
+  return new Map(rows.map(({ traceKey, id, data }) => [`${traceKey}/${id}`, data]))
+}
+
+/** A decision on a span as it was read. */
+export interface ReviewDraft {
+  /** Chosen by the caller, so that a repeated attempt makes no second decision. */
+  id: string
+  traceKey: number
+  spanId: string
+  /** How many decisions there were. */
+  numberBefore: number
+  /** The last of them. */
+  idBefore: string | null
+  decision: Decision
+  state: ReviewOutcome | null
+  outputRevision: string
+  outputHash: string
+  approved: StoredValue | null
+  comment: string | null
+  errorType: string | null
+  /** Whether it is made although somebody else holds the span. */
+  takesOver: boolean
+}
+
+/**
+ * Adds decisions to their spans' histories, each if nobody decided on its span since it was read and nobody else holds it,
+ * ends the spans' claims, makes their comments feedback, leaves an audit row for each, and where the project wants it, asks
+ * for the analysis of corrections. Returns those that were added, by their ids, with whether their output changed since it
+ * was read, and the keys of the traces that are to be analyzed. One round trip; no two may be on one span.
+ */
+export async function addReviews(
+  store: Store,
+  act: Act,
+  drafts: readonly ReviewDraft[],
+): Promise<{ added: Map<string, { isStale: boolean }>; toAttribute: Set<number> }> {
+  const { database } = store
+  const userId = actorOf(act)
+  const added = new Map<string, { isStale: boolean }>()
+  const toAttribute = new Set<number>()
+  for (const { items, json } of chunksOf(drafts, rowOf)) {
+    const slim = ADDED.encodeAll(items)
+    const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
+    const { row } = ADDED
+    const [, , , , , , , , rows, asked] = await database.batch([
+      database
+        .insert(reviews)
+        .select(
+          selectFor(
+            reviews,
+            {
+              ...DRAFTS.row,
+              traceKey: traces.key,
+              spanId: spans.id,
+              number: sql`${spans.reviewNumber} + 1`,
+              projectKey: traces.projectKey,
+              userId,
+              createdAt: act.at,
+              stepId: spans.stepId,
+              promptVersionId: sql`coalesce(${spans.promptVersionId}, '')`,
+            },
+            sql`from ${DRAFTS.from(json)} cross join ${traces} cross join ${spans}
+              where ${isLive(store, sql`${traces.key} = ${DRAFTS.row.traceKey}`)} and ${isAsRead(DRAFTS.row)}
+                and (${DRAFTS.row.takesOver} or ${isFree(userId ?? '', act.at)})`,
+          ),
+        )
+        .onConflictDoNothing(),
+      database
+        .insert(feedback)
+        .select(
+          selectFor(
+            feedback,
+            {
+              id: reviews.id,
+              traceKey: reviews.traceKey,
+              spanId: reviews.spanId,
+              userId: reviews.userId,
+              rating: null,
+              comment: reviews.comment,
+              correction: null,
+              labeller: null,
+              timestamp: reviews.createdAt,
+              receivedAt: reviews.createdAt,
+              createdBy: reviews.id,
+              source: 'review',
+            },
+            sql`${from} and ${reviews.comment} is not null`,
+          ),
+        )
+        .onConflictDoNothing(),
+      // While the span's number still tells what is new: tried again after a lost answer, it counts nothing.
+      countDecisions(
+        store,
+        sql`from ${ADDED.from(slim)} cross join ${spans}
+          where ${isAsRead(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`,
+      ),
+      database
+        .update(spans)
+        .set({
+          reviewNumber: sql`${row.numberBefore} + 1`,
+          reviewState: row.state,
+          claimedBy: null,
+          claimedUntil: null,
+          // Another output may have come since it was read: told by their names alone.
+          isStale: sql`(${row.state} is not null
+            and coalesce(last.id, ${spans.outputRevision}, 'none') <> ${row.outputRevision})`,
+        })
+        .from(
+          sql`${ADDED.from(slim)} left join ${lastOutputs(slim)} as last
+            on last.trace_key = ${row.traceKey} and last.span_id = ${row.spanId}`,
+        )
+        .where(sql`${isAsRead(row)} and exists (select 1 from ${reviews} where ${isAdded(row)})`),
+      ...touchAndFlag(
+        store,
+        isLive(store, sql`${traces.key} in (select ${reviews.traceKey} ${from})`),
+        act.at,
+        'needsReview',
+        needsReview,
+      ),
+      markDays(
+        store,
+        sql`select ${traces.projectKey}, ${traces.timestamp}
+          from ${ADDED.from(slim)} cross join ${reviews} cross join ${traces}
+          where ${isAdded(row)} and ${traces.key} = ${reviews.traceKey}`,
+        act.at,
+      ),
+      recordActs(
+        store,
+        act,
+        {
+          id: reviews.id.getSQL(),
+          projectKey: reviews.projectKey.getSQL(),
+          action: sql`'review.' || ${reviews.decision}`,
+          targetId: reviews.spanId.getSQL(),
+          beforeId: row.idBefore,
+          afterId: reviews.id.getSQL(),
+        },
+        from,
+      ),
+      database
+        .select({ id: reviews.id, isStale: spans.isStale })
+        .from(ADDED.from(slim))
+        .crossJoin(reviews)
+        .crossJoin(spans)
+        .where(sql`${isAdded(row)} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}`),
+      requestAutomaticJobs(
+        store,
+        sql`${traces.key} in (select ${reviews.traceKey} ${from} and ${reviews.state} = 'corrected')`,
+        act.at,
+      ),
+    ])
+    for (const { id, isStale } of rows) added.set(id, { isStale })
+    for (const { traceKey } of asked) toAttribute.add(traceKey)
+  }
+  return { added, toAttribute }
+}
+
+const PLACE = ['traceKey', 'spanId', 'numberBefore', 'id'] as const
+const DRAFTS = rowSet([
+  ...PLACE,
+  'decision',
+  'state',
+  'outputRevision',
+  'outputHash',
+  'approved',
+  'approvedRef',
+  'comment',
+  'errorType',
+  'takesOver',
+])
+/** What statements after the insertion need of drafts. */
+const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision'])
+type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
+
+const rowOf = (draft: ReviewDraft) =>
+  DRAFTS.encode({
+    ...draft,
+    approved: draft.approved?.text,
+    approvedRef: draft.approved?.ref,
+    takesOver: Number(draft.takesOver),
+  })
+
+/** The last output observed of each span of the traces that rows name, in one pass over them. */
+const lastOutputs = (rows: string) => sql`(
+  select span_id, trace_key, id from (
+    select observed.trace_key, observed.id, coalesce(observed.span_id, own.root_span_id) as span_id,
+      row_number() over (
+        partition by observed.trace_key, coalesce(observed.span_id, own.root_span_id)
+        order by observed.timestamp desc, observed.received_at desc, observed.id desc) as place
+    from ${traces} own cross join ${observations} observed
+    where own.key in (select ${ADDED.row.traceKey} from ${ADDED.from(rows)})
+      and observed.trace_key = own.key and observed.type = 'output')
+  where place = 1)`
+
+/** Whether a row's span is as the row's draft was made for. */
+const isAsRead = ({ traceKey, spanId, numberBefore }: Place) =>
+  sql`${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.reviewNumber} = ${numberBefore}`
+
+/** Whether a review is the one that a row made. */
+const isAdded = ({ traceKey, spanId, numberBefore, id }: Place) =>
+  sql`${reviews.traceKey} = ${traceKey} and ${reviews.spanId} = ${spanId}
+    and ${reviews.number} = ${numberBefore} + 1 and ${reviews.id} = ${id}`

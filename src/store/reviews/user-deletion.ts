@@ -1,0 +1,195 @@
+import { and, asc, eq, getTableColumns, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../../limits.ts'
+import { revokeKeysOf } from '../accounts/users.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Registry, Store } from '../core/store.ts'
+import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
+import { reviewDays } from '../schema/counts.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
+
+/*
+ * What becomes of a deleted user's records: they stay, under a random id that leads nowhere. No index finds them by the user,
+ * for it would be written with every piece of feedback; so a job walks over the organization in bounded pieces, and walks
+ * again once no isolate can remember a key of the user's any more. A claim of theirs ends by itself.
+ */
+
+/** A deletion whose records are not all under their new id yet. */
+type Deletion = typeof userDeletions.$inferSelect
+
+/** How far a pass has come. */
+type Place =
+  | { stage: 'traces'; at: TracePlace }
+  | { stage: 'days'; at: { projectKey: number; day: number } }
+  | { stage: 'audit'; at: { createdAt: number; id: string } }
+
+/** Takes up to `limit` deletions that are due, and puts each off, so that it comes again only if nobody finishes it. */
+export async function takeDueDeletions({ database }: Registry, now: number, limit: number) {
+  const due = database
+    .select({ userId: userDeletions.userId })
+    .from(userDeletions)
+    .where(lte(userDeletions.dueAt, now))
+    .orderBy(asc(userDeletions.dueAt))
+    .limit(limit)
+  return database
+    .update(userDeletions)
+    .set({ dueAt: now + RESEND_AFTER_MS })
+    .where(and(lte(userDeletions.dueAt, now), inArray(userDeletions.userId, due)))
+    .returning({ organizationKey: userDeletions.organizationKey, userId: userDeletions.userId })
+}
+
+/**
+ * Goes on with a deletion by one bounded piece. Returns whether there is more to do now. Safe to run twice and at the same
+ * time: a piece that was done has nothing left to change.
+ */
+export async function continueDeletion(store: Store, userId: string, now: number): Promise<boolean> {
+  const { database, organization } = store
+  const isDeletion = and(eq(userDeletions.organizationKey, organization.key), eq(userDeletions.userId, userId))
+  const [deletion] = await database.select().from(userDeletions).where(isDeletion)
+  if (!deletion || now < deletion.passStartedAt) return false
+  const place: Place = deletion.cursor === '' ? { stage: 'traces', at: WALK_START } : JSON.parse(deletion.cursor)
+  if (deletion.cursor === '') await revokeKeysOf(store, deletion, now)
+  const next = await renamePiece(store, deletion, place)
+  if (next) {
+    await database
+      .update(userDeletions)
+      .set({ cursor: JSON.stringify(next), dueAt: now + RESEND_AFTER_MS })
+      .where(isDeletion)
+    return true
+  }
+  const settledAt = deletion.deletedAt + DELETION_SETTLE_MS
+  if (deletion.passStartedAt < settledAt) {
+    await database
+      .update(userDeletions)
+      .set({ cursor: '', passStartedAt: settledAt, dueAt: settledAt })
+      .where(isDeletion)
+  } else await database.delete(userDeletions).where(isDeletion)
+  return false
+}
+
+/** Gives the records at a place their new id. Returns the next place, or null at the end of the pass. */
+function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Place | null> {
+  switch (place.stage) {
+    case 'traces':
+      return renameInTraces(store, deletion, place.at)
+    case 'days':
+      return renameInDays(store, deletion, place.at)
+    case 'audit':
+      return renameInAuditLog(store, deletion, place.at)
+  }
+}
+
+async function renameInTraces(store: Store, { userId, newId }: Deletion, at: TracePlace): Promise<Place | null> {
+  const { database } = store
+  const { keys, next } = await walkTraces(store, at, DELETION_TRACES)
+  const ofKeys = sql`(select item.value from json_each(${JSON.stringify(keys)}) as item)`
+  if (keys.length > 0) {
+    await database.batch([
+      database
+        .update(feedback)
+        .set({ userId: newId, labeller: null })
+        .where(and(sql`${feedback.traceKey} in ${ofKeys}`, eq(feedback.userId, userId))),
+      database
+        .update(reviews)
+        .set({ userId: newId })
+        .where(and(sql`${reviews.traceKey} in ${ofKeys}`, eq(reviews.userId, userId))),
+    ])
+  }
+  return next ? { stage: 'traces', at: next } : { stage: 'days', at: { projectKey: 0, day: 0 } }
+}
+
+/** What decisions are counted by moves with them: insights show the same work, by somebody who is gone. */
+async function renameInDays(
+  { database, organization }: Store,
+  { userId, newId }: Deletion,
+  at: { projectKey: number; day: number },
+): Promise<Place | null> {
+  const [project] = await database
+    .select({ key: projects.key })
+    .from(projects)
+    .where(
+      and(eq(projects.organizationKey, organization.key), isNull(projects.deletedAt), gte(projects.key, at.projectKey)),
+    )
+    .orderBy(asc(projects.key))
+    .limit(1)
+  if (!project) return { stage: 'audit', at: { createdAt: 0, id: '' } }
+  const firstDay = project.key === at.projectKey ? at.day : 0
+  const [beyond] = await database
+    .select({ day: reviewDays.day })
+    .from(reviewDays)
+    .where(and(eq(reviewDays.projectKey, project.key), gte(reviewDays.day, firstDay)))
+    .orderBy(asc(reviewDays.day))
+    .limit(1)
+    .offset(DELETION_ROWS)
+  // A day is never split: one may hold more rows than a piece.
+  const lastDay = beyond && beyond.day > firstDay ? beyond.day - 1 : beyond?.day
+  const isOld = and(
+    eq(reviewDays.projectKey, project.key),
+    gte(reviewDays.day, firstDay),
+    lastDay === undefined ? undefined : lte(reviewDays.day, lastDay),
+    eq(reviewDays.userId, userId),
+  )
+  await database.batch([
+    database
+      .insert(reviewDays)
+      .select(
+        selectFor(
+          reviewDays,
+          { ...getTableColumns(reviewDays), userId: newId },
+          sql`from ${reviewDays} where ${isOld}`,
+        ),
+      )
+      .onConflictDoUpdate({
+        target: [
+          reviewDays.projectKey,
+          reviewDays.day,
+          reviewDays.stepId,
+          reviewDays.promptVersionId,
+          reviewDays.userId,
+          reviewDays.errorType,
+        ],
+        set: {
+          accepted: sql`${reviewDays.accepted} + excluded.accepted`,
+          corrected: sql`${reviewDays.corrected} + excluded.corrected`,
+        },
+      }),
+    database.delete(reviewDays).where(isOld),
+  ])
+  const next =
+    lastDay === undefined ? { projectKey: project.key + 1, day: 0 } : { projectKey: project.key, day: lastDay + 1 }
+  return { stage: 'days', at: next }
+}
+
+async function renameInAuditLog(
+  { database, organization }: Store,
+  { userId, newId }: Deletion,
+  at: { createdAt: number; id: string },
+): Promise<Place | null> {
+  const isAfter = and(
+    eq(auditLog.organizationKey, organization.key),
+    gte(auditLog.createdAt, at.createdAt),
+    sql`(${auditLog.createdAt}, ${auditLog.id}) > (${at.createdAt}, ${at.id})`,
+  )
+  const [last] = await database
+    .select({ createdAt: auditLog.createdAt, id: auditLog.id })
+    .from(auditLog)
+    .where(isAfter)
+    .orderBy(asc(auditLog.createdAt), asc(auditLog.id))
+    .limit(1)
+    .offset(DELETION_ROWS - 1)
+  const columns = [auditLog.userId, auditLog.targetId, auditLog.beforeId, auditLog.afterId] as const
+  const renamed = (column: (typeof columns)[number]): SQL => sql`iif(${column} = ${userId}, ${newId}, ${column})`
+  const [actor, target, before, after] = columns
+  await database
+    .update(auditLog)
+    .set({ userId: renamed(actor), targetId: renamed(target), beforeId: renamed(before), afterId: renamed(after) })
+    .where(
+      and(
+        isAfter,
+        last && lte(auditLog.createdAt, last.createdAt),
+        last && sql`(${auditLog.createdAt}, ${auditLog.id}) <= (${last.createdAt}, ${last.id})`,
+        sql`${userId} in (${sql.join([...columns], sql`, `)})`,
+      ),
+    )
+  return last ? { stage: 'audit', at: last } : null
+}

@@ -1,0 +1,63 @@
+import { isNotNull } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { FEEDBACK_SOURCES, type Labeller, type Rating } from '../../domain/feedback.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { DECISIONS, REVIEW_OUTCOMES } from '../../domain/review-state.ts'
+
+export const feedback = sqliteTable(
+  'feedback',
+  {
+    /** UUIDv5 of `feedback:<feedback_id>` in the project. */
+    id: text('id').notNull(),
+    traceKey: integer('trace_key').notNull(),
+    /** Null: the root span. */
+    spanId: text('span_id'),
+    userId: text('user_id').notNull(),
+    rating: text('rating', { mode: 'json' }).$type<Rating>(),
+    comment: text('comment'),
+    correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
+    labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
+    timestamp: integer('timestamp').notNull(),
+    /** With a fraction, as an observation's. */
+    receivedAt: integer('received_at').notNull(),
+    /** Names the write that created it, so that this write, tried twice, still knows it did. */
+    createdBy: text('created_by').notNull(),
+    /** A pipeline's, or a reviewer's comment. */
+    source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),
+  },
+  table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
+)
+
+/** Every decision ever made on a span, numbered from 1. The approved value lies here alone; the span's `reviewNumber` says where. */
+export const reviews = sqliteTable(
+  'reviews',
+  {
+    traceKey: integer('trace_key').notNull(),
+    spanId: text('span_id').notNull(),
+    number: integer('number').notNull(),
+    id: text('id').notNull(),
+    projectKey: integer('project_key').notNull(),
+    decision: text('decision', { enum: DECISIONS }).notNull(),
+    /** What it left the span as; null: unreviewed. */
+    state: text('state', { enum: REVIEW_OUTCOMES }),
+    /** The reviewer: a user's id, or a key's that acts for none. */
+    userId: text('user_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** What the output was: the name of the one that was judged, and a hash of its value. */
+    outputRevision: text('output_revision').notNull(),
+    outputHash: text('output_hash').notNull(),
+    /** The approved output, held as an observation's `data` is; null where the decision left none. */
+    approved: text('approved'),
+    approvedRef: text('approved_ref'),
+    comment: text('comment'),
+    errorType: text('error_type'),
+    /** The span's step and prompt version ('': none) as it was decided: what it counts under. Null: it was never counted. */
+    stepId: text('step_id'),
+    promptVersionId: text('prompt_version_id'),
+  },
+  table => [
+    primaryKey({ columns: [table.traceKey, table.spanId, table.number] }),
+    index('reviews_by_time').on(table.projectKey, table.createdAt),
+    index('reviews_with_error_type').on(table.projectKey, table.createdAt).where(isNotNull(table.errorType)),
+  ],
+)

@@ -1,0 +1,9 @@
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** How far a pass that cron makes in pieces has come. */
+export const sweeps = sqliteTable('sweeps', {
+  name: text('name').primaryKey(),
+  /** Where the next piece begins; '' at the start of a pass. */
+  cursor: text('cursor').notNull(),
+  dueAt: integer('due_at').notNull(),
+})

@@ -1,0 +1,55 @@
+import { sql } from 'drizzle-orm'
+import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { JsonObject } from '../../domain/json.ts'
+import { TEXT_KINDS } from '../../domain/versioned-text.ts'
+
+/** Prompts and knowledge docs: to the database the same thing, a name in a project whose text has versions. */
+export const versionedTexts = sqliteTable(
+  'versioned_texts',
+  {
+    key: integer('key').primaryKey(),
+    id: text('id').notNull().unique(),
+    organizationKey: integer('organization_key').notNull(),
+    projectKey: integer('project_key').notNull(),
+    kind: text('kind', { enum: TEXT_KINDS }).notNull(),
+    /** A prompt's step id, a knowledge doc's slug. */
+    name: text('name').notNull(),
+    /** A knowledge doc's; '' for a prompt. */
+    title: text('title').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  table => [uniqueIndex('versioned_texts_by_name').on(table.projectKey, table.kind, table.name)],
+)
+
+/** One of a text's versions is active, and the partial index lets no second one be; each batch that ends one makes another. */
+export const textVersions = sqliteTable(
+  'text_versions',
+  {
+    key: integer('key').primaryKey(),
+    id: text('id').notNull().unique(),
+    textKey: integer('text_key').notNull(),
+    content: text('content').notNull(),
+    /** A prompt's; null for a knowledge doc. */
+    outputSchema: text('output_schema', { mode: 'json' }).$type<JsonObject>(),
+    note: text('note'),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** 1 is the text's first; null where a release that knew no numbers added it. */
+    number: integer('number'),
+  },
+  table => [
+    uniqueIndex('text_versions_by_number').on(table.textKey, table.number),
+    uniqueIndex('text_versions_active').on(table.textKey).where(sql`${table.isActive} = 1`),
+  ],
+)
+
+/** Every activation ever made: which version was active at some time, and since when the active one is. */
+export const textActivations = sqliteTable(
+  'text_activations',
+  {
+    textKey: integer('text_key').notNull(),
+    activatedAt: integer('activated_at').notNull(),
+    versionKey: integer('version_key').notNull(),
+  },
+  table => [primaryKey({ columns: [table.textKey, table.activatedAt, table.versionKey] })],
+)

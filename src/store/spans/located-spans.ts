@@ -1,0 +1,155 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import type { PayloadMode } from '../../domain/span.ts'
+import { MAX_PAGE_VALUE_BYTES, MAX_SPAN_BYTES } from '../../limits.ts'
+import { named, readPlain } from '../core/database.ts'
+import type { Store } from '../core/store.ts'
+import { observations, spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { untilWhole } from '../traces/payloads.ts'
+import { isLive } from '../traces/traces.ts'
+import {
+  boundedSpanFields,
+  chosenObservations,
+  type DecisionRow,
+  type FoldedSpan,
+  foldSpans,
+  isAnyCut,
+  lastDecisions,
+  type ObservationRow,
+  type SpanDetail,
+  type SpanRow,
+  type SpanRows,
+  showSpans,
+  sizeOf,
+} from './span-detail.ts'
+
+/*
+ * Spans that are known by their ids alone, as the read interface names them.
+ */
+
+/** A span and its trace. */
+export interface LocatedSpan extends SpanDetail {
+  trace: { id: string; traceId: string; name: string }
+  projectKey: number
+}
+
+const locatedFields = {
+  ...named({
+    id: traces.id,
+    key: traces.key,
+    rootSpanId: traces.rootSpanId,
+    traceId: traces.traceId,
+    name: traces.name,
+    projectKey: traces.projectKey,
+  }),
+  isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
+}
+
+/** The trace that a span belongs to. */
+export type LocatedTrace = SelectResultFields<typeof locatedFields>
+
+/** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
+export async function findSpan(store: Store, id: string): Promise<LocatedSpan | undefined> {
+  const { found } = await findSpans(store, [id], 'full')
+  return found.get(id)
+}
+
+/** Spans of a page. */
+interface SpansOfPage {
+  /** By their ids; those that were deleted are missing. */
+  found: Map<string, LocatedSpan>
+  /** How many of the ids were read: the values of more would not fit the page. */
+  count: number
+}
+
+/**
+ * Spans of live traces, by their ids, as many as a page holds, one at least: one round trip, and R2 reads for their large values.
+ * Where many values lie in their rows and fill more than a page, they are read again, fewer each time.
+ */
+export async function findSpans(store: Store, ids: readonly string[], mode: PayloadMode): Promise<SpansOfPage> {
+  const page = await untilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
+  if (page === 'too_many') return findSpans(store, ids.slice(0, Math.floor(ids.length / 2)), mode)
+  return page ?? { found: new Map(), count: ids.length }
+}
+
+async function readPage(store: Store, ids: readonly string[], mode: PayloadMode) {
+  const maxBytes = ids.length === 1 ? MAX_SPAN_BYTES : MAX_PAGE_VALUE_BYTES
+  const rows = rowsOf(await readPlain(store.database, spanQueries(store, ids, maxBytes)))
+  const foldedOf = new Map(foldSpans(rows).map(span => [span.row.id, span]))
+  const fitting: FoldedSpan[] = []
+  let [count, bytes] = [0, 0]
+  for (const id of ids) {
+    const span = foldedOf.get(id)
+    bytes += span ? sizeOf(span, mode) : 0
+    if (ids.length > 1 && span && isAnyCut(span)) {
+      if (fitting.length === 0) return { traces: rows.traces, found: 'too_many' as const }
+      break
+    }
+    if (bytes > maxBytes && fitting.length > 0) break
+    if (span) fitting.push(span)
+    count++
+  }
+  const shown = await showSpans(store, fitting, mode)
+  const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
+  const located = shown?.flatMap((detail, index) => {
+    const trace = traceOf.get(fitting[index]?.row.traceKey ?? 0)
+    return trace ? [[detail.id, locate(detail, trace)] as const] : []
+  })
+  return { traces: rows.traces, found: located && { found: new Map(located), count } }
+}
+
+/** A span with its trace. */
+export const locate = (detail: SpanDetail, { id, traceId, name, projectKey }: LocatedTrace): LocatedSpan => ({
+  ...detail,
+  trace: { id, traceId, name },
+  projectKey,
+})
+
+/** The rows that located spans are made of. */
+export interface LocatedRows extends SpanRows {
+  traces: readonly LocatedTrace[]
+}
+
+/** Names the results of `spanQueries`. */
+export const rowsOf = ([traces, spans, observations, decisions]: readonly [
+  LocatedRows['traces'],
+  readonly SpanRow[],
+  readonly ObservationRow[],
+  readonly DecisionRow[],
+]): LocatedRows => ({ traces, spans, observations, decisions })
+
+/** Reads spans of live traces by their ids, with what they are made of: of values in their rows, so many bytes in full. */
+export function spanQueries(store: Store, ids: readonly string[], maxBytes: number = MAX_PAGE_VALUE_BYTES) {
+  const { database } = store
+  const given = sql`json_each(${JSON.stringify(ids)}) as item`
+  const located = locatedSpans(store, ids)
+  const inTraces = sql`in (select located.trace_key from ${located} as located)`
+  const spanId = sql`coalesce(${observations.spanId}, (
+    select ${traces.rootSpanId} from ${traces} where ${traces.key} = ${observations.traceKey}))`
+  return [
+    database.select(locatedFields).from(traces).where(sql`${traces.key} ${inTraces}`),
+    database.select(boundedSpanFields(maxBytes)).from(spans).where(isAmong(located)),
+    chosenObservations(store, {
+      among: sql`${observations.traceKey} ${inTraces} and ${spanId} in (select item.value from ${given})`,
+      spanId,
+      maxBytes,
+    }),
+    lastDecisions(store, isAmong(located)),
+  ] as const
+}
+
+/** Whether a span is one of those that `located` gives. */
+export const isAmong = (located: SQL): SQL =>
+  sql`(${spans.id}, ${spans.traceKey}) in (select located.span_id, located.trace_key from ${located} as located)`
+
+/**
+ * The live traces of spans. The ids of roots and of telemetry's spans can be computed, and so taken by another trace's span
+ * before they are there: those are meant.
+ */
+export const locatedSpans = (store: Store, ids: readonly string[]): SQL => sql`(
+  select item.value as span_id, (
+    select ${traces.key} from ${spans} own cross join ${traces}
+    where own.id = item.value and ${traces.key} = own.trace_key and ${isLive(store)}
+    order by own.is_root desc, own.export_revision is not null desc limit 1) as trace_key
+  from json_each(${JSON.stringify(ids)}) as item)`

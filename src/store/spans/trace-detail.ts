@@ -1,0 +1,293 @@
+import { and, asc, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import type { FeedbackSource, Labeller, Rating } from '../../domain/feedback.ts'
+import { JsonText } from '../../domain/json.ts'
+import type { PayloadMode } from '../../domain/span.ts'
+import {
+  MAX_DETAIL_BYTES,
+  MAX_DETAIL_FEEDBACK_BYTES,
+  MAX_DETAIL_SPANS,
+  MAX_WHOLE_OBSERVATIONS,
+  MAX_WHOLE_SPANS,
+} from '../../limits.ts'
+import { bounded, bytesOf, bytesSoFar, spelled } from '../core/bounds.ts'
+import { named, readPlain } from '../core/database.ts'
+import type { Store } from '../core/store.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { untilWhole } from '../traces/payloads.ts'
+import { type CountedTrace, traceCounts } from '../traces/trace-list.ts'
+import { isLive, joinedSpanId, liveTraceKey } from '../traces/traces.ts'
+import { isObserved, observed, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
+import {
+  type FoldedSpan,
+  foldSpans,
+  isLastDecision,
+  showSpans,
+  sizeOf,
+  wholeDecisionFields,
+  wholeObservationFields,
+  wholeSpanFields,
+} from './span-detail.ts'
+
+export interface FeedbackDetail {
+  id: string
+  /** The span that it names, if that is there; else the root. */
+  spanId: string
+  userId: string
+  rating: Rating | null
+  comment: string | null
+  correction: JsonText | null
+  labeller: Labeller | null
+  timestamp: number
+  receivedAt: number
+  source: FeedbackSource
+  /** The fields that are not whole: `content`, `correction`. */
+  truncated: string[]
+}
+
+/** A place among a trace's feedback. */
+export type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
+
+/** What of a trace is read: its spans and feedback, or where one of the places is given, what follows it alone. */
+export interface DetailPage {
+  mode: PayloadMode
+  /** Null: as many spans as an answer holds. */
+  spanLimit: number | null
+  afterSpan: SpanPlace | undefined
+  feedbackLimit: number
+  afterFeedback: FeedbackPlace | undefined
+}
+
+/** `Shown`: what a span is shown as. */
+export interface TraceDetail<Shown> extends CountedTrace {
+  projectKey: number
+  projectId: string
+  projectSlug: string
+  /** Root first, then by time and id. */
+  spans: Shown[]
+  nextSpan: SpanPlace | null
+  /** Oldest first. */
+  feedback: FeedbackDetail[]
+  nextFeedback: FeedbackPlace | null
+}
+
+/**
+ * A trace with what belongs to it, values put back in place: one round trip, and R2 reads for its large values. A trace with more
+ * than one answer gives in full takes a round trip more for each part of its spans, and so does a page.
+ */
+export const findTraceDetail = <Shown extends { bytes: number }>(
+  store: Store,
+  id: string,
+  page: DetailPage,
+  show: Show<Shown>,
+): Promise<TraceDetail<Shown> | undefined> => untilWhole(store, () => readTrace(store, id, page, show))
+
+async function readTrace<Shown extends { bytes: number }>(
+  store: Store,
+  id: string,
+  page: DetailPage,
+  show: Show<Shown>,
+) {
+  const [[row], roots, others, observations, decisions, plannedRoot, planned, feedbackRows] = await readRows(
+    store,
+    id,
+    page,
+  )
+  if (!row) return undefined
+  const { isWhole, ...trace } = row
+  const folded = foldSpans({ traces: [trace], spans: [...roots, ...others], observations, decisions })
+  const read =
+    isWhole === 1
+      ? await showWhole(store, folded, page.mode, show)
+      : await readParts(store, trace, [...plannedRoot, ...planned], page, show)
+  if (!read) return { traces: [trace], found: undefined }
+  const feedback = feedbackRows.slice(0, page.feedbackLimit).map(row => toFeedbackDetail(row, trace.rootSpanId))
+  const metadata = new JsonText(trace.metadata)
+  const found: TraceDetail<Shown> = {
+    ...trace,
+    needsReview: trace.needsReview === 1,
+    metadata,
+    spans: read.spans,
+    nextSpan: read.nextSpan,
+    feedback,
+    nextFeedback: (feedbackRows.length > feedback.length && feedback.at(-1)) || null,
+  }
+  return { traces: [trace], found }
+}
+
+/** Spans that were all read at once: in full, or where that is too much for an answer, briefly. */
+async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mode: PayloadMode, show: Show<Shown>) {
+  const bytes = folded.reduce((sum, span) => sum + sizeOf(span, mode), 0)
+  const shown = await showSpans(store, folded, bytes > MAX_DETAIL_BYTES ? 'brief' : mode)
+  return shown && { spans: shown.map(show), nextSpan: null }
+}
+
+const traceFields = {
+  ...named({
+    id: traces.id,
+    traceId: traces.traceId,
+    name: traces.name,
+    status: traces.status,
+    timestamp: traces.timestamp,
+    durationMs: traces.durationMs,
+    updatedAt: traces.updatedAt,
+    receivedAt: traces.receivedAt,
+    key: traces.key,
+    rootSpanId: traces.rootSpanId,
+    projectKey: traces.projectKey,
+  }),
+  ...traceCounts,
+  needsReview: sql<number>`${traces.needsReview}`.as('needsReview'),
+  isPosted: sql<number>`${traces.isPosted}`.as('isPosted'),
+  metadata: sql<string>`${traces.metadata}`.as('metadata'),
+  projectId: sql<string>`(select id from projects where projects.key = traces.project_key)`.as('projectId'),
+  projectSlug: sql<string>`(select slug from projects where projects.key = traces.project_key)`.as('projectSlug'),
+}
+
+const feedbackBytes = bytesSoFar(spelled(feedback.comment), feedback.correction)
+const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
+
+/** The fields of feedback, its texts as far as an answer may hold them. */
+export const feedbackFields = {
+  ...named({
+    id: feedback.id,
+    userId: feedback.userId,
+    timestamp: feedback.timestamp,
+    receivedAt: feedback.receivedAt,
+    source: feedback.source,
+  }),
+  spanId: joinedSpanId('feedback').as('spanId'),
+  rating: sql<string | null>`${feedback.rating}`.as('rating'),
+  labeller: sql<string | null>`${feedback.labeller}`.as('labeller'),
+  comment: bounded(feedback.comment, feedbackBytes, MAX_FEEDBACK_BYTES, 'comment'),
+  correction: sql<string | null>`iif(${feedbackBytes} > ${MAX_FEEDBACK_BYTES}, null, ${feedback.correction})`.as(
+    'correction',
+  ),
+  hadCorrection: sql<number>`${feedback.correction} is not null`.as('hadCorrection'),
+  isCut: sql<number>`${feedbackBytes} > ${MAX_FEEDBACK_BYTES}`.as('isCut'),
+}
+
+type FeedbackRow = SelectResultFields<typeof feedbackFields>
+
+export const toFeedbackDetail = (
+  { rating, labeller, correction, hadCorrection, isCut, ...row }: FeedbackRow,
+  rootSpanId: string,
+): FeedbackDetail => ({
+  ...row,
+  spanId: row.spanId ?? rootSpanId,
+  rating: rating === null ? null : JSON.parse(rating),
+  labeller: labeller === null ? null : JSON.parse(labeller),
+  correction: correction === null ? null : new JsonText(correction),
+  truncated: [
+    ...(isCut === 1 && row.comment !== null ? ['content'] : []),
+    ...(isCut === 1 && hadCorrection === 1 ? ['correction'] : []),
+  ],
+})
+
+/** Rows of which a statement with these conditions reads none. */
+const NONE = sql`0`
+
+/** A trace that is no larger than an answer in full, and a larger one: both know its key and its root. */
+function sized(store: Store, id: string, isWhole: SQL) {
+  const ofTrace = isLive(store, eq(traces.id, id))
+  const of = (condition: SQL, name: 'whole' | 'large') =>
+    sql`(select ${traces.key} as key, ${traces.rootSpanId} as root from ${traces}
+      where ${ofTrace} and ${condition}) as ${sql.raw(name)}`
+  return { whole: of(isWhole, 'whole'), large: of(sql`not ${isWhole}`, 'large') }
+}
+
+const COUNTED_SPANS = sql.raw(String(MAX_WHOLE_SPANS))
+const COUNTED_OBSERVATIONS = sql.raw(String(MAX_WHOLE_OBSERVATIONS + 1))
+const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
+const spanBytes = bytesOf(spans.metadata, spans.input, spans.output, spans.state)
+const sumOf = (bytes: SQL, from: SQL) => sql`coalesce((select ${bytes} from ${from}), 0)`
+
+/** Whether all that a trace's spans are made of may be read at once. Lengths are read alone, and of a large trace not even all. */
+const isSmall = sql`case
+  when (select count(*) from (
+    select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot} limit ${COUNTED_SPANS})) = ${COUNTED_SPANS} then 0
+  when (select count(*) from (
+    select 1 from ${observations} where ${observations.traceKey} = ${traces.key}
+    limit ${COUNTED_OBSERVATIONS})) = ${COUNTED_OBSERVATIONS} then 0
+  else ${sumOf(spanBytes, sql`${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}`)}
+    + ${sumOf(spanBytes, sql`${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}`)}
+    + ${sumOf(bytesOf(observations.data), sql`${observations} where ${observations.traceKey} = ${traces.key}`)}
+    + ${sumOf(
+      bytesOf(reviews.approved, reviews.comment),
+      sql`${spans} cross join ${reviews}
+        where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${isLastDecision}`,
+    )} <= ${MAX_BYTES} end`
+
+function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimit, afterFeedback }: DetailPage) {
+  const { database } = store
+  const trace = isLive(store, eq(traces.id, id))
+  const listsSpans = afterSpan || !afterFeedback ? undefined : NONE
+  const listsFeedback = afterFeedback || !afterSpan ? undefined : NONE
+  const isWhole = spanLimit === null && !afterSpan ? isSmall : NONE
+  const { whole, large } = sized(store, id, isWhole)
+  const isRoot = (key: SQL, root: SQL) => sql`${spans.id} = ${root} and ${spans.traceKey} = ${key}`
+  const [wholeKey, wholeRoot] = [sql`whole.key`, sql`whole.root`]
+  const followsSpan =
+    afterSpan &&
+    afterSpan.rank > 0 &&
+    sql`(${spans.timestamp}, ${spans.id}) > (${afterSpan.timestamp}, ${afterSpan.id})`
+  const followsFeedback =
+    afterFeedback &&
+    sql`(${feedback.timestamp}, ${feedback.receivedAt}, ${feedback.id})
+      > (${afterFeedback.timestamp}, ${afterFeedback.receivedAt}, ${afterFeedback.id})`
+  const orderOfFeedback = sql`${feedback.timestamp}, ${feedback.receivedAt}, ${feedback.id}`
+  const listed = sql`(
+    select ${feedback.id} as id, ${feedback.traceKey} as trace_key from ${feedback}
+    where ${and(sql`${feedback.traceKey} = (${liveTraceKey(store, id)})`, followsFeedback, listsFeedback)}
+    order by ${orderOfFeedback} limit ${feedbackLimit + 1}) as listed`
+  return readPlain(database, [
+    database
+      .select({ ...traceFields, isWhole: sql<number>`${isWhole}`.as('isWhole') })
+      .from(traces)
+      .where(trace),
+    database
+      .select(wholeSpanFields)
+      .from(whole)
+      .crossJoin(spans)
+      .where(and(isRoot(wholeKey, wholeRoot), listsSpans)),
+    database
+      .select(wholeSpanFields)
+      .from(whole)
+      .crossJoin(spans)
+      .where(and(sql`${spans.traceKey} = ${wholeKey}`, isNoRoot, listsSpans))
+      .orderBy(asc(spans.timestamp), asc(spans.id)),
+    database
+      .select(wholeObservationFields)
+      .from(whole)
+      .crossJoin(observations)
+      .where(and(sql`${observations.traceKey} = ${wholeKey}`, listsSpans)),
+    database
+      .select(wholeDecisionFields)
+      .from(whole)
+      .crossJoin(spans)
+      .crossJoin(reviews)
+      .where(and(sql`${spans.traceKey} = ${wholeKey}`, isNotNull(spans.reviewState), isLastDecision, listsSpans)),
+    database
+      .select(plannedFields)
+      .from(large)
+      .crossJoin(spans)
+      .leftJoin(observed(large), isObserved)
+      .where(and(isRoot(sql`large.key`, sql`large.root`), listsSpans, afterSpan ? NONE : undefined)),
+    database
+      .select(plannedFields)
+      .from(large)
+      .crossJoin(spans)
+      .leftJoin(observed(large), isObserved)
+      .where(and(sql`${spans.traceKey} = large.key`, isNoRoot, followsSpan || undefined, listsSpans))
+      .orderBy(asc(spans.timestamp), asc(spans.id))
+      .limit(Math.min(spanLimit ?? MAX_DETAIL_SPANS, MAX_DETAIL_SPANS) + 1),
+    database
+      .select(feedbackFields)
+      .from(listed)
+      .crossJoin(feedback)
+      .where(sql`${feedback.id} = listed.id and ${feedback.traceKey} = listed.trace_key`)
+      .orderBy(orderOfFeedback),
+  ])
+}

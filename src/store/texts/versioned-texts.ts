@@ -1,0 +1,458 @@
+import { and, asc, eq, gt, ne, not, type SQL, sql } from 'drizzle-orm'
+import { JsonText } from '../../domain/json.ts'
+import type { TextKind } from '../../domain/versioned-text.ts'
+import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../../limits.ts'
+import { type Act, recordAct } from '../accounts/audit.ts'
+import { isOfExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { bytesOf, spelled } from '../core/bounds.ts'
+import { named } from '../core/database.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { type Decided, versionDecisionsQuery } from '../insights/insights.ts'
+import { versionNumber } from '../insights/version-number.ts'
+import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
+
+/** A prompt or a knowledge doc with its active version. */
+export interface ActiveText {
+  id: string
+  name: string
+  title: string
+  versionId: string
+  content: string
+  /** Of a prompt; null for a knowledge doc. */
+  outputSchema: JsonText | null
+  createdAt: number
+  activatedAt: number
+}
+
+/** One version of a text. */
+export interface TextVersion {
+  id: string
+  content: string
+  outputSchema: JsonText | null
+  note: string | null
+  isActive: boolean
+  createdAt: number
+  /** 1 is the text's first. */
+  number: number
+}
+
+/** A text without its versions, which may be long. */
+export interface TextHead {
+  id: string
+  kind: TextKind
+  projectKey: number
+}
+
+/** A text with every version, oldest first. */
+export interface TextDetail {
+  id: string
+  projectKey: number
+  name: string
+  title: string
+  versions: TextVersion[]
+}
+
+/** A prompt with every version, and how many decisions are in force on spans that used one, by its id. */
+export interface PromptRecord extends TextDetail {
+  decided: ReadonlyMap<string, Decided>
+}
+
+/** A new version; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
+export interface VersionDraft {
+  id: string
+  content: string
+  /** As JSON; null where none is sent: the version takes that of the active one. */
+  outputSchema: string | null
+  note: string | null
+  createdAt: number
+}
+
+interface TextDraft {
+  id: string
+  kind: TextKind
+  name: string
+  title: string
+  version: VersionDraft
+}
+
+/** Creates a text with its first version, which is active. Undefined where the project has one of this kind and name. */
+export async function addText(
+  store: Store,
+  act: Act,
+  project: Project,
+  draft: TextDraft,
+): Promise<ActiveText | undefined> {
+  const { database, organization } = store
+  const { version, ...fields } = draft
+  const isNew = eq(versionedTexts.id, draft.id)
+  const [, , , , , [text]] = await database.batch([
+    database
+      .insert(versionedTexts)
+      .values({
+        ...fields,
+        organizationKey: organization.key,
+        projectKey: project.key,
+        createdAt: version.createdAt,
+      })
+      .onConflictDoNothing(),
+    database
+      .insert(textVersions)
+      .select(
+        selectFor(
+          textVersions,
+          { ...version, key: null, textKey: versionedTexts.key, isActive: 0, number: 1 },
+          sql`from ${versionedTexts} where ${ofStore(store, isNew)}`,
+        ),
+      )
+      .onConflictDoNothing(),
+    ...activation(store, version.id, version.createdAt),
+    selectActive(store, isNew),
+    recordAct(
+      store,
+      act,
+      { action: `${draft.kind}.create`, targetId: draft.id, projectKey: project.key, afterId: draft.id },
+      sql`exists (select 1 from ${versionedTexts} where ${ofStore(store, isNew)})`,
+    ),
+  ])
+  if (text) return withSchema(text)
+  await requireExisting(store, project)
+  return undefined
+}
+
+/**
+ * Adds a version to a text of the store, and makes it the active one if so wished. `too_large`: all versions together
+ * would exceed what a detail shows; `text_missing`: it was deleted meanwhile.
+ */
+export async function addVersion(
+  store: Store,
+  act: Act,
+  text: TextHead,
+  draft: VersionDraft,
+  isToBeActive: boolean,
+): Promise<TextVersion | 'too_large' | 'text_missing'> {
+  const { database } = store
+  const ofText = ofStore(store, eq(versionedTexts.id, text.id))
+  const schema = sql`coalesce(${draft.outputSchema}, (
+    select ${textVersions.outputSchema} from ${textVersions}
+    where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive}))`
+  const bytesBefore = sql`(
+    select ${bytesOf(spelled(textVersions.content), textVersions.outputSchema, spelled(textVersions.note))} + count(*) * ${VERSION_BYTES}
+    from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
+  // Versions go with their text alone, so a count is a number that none has, or ever had.
+  const countBefore = sql`(
+    select count(*) from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
+  const insert = database
+    .insert(textVersions)
+    .select(
+      selectFor(
+        textVersions,
+        {
+          ...draft,
+          key: null,
+          textKey: versionedTexts.key,
+          outputSchema: schema,
+          isActive: 0,
+          number: sql`${countBefore} + 1`,
+        },
+        sql`from ${versionedTexts}
+          where ${ofText} and ${bytesBefore} + octet_length(${spelled(draft.content)})
+            + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
+      ),
+    )
+    .onConflictDoNothing()
+  const select = selectVersions(store, eq(textVersions.id, draft.id))
+  const recorded = recordAct(
+    store,
+    act,
+    { action: `${text.kind}.add_version`, targetId: text.id, projectKey: text.projectKey, afterId: draft.id },
+    sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${draft.id})`,
+  )
+  const rows = isToBeActive
+    ? (await database.batch([insert, recorded, ...recordedActivation(store, act, text, draft.id), select]))[6]
+    : (await database.batch([insert, recorded, select]))[2]
+  const [version] = rows
+  if (version) return withSchema(version)
+  return (await findTextHead(store, text)) ? 'too_large' : 'text_missing'
+}
+
+/** Makes a version of a text the active one. Returns the text, or which is missing: it, or a version of it with this id. */
+export async function activateVersion(
+  store: Store,
+  act: Act,
+  text: TextHead,
+  versionId: string,
+): Promise<ActiveText | 'text_missing' | 'version_missing'> {
+  const isVersionOf = sql`exists (
+    select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.textKey} = ${versionedTexts.key})`
+  const [found] = await store.database
+    .select({ id: versionedTexts.id })
+    .from(versionedTexts)
+    .where(ofStore(store, eq(versionedTexts.id, text.id), isVersionOf))
+  if (!found) return (await findTextHead(store, text)) ? 'version_missing' : 'text_missing'
+  const [, , , , [active]] = await store.database.batch([
+    ...recordedActivation(store, act, text, versionId),
+    selectActive(store, eq(versionedTexts.id, text.id)),
+  ])
+  return active ? withSchema(active) : 'text_missing'
+}
+
+/** Gives a knowledge doc another title; undefined leaves it. Returns it with its active version, undefined where it is gone. */
+export async function changeTitle(
+  store: Store,
+  act: Act,
+  { id, projectKey }: TextHead,
+  title: string | undefined,
+): Promise<ActiveText | undefined> {
+  const isText = ofStore(store, eq(versionedTexts.id, id))
+  const isChanged = and(isText, title === undefined ? sql`false` : ne(versionedTexts.title, title))
+  const [, , [text]] = await store.database.batch([
+    recordAct(
+      store,
+      act,
+      { action: 'knowledge_doc.change', targetId: id, projectKey },
+      sql`exists (select 1 from ${versionedTexts} where ${isChanged})`,
+    ),
+    store.database
+      .update(versionedTexts)
+      .set({ title: title ?? '' })
+      .where(isChanged),
+    selectActive(store, eq(versionedTexts.id, id)),
+  ])
+  return text && withSchema(text)
+}
+
+/**
+ * Deletes a text with its versions and their activations; its name is free again at once. Spans keep the ids of the
+ * versions that they used. What is gone already stays gone, so that a batch which is tried again has deleted it, too.
+ */
+export async function deleteText(store: Store, act: Act, { id, kind, projectKey }: TextHead): Promise<void> {
+  const { database } = store
+  const isText = ofStore(store, eq(versionedTexts.id, id))
+  const textKey = sql`(select ${versionedTexts.key} from ${versionedTexts} where ${isText})`
+  await database.batch([
+    recordAct(
+      store,
+      act,
+      { action: `${kind}.delete`, targetId: id, projectKey, beforeId: id },
+      sql`exists (select 1 from ${versionedTexts} where ${isText})`,
+    ),
+    database.delete(textActivations).where(sql`${textActivations.textKey} = ${textKey}`),
+    database.delete(textVersions).where(sql`${textVersions.textKey} = ${textKey}`),
+    database.delete(versionedTexts).where(isText),
+  ])
+}
+
+/**
+ * A page of a project's texts of one kind with their active versions, by name; it may be short where they are long.
+ * Returns whether more follow.
+ */
+export async function listTexts(
+  store: Store,
+  project: Project,
+  { kind, name, limit, after }: { kind: TextKind; name: string | undefined; limit: number; after: string },
+): Promise<{ items: ActiveText[]; hasMore: boolean }> {
+  const soFar = sql<number>`${bytesOf(spelled(textVersions.content), textVersions.outputSchema)}
+    over (order by ${versionedTexts.name} rows unbounded preceding)`
+  const rows = await store.database
+    .select({
+      ...activeColumns,
+      content: sql<string>`iif(${soFar} > ${MAX_PAGE_BYTES}, '', ${textVersions.content})`.as('bounded_content'),
+      isCut: sql<number>`${soFar} > ${MAX_PAGE_BYTES}`.as('is_cut'),
+    })
+    .from(versionedTexts)
+    .innerJoin(textVersions, and(eq(textVersions.textKey, versionedTexts.key), isActive))
+    .where(
+      ofStore(
+        store,
+        eq(versionedTexts.projectKey, project.key),
+        eq(versionedTexts.kind, kind),
+        name === undefined ? undefined : eq(versionedTexts.name, name),
+        gt(versionedTexts.name, after),
+      ),
+    )
+    .orderBy(asc(versionedTexts.name))
+    .limit(limit + 1)
+  const whole = rows.filter(({ isCut }) => isCut === 0).slice(0, limit)
+  return { items: whole.map(withSchema), hasMore: rows.length > whole.length }
+}
+
+/** A text of the store, without its versions. */
+export async function findTextHead(
+  store: Store,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<TextHead | undefined> {
+  const [text] = await store.database
+    .select({ id: versionedTexts.id, kind: versionedTexts.kind, projectKey: versionedTexts.projectKey })
+    .from(versionedTexts)
+    .where(ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind)))
+  return text
+}
+
+/** The same with the schema that a new version would inherit: the active one's. */
+export async function findTextToExtend(
+  store: Store,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<(TextHead & { outputSchema: JsonText | null }) | undefined> {
+  const [text] = await store.database
+    .select({
+      ...named({ id: versionedTexts.id, kind: versionedTexts.kind, projectKey: versionedTexts.projectKey }),
+      outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
+    })
+    .from(versionedTexts)
+    .innerJoin(textVersions, and(eq(textVersions.textKey, versionedTexts.key), isActive))
+    .where(ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind)))
+  return text && withSchema(text)
+}
+
+/** A text of the store with all its versions. */
+export async function findText(
+  store: Store,
+  { kind, id }: { kind: TextKind; id: string },
+): Promise<TextDetail | undefined> {
+  const ofText = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, kind))
+  const [[text], versions] = await store.database.batch([
+    store.database.select().from(versionedTexts).where(ofText),
+    selectVersions(store, isOf(ofText)),
+  ])
+  return text && { ...text, versions: oldestFirst(versions) }
+}
+
+/** Whether a version is one of the text that meets a condition. */
+const isOf = (ofText: SQL | undefined): SQL =>
+  sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`
+
+/** A prompt of the store with all its versions and what was decided on them. */
+export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
+  const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
+  const [[prompt], versions, counts] = await store.database.batch([
+    store.database.select().from(versionedTexts).where(ofPrompt),
+    selectVersions(store, isOf(ofPrompt)),
+    versionDecisionsQuery(store, ofPrompt),
+  ])
+  const decided = new Map(counts.map(({ versionId, ...count }) => [versionId, count]))
+  return prompt && { ...prompt, versions: oldestFirst(versions), decided }
+}
+
+/** The versions of a text with these two ids, each undefined where the text has no such one. */
+export async function findVersions(
+  store: Store,
+  { id }: TextHead,
+  [first, second]: [string, string],
+): Promise<[TextVersion | undefined, TextVersion | undefined]> {
+  const ofText = isOf(ofStore(store, eq(versionedTexts.id, id)))
+  const select = (versionId: string) => selectVersions(store, sql`${textVersions.id} = ${versionId} and ${ofText}`)
+  const [[before], [after]] = await store.database.batch([select(first), select(second)])
+  return [before && withSchema(before), after && withSchema(after)]
+}
+
+/** The condition of every query on texts: in the store's organization, and of a project that was not deleted. */
+const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
+  and(
+    eq(versionedTexts.organizationKey, store.organization.key),
+    isOfExistingProject(store, versionedTexts.projectKey),
+    ...conditions,
+  )
+
+/** To the letter as in the index of active versions. */
+const isActive = sql`${textVersions.isActive} = 1`
+
+/**
+ * What makes a version of a text of the store the active one, if it is not: the one before first lets go, for the database
+ * admits one alone. In one batch, so that nobody ever sees none.
+ */
+function activation(store: Store, versionId: string, now: number) {
+  const { database } = store
+  const ofSameText = sql`${textVersions.textKey} = (
+    select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
+    where own.id = ${versionId} and ${ofStore(store)})`
+  const isVersion = eq(textVersions.id, versionId)
+  // After the one before, whatever the clocks of two isolates say: the last in the history is the active one.
+  const activatedAt = sql`max(${now}, coalesce((
+    select max(${textActivations.activatedAt}) + 1 from ${textActivations}
+    where ${textActivations.textKey} = ${textVersions.textKey}), 0))`
+  return [
+    database
+      .insert(textActivations)
+      .select(
+        selectFor(
+          textActivations,
+          { textKey: textVersions.textKey, activatedAt, versionKey: textVersions.key },
+          sql`from ${textVersions} where ${ofSameText} and ${isVersion} and ${textVersions.isActive} = 0`,
+        ),
+      )
+      .onConflictDoNothing(),
+    database
+      .update(textVersions)
+      .set({ isActive: false })
+      .where(and(ofSameText, isActive, not(isVersion))),
+    database.update(textVersions).set({ isActive: true }).where(and(ofSameText, isVersion)),
+  ] as const
+}
+
+/** An activation, and first, while the version before it is known, who made it; of the active version, nothing. */
+function recordedActivation(store: Store, act: Act, text: TextHead, versionId: string) {
+  const before = sql`(
+    select ${textVersions.id}
+    from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
+    where ${ofStore(store, eq(versionedTexts.id, text.id))} and ${isActive})`
+  const { id: targetId, projectKey } = text
+  return [
+    recordAct(
+      store,
+      act,
+      { action: `${text.kind}.activate`, targetId, projectKey, beforeId: before, afterId: versionId },
+      sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.isActive} = 0)`,
+    ),
+    ...activation(store, versionId, act.at),
+  ] as const
+}
+
+/** No two columns have one name, which drizzle would mix up in a batch. */
+const activeColumns = {
+  id: sql<string>`${versionedTexts.id}`.as('text_id'),
+  name: versionedTexts.name,
+  title: versionedTexts.title,
+  versionId: sql<string>`${textVersions.id}`.as('version_id'),
+  content: textVersions.content,
+  outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('schema_text'),
+  createdAt: sql<number>`${versionedTexts.createdAt}`.as('text_created_at'),
+  activatedAt: sql<number>`(
+    select max(${textActivations.activatedAt}) from ${textActivations}
+    where ${textActivations.textKey} = ${versionedTexts.key})`.as('activated_at'),
+}
+
+const selectActive = (store: Store, condition: SQL) =>
+  store.database
+    .select(activeColumns)
+    .from(versionedTexts)
+    .innerJoin(textVersions, and(eq(textVersions.textKey, versionedTexts.key), isActive))
+    .where(ofStore(store, condition))
+
+const selectVersions = (store: Store, condition: SQL) =>
+  store.database
+    .select({
+      id: textVersions.id,
+      content: textVersions.content,
+      outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('schema_text'),
+      note: textVersions.note,
+      isActive: textVersions.isActive,
+      createdAt: textVersions.createdAt,
+      number: sql<number>`${versionNumber}`.as('number'),
+    })
+    .from(textVersions)
+    .where(
+      and(
+        condition,
+        sql`exists (select 1 from ${versionedTexts} where ${versionedTexts.key} = ${textVersions.textKey} and ${ofStore(store)})`,
+      ),
+    )
+
+/** The index has them in this order, but for those that are numbered as they are read. */
+const oldestFirst = <Row extends { number: number; outputSchema: string | null }>(versions: readonly Row[]) =>
+  versions.toSorted((left, right) => left.number - right.number).map(withSchema)
+
+const withSchema = <Row extends { outputSchema: string | null }>({ outputSchema, ...row }: Row) => ({
+  ...row,
+  outputSchema: outputSchema === null ? null : new JsonText(outputSchema),
+})

@@ -1,0 +1,26 @@
+import { and, asc, isNotNull, isNull, lte, sql } from 'drizzle-orm'
+import { CLOSED_TRACES } from '../../limits.ts'
+import { organizationColumns } from '../accounts/organizations.ts'
+import type { Organization, Registry } from '../core/store.ts'
+import { organizations } from '../schema/accounts.ts'
+import { traces } from '../schema/traces.ts'
+import type { TraceRecord } from './traces.ts'
+
+/** Traces whose root did not come in time, some of those that wait longest, by their organizations. */
+export async function findDueTraces({ database }: Registry, now: number): Promise<Map<Organization, TraceRecord[]>> {
+  const due = await database
+    .select()
+    .from(traces)
+    .where(and(isNull(traces.deletedAt), isNotNull(traces.closesAt), lte(traces.closesAt, now)))
+    .orderBy(asc(traces.closesAt))
+    .limit(CLOSED_TRACES)
+  if (due.length === 0) return new Map()
+  const byKey = Map.groupBy(due, ({ organizationKey }) => organizationKey)
+  const owners = await database
+    .select(organizationColumns)
+    .from(organizations)
+    .where(
+      sql`${organizations.key} in (select item.value from json_each(${JSON.stringify([...byKey.keys()])}) as item)`,
+    )
+  return new Map(owners.map(organization => [organization, byKey.get(organization.key) ?? []]))
+}

@@ -1,0 +1,89 @@
+import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../../limits.ts'
+import { patiently } from '../core/patience.ts'
+import type { Registry } from '../core/store.ts'
+import { duePass, savePass } from '../core/sweeps.ts'
+import { reviews } from '../schema/reviews.ts'
+import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+
+/**
+ * Goes on with a pass over all objects in R2, a page at a time: removes those that no row names and that are older than
+ * 24 hours, which is longer than any request takes to name what it put. Returns how many it removed.
+ */
+export async function sweepOrphans(registry: Registry, now: number): Promise<number> {
+  const { payloads, patience } = registry
+  const startAfter = await duePass(registry, 'orphans', now)
+  if (startAfter === undefined) return 0
+  const page = await patiently(patience, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
+  const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < now - ORPHAN_AGE_MS)
+  const ours = old.flatMap(({ key }) => partsOf(key))
+  const named = await namedObjects(
+    registry,
+    ours.map(({ traceKey }) => traceKey),
+  )
+  const orphans = ours.filter(({ traceKey, name }) => !named.has(`${traceKey}/${name}`)).map(({ key }) => key)
+  if (orphans.length > 0) await patiently(patience, () => payloads.delete(orphans))
+  const cursor = (page.truncated && page.objects.at(-1)?.key) || ''
+  await savePass(registry, 'orphans', { cursor, dueAt: cursor ? now : now + ORPHAN_PASS_MS })
+  return orphans.length
+}
+
+/** The parts of an object's key, `<organization>/<trace key>/<name>`. What else lies in the bucket is not ours to judge. */
+function partsOf(key: string): { key: string; traceKey: number; name: string }[] {
+  const [, traceKey, name] = /^[0-9a-f-]{36}\/(\d+)\/([0-9a-f-]{36})$/.exec(key) ?? []
+  return traceKey && name ? [{ key, traceKey: Number(traceKey), name }] : []
+}
+
+/** The objects that rows of these traces name, as `<trace key>/<name>`. */
+async function namedObjects({ database }: Registry, traceKeys: readonly number[]): Promise<Set<string>> {
+  const distinct = [...new Set(traceKeys)]
+  const named = new Set<string>()
+  for (let start = 0; start < distinct.length; start += ORPHAN_TRACES) {
+    const keys = sql`(select item.value from json_each(${JSON.stringify(distinct.slice(start, start + ORPHAN_TRACES))}) as item)`
+    const spanRefs = {
+      input: nameIn(spans.traceKey, spans.inputRef),
+      output: nameIn(spans.traceKey, spans.outputRef),
+      state: nameIn(spans.traceKey, spans.stateRef),
+    }
+    const [observed, approved, given, givenToRoots] = await database.batch([
+      database
+        .selectDistinct({ name: nameIn(observations.traceKey, observations.dataRef) })
+        .from(observations)
+        .where(and(sql`${observations.traceKey} in ${keys}`, isNotNull(observations.dataRef))),
+      database
+        .selectDistinct({ name: nameIn(reviews.traceKey, reviews.approvedRef) })
+        .from(reviews)
+        .where(and(sql`${reviews.traceKey} in ${keys}`, isNotNull(reviews.approvedRef))),
+      database
+        .select(spanRefs)
+        .from(spans)
+        .where(and(sql`${spans.traceKey} in ${keys}`, isNoRoot, hasRef)),
+      database
+        .select(spanRefs)
+        .from(spans)
+        .where(
+          and(
+            sql`(${spans.id}, ${spans.traceKey}) in (
+              select ${traces.rootSpanId}, ${traces.key} from ${traces} where ${traces.key} in ${keys})`,
+            hasRef,
+          ),
+        ),
+    ])
+    for (const { name } of [...observed, ...approved]) named.add(name ?? '')
+    for (const { input, output, state } of [...given, ...givenToRoots]) {
+      named
+        .add(input ?? '')
+        .add(output ?? '')
+        .add(state ?? '')
+    }
+  }
+  return named
+}
+
+const hasRef: SQL = sql`coalesce(${spans.inputRef}, ${spans.outputRef}, ${spans.stateRef}) is not null`
+
+/** The object that a reference names, within its trace. */
+const nameIn = (traceKey: SQLiteColumn, ref: SQLiteColumn) =>
+  sql<string | null>`${traceKey} || '/' || substr(${ref}, 1, instr(${ref}, ':') - 1)`.as(`named_by_${ref.name}`)

@@ -1,0 +1,129 @@
+import { and, asc, eq, inArray, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { newRevision } from '../../domain/ids.ts'
+import {
+  DELETION_SETTLE_MS,
+  PROJECT_PURGE_TRACES,
+  PROJECT_PURGE_VERSIONS,
+  PURGE_ROWS,
+  RESEND_AFTER_MS,
+} from '../../limits.ts'
+import type { Registry, Store } from '../core/store.ts'
+import { apiKeys, modelCalls, projects } from '../schema/accounts.ts'
+import { projectErrorTypes } from '../schema/attribution.ts'
+import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
+import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
+import { traces } from '../schema/traces.ts'
+
+/*
+ * What becomes of a deleted project. Its row hides it; a job deletes its traces, each of which is purged like any other, and
+ * removes all the rest. It does so once more when no isolate can remember the project: what one wrote meanwhile goes, too.
+ */
+
+/** Takes up to `limit` deleted projects whose purge is due, and puts each off, so that it comes again only if nobody finishes it. */
+export async function takeDueProjects({ database }: Registry, now: number, limit: number) {
+  const due = database
+    .select({ key: projects.key })
+    .from(projects)
+    .where(and(isNotNull(projects.purgeDueAt), lte(projects.purgeDueAt, now)))
+    .orderBy(asc(projects.purgeDueAt))
+    .limit(limit)
+  return database
+    .update(projects)
+    .set({ purgeDueAt: now + RESEND_AFTER_MS })
+    .where(inArray(projects.key, due))
+    .returning({ organizationKey: projects.organizationKey, projectKey: projects.key })
+}
+
+/**
+ * Removes what belongs to a deleted project, in up to `steps` bounded statements; `onTraces` is given the traces that these
+ * delete, to be purged. Returns whether nothing is left to do now; where not, the job is sent again. Safe to run twice and at
+ * the same time: each step removes what is still there, and of a project that lives nothing.
+ */
+export async function purgeProject(
+  store: Store,
+  projectKey: number,
+  { now, steps, onTraces }: { now: number; steps: number; onTraces: (traceKeys: number[]) => Promise<void> },
+): Promise<boolean> {
+  const { database, organization } = store
+  const isDeleted = and(
+    eq(projects.organizationKey, organization.key),
+    eq(projects.key, projectKey),
+    isNotNull(projects.purgeDueAt),
+  )
+  // While this works on it, cron need not.
+  const [project] = await database
+    .update(projects)
+    .set({ purgeDueAt: now + RESEND_AFTER_MS })
+    .where(isDeleted)
+    .returning({ deletedAt: projects.deletedAt })
+  if (!project || project.deletedAt === null) return true
+  let stepsLeft = steps
+  const parts = [
+    async () => {
+      const traceKeys = await deleteTraces(store, projectKey, now)
+      if (traceKeys.length > 0) await onTraces(traceKeys)
+      return traceKeys.length === PROJECT_PURGE_TRACES
+    },
+    ...removals(projectKey).map(({ limit, statement }) => async () => {
+      const { meta } = await database.run(statement)
+      return meta.changes === limit
+    }),
+  ]
+  for (const part of parts) {
+    do if (stepsLeft-- === 0) return false
+    while (await part())
+  }
+  const settledAt = project.deletedAt + DELETION_SETTLE_MS
+  await database
+    .update(projects)
+    .set({ purgeDueAt: now < settledAt ? settledAt : null })
+    .where(isDeleted)
+  return true
+}
+
+/** Deletes some of a project's traces, as retention does: nothing is left in which they could count. Returns their keys. */
+async function deleteTraces({ database, organization }: Store, projectKey: number, now: number): Promise<number[]> {
+  const some = database
+    .select({ key: traces.key })
+    .from(traces)
+    .where(and(isNull(traces.deletedAt), eq(traces.projectKey, projectKey)))
+    .orderBy(asc(traces.timestamp), asc(traces.id))
+    .limit(PROJECT_PURGE_TRACES)
+  const deleted = await database
+    .update(traces)
+    .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })
+    .where(and(eq(traces.organizationKey, organization.key), inArray(traces.key, some)))
+    .returning({ key: traces.key })
+  return deleted.map(({ key }) => key)
+}
+
+/** The statements that remove what belongs to a project besides its traces, each so many rows: parts before their wholes. */
+function removals(projectKey: number): { limit: number; statement: SQL }[] {
+  const ofProject = sql`project_key = ${projectKey}`
+  const ofTexts = sql`text_key in (
+    select ${versionedTexts.key} from ${versionedTexts} where ${versionedTexts.projectKey} = ${projectKey})`
+  const removal = (table: SQLiteTable, primaryKey: string, condition = ofProject, limit = PURGE_ROWS) => {
+    const columns = sql.raw(primaryKey)
+    const statement = sql`delete from ${table} where (${columns}) in (
+      select ${columns} from ${table} where ${condition} limit ${limit})`
+    return { limit, statement }
+  }
+  return [
+    removal(textActivations, 'text_key, activated_at, version_key', ofTexts),
+    removal(textVersions, 'key', ofTexts, PROJECT_PURGE_VERSIONS),
+    removal(versionedTexts, 'key'),
+    removal(projectErrorTypes, 'project_key, error_type'),
+    removal(reviewDays, 'project_key, day, step_id, prompt_version_id, user_id, error_type'),
+    removal(answerDays, 'project_key, day, step_id, error_type'),
+    removal(outputDays, 'project_key, day, step_id'),
+    removal(countedDays, 'project_key, day'),
+    removal(modelCalls, 'project_key'),
+    removal(
+      apiKeys,
+      'key',
+      sql`organization_key = (select ${projects.organizationKey} from ${projects} where ${projects.key} = ${projectKey})
+        and ${ofProject}`,
+    ),
+  ]
+}

@@ -1,0 +1,131 @@
+import { and, asc, eq, getTableName, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { searchableFields } from '../../domain/metadata.ts'
+import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
+import { markLabellers } from '../accounts/labellers.ts'
+import type { Registry, Store } from '../core/store.ts'
+import { uncountAnswers, uncountDecisions } from '../counts/review-days.ts'
+import { projects } from '../schema/accounts.ts'
+import { attributionJobs, attributions } from '../schema/attribution.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { deleteValues } from './payloads.ts'
+import { deleteTraceFields } from './trace-fields.ts'
+
+/**
+ * Takes up to `limit` deletions whose purge is due and puts each off, so that it comes again only if this time too nobody
+ * finishes it, and after those that wait longer.
+ */
+export async function takeDuePurges({ database }: Registry, now: number, limit: number) {
+  const due = database
+    .select({ key: traces.key })
+    .from(traces)
+    .where(and(isNotNull(traces.purgeDueAt), lte(traces.purgeDueAt, now)))
+    .orderBy(asc(traces.purgeDueAt))
+    .limit(limit)
+  return database
+    .update(traces)
+    .set({ purgeDueAt: now + RESEND_AFTER_MS })
+    .where(inArray(traces.key, due))
+    .returning({ organizationKey: traces.organizationKey, traceKey: traces.key })
+}
+
+/**
+ * Removes what hangs on a deleted trace, its row last, in bounded steps. Returns whether it is done; where not, the job
+ * is sent again. Safe to run twice and at the same time: each step deletes what is still there, and of a live trace nothing.
+ */
+export async function purgeTrace(store: Store, traceKey: number, now: number): Promise<boolean> {
+  const { database } = store
+  const isTombstone = and(
+    eq(traces.organizationKey, store.organization.key),
+    eq(traces.key, traceKey),
+    isNotNull(traces.deletedAt),
+  )
+  const [tombstone] = await database
+    .select({
+      id: traces.id,
+      rootSpanId: traces.rootSpanId,
+      metadata: traces.metadata,
+      // Of a deleted project there are no counts, which would come back below zero.
+      isUncounted: sql<number>`${traces.isUncounted} and exists (
+        select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
+    })
+    .from(traces)
+    .where(isTombstone)
+  if (!tombstone) return true
+  const isUncounted = tombstone.isUncounted === 1
+  const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
+    deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
+  const steps = [
+    // First, so that counts are right soon; the spans and the job, which say what counts, come last.
+    () => deleteSome(reviews, isUncounted ? uncountDecisions : undefined),
+    () => deleteSome(attributions, isUncounted ? uncountAnswers : undefined),
+    () => deleteValues(store, traceKey),
+    () => deleteSome(observations),
+    () => deleteFeedback(store, traceKey, now),
+    () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
+  ]
+  let stepsLeft = PURGE_STEPS
+  for (const step of steps) {
+    while (await step()) {
+      if (--stepsLeft > 0) continue
+      await database
+        .update(traces)
+        .set({ purgeDueAt: now + RESEND_AFTER_MS })
+        .where(isTombstone)
+      return false
+    }
+  }
+  const fields = await searchableFields(tombstone.metadata)
+  await database.batch([
+    deleteTraceFields(store, [{ id: tombstone.id, fields }], isTombstone),
+    database.delete(spans).where(and(eq(spans.id, tombstone.rootSpanId), eq(spans.traceKey, traceKey))),
+    database.delete(attributionJobs).where(eq(attributionJobs.traceKey, traceKey)),
+    database.delete(traces).where(isTombstone),
+  ])
+  return true
+}
+
+/** As below, and marks the labellers whose feedback goes. */
+async function deleteFeedback(store: Store, traceKey: number, now: number): Promise<boolean> {
+  const { database } = store
+  // Both statements must mean the same rows.
+  const some = (columns: SQL) =>
+    sql`(select ${columns} from ${feedback} where ${eq(feedback.traceKey, traceKey)} order by ${feedback.id} limit ${PURGE_ROWS})`
+  const [, { meta }] = await database.batch([
+    markLabellers(store, some(sql`user_id`), now),
+    database.delete(feedback).where(sql`(id, trace_key) in ${some(sql`id, trace_key`)}`),
+  ])
+  return meta.changes === PURGE_ROWS
+}
+
+/** What is in a table's primary key beside its trace's. */
+const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = {
+  observations: [observations.id],
+  reviews: [reviews.spanId, reviews.number],
+  attributions: [attributions.number],
+  spans: [spans.id],
+}
+
+type PurgedTable = typeof observations | typeof reviews | typeof attributions | typeof spans
+
+/**
+ * Deletes some of a trace's rows and says whether there may be more. `uncount` takes back what they count, in the same batch:
+ * once, however often a step runs.
+ */
+async function deleteRows(
+  store: Store,
+  table: PurgedTable,
+  ofTrace: SQL | undefined,
+  uncount?: typeof uncountDecisions | typeof uncountAnswers,
+): Promise<boolean> {
+  const { database } = store
+  const primaryKey = sql.join([table.traceKey, ...PRIMARY_KEYS[getTableName(table)]], sql`, `)
+  const isPiece = sql`(${primaryKey}) in (
+    select ${primaryKey} from ${table} where ${ofTrace} order by ${primaryKey} limit ${PURGE_ROWS})`
+  const deletion = database.delete(table).where(isPiece)
+  if (!uncount) return (await deletion).meta.changes === PURGE_ROWS
+  const [, { meta }] = await database.batch([uncount(store, isPiece), deletion])
+  return meta.changes === PURGE_ROWS
+}

@@ -1,0 +1,77 @@
+import { and, asc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
+import { newRevision } from '../../domain/ids.ts'
+import { DAY_MS, RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../../limits.ts'
+import { hasReviewed } from '../core/reviewable.ts'
+import type { Registry } from '../core/store.ts'
+import { duePass, savePass } from '../core/sweeps.ts'
+import { markDays } from '../counts/output-days.ts'
+import { projects } from '../schema/accounts.ts'
+import { traces } from '../schema/traces.ts'
+
+/** How far a pass has come: a project, and a place among its traces. */
+interface Cursor {
+  projectKey: number
+  timestamp: number
+  id: string
+}
+
+const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, id: '' }
+
+/**
+ * Goes on, by one bounded step, with a pass over the traces that are older than their projects' `retentionDays`, and deletes
+ * them as their owners would; those with a reviewed span stay, unless the project does not retain them. Returns what is to
+ * be purged, or undefined where the pass is through. Safe to run twice: each step deletes what is old and still there.
+ */
+export async function expireTraces(
+  registry: Registry,
+  now: number,
+): Promise<{ organizationKey: number; traceKey: number }[] | undefined> {
+  const { database } = registry
+  const saved = await duePass(registry, 'retention', now)
+  if (saved === undefined) return undefined
+  const cursor: Cursor = saved ? JSON.parse(saved) : { projectKey: 0, ...START }
+  const [project] = await database
+    .select({ key: projects.key, retentionDays: projects.retentionDays, retainReviewed: projects.retainReviewed })
+    .from(projects)
+    .where(and(isNotNull(projects.retentionDays), gte(projects.key, cursor.projectKey)))
+    .orderBy(asc(projects.key))
+    .limit(1)
+  if (!project) {
+    await savePass(registry, 'retention', { cursor: '', dueAt: now + RETENTION_PASS_MS })
+    return undefined
+  }
+  const place = project.key === cursor.projectKey ? cursor : START
+  const isOld = and(
+    sql`${traces.deletedAt} is null`,
+    eq(traces.projectKey, project.key),
+    gte(traces.timestamp, place.timestamp),
+    lt(traces.timestamp, now - (project.retentionDays ?? 0) * DAY_MS),
+    sql`(${traces.timestamp}, ${traces.id}) > (${place.timestamp}, ${place.id})`,
+  )
+  const oldest = database
+    .select({ key: traces.key, timestamp: traces.timestamp, id: traces.id })
+    .from(traces)
+    .where(isOld)
+    .orderBy(asc(traces.timestamp), asc(traces.id))
+    .limit(RETENTION_TRACES)
+  const isToGo = and(
+    sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
+    // A stale review is one, too: what it approved is ground truth.
+    project.retainReviewed ? sql`not ${hasReviewed(sql`true`)}` : undefined,
+  )
+  const [looked, , deleted] = await database.batch([
+    oldest,
+    markDays(registry, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isToGo}`, now),
+    database
+      .update(traces)
+      .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })
+      .where(isToGo)
+      .returning({ organizationKey: traces.organizationKey, traceKey: traces.key }),
+  ])
+  const last = looked.length === RETENTION_TRACES ? looked.at(-1) : undefined
+  const next: Cursor = last
+    ? { projectKey: project.key, timestamp: last.timestamp, id: last.id }
+    : { projectKey: project.key + 1, ...START }
+  await savePass(registry, 'retention', { cursor: JSON.stringify(next), dueAt: now })
+  return deleted
+}

@@ -1,0 +1,191 @@
+import { and, eq, gte, isNotNull, lt, lte, type SQL, sql } from 'drizzle-orm'
+import type { SelectedFields, SQLiteSelectBuilder } from 'drizzle-orm/sqlite-core'
+import type { SearchableField } from '../../domain/metadata.ts'
+import type { TraceReviewState } from '../../domain/review-state.ts'
+import type { TraceStatus } from '../../domain/trace-status.ts'
+import { PROBED_TRACES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { isPositive } from '../core/ratings.ts'
+import { hasReviewed, isCorrected } from '../core/reviewable.ts'
+import { rowSet } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { attributionJobs } from '../schema/attribution.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { isNoRoot, spans } from '../schema/spans.ts'
+import { isNegative, isRunning, traceFields, traces } from '../schema/traces.ts'
+import { isLiveIn } from './traces.ts'
+
+/** What traces must be to be listed; what is undefined is not asked. */
+export interface TraceFilter {
+  id?: string | undefined
+  name?: string | undefined
+  status?: TraceStatus | undefined
+  /** Inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+  /** A span of this step. */
+  stepId?: string | undefined
+  /** A span that used this version. */
+  promptVersionId?: string | undefined
+  hasFeedback?: boolean | undefined
+  rating?: 'positive' | 'negative' | undefined
+  review?: TraceReviewState | undefined
+  /** This type is the reviewers', or where they named none, the last answer of an engine. */
+  errorType?: string | undefined
+  /** `all`: those, too, of which nothing is known but spans that are no step of an AI pipeline. */
+  kind?: 'all' | undefined
+  /** Metadata fields, all of which must match. */
+  fields: readonly SearchableField[]
+}
+
+/** A place in the order of lists: after all that is newer. */
+export interface TracePosition {
+  timestamp: number
+  id: string
+}
+
+/**
+ * The project's traces in the filter's span of time, those with one of its metadata fields if any are asked: where to read,
+ * by which `time` they are in order, and what they are to be. `sought`: a condition that has an index in time order, for
+ * where no metadata is asked. `more`: what else they must be, said of their time.
+ */
+export function inProject(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  sought: SQL | undefined,
+  more: (time: Time) => SQL | undefined,
+) {
+  const driver = drivingField(project, filter.fields)
+  const time = driver ? traceFields.timestamp : traces.timestamp
+  const where = isLiveIn(
+    store,
+    project,
+    driver
+      ? sql`${traceFields.projectKey} = ${project.key} and ${traceFields.path} = ${driver.path}
+          and ${traceFields.value} = ${driver.value} and ${traces.key} = ${traceFields.traceKey}`
+      : sought,
+    filter.from === undefined ? undefined : gte(time, filter.from),
+    filter.to === undefined ? undefined : lt(time, filter.to),
+    more(time),
+  )
+  /** A cross join keeps SQLite to this order: it has no statistics by which to choose one. */
+  const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) =>
+    driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
+  return { from, time, where }
+}
+
+/** By which traces are in order. */
+export type Time = typeof traceFields.timestamp | typeof traces.timestamp
+
+/** A trace's place relative to another one's; the time on its own, too, which is what an index seeks by. */
+export const standsAt = (time: Time, relation: '<' | '<=' | '>' | '>=', { timestamp, id }: TracePosition): SQL => {
+  const bound = relation.startsWith('<') ? lte(time, timestamp) : gte(time, timestamp)
+  return sql`(${bound} and (${traces.timestamp}, ${traces.id}) ${sql.raw(relation)} (${timestamp}, ${id}))`
+}
+
+/** Where no metadata is asked: the trace of an id, the traces in flight or those disliked, which are few, or those of a name; each has an index in time order. */
+export function soughtColumn({ id, name, status, rating }: TraceFilter): SQL | undefined {
+  if (id !== undefined) return eq(traces.id, id)
+  if (status === 'running') return isRunning
+  if (rating === 'negative') return isNegative
+  return name === undefined ? undefined : eq(traces.name, name)
+}
+
+/**
+ * The field from whose traces a search starts: the one that the fewest have, as far as a short count of each can tell, and
+ * where all have many, a conversation's id or the longest value.
+ */
+function drivingField(project: Project, fields: readonly SearchableField[]): Record<'path' | 'value', SQL> | undefined {
+  const ordered = fields.toSorted((left, right) => likelySelectivity(right) - likelySelectivity(left))
+  const [first] = ordered
+  if (!first) return undefined
+  if (ordered.length === 1) return { path: sql`${first.path}`, value: sql`${first.value}` }
+  const count = sql`(select count(*) from (select 1 from ${traceFields} probed
+    where probed.project_key = ${project.key} and probed.path = ${FIELDS.row.path} and probed.value = ${FIELDS.row.value}
+    limit ${PROBED_TRACES}))`
+  const rarest = (column: SQL) =>
+    sql`(select ${column} from ${fieldsFrom(ordered)} order by ${count}, item.key limit 1)`
+  return { path: rarest(FIELDS.row.path), value: rarest(FIELDS.row.value) }
+}
+
+const FIELDS = rowSet(['path', 'value'])
+const fieldsFrom = (fields: readonly SearchableField[]): SQL =>
+  FIELDS.from(FIELDS.encodeAll(fields.map(({ path, value }) => ({ path, value }))))
+
+const likelySelectivity = ({ path, value }: SearchableField): number =>
+  path === 'group_id' ? Number.POSITIVE_INFINITY : value.length
+
+/** What a trace in the right project and time must be besides; undefined where nothing more is asked. */
+export function matches(project: Project, filter: TraceFilter): SQL | undefined {
+  const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
+  return and(
+    id === undefined ? undefined : eq(traces.id, id),
+    kind === 'all' || id !== undefined ? undefined : isOfPipeline,
+    name === undefined ? undefined : eq(traces.name, name),
+    status && eq(traces.status, status),
+    stepId === undefined
+      ? undefined
+      : sql`(${isRootStep(stepId)} or exists (select 1 from ${spans}
+          where ${spans.traceKey} = ${traces.key} and ${isNoRoot} and ${spans.stepId} = ${stepId}))`,
+    promptVersionId === undefined
+      ? undefined
+      : sql`(exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}
+            and ${spans.promptVersionId} = ${promptVersionId})
+          or exists (select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId}
+            and ${spans.traceKey} = ${traces.key} and ${spans.promptVersionId} = ${promptVersionId}))`,
+    hasFeedback === undefined ? undefined : sql`${feedbackOf()} = ${hasFeedback ? 1 : 0}`,
+    rating === 'positive' ? feedbackOf(isPositive) : undefined,
+    rating === 'negative' ? isNegative : undefined,
+    review && REVIEWED[review],
+    errorType === undefined ? undefined : hasErrorType(errorType),
+    // With one field alone, all that is read has it.
+    fields.length > 1 ? hasFields(project, fields) : undefined,
+  )
+}
+
+/** Whether a trace is one that lists show unasked: it has a step of an AI pipeline, or people said something of it. */
+const isOfPipeline = sql`(${traces.isGeneric} = 0 or exists (
+  select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
+
+/** Whether a trace's root is of a step: where a client posted the trace, that is its name. */
+const isRootStep = (stepId: string): SQL => sql`iif(${traces.isPosted} = 1, ${traces.name} = ${stepId}, exists (
+  select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}
+    and ${spans.stepId} = ${stepId}))`
+
+/** Whether a trace has feedback, of this kind if one is given. */
+const feedbackOf = (kind?: SQL): SQL =>
+  sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind)})`
+
+/** As `traceReviewState` has it. */
+const REVIEWED: Record<TraceReviewState, SQL> = {
+  unreviewed: sql`not ${hasReviewed()}`,
+  accepted: sql`(${traces.needsReview} = 0 and ${hasReviewed()} and not ${hasReviewed(isCorrected)})`,
+  corrected: sql`(${traces.needsReview} = 0 and ${hasReviewed(isCorrected)})`,
+  mixed: sql`(${traces.needsReview} = 1 and ${hasReviewed()})`,
+}
+
+/**
+ * Whether a trace's disagreement is of this type: by the decisions that count, or where they name none, by the last answer,
+ * which stands while its job runs again, or has failed since.
+ */
+const hasErrorType = (errorType: string): SQL => sql`(
+  (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
+      and ${attributionJobs.errorType} = ${errorType})
+    and not ${namesErrorType(isNotNull(reviews.errorType))})
+  or ${namesErrorType(eq(reviews.errorType, errorType))})`
+
+/** Whether the decision that counts for some span of a trace names such an error type. */
+const namesErrorType = (which: SQL): SQL => sql`exists (
+  select 1 from ${spans} cross join ${reviews}
+  where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}
+    and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}
+    and ${reviews.number} = ${spans.reviewNumber} and ${which})`
+
+/** Whether a trace has all of these fields: a seek in the primary key for each. They are one parameter, of 100 a statement. */
+const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
+  sql`not exists (select 1 from ${fieldsFrom(fields)}
+    where not exists (select 1 from ${traceFields} other
+      where other.project_key = ${project.key} and other.path = ${FIELDS.row.path} and other.value = ${FIELDS.row.value}
+        and other.timestamp = ${traces.timestamp} and other.trace_key = ${traces.key}))`

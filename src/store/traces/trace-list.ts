@@ -1,0 +1,147 @@
+import { and, desc, eq, isNotNull, or, type SQL, sql } from 'drizzle-orm'
+import { JsonText } from '../../domain/json.ts'
+import type { TraceStatus } from '../../domain/trace-status.ts'
+import { MAX_SCANNED_TRACES } from '../../limits.ts'
+import type { Project } from '../accounts/projects.ts'
+import { isCorrected, isReviewed, isStale } from '../core/reviewable.ts'
+import { pageOfScanned, type ScannedRow } from '../core/scanned.ts'
+import type { Store } from '../core/store.ts'
+import { feedback } from '../schema/reviews.ts'
+import { isNoRoot, spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { countWithin } from './payloads.ts'
+import { inProject, matches, soughtColumn, standsAt, type TraceFilter, type TracePosition } from './trace-filter.ts'
+
+/** A trace as lists show it. */
+export interface TraceSummary {
+  id: string
+  traceId: string
+  name: string
+  status: TraceStatus
+  metadata: JsonText
+  timestamp: number
+  durationMs: number | null
+  updatedAt: number
+  receivedAt: number
+}
+
+/** A trace as the read interface's list shows it. */
+export interface CountedTrace extends TraceSummary {
+  spanCount: number
+  reviewedCount: number
+  correctedCount: number
+  staleCount: number
+  needsReview: boolean
+  feedbackCount: number
+}
+
+/** The columns of a summary, the metadata as it lies. */
+const summaryColumns = {
+  id: traces.id,
+  traceId: traces.traceId,
+  name: traces.name,
+  status: traces.status,
+  metadata: sql<JsonText>`${traces.metadata}`.mapWith((text: string) => new JsonText(text)).as('metadata_json'),
+  timestamp: traces.timestamp,
+  durationMs: traces.durationMs,
+  updatedAt: traces.updatedAt,
+  receivedAt: traces.receivedAt,
+}
+
+const countReviewed = (kind: SQL) =>
+  sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
+
+/** How much belongs to the trace that a statement is at: what its detail lists. */
+export const traceCounts = {
+  spanCount: sql<number>`(
+    iif(${traces.isPosted} = 1, 1, (
+      select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
+    + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}))`.as('spanCount'),
+  reviewedCount: countReviewed(isReviewed).as('reviewedCount'),
+  correctedCount: countReviewed(isCorrected).as('correctedCount'),
+  staleCount: countReviewed(isStale).as('staleCount'),
+  feedbackCount: sql<number>`(
+    select count(*) from ${feedback} where ${feedback.traceKey} = ${traces.key})`.as('feedbackCount'),
+}
+
+/** A page of a project's traces that match. */
+interface TracePage<Trace> {
+  items: Trace[]
+  /** Where the next page begins; null where nothing is left. */
+  nextPlace: TracePosition | null
+}
+
+interface PageQuery {
+  limit: number
+  after: TracePosition | undefined
+}
+
+/**
+ * A page of a project's traces that match, newest first, in one round trip. It looks at 5,000 traces at most: `items` may
+ * be few although more follow.
+ */
+export async function listTraces(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  page: PageQuery,
+): Promise<TracePage<CountedTrace>> {
+  const { scanned, place, isListed } = scan(store, project, filter, page)
+  // In the order of `scanned`: a cross join reads it first, row by row, and a sort would have to wait for all of it.
+  const rows = await store.database
+    .select({ ...summaryColumns, ...place, ...traceCounts, needsReview: traces.needsReview })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(isListed)
+    .limit(page.limit + 1)
+  return pageOfRows(rows, page.limit)
+}
+
+/** The same without counts, of which each reads rows of its own. */
+export async function findMatches(
+  store: Store,
+  project: Project,
+  filter: TraceFilter,
+  page: PageQuery,
+): Promise<TracePage<TraceSummary>> {
+  const { scanned, place, isListed } = scan(store, project, filter, page)
+  const rows = await store.database
+    .select({ ...summaryColumns, ...place })
+    .from(scanned)
+    .crossJoin(traces)
+    .where(isListed)
+    .limit(page.limit + 1)
+  return pageOfRows(rows, page.limit)
+}
+
+/** The traces that a page looks at, each with its `place` among them, and which of them are read. */
+function scan(store: Store, project: Project, filter: TraceFilter, { after }: PageQuery) {
+  const { from, time, where } = inProject(
+    store,
+    project,
+    filter,
+    soughtColumn(filter),
+    time => after && standsAt(time, '<', after),
+  )
+  const position = sql<number>`row_number() over (order by ${time} desc, ${traces.id} desc)`.as('position')
+  const scanned = from(store.database.select({ key: traces.key, position }))
+    .where(where)
+    .orderBy(desc(time), desc(traces.id))
+    .limit(MAX_SCANNED_TRACES)
+    .as('scanned')
+  const isMatch = matches(project, filter) ?? sql`true`
+  return {
+    scanned,
+    place: { isMatch: sql<number>`${isMatch}`, position: scanned.position },
+    isListed: and(eq(traces.key, scanned.key), or(isMatch, eq(scanned.position, MAX_SCANNED_TRACES))),
+  }
+}
+
+/** The page that such rows make, which ends where their metadata fills an answer. */
+function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
+  const page = pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
+  const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))
+  if (fitting >= page.items.length) return page
+  const items = page.items.slice(0, fitting)
+  return { items, nextPlace: items.at(-1) ?? null }
+}
