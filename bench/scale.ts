@@ -48,7 +48,7 @@ interface Reading {
 const Costs = v.object({ rowsRead: v.number() })
 
 async function readEverywhere(read: Read, places: readonly Place[], { isQuick }: Options): Promise<Reading> {
-  const [rounds, leastRounds, patienceMs] = isQuick ? [1, 1, 0] : [31, 5, 5000]
+  const [rounds, leastRounds, timeoutMs] = isQuick ? [1, 1, 0] : [31, 5, 5000]
   const call = (place: Place) => place.client.call('GET', read.path(place))
   const rowsRead: number[] = []
   for (const place of places) {
@@ -58,7 +58,7 @@ async function readEverywhere(read: Read, places: readonly Place[], { isQuick }:
   }
   const times: number[][] = places.map(() => [])
   const start = performance.now()
-  for (let round = 0; round < rounds && (round < leastRounds || performance.now() - start < patienceMs); round++) {
+  for (let round = 0; round < rounds && (round < leastRounds || performance.now() - start < timeoutMs); round++) {
     for (const [index, place] of places.entries()) times[index]?.push((await call(place)).ms)
   }
   return { read, p50Ms: times.map(median), rowsRead }

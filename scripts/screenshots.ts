@@ -18,7 +18,7 @@ const FOLDER = flags.quick
   ? await mkdtemp(join(tmpdir(), 'countersign-screenshots-'))
   : resolve(import.meta.dirname, '../docs/screenshots')
 const MAX_BYTES = 250 * 1024
-const COUNT_PATIENCE_MS = 10 * 60_000
+const COUNT_TIMEOUT_MS = 10 * 60_000
 const SCHEMES = ['light', 'dark'] as const
 const REVIEW = '/review?order=negative'
 const DESKTOP = { width: 1440, height: 900 }
@@ -130,7 +130,7 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
 
 /** Has counted, as cron does minute by minute, what Insights shows. New traces are left alone for a while at first. */
 async function countOutputs(url: string, get: Get): Promise<void> {
-  for (const end = Date.now() + COUNT_PATIENCE_MS; Date.now() < end; await setTimeout(5_000)) {
+  for (const end = Date.now() + COUNT_TIMEOUT_MS; Date.now() < end; await setTimeout(5_000)) {
     await runCron(url)
     const { outputs } = v.parse(Insights, await get('/api/insights?projectSlug=support'))
     if (outputs.countedAt !== null) return

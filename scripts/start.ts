@@ -28,7 +28,7 @@ const { bundleWorker, serve } = await import('./serve.ts')
 
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)))
 const CRON_INTERVAL_MS = 60_000
-const STOP_PATIENCE_MS = 5_000
+const STOP_TIMEOUT_MS = 5_000
 
 const port = portFrom(process.env.PORT)
 const stateDirectory = resolve(process.env.STATE_DIR || resolve(PROJECT, '.wrangler/state'))
@@ -166,7 +166,7 @@ function stopOnSignals(): void {
   const stop = async () => {
     if (isStopping) return
     isStopping = true
-    setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref()
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     await server.dispose()
     process.exit(0)
   }

@@ -83,8 +83,8 @@ const checkReadiness = endpoint({
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: { 200: Status },
-}).handle(async ({ registry }) => {
-  await requireDatabase(registry)
+}).handle(async ({ unscoped }) => {
+  await requireDatabase(unscoped)
   return { status: 200, body: { status: 'ok' } }
 })
 

@@ -214,28 +214,28 @@ export const MAX_SECRET_LENGTH = 64
 /** Calls a minute that one address may make of an endpoint without a key where they ask D1, in one isolate: a probe asks every second. */
 export const MAX_OPEN_CALLS = 120
 /** How long a request waits for the limiter before it goes through uncounted. */
-export const LIMITER_PATIENCE_MS = 250
+export const LIMITER_TIMEOUT_MS = 250
 /** How long requests go through without asking after the limiter could not be reached. */
 export const LIMITER_PAUSE_MS = 1000
 
 /** How long a request waits for D1 and R2 in all: clients give up at 5 s. */
-export const STORE_PATIENCE_MS = 4000
+export const STORE_DEADLINE_MS = 4000
 /** One attempt at one D1 or R2 call, so that a second one fits. */
 export const STORE_ATTEMPT_MS = 1800
 /** The same for an export, which may be thousands of rows: exporters wait for 10 s. */
-export const EXPORT_PATIENCE_MS = 8000
+export const EXPORT_DEADLINE_MS = 8000
 export const EXPORT_ATTEMPT_MS = 4500
 /** A key known to this isolate waits no longer for its refresh: the stale answer serves as well. */
-export const REFRESH_PATIENCE_MS = 500
-/** When a client should send again what ran out of patience. */
-export const OUT_OF_PATIENCE_RETRY_SECONDS = 2
+export const REFRESH_TIMEOUT_MS = 500
+/** When a client should send again what ran past its deadline. */
+export const PAST_DEADLINE_RETRY_SECONDS = 2
 /** A shorter attempt would only add load. */
 export const MIN_STORE_ATTEMPT_MS = 200
 /** How long a write waits at most before it is computed again because another came first: at first, and after several times. */
 export const FIRST_GIVE_WAY_MS = 25
 export const MAX_GIVE_WAY_MS = 800
 /** How long a job waits for D1 and R2 in all: no client is waiting, but a delivery ends after 15 minutes. */
-export const JOB_PATIENCE_MS = 5 * 60_000
+export const JOB_DEADLINE_MS = 5 * 60_000
 /** One attempt of a job at one D1 or R2 call: D1 ends a statement after 30 s. */
 export const JOB_ATTEMPT_MS = 30_000
 
@@ -248,7 +248,7 @@ export const PROJECT_FRESH_MS = KEY_FRESH_MS
 /** Entries of an isolate's memory of keys, of sessions and of projects. */
 export const ISOLATE_CACHE_ENTRIES = 5000
 /** How long a request waits for the keys of Cloudflare Access, which D1 is still to be asked after. */
-export const ACCESS_CERTS_PATIENCE_MS = 1000
+export const ACCESS_CERTS_TIMEOUT_MS = 1000
 /** When a client should send again what had to do without them. */
 export const ACCESS_CERTS_RETRY_SECONDS = 5
 /** Organizations that somebody whom Cloudflare Access let in can choose from; to be of more, they name one themselves. */
@@ -281,9 +281,9 @@ export const RETENTION_PASS_MS = 3_600_000
 /** The longest `retentionDays`; null keeps traces for good. */
 export const MAX_RETENTION_DAYS = 3650
 /** How long a trace that is known from telemetry alone waits for its root, after the last span came. */
-export const ROOT_PATIENCE_MS = 10 * 60_000
+export const ROOT_WAIT_MS = 10 * 60_000
 /** The same where some span's parent is in another process, which may send its spans elsewhere or none. */
-export const REMOTE_ROOT_PATIENCE_MS = 60_000
+export const REMOTE_ROOT_WAIT_MS = 60_000
 /** Traces that one step of closing those completes whose root did not come, and steps of one cron run. */
 export const CLOSED_TRACES = 500
 export const CLOSING_STEPS = 6

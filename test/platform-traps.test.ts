@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { utf8Length } from '../src/domain/text.ts'
 import {
   INLINE_BYTES,
-  LIMITER_PATIENCE_MS,
+  LIMITER_TIMEOUT_MS,
   MAX_BATCH_BYTES,
   MAX_BATCH_EVENTS,
   MAX_COMMENT_LENGTH,
@@ -331,7 +331,7 @@ describe('the rate limiter', () => {
     const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? new Promise(() => {}) : call()))
     const since = Date.now()
     expect((await org.bearer(bindings).post('/api/v1/traces', aTrace())).status).toBe(202)
-    expect(Date.now() - since).toBeLessThan(LIMITER_PATIENCE_MS + 750)
+    expect(Date.now() - since).toBeLessThan(LIMITER_TIMEOUT_MS + 750)
   })
 })
 

@@ -16,14 +16,14 @@ export async function admit(
   { scope, method, path, isOfSession = false, isLimitedByAddress = false }: Contract,
   lookup: Lookup,
 ) {
-  const { request, env, requestId, patience, now } = lookup
+  const { request, env, requestId, deadline, now } = lookup
   if (isOfSession && method !== 'GET') requireSameOrigin(request)
   if (isLimitedByAddress) takeOpenCall(`${method} ${path}`, lookup.address, now)
   if (scope === 'public') return {}
   if (scope === 'admin') {
     await checkAdmin(lookup)
     const act: Act = { keyId: null, userId: null, requestId, at: now }
-    return { openStore: (organization: Organization) => openStore(env, organization, patience), act }
+    return { openStore: (organization: Organization) => openStore(env, organization, deadline), act }
   }
   return admitCaller(scope, await authenticate(lookup), lookup)
 }
@@ -32,12 +32,12 @@ export async function admit(
 export function admitCaller(
   scope: Scope | readonly Scope[],
   caller: Caller,
-  { env, requestId, patience, now }: Lookup,
+  { env, requestId, deadline, now }: Lookup,
 ) {
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the scope ${accepted.join(' or ')}`)
   }
   const act: Act = { keyId: caller.keyId, userId: caller.userId, requestId, at: now }
-  return { caller, store: openStore(env, caller.organization, patience), act }
+  return { caller, store: openStore(env, caller.organization, deadline), act }
 }

@@ -2,7 +2,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { SearchableField } from '../domain/metadata.ts'
 import type { Job, Runtime } from '../env.ts'
 import type { Act } from '../store/accounts/audit.ts'
-import type { Organization, Registry, Store } from '../store/core/store.ts'
+import type { Organization, Store, UnscopedStore } from '../store/core/store.ts'
 import type { Contract, Parsed } from './contract.ts'
 
 /** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */
@@ -13,7 +13,7 @@ export type Context<C extends Contract> = {
   headers: Headers
   /** Milliseconds since 1970, one for the whole request. */
   now: number
-  registry: Registry
+  unscoped: UnscopedStore
   /** The filters that `metadataPrefix` admits. */
   metadataFilters: SearchableField[]
   /** As it came; its body is read already. */
@@ -24,7 +24,7 @@ export type Context<C extends Contract> = {
    * whether the queue took them, and never rejects.
    */
   enqueue: (...jobs: Job[]) => Promise<boolean>
-  /** For what may take longer than a request's own patience: work that goes on beside the request, or after it. */
+  /** For what may take longer than a request's own deadline: work that goes on beside the request, or after it. */
   runtime: Runtime
   /** Aborts when the client goes away. */
   signal: AbortSignal

@@ -5,10 +5,10 @@ import { errorResponse } from '../http/errors.ts'
 import { taggedResponse } from '../http/etag.ts'
 import { jsonResponse, withHeaders } from '../http/response.ts'
 import { parse } from '../http/validation.ts'
-import { MAX_BODY_BYTES, STORE_PATIENCE_MS } from '../limits.ts'
+import { MAX_BODY_BYTES, STORE_DEADLINE_MS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
-import { Patience } from '../store/core/patience.ts'
-import { openRegistry } from '../store/core/store.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openUnscopedStore } from '../store/core/store.ts'
 import { admit } from './admit.ts'
 import type { Context } from './context.ts'
 import type { Contract, Reply } from './contract.ts'
@@ -30,9 +30,9 @@ export async function serve<C extends Contract>(
   const { env, requestId } = runtime
   const headers: Record<string, string> = {}
   const now = Date.now()
-  const patience = new Patience(STORE_PATIENCE_MS)
+  const deadline = new Deadline(STORE_DEADLINE_MS)
   try {
-    const access = await admit(contract, { ...runtime, request, patience, now })
+    const access = await admit(contract, { ...runtime, request, deadline, now })
     if ('caller' in access) Object.assign(headers, await takeToken(env.RATE_LIMITER, access.caller, requestId))
     const json = contract.body && (await readJson(request, contract.maxBytes ?? MAX_BODY_BYTES, contract.errors?.[413]))
     const context = {
@@ -44,8 +44,8 @@ export async function serve<C extends Contract>(
       requestId,
       headers: request.headers,
       now,
-      get registry() {
-        return openRegistry(env, patience)
+      get unscoped() {
+        return openUnscopedStore(env, deadline)
       },
       enqueue: (...jobs: Job[]) => enqueue(jobs, runtime),
       runtime,

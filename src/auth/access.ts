@@ -9,9 +9,9 @@ import {
   organizationRequired,
   unavailable,
 } from '../http/errors.ts'
-import { ACCESS_CERTS_PATIENCE_MS, ACCESS_CERTS_RETRY_SECONDS, MAX_LISTED_MEMBERSHIPS } from '../limits.ts'
+import { ACCESS_CERTS_RETRY_SECONDS, ACCESS_CERTS_TIMEOUT_MS, MAX_LISTED_MEMBERSHIPS } from '../limits.ts'
 import { findMemberships, type Membership } from '../store/accounts/users.ts'
-import type { Organization, Registry } from '../store/core/store.ts'
+import type { Organization, UnscopedStore } from '../store/core/store.ts'
 import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'
 import { cookieOf } from './session.ts'
@@ -60,13 +60,13 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
 export async function listAccessOrganizations(
   token: string | undefined,
   env: Env,
-  registry: Registry,
+  unscoped: UnscopedStore,
   now: number,
 ): Promise<{ slug: string; name: string }[]> {
   const { ACCESS_TEAM_DOMAIN, ACCESS_AUD } = env
   if (!token || !ACCESS_TEAM_DOMAIN || !ACCESS_AUD) throw notAuthenticated()
   const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
-  const found = await findMemberships(registry, { email, organizationSlug: null, limit: MAX_LISTED_MEMBERSHIPS })
+  const found = await findMemberships(unscoped, { email, organizationSlug: null, limit: MAX_LISTED_MEMBERSHIPS })
   return found
     .map(({ organization: { slug, name } }) => ({ slug, name }))
     .toSorted((left, right) => left.name.localeCompare(right.name))
@@ -74,9 +74,9 @@ export async function listAccessOrganizations(
 
 /** By the e-mail and the organization that the request names. Nobody is remembered as unknown: they may be made a user now. */
 const members = new Remembered<readonly Membership[]>(
-  async (registry, name) => {
+  async (unscoped, name) => {
     const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
-    const memberships = await findMemberships(registry, { email, organizationSlug, limit: 2 })
+    const memberships = await findMemberships(unscoped, { email, organizationSlug, limit: 2 })
     return memberships.length > 0 ? memberships : undefined
   },
   { isSecret: false },
@@ -112,7 +112,7 @@ function certsOf(issuer: string): JWTVerifyGetKey {
   const known = certs.get(issuer)
   if (known) return known
   const remote = createRemoteJWKSet(new URL(`${issuer}/cdn-cgi/access/certs`), {
-    timeoutDuration: ACCESS_CERTS_PATIENCE_MS,
+    timeoutDuration: ACCESS_CERTS_TIMEOUT_MS,
   })
   const getKey: JWTVerifyGetKey = async (header, token) => {
     try {

@@ -44,7 +44,7 @@ interface AccessCaller extends Rights {
 export type Caller = KeyCaller | AccessCaller
 
 const keys = new Remembered<Credential>(
-  async (registry, secret) => (isKey(secret) ? findCredential(registry, await hashKey(secret)) : undefined),
+  async (unscoped, secret) => (isKey(secret) ? findCredential(unscoped, await hashKey(secret)) : undefined),
   { isSecret: true },
 )
 

@@ -1,10 +1,10 @@
 import type { Runtime } from '../env.ts'
-import type { Patience } from '../store/core/patience.ts'
+import type { Deadline } from '../store/core/deadline.ts'
 
 /** A request whose sender is looked up, and what the look-up may use. */
 export interface Lookup extends Runtime {
   request: Request
-  patience: Patience
+  deadline: Deadline
   /** Milliseconds since 1970. */
   now: number
 }

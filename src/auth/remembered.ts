@@ -4,13 +4,13 @@ import {
   KEY_STALE_MS,
   KEY_UNKNOWN_MS,
   MAX_SECRET_LENGTH,
-  REFRESH_PATIENCE_MS,
-  STORE_PATIENCE_MS,
+  REFRESH_TIMEOUT_MS,
+  STORE_DEADLINE_MS,
 } from '../limits.ts'
 import { lookUpFor } from '../rate-limit/address.ts'
+import { Deadline, within } from '../store/core/deadline.ts'
 import { IsolateCache } from '../store/core/isolate-cache.ts'
-import { Patience, within } from '../store/core/patience.ts'
-import { openRegistry, type Registry } from '../store/core/store.ts'
+import { openUnscopedStore, type UnscopedStore } from '../store/core/store.ts'
 import type { Lookup } from './lookup.ts'
 
 interface Entry<Found> {
@@ -19,7 +19,7 @@ interface Entry<Found> {
 }
 
 /** Asks D1 what a credential stands for. */
-type Find<Found> = (registry: Registry, credential: string, now: number) => Promise<Found | undefined>
+type Find<Found> = (unscoped: UnscopedStore, credential: string, now: number) => Promise<Found | undefined>
 
 /**
  * What this isolate remembers of credentials of one kind, by the credentials themselves: hashing a secret for each request
@@ -49,21 +49,21 @@ export class Remembered<Found> {
    */
   async get(
     credential: string,
-    { env, waitUntil, address, patience, now }: Omit<Lookup, 'request' | 'requestId'>,
+    { env, waitUntil, address, deadline, now }: Omit<Lookup, 'request' | 'requestId'>,
   ): Promise<Found | undefined> {
     if (this.#ended.get(credential)) return undefined
     const known = this.#entries.get(credential)
     const age = known ? now - known.checkedAt : Number.POSITIVE_INFINITY
     if (!known || age > KEY_STALE_MS) {
       if (now < (this.#unknown.get(credential) ?? 0)) return undefined
-      const lookUp = () => this.#lookUp(credential, openRegistry(env, patience), now)
+      const lookUp = () => this.#lookUp(credential, openUnscopedStore(env, deadline), now)
       return known || !this.#isSecret ? lookUp() : lookUpFor(address, lookUp, now)
     }
     if (age < KEY_FRESH_MS) return known.found
-    // Of a patience of its own: what it spends after the answer is not the request's.
-    const refresh = this.#lookUp(credential, openRegistry(env, new Patience(STORE_PATIENCE_MS)), now)
+    // Of a deadline of its own: what it spends after the answer is not the request's.
+    const refresh = this.#lookUp(credential, openUnscopedStore(env, new Deadline(STORE_DEADLINE_MS)), now)
     try {
-      return await within(REFRESH_PATIENCE_MS, () => refresh)
+      return await within(REFRESH_TIMEOUT_MS, () => refresh)
     } catch {
       waitUntil(refresh.catch(() => undefined))
       return known.found
@@ -76,8 +76,8 @@ export class Remembered<Found> {
     this.#entries.delete(credential)
   }
 
-  async #lookUp(credential: string, registry: Registry, now: number): Promise<Found | undefined> {
-    const found = await this.#find(registry, credential, now)
+  async #lookUp(credential: string, unscoped: UnscopedStore, now: number): Promise<Found | undefined> {
+    const found = await this.#find(unscoped, credential, now)
     if (found) this.#entries.set(credential, { found, checkedAt: now })
     else this.#forget(credential, now)
     return found

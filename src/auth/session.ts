@@ -4,7 +4,7 @@ import { hashKey, isToken } from './keys.ts'
 import type { Lookup } from './lookup.ts'
 import { Remembered } from './remembered.ts'
 
-const sessions = new Remembered(async (registry, secret) => findSession(registry, await hashKey(secret)), {
+const sessions = new Remembered(async (unscoped, secret) => findSession(unscoped, await hashKey(secret)), {
   isSecret: true,
 })
 

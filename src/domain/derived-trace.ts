@@ -1,4 +1,4 @@
-import { REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../limits.ts'
+import { REMOTE_ROOT_WAIT_MS, ROOT_WAIT_MS } from '../limits.ts'
 import type { Derivation, Ranked } from './derivation.ts'
 import type { Json, JsonObject } from './json.ts'
 import { mergeMetadata } from './merge-metadata.ts'
@@ -54,7 +54,7 @@ export function mergeExport(
     metadata: derivation.root ? withoutField(metadata, ranks, INCOMPLETE_FIELD) : metadata,
     completedFields: before?.completedFields ?? [],
     isGeneric: (before?.isGeneric ?? true) && facts.isGeneric,
-    closesAt: isCompleted ? null : now + (derivation.hasRemoteParent ? REMOTE_ROOT_PATIENCE_MS : ROOT_PATIENCE_MS),
+    closesAt: isCompleted ? null : now + (derivation.hasRemoteParent ? REMOTE_ROOT_WAIT_MS : ROOT_WAIT_MS),
     derivation: { ...derivation, ranks: derivation.root ? without(ranks, INCOMPLETE_FIELD) : ranks },
   }
   return { state: unlessSame(before, state), left }

@@ -6,10 +6,10 @@ import {
   ATTRIBUTION_WAIT_MS,
   MAX_ATTRIBUTION_POLL_MS,
   MIN_ATTRIBUTION_POLL_MS,
-  STORE_PATIENCE_MS,
+  STORE_DEADLINE_MS,
 } from '../limits.ts'
 import { type AttributionState, findAttribution, findJobStatus } from '../store/attribution/attributions.ts'
-import { Patience } from '../store/core/patience.ts'
+import { Deadline } from '../store/core/deadline.ts'
 import { type Organization, openStore } from '../store/core/store.ts'
 
 /** A request that waits for the analysis of a trace. */
@@ -31,8 +31,8 @@ interface Waiting {
  */
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
   const { runtime, organization, traceKey, sent, signal } = waiting
-  // A request's own patience ends long before this wait.
-  const open = (milliseconds: number) => openStore(runtime.env, organization, new Patience(milliseconds))
+  // A request's own deadline ends long before this wait.
+  const open = (milliseconds: number) => openStore(runtime.env, organization, new Deadline(milliseconds))
   const until = Date.now() + ATTRIBUTION_WAIT_MS
   let consumerUntil = Date.now() + ATTRIBUTION_CONSUMER_MS
   const refused = whenFalse(sent)
@@ -58,7 +58,7 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
     const leftMs = until - Date.now()
     const pause = new Promise<void>(resolve => setTimeout(resolve, run ? leftMs : Math.min(pauseMs, leftMs)))
     await Promise.race([pause, left, run ?? (consumerUntil > 0 ? refused : pause)])
-    const job = await findJobStatus(open(STORE_PATIENCE_MS), traceKey)
+    const job = await findJobStatus(open(STORE_DEADLINE_MS), traceKey)
     if (job?.status !== 'pending' || signal.aborted || Date.now() >= until) break
     if ((job.waitsUntil ?? 0) > Date.now()) break
     const isFree = (job.leaseUntil ?? 0) <= Date.now()
@@ -67,7 +67,7 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
       runtime.waitUntil(run.catch(() => {}))
     }
   }
-  return findAttribution(open(STORE_PATIENCE_MS), { key: traceKey })
+  return findAttribution(open(STORE_DEADLINE_MS), { key: traceKey })
 }
 
 /** Resolves if it turns out false, and else never. */

@@ -52,7 +52,7 @@ export async function recordCalls(
         if (!lost.includes(merge)) recorded.set(id, { ...merge, isNew: created.has(id) })
       }
       if (lost.length === 0) break
-      await store.patience.giveWay(++losses)
+      await store.deadline.giveWay(++losses)
       const groups = lost.map(({ group }) => group)
       const found = await findTraces(
         store,

@@ -1,10 +1,10 @@
 import { runAttribution } from '../attribution/run.ts'
 import type { Env, Job } from '../env.ts'
-import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
+import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS } from '../limits.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
 import { failAttribution } from '../store/attribution/attributions.ts'
-import { Patience } from '../store/core/patience.ts'
-import { openRegistry, openStore, type Store } from '../store/core/store.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts'
 
 type AttributionJob = Job & { kind: 'attribute_trace' }
 
@@ -24,7 +24,7 @@ export async function failAttributionJob(job: AttributionJob, env: Env): Promise
 }
 
 async function storeOf({ organizationKey }: AttributionJob, env: Env): Promise<Store | undefined> {
-  const patience = new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS)
-  const organization = await findOrganizationByKey(openRegistry(env, patience), organizationKey)
-  return organization && openStore(env, organization, patience)
+  const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), organizationKey)
+  return organization && openStore(env, organization, deadline)
 }

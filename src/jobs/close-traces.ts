@@ -1,7 +1,7 @@
 import { closed } from '../domain/derived-trace.ts'
 import type { Env } from '../env.ts'
 import { CLOSING_STEPS } from '../limits.ts'
-import { openStore, type Registry } from '../store/core/store.ts'
+import { openStore, type UnscopedStore } from '../store/core/store.ts'
 import { findDueTraces } from '../store/traces/closing.ts'
 import { traceUpdate, updateTraces } from '../store/traces/traces.ts'
 
@@ -9,13 +9,13 @@ import { traceUpdate, updateTraces } from '../store/traces/traces.ts'
  * Completes traces whose root did not come in time, some a minute. What was written meanwhile is looked at again: it may have
  * been the root.
  */
-export async function closeTraces(env: Env, registry: Registry, now: number): Promise<void> {
+export async function closeTraces(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < CLOSING_STEPS; step++) {
-    const due = await findDueTraces(registry, now)
+    const due = await findDueTraces(unscoped, now)
     if (due.size === 0) return
     for (const [organization, traces] of due) {
       const updates = await Promise.all(traces.map(trace => traceUpdate(trace, closed(trace), now)))
-      await updateTraces(openStore(env, organization, registry.patience), updates)
+      await updateTraces(openStore(env, organization, unscoped.deadline), updates)
     }
   }
 }

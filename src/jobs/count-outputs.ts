@@ -1,6 +1,6 @@
 import { addedUp, type CountProgress, changesOf } from '../domain/output-count.ts'
 import { COUNT_REST_A_TRACE_MS, DAY_MS, MAX_COUNT_REST_MS, MIN_COUNT_REST_MS } from '../limits.ts'
-import type { Registry } from '../store/core/store.ts'
+import type { UnscopedStore } from '../store/core/store.ts'
 import {
   type CountedPiece,
   countPieces,
@@ -15,19 +15,19 @@ import {
  * Counts outputs, by day, step and project, of some traces a minute: those of days on which something changed, whoever waits
  * longest first. Days that have more traces than one run looks at take turns.
  */
-export async function countOutputs(registry: Registry, now: number): Promise<void> {
-  await noteNewTraces(registry, now)
-  const due = (await takeDueDays(registry, now)).map(day => ({ day, before: progressOf(day) }))
+export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
+  await noteNewTraces(unscoped, now)
+  const due = (await takeDueDays(unscoped, now)).map(day => ({ day, before: progressOf(day) }))
   if (due.length === 0) return
   const pieces = await countPieces(
-    registry,
+    unscoped,
     due.map(({ day, before }) => ({ ...day, after: before?.after })),
   )
   const counted = due.flatMap(({ day, before }, index) => {
     const piece = pieces[index]
     return piece ? [goOn(day, before, piece, now)] : []
   })
-  await saveCounts(registry, counted)
+  await saveCounts(unscoped, counted)
 }
 
 const progressOf = ({ progress }: DueDay): CountProgress | undefined =>

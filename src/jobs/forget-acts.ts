@@ -1,11 +1,11 @@
 import type { Env } from '../env.ts'
 import { AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, DAY_MS } from '../limits.ts'
 import { deleteOldEntries } from '../store/accounts/audit.ts'
-import type { Registry } from '../store/core/store.ts'
+import type { UnscopedStore } from '../store/core/store.ts'
 
 /** Deletes some of the entries of the audit log that are past their time. */
-export async function forgetOldActs(env: Env, registry: Registry, now: number): Promise<void> {
-  await deleteOldEntries(registry, { now, before: now - retentionDays(env) * DAY_MS, limit: AUDIT_SWEEP_ROWS })
+export async function forgetOldActs(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
+  await deleteOldEntries(unscoped, { now, before: now - retentionDays(env) * DAY_MS, limit: AUDIT_SWEEP_ROWS })
 }
 
 /** A variable that is no positive number must not empty the log; nor one that is too large to be a time. */

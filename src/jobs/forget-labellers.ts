@@ -1,11 +1,11 @@
 import type { Env } from '../env.ts'
 import { LABELLER_STEPS } from '../limits.ts'
-import type { Registry } from '../store/core/store.ts'
+import type { UnscopedStore } from '../store/core/store.ts'
 import { checkLabellers } from '../store/reviews/labeller-walk.ts'
 
 /** Deletes labellers of whom no record is left, going over so many traces a minute. */
-export async function forgetLabellers(env: Env, registry: Registry, now: number): Promise<void> {
+export async function forgetLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < LABELLER_STEPS; step++) {
-    if (!(await checkLabellers(env, registry, now))) return
+    if (!(await checkLabellers(env, unscoped, now))) return
   }
 }

@@ -1,8 +1,8 @@
 import type { Env, Job } from '../env.ts'
-import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, PROJECT_PURGE_STEPS } from '../limits.ts'
+import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, PROJECT_PURGE_STEPS } from '../limits.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
-import { Patience } from '../store/core/patience.ts'
-import { openRegistry, openStore } from '../store/core/store.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openStore, openUnscopedStore } from '../store/core/store.ts'
 import { purgeProject } from '../store/traces/project-purge.ts'
 
 /**
@@ -11,10 +11,10 @@ import { purgeProject } from '../store/traces/project-purge.ts'
  */
 export async function runProjectPurge(job: Job & { kind: 'purge_project' }, env: Env): Promise<void> {
   const { organizationKey, projectKey } = job
-  const patience = new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS)
-  const organization = await findOrganizationByKey(openRegistry(env, patience), organizationKey)
+  const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), organizationKey)
   if (!organization) return
-  const isDone = await purgeProject(openStore(env, organization, patience), projectKey, {
+  const isDone = await purgeProject(openStore(env, organization, deadline), projectKey, {
     now: Date.now(),
     steps: PROJECT_PURGE_STEPS,
     // Without a queue, or one that refuses, cron sees the tombstones.

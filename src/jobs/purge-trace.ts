@@ -1,16 +1,16 @@
 import type { Env, Job } from '../env.ts'
-import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS } from '../limits.ts'
+import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS } from '../limits.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
-import { Patience } from '../store/core/patience.ts'
-import { openRegistry, openStore } from '../store/core/store.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openStore, openUnscopedStore } from '../store/core/store.ts'
 import { purgeTrace } from '../store/traces/purge.ts'
 
 /** Removes the rows and objects of a deleted trace; a large one is handed on to a next job after a bounded part. */
 export async function runPurge(job: Job & { kind: 'purge_trace' }, env: Env): Promise<void> {
-  const patience = new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS)
-  const organization = await findOrganizationByKey(openRegistry(env, patience), job.organizationKey)
+  const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
+  const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), job.organizationKey)
   if (!organization) return
-  const isDone = await purgeTrace(openStore(env, organization, patience), job.traceKey, Date.now())
+  const isDone = await purgeTrace(openStore(env, organization, deadline), job.traceKey, Date.now())
   // Without a queue cron goes on; a queue that refuses fails this message, which then comes again.
   if (!isDone) await env.JOBS?.send(job)
 }

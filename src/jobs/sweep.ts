@@ -1,10 +1,10 @@
 import type { Env, Job } from '../env.ts'
 import { logFault } from '../http/errors.ts'
-import { JOB_ATTEMPT_MS, JOB_PATIENCE_MS, RESEND_BATCH, SESSION_SWEEP_ROWS } from '../limits.ts'
+import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS, RESEND_BATCH, SESSION_SWEEP_ROWS } from '../limits.ts'
 import { deleteExpiredSessions } from '../store/accounts/sessions.ts'
 import { takeDueAttributions } from '../store/attribution/attributions.ts'
-import { Patience } from '../store/core/patience.ts'
-import { openRegistry } from '../store/core/store.ts'
+import { Deadline } from '../store/core/deadline.ts'
+import { openUnscopedStore } from '../store/core/store.ts'
 import { takeDueDeletions } from '../store/reviews/user-deletion.ts'
 import { sweepOrphans } from '../store/traces/orphans.ts'
 import { takeDueProjects } from '../store/traces/project-purge.ts'
@@ -22,29 +22,29 @@ import { retain } from './retention.ts'
  * purge, looks for objects that no row names.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
-  const registry = openRegistry(env, new Patience(JOB_PATIENCE_MS, JOB_ATTEMPT_MS))
+  const unscoped = openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))
   const limit = env.JOBS ? RESEND_BATCH : 1
-  const purges = await takeDuePurges(registry, now, limit)
+  const purges = await takeDuePurges(unscoped, now, limit)
   for (const purge of purges) await resend({ kind: 'purge_trace', ...purge }, env)
   await attempt({ kind: 'projects' }, async () => {
-    const due = await takeDueProjects(registry, now, limit)
+    const due = await takeDueProjects(unscoped, now, limit)
     for (const project of due) await resend({ kind: 'purge_project', ...project }, env)
   })
   await attempt({ kind: 'attributions' }, async () => {
-    const due = await takeDueAttributions(registry, now, limit)
+    const due = await takeDueAttributions(unscoped, now, limit)
     for (const attribution of due) await resend({ kind: 'attribute_trace', ...attribution }, env)
   })
   await attempt({ kind: 'deletions' }, async () => {
-    const due = await takeDueDeletions(registry, now, limit)
+    const due = await takeDueDeletions(unscoped, now, limit)
     for (const deletion of due) await resend({ kind: 'forget_user', ...deletion }, env)
   })
-  await attempt({ kind: 'closing' }, () => closeTraces(env, registry, now))
-  await attempt({ kind: 'retention' }, () => retain(env, registry, now))
-  await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, registry, now))
-  await attempt({ kind: 'outputs' }, () => countOutputs(registry, now))
-  await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(registry, now, SESSION_SWEEP_ROWS))
-  await attempt({ kind: 'labellers' }, () => forgetLabellers(env, registry, now))
-  if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(registry, now))
+  await attempt({ kind: 'closing' }, () => closeTraces(env, unscoped, now))
+  await attempt({ kind: 'retention' }, () => retain(env, unscoped, now))
+  await attempt({ kind: 'audit_retention' }, () => forgetOldActs(env, unscoped, now))
+  await attempt({ kind: 'outputs' }, () => countOutputs(unscoped, now))
+  await attempt({ kind: 'sessions' }, () => deleteExpiredSessions(unscoped, now, SESSION_SWEEP_ROWS))
+  await attempt({ kind: 'labellers' }, () => forgetLabellers(env, unscoped, now))
+  if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
 }
 
 /** Sends a job again, or does it where there is no queue. */

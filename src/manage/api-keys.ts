@@ -108,9 +108,9 @@ export const changeApiKey = endpoint({
   body: Changes,
   errors: { 409: DEAD },
   responses: { 200: ApiKey },
-}).handle(async ({ params: { keyId }, body: { scopes, ...changes }, caller, store, act, registry, now, runtime }) => {
+}).handle(async ({ params: { keyId }, body: { scopes, ...changes }, caller, store, act, unscoped, now, runtime }) => {
   const apiKey = await findApiKey(store, keyId)
-  if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
+  if (!apiKey) throw (await isForeignApiKey(unscoped, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
   requireWithin(caller, { scopes, ...changes }, runtime)
   requireFuture(changes.expiresAt, now)
@@ -148,9 +148,9 @@ export const rotateApiKey = endpoint({
   }),
   errors: { 409: NOT_ROTATED },
   responses: { 201: ApiKeyWithSecret },
-}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, registry, now, runtime }) => {
+}).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, unscoped, now, runtime }) => {
   const apiKey = await findApiKey(store, keyId)
-  if (!apiKey) throw (await isForeignApiKey(registry, store.organization, keyId)) ? forbidden() : notFound()
+  if (!apiKey) throw (await isForeignApiKey(unscoped, store.organization, keyId)) ? forbidden() : notFound()
   requireProjectOf(caller, apiKey)
   requireWithin(caller, apiKey, runtime)
   const newKey = await makeKey()

@@ -56,7 +56,7 @@ export const putErrorType = endpoint({
   }),
   errors: { 422: IS_BUILT_IN },
   responses: { 200: ErrorType },
-}).handle(async ({ params, body, caller, store, act, registry }) => {
+}).handle(async ({ params, body, caller, store, act, unscoped }) => {
   const errorType = parse(v.object({ errorType: ErrorTypeName }), params).errorType
   const builtIn = findBuiltIn(errorType)
   const fixed = builtIn ? (['name', 'category', 'rule'] as const).filter(field => body[field] !== undefined) : []
@@ -66,7 +66,7 @@ export const putErrorType = endpoint({
   }
   const { name, category, rule } = builtIn ?? parse(OwnErrorType, body)
   const found = await findProject(store, { id: params.projectId })
-  const isForeign = () => isForeignProject(registry, store.organization, params.projectId)
+  const isForeign = () => isForeignProject(unscoped, store.organization, params.projectId)
   const project = await requireFound(caller, found && { ...found, projectKey: found.key }, isForeign)
   const id = builtIn?.id ?? (await errorTypeUuid(project.id, errorType))
   const { isEnabled } = body

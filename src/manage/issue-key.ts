@@ -5,7 +5,7 @@ import { newId } from '../domain/ids.ts'
 import { type ApiKeyDraft, addApiKey, newApiKey } from '../store/accounts/api-keys.ts'
 import type { Act } from '../store/accounts/audit.ts'
 import { addOrganization, type OrganizationDraft } from '../store/accounts/organizations.ts'
-import type { Registry, Store } from '../store/core/store.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
 
 /** A key whose secret is shown, for the only time. */
@@ -23,13 +23,13 @@ export const issueOwnerKey = (store: Store, act: Act): Promise<IssuedKey> => iss
 
 /** Creates an organization and such a key for it. Undefined where the slug is taken. */
 export async function issueOrganization(
-  registry: Registry,
+  unscoped: UnscopedStore,
   act: Act,
   organization: OrganizationDraft,
 ): Promise<IssuedKey | undefined> {
   const draft = ownerKey(organization.createdAt)
   const newKey = await makeKey()
-  if (!(await addOrganization(registry, act, organization, draft, newKey))) return undefined
+  if (!(await addOrganization(unscoped, act, organization, draft, newKey))) return undefined
   return { ...toApiKey(newApiKey(draft, newKey.prefix)), key: newKey.secret }
 }
 

@@ -19,9 +19,9 @@ export const createOrganization = endpoint({
   responses: {
     201: v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: IsoTime, apiKey: ApiKeyWithSecret }),
   },
-}).handle(async ({ body: { slug, name }, registry, act, now }) => {
+}).handle(async ({ body: { slug, name }, unscoped, act, now }) => {
   const id = newId()
-  const apiKey = await issueOrganization(registry, act, { id, slug, name, createdAt: now })
+  const apiKey = await issueOrganization(unscoped, act, { id, slug, name, createdAt: now })
   if (!apiKey) throw conflict(TAKEN, 'slug')
   return { status: 201, body: { id, slug, name, createdAt: isoTime(now), apiKey } }
 })
@@ -34,8 +34,8 @@ export const recoverApiKey = endpoint({
   params: v.object({ slug: v.string() }),
   body: v.optional(v.strictObject({})),
   responses: { 201: ApiKeyWithSecret },
-}).handle(async ({ params: { slug }, registry, openStore, act }) => {
-  const organization = await findOrganization(registry, slug)
+}).handle(async ({ params: { slug }, unscoped, openStore, act }) => {
+  const organization = await findOrganization(unscoped, slug)
   if (!organization) throw notFound()
   return { status: 201, body: await issueOwnerKey(openStore(organization), act) }
 })

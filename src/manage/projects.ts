@@ -78,8 +78,8 @@ export const changeProject = endpoint({
     ),
   }),
   responses: { 200: Project },
-}).handle(async ({ params: { projectId }, body, caller, store, act, registry }) => {
-  const isForeign = () => isForeignProject(registry, store.organization, projectId)
+}).handle(async ({ params: { projectId }, body, caller, store, act, unscoped }) => {
+  const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
   const found = await findProject(store, { id: projectId })
   await requireFound(caller, found && { projectKey: found.key }, isForeign)
   const project = await updateProject(store, act, projectId, body)

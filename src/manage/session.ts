@@ -18,7 +18,7 @@ import {
   endSession as revokeSession,
   type SessionDraft,
 } from '../store/accounts/sessions.ts'
-import { openStore, type Registry, type Store } from '../store/core/store.ts'
+import { openStore, type Store, type UnscopedStore } from '../store/core/store.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
@@ -65,33 +65,33 @@ export const beginSession = endpoint({
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
   hasLocation: true,
   responses: { 201: Session },
-}).handle(async ({ body, request, requestId, registry, runtime, now }) => {
+}).handle(async ({ body, request, requestId, unscoped, runtime, now }) => {
   const { secret, hash } = await makeToken()
   const replaced = sessionSecretOf(request)
   const replacedHash = replaced === undefined ? null : await hashKey(replaced)
-  const lookup = { ...runtime, request, patience: registry.patience, now }
+  const lookup = { ...runtime, request, deadline: unscoped.deadline, now }
   const draft = { hash, replacedHash, createdAt: now, endsAt: now + 1000 * SESSION_SECONDS }
-  if (body.link !== undefined) await openWithLink(registry, body.link, draft, runtime)
+  if (body.link !== undefined) await openWithLink(unscoped, body.link, draft, runtime)
   else {
     const { keyId } = await authenticateKey(body.apiKey, lookup)
-    await addSession(registry, keyId, draft, requestId)
+    await addSession(unscoped, keyId, draft, requestId)
   }
   const caller = await sessionCaller(secret, lookup)
   if (!caller) throw notAuthenticated()
   if (replaced) forgetSession(replaced)
-  const store = openStore(runtime.env, caller.organization, registry.patience)
+  const store = openStore(runtime.env, caller.organization, unscoped.deadline)
   return { status: 201, body: await toSession(store, caller), session: secret, location: '/api/session' }
 })
 
 /** 401 where the link is used, past its time, or none; 429 where an address tries too many. */
 async function openWithLink(
-  registry: Registry,
+  unscoped: UnscopedStore,
   link: string,
   draft: SessionDraft,
   { address, requestId }: Pick<Runtime, 'address' | 'requestId'>,
 ): Promise<void> {
   const redeem = async () =>
-    (isToken(link) && (await redeemSignInLink(registry, await hashKey(link), draft, requestId))) || undefined
+    (isToken(link) && (await redeemSignInLink(unscoped, await hashKey(link), draft, requestId))) || undefined
   if (!(await lookUpFor(address, redeem, draft.createdAt))) throw notAuthenticated()
 }
 
@@ -121,8 +121,8 @@ export const listOwnOrganizations = endpoint({
       ),
     }),
   },
-}).handle(async ({ request, registry, runtime, now }) => {
-  const organizations = await listAccessOrganizations(accessTokenOf(request), runtime.env, registry, now)
+}).handle(async ({ request, unscoped, runtime, now }) => {
+  const organizations = await listAccessOrganizations(accessTokenOf(request), runtime.env, unscoped, now)
   return { status: 200, body: { organizations } }
 })
 
@@ -137,9 +137,9 @@ export const endSession = endpoint({
   responses: {
     200: v.object({ id: described(v.nullable(Uuid), "The session's key; null: the cookie had no session") }),
   },
-}).handle(async ({ request, requestId, registry, now }) => {
+}).handle(async ({ request, requestId, unscoped, now }) => {
   const secret = sessionSecretOf(request)
-  const keyId = secret && (await revokeSession(registry, await hashKey(secret), { at: now, requestId }))
+  const keyId = secret && (await revokeSession(unscoped, await hashKey(secret), { at: now, requestId }))
   if (secret) forgetSession(secret)
   return { status: 200, body: { id: keyId ?? null }, session: null }
 })

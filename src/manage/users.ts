@@ -62,10 +62,10 @@ export const changeUser = endpoint({
   body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
   errors: { 409: TAKEN },
   responses: { 200: User },
-}).handle(async ({ params: { userId }, body, caller, store, act, registry }) => {
+}).handle(async ({ params: { userId }, body, caller, store, act, unscoped }) => {
   requireWholeOrganization(caller)
   const user = await saveUser(store, act, userId, body)
-  if (!user) throw (await isForeignUser(registry, store.organization, userId)) ? forbidden() : notFound()
+  if (!user) throw (await isForeignUser(unscoped, store.organization, userId)) ? forbidden() : notFound()
   if (user === 'email_taken') throw conflict(TAKEN, 'email')
   return { status: 200, body: toUser(user) }
 })

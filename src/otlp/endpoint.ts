@@ -8,9 +8,9 @@ import { inTurns, type Work } from '../domain/turns.ts'
 import type { Job, Runtime } from '../env.ts'
 import { findApiError, logFault, unavailable } from '../http/errors.ts'
 import { withHeaders } from '../http/response.ts'
-import { EXPORT_ATTEMPT_MS, EXPORT_PATIENCE_MS, OUT_OF_PATIENCE_RETRY_SECONDS } from '../limits.ts'
+import { EXPORT_ATTEMPT_MS, EXPORT_DEADLINE_MS, PAST_DEADLINE_RETRY_SECONDS } from '../limits.ts'
 import { takeToken } from '../rate-limit/token.ts'
-import { Patience } from '../store/core/patience.ts'
+import { Deadline } from '../store/core/deadline.ts'
 import type { Store } from '../store/core/store.ts'
 import { readExport } from './body.ts'
 import { encodeStatus, encodeSuccess } from './encode.ts'
@@ -82,8 +82,8 @@ async function serve(
   const now = Date.now()
   const contentType = request.headers.get('content-type')
   try {
-    const patience = new Patience(EXPORT_PATIENCE_MS, EXPORT_ATTEMPT_MS)
-    const lookup = { ...runtime, request, patience, now }
+    const deadline = new Deadline(EXPORT_DEADLINE_MS, EXPORT_ATTEMPT_MS)
+    const lookup = { ...runtime, request, deadline, now }
     const { caller, store } = admitCaller('ingest', await authenticateKey(exporterKeyOf(request), lookup), lookup)
     Object.assign(headers, await takeToken(runtime.env.RATE_LIMITER, caller, runtime.requestId))
     const outcome = await handle({
@@ -105,7 +105,7 @@ async function serve(
 /** The answer to what was thrown. What the service did not foresee is told as a fault that passes: what it can't be sure of. */
 function failure(error: unknown, contentType: string | null, requestId: string): Response {
   const known = findApiError(error)
-  const { status, message, headers } = known ?? unavailable(OUT_OF_PATIENCE_RETRY_SECONDS, error)
+  const { status, message, headers } = known ?? unavailable(PAST_DEADLINE_RETRY_SECONDS, error)
   if (!known || status === 503) logFault('request_failed', { requestId }, error)
   const type = contentType?.includes('protobuf') ? 'application/x-protobuf' : 'application/json'
   return encodedResponse(status, encodeStatus(type, status, message), type, headers)

@@ -5,7 +5,7 @@ import {
   MAX_FAILED_LOOK_UPS,
   MAX_OPEN_CALLS,
   PAUSED_LOOK_UPS_A_SECOND,
-  STORE_PATIENCE_MS,
+  STORE_DEADLINE_MS,
   WINDOW_SECONDS,
 } from '../limits.ts'
 import { IsolateCache } from '../store/core/isolate-cache.ts'
@@ -63,7 +63,7 @@ class LookUps {
   /** Those under way may all fail: many at once must not slip through before the first has failed. */
   #isPaused(now: number): boolean {
     if (now < this.#pausedUntil) return true
-    for (const lookUp of this.#underWay) if (now >= lookUp.since + STORE_PATIENCE_MS) this.#underWay.delete(lookUp)
+    for (const lookUp of this.#underWay) if (now >= lookUp.since + STORE_DEADLINE_MS) this.#underWay.delete(lookUp)
     const failed = this.#failedAt.filter(at => now < at + WINDOW_MS).length
     return failed + this.#underWay.size >= MAX_FAILED_LOOK_UPS
   }

@@ -1,4 +1,4 @@
-import { BUSY_LEASE_MS, FIRST_LEASE_TOKENS, LEASE_SECONDS, LIMITER_PATIENCE_MS, LIMITER_PAUSE_MS } from '../limits.ts'
+import { BUSY_LEASE_MS, FIRST_LEASE_TOKENS, LEASE_SECONDS, LIMITER_PAUSE_MS, LIMITER_TIMEOUT_MS } from '../limits.ts'
 import type { Ask, Grant } from './window.ts'
 
 /** Whether a request may pass, and what the key has left. */
@@ -67,7 +67,7 @@ export class Tokens {
     const old = this.#lease
     this.#lease = undefined
     // A time, not a flag: what a request left undone when its client went away is never undone.
-    this.#renewingUntil = now + LIMITER_PATIENCE_MS
+    this.#renewingUntil = now + LIMITER_TIMEOUT_MS
     if (old) this.#size = nextSize(old, now)
     const returned = old?.lease ? { returned: { lease: old.lease, spent: old.tokens - 1 - old.left } } : {}
     const taken = await ask({ limit, tokens: this.#size, ...returned })

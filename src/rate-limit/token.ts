@@ -1,7 +1,7 @@
 import { logFault, rateLimited } from '../http/errors.ts'
-import { ISOLATE_CACHE_ENTRIES, LIMITER_PATIENCE_MS, WINDOW_SECONDS } from '../limits.ts'
+import { ISOLATE_CACHE_ENTRIES, LIMITER_TIMEOUT_MS, WINDOW_SECONDS } from '../limits.ts'
+import { within } from '../store/core/deadline.ts'
 import { IsolateCache } from '../store/core/isolate-cache.ts'
-import { within } from '../store/core/patience.ts'
 import { Tokens, type Verdict } from './lease.ts'
 import type { RateLimiter } from './limiter.ts'
 import type { Ask } from './window.ts'
@@ -51,7 +51,7 @@ async function askFor(
   const tokens = tokensOf(holder)
   const ask = (request: Ask) => {
     const limiter = limiters.get(limiters.idFromName(holder))
-    return within(LIMITER_PATIENCE_MS, async () => limiter.take(request))
+    return within(LIMITER_TIMEOUT_MS, async () => limiter.take(request))
   }
   try {
     // Not the request's own time: a key that had to be looked up first may have waited for D1.

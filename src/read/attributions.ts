@@ -76,8 +76,8 @@ export const listAttributions = endpoint({
   params: v.object({ traceId: Uuid }),
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ attributions: v.array(PastAttribution), nextCursor: NextCursor }) },
-}).handle(async ({ params: { traceId }, query, caller, store, registry }) => {
-  const isForeign = () => isForeignTrace(registry, store.organization, traceId)
+}).handle(async ({ params: { traceId }, query, caller, store, unscoped }) => {
+  const isForeign = () => isForeignTrace(unscoped, store.organization, traceId)
   const { items, nextCursor } = await pageOf({
     list: ['attributions', store.organization.id, traceId],
     query,

@@ -4,7 +4,7 @@ import { requireProject } from '../auth/require-project.ts'
 import { badRequest, forbidden, notFound } from '../http/errors.ts'
 import { isForeignProject } from '../store/accounts/ownership.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
-import type { Registry, Store } from '../store/core/store.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
 
 /** The query parameters by which every list names its project: exactly one of them. */
 export const projectSelector = {
@@ -19,7 +19,7 @@ export const projectSelector = {
  * organization's, or one that the key does not serve.
  */
 export async function selectedProject(
-  { caller, store, registry }: { caller: Caller; store: Store; registry: Registry },
+  { caller, store, unscoped }: { caller: Caller; store: Store; unscoped: UnscopedStore },
   { projectSlug, projectId }: { projectSlug?: string | undefined; projectId?: string | undefined },
 ): Promise<Project> {
   if (projectSlug !== undefined && projectId !== undefined) {
@@ -27,7 +27,7 @@ export async function selectedProject(
   }
   const project = await findSelected(store, projectSlug, projectId)
   if (!project) {
-    const isForeign = projectId && (await isForeignProject(registry, store.organization, projectId))
+    const isForeign = projectId && (await isForeignProject(unscoped, store.organization, projectId))
     throw isForeign ? forbidden() : notFound()
   }
   requireProject(caller, project.key)

@@ -14,9 +14,9 @@ export const getSpan = endpoint({
   params: v.object({ spanId: Uuid }),
   hasOwnEtag: true,
   responses: { 200: SpanOfTrace },
-}).handle(async ({ params, caller, store, registry }) => {
+}).handle(async ({ params, caller, store, unscoped }) => {
   const { spanId } = params
-  const isForeign = () => isForeignSpan(registry, store.organization, spanId)
+  const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
   const span = toSpanOfTrace(await requireFound(caller, await findSpan(store, spanId), isForeign))
   return { status: 200, body: span, etag: span.etag }
 })

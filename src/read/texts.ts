@@ -4,7 +4,7 @@ import type { TextKind } from '../domain/versioned-text.ts'
 import { pageOf } from '../http/cursor.ts'
 import { isForeignText } from '../store/accounts/ownership.ts'
 import type { Project } from '../store/accounts/projects.ts'
-import type { Registry, Store } from '../store/core/store.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { listTexts } from '../store/texts/versioned-texts.ts'
 
 /** A page of a project's prompts or knowledge docs, by name. */
@@ -28,7 +28,7 @@ export const pageOfTexts = (
 
 /** What was found of a prompt or knowledge doc, if the caller may see it. 404 for none, 403 for another organization's or project's. */
 export const requireText = <Text extends { projectKey: number }>(
-  { caller, store, registry }: { caller: Caller; store: Store; registry: Registry },
+  { caller, store, unscoped }: { caller: Caller; store: Store; unscoped: UnscopedStore },
   named: { kind: TextKind; id: string },
   text: Text | undefined,
-): Promise<Text> => requireFound(caller, text, () => isForeignText(registry, store.organization, named))
+): Promise<Text> => requireFound(caller, text, () => isForeignText(unscoped, store.organization, named))

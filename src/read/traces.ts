@@ -70,13 +70,13 @@ export const getTrace = endpoint({
     feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the page before'),
   }),
   responses: { 200: Trace },
-}).handle(async ({ params, query, caller, store, registry }) => {
+}).handle(async ({ params, query, caller, store, unscoped }) => {
   const isNamed = params.traceId.startsWith('trace_')
   const isSelected = isNamed || query.projectSlug !== undefined || query.projectId !== undefined
-  const project = isSelected ? await selectedProject({ caller, store, registry }, query) : undefined
+  const project = isSelected ? await selectedProject({ caller, store, unscoped }, query) : undefined
   const traceId = project && isNamed ? await traceUuid(project.id, params.traceId) : params.traceId
   // A client's id is one of the selected project's, or of none.
-  const isForeign = async () => !isNamed && isForeignTrace(registry, store.organization, traceId)
+  const isForeign = async () => !isNamed && isForeignTrace(unscoped, store.organization, traceId)
   const list = (name: string) => [name, store.organization.id, traceId]
   const afterSpan = await placeOf(list('spans'), ['number', 'number', 'string'], query.spanCursor, 'spanCursor')
   const afterFeedback = await placeOf(

@@ -6,7 +6,7 @@ import { diffLines } from '../domain/text-diff.ts'
 import type { TextKind } from '../domain/versioned-text.ts'
 import { JsonValue } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
-import type { Registry, Store } from '../store/core/store.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { findTextHead, findVersions, type TextVersion } from '../store/texts/versioned-texts.ts'
 import { requireText } from './texts.ts'
 
@@ -38,7 +38,7 @@ to find that in bounded time, and all between the first and the last difference 
 
 /** How version `a` of a text became version `b`. 404 where it has no such versions; else what `requireText` throws. */
 export async function versionDiff(
-  context: { caller: Caller; store: Store; registry: Registry },
+  context: { caller: Caller; store: Store; unscoped: UnscopedStore },
   named: { kind: TextKind; id: string },
   { a, b }: { a: string; b: string },
 ): Promise<v.InferOutput<typeof VersionDiff>> {

@@ -9,7 +9,7 @@ import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { foreignSpans } from '../store/accounts/ownership.ts'
 import { attributionJobsOf } from '../store/attribution/attributions.ts'
-import type { Registry, Store } from '../store/core/store.ts'
+import type { Store, UnscopedStore } from '../store/core/store.ts'
 import {
   addReviews,
   findReviewSubjects,
@@ -37,7 +37,7 @@ const NO_VALUE = { text: '', ref: null }
 interface Scope {
   caller: Caller
   store: Store
-  registry: Registry
+  unscoped: UnscopedStore
   act: Act
   enqueue: (...jobs: Job[]) => Promise<boolean>
 }
@@ -135,9 +135,9 @@ async function judgeAll(
     outcomes: Map<ReviewRequest, LocatedSpan | ApiError>
   },
 ): Promise<Judged[]> {
-  const { caller, store, registry, act } = scope
+  const { caller, store, unscoped, act } = scope
   const missing = requests.map(({ spanId }) => spanId).filter(spanId => !subjects.has(spanId))
-  const foreign = missing.length === 0 ? new Set() : await foreignSpans(registry, store.organization, missing)
+  const foreign = missing.length === 0 ? new Set() : await foreignSpans(unscoped, store.organization, missing)
   const judged: Judged[] = []
   const giveTurns = turnsByLength()
   for (const request of requests) {

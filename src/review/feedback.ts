@@ -41,8 +41,8 @@ export const createComment = endpoint({
   errors: { 409: TAKEN },
   hasLocation: true,
   responses: { 201: Feedback },
-}).handle(async ({ params: { spanId }, body, caller, store, registry, act, now }) => {
-  const isForeign = () => isForeignSpan(registry, store.organization, spanId)
+}).handle(async ({ params: { spanId }, body, caller, store, unscoped, act, now }) => {
+  const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
   const place = await requireFound(caller, await findCommentPlace(store, spanId), isForeign)
   const draft = { id: body.id ?? newId(), spanId, userId: actorOf(caller), content: body.content, createdAt: now }
   const comment = await addComment(store, act, place, draft)
@@ -60,8 +60,8 @@ export const updateComment = endpoint({
   body: v.strictObject({ content: Content }),
   maxBytes: MAX_BYTES,
   responses: { 200: Feedback },
-}).handle(async ({ params: { feedbackId }, body: { content }, caller, store, registry, act }) => {
-  const isForeign = () => isForeignFeedback(registry, store.organization, feedbackId)
+}).handle(async ({ params: { feedbackId }, body: { content }, caller, store, unscoped, act }) => {
+  const isForeign = () => isForeignFeedback(unscoped, store.organization, feedbackId)
   const head = await requireFound(caller, await findFeedbackHead(store, feedbackId), isForeign)
   requireAuthor(caller, head)
   const comment = await changeComment(store, act, head, { id: feedbackId, content })

@@ -161,8 +161,8 @@ export const listReviews = endpoint({
   params: v.object({ spanId: Uuid }),
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ reviews: v.array(ReviewRecord), nextCursor: NextCursor }) },
-}).handle(async ({ params: { spanId }, query, caller, store, registry }) => {
-  const isForeign = () => isForeignSpan(registry, store.organization, spanId)
+}).handle(async ({ params: { spanId }, query, caller, store, unscoped }) => {
+  const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
   const { items, nextCursor } = await pageOf({
     list: ['reviews', store.organization.id, spanId],
     query,

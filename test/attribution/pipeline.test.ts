@@ -237,10 +237,10 @@ describe('a request for an attribution', () => {
     const { org, trace_id, stored } = await newDisputed()
     const { bindings } = withMessages()
     const gone = AbortSignal.abort()
-    const impatient = client({ authorization: `Bearer ${org.projectKey}` }, bindings, (request, bindings) =>
+    const hurried = client({ authorization: `Bearer ${org.projectKey}` }, bindings, (request, bindings) =>
       send(new Request(request, { signal: gone }), bindings),
     )
-    const answer = await impatient.post(`/api/v1/traces/${trace_id}/attribute`)
+    const answer = await hurried.post(`/api/v1/traces/${trace_id}/attribute`)
     expect(answer.status).toBe(202)
     expect((await stored()).results).toBe(0)
   })

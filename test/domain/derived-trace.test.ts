@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { closed, mergeExport, posted, type TraceFacts } from '../../src/domain/derived-trace.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { mergeCall, newState, type TraceState } from '../../src/domain/trace-status.ts'
-import { MAX_METADATA_BYTES, REMOTE_ROOT_PATIENCE_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
+import { MAX_METADATA_BYTES, REMOTE_ROOT_WAIT_MS, ROOT_WAIT_MS } from '../../src/limits.ts'
 
 const DERIVED_ROOT = 'derived-root'
 const NOW = 1_000_000
@@ -35,8 +35,8 @@ describe('a trace known from telemetry', () => {
   })
 
   it('waits for its root, for less long where a parent is in another process', ({ expect }) => {
-    expect(merged(facts())?.closesAt).toBe(NOW + ROOT_PATIENCE_MS)
-    expect(merged(facts({ hasRemoteParent: true }), facts())?.closesAt).toBe(NOW + REMOTE_ROOT_PATIENCE_MS)
+    expect(merged(facts())?.closesAt).toBe(NOW + ROOT_WAIT_MS)
+    expect(merged(facts({ hasRemoteParent: true }), facts())?.closesAt).toBe(NOW + REMOTE_ROOT_WAIT_MS)
   })
 
   it('lasts from its first span to its last', ({ expect }) => {

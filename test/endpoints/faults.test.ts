@@ -33,12 +33,12 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
  */
 
 /** The reference client gives up on a request after that, and exporters of OpenTelemetry. */
-const CLIENT_PATIENCE_MS = 5000
-const EXPORTER_PATIENCE_MS = 10_000
+const CLIENT_TIMEOUT_MS = 5000
+const EXPORTER_TIMEOUT_MS = 10_000
 
 /** How long a request may wait: one that waits for a result says so. */
-const patienceOf = ({ isAwaitable, isTelemetry }: Contract) =>
-  isTelemetry ? EXPORTER_PATIENCE_MS : CLIENT_PATIENCE_MS + (isAwaitable ? ATTRIBUTION_WAIT_MS : 0)
+const timeoutOf = ({ isAwaitable, isTelemetry }: Contract) =>
+  isTelemetry ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (isAwaitable ? ATTRIBUTION_WAIT_MS : 0)
 
 /** Whether a request has to be sent again to come to its end. */
 const isUnfinished = ({ isAwaitable }: Contract, answer: Answer): boolean =>
@@ -210,7 +210,7 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
       const { first, waitedMs, retried, added } = await attempt(contract, body, common, { fault, at })
       expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
-      expect(waitedMs, place).toBeLessThan(patienceOf(contract))
+      expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
       // What is there already, or gone already, is the effect of the first request.
       const isDone = [...successes, 409, ...(contract.method === 'DELETE' ? [404] : [])]
       if (retried) expect(outsideOf(isDone, retried), place).toEqual([])

@@ -2,7 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { answer } from '../../src/app.ts'
 import { TAXONOMY } from '../../src/attribution/taxonomy.ts'
-import { within } from '../../src/store/core/patience.ts'
+import { within } from '../../src/store/core/deadline.ts'
 import { aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { ORIGIN, signIn } from '../support/session.ts'
@@ -15,7 +15,7 @@ import type { Caller, Sent } from './sent.ts'
 import type { Known } from './values.ts'
 
 /** No answer by then is a hang. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /** Two fresh tenants, and the requests that are made of them, one after another. */
 export interface Run {
@@ -154,7 +154,7 @@ export async function send({ method, path, query, headers, body }: Omit<Sent, 'c
   const hasBody = body.length > 0 && method !== 'GET' && method !== 'HEAD'
   const request = new Request(urlOf({ path, query }), { method, headers, ...(hasBody && { body }) })
   const context = createExecutionContext()
-  const response = await within(PATIENCE_MS, () => answer(request, env, context))
+  const response = await within(TIMEOUT_MS, () => answer(request, env, context))
   await waitOnExecutionContext(context)
   return { status: response.status, headers: response.headers, text: await response.text() }
 }

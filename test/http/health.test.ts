@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
 import type { Env } from '../../src/env.ts'
-import { STORE_PATIENCE_MS } from '../../src/limits.ts'
+import { STORE_DEADLINE_MS } from '../../src/limits.ts'
 import { failing, type Intercept, wrapBindings } from '../support/bindings.ts'
 import { send } from '../support/org.ts'
 
@@ -99,7 +99,7 @@ describe('/readyz', () => {
     const begin = Date.now()
     const answer = await get('/readyz', bindings)
     expect(answer).toMatchObject(UNAVAILABLE)
-    expect(Date.now() - begin).toBeLessThan(STORE_PATIENCE_MS + 500)
+    expect(Date.now() - begin).toBeLessThan(STORE_DEADLINE_MS + 500)
     expect(called.length).toBeGreaterThan(0)
   }, 10_000)
 

@@ -5,9 +5,9 @@ import { sweep } from '../../src/jobs/sweep.ts'
 import {
   INLINE_BYTES,
   MAX_WRITTEN_RECORDS,
-  REMOTE_ROOT_PATIENCE_MS,
+  REMOTE_ROOT_WAIT_MS,
   RESEND_AFTER_MS,
-  ROOT_PATIENCE_MS,
+  ROOT_WAIT_MS,
 } from '../../src/limits.ts'
 import { rowsReadBy } from '../support/bindings.ts'
 import { aTrace, TIME, timeAfter } from '../support/builders.ts'
@@ -268,14 +268,14 @@ describe('an export of spans', () => {
 
 describe('a trace whose root never comes', () => {
   it.for([
-    ['after ten minutes', undefined, ROOT_PATIENCE_MS],
-    ['after one where a parent is in another process', 0x300, REMOTE_ROOT_PATIENCE_MS],
-  ] as const)('is completed %s, and set right by a root that comes late', async ([, flags, patience], { expect }) => {
+    ['after ten minutes', undefined, ROOT_WAIT_MS],
+    ['after one where a parent is in another process', 0x300, REMOTE_ROOT_WAIT_MS],
+  ] as const)('is completed %s, and set right by a root that comes late', async ([, flags, deadline], { expect }) => {
     const { org, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, flags })])
-    await sweep(env, Date.now() + patience - 5000)
+    await sweep(env, Date.now() + deadline - 5000)
     expect(await read()).toMatchObject({ status: 'running', metadata: {} })
-    await sweep(env, Date.now() + patience + 5000)
+    await sweep(env, Date.now() + deadline + 5000)
     expect(await read()).toMatchObject({ status: 'completed', metadata: { otel_incomplete: true } })
     expect((await org.ingest.get('/api/v1/traces/search?otel_incomplete=true')).body.count).toBe(1)
     await exportSpans(org, [span({ spanId: rootId, name: 'late root' })])

@@ -4,7 +4,7 @@ import { describe, it } from 'vitest'
 import { rootSpanUuid } from '../../src/domain/ids.ts'
 import { searchableFields } from '../../src/domain/metadata.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
-import { RESEND_AFTER_MS, ROOT_PATIENCE_MS } from '../../src/limits.ts'
+import { RESEND_AFTER_MS, ROOT_WAIT_MS } from '../../src/limits.ts'
 import { timeAfter } from '../support/builders.ts'
 import { exportSpans, newRun, type SpanFields } from '../support/telemetry.ts'
 import { mustEqual, textOf } from './view.ts'
@@ -127,7 +127,7 @@ async function doAct({ org, trace_id, uuidOf }: Run, act: Act, index: number): P
       ...(await idOf(place)),
     }
     await org.ingest.post('/api/v1/spans', body)
-  } else await sweep(env, Date.now() + 2 * ROOT_PATIENCE_MS)
+  } else await sweep(env, Date.now() + 2 * ROOT_WAIT_MS)
 }
 
 /** Accepts every other span that there is. A review does not depend on how exports came, once the span is there. */

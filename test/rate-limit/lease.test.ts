@@ -1,7 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, it } from 'vitest'
-import { FIRST_LEASE_TOKENS, LIMITER_PATIENCE_MS } from '../../src/limits.ts'
+import { FIRST_LEASE_TOKENS, LIMITER_TIMEOUT_MS } from '../../src/limits.ts'
 import { Tokens } from '../../src/rate-limit/lease.ts'
 import { type Ask, EMPTY_COUNT, type Grant, grant } from '../../src/rate-limit/window.ts'
 import { greedy, mostInAnyMinute } from './admitted.ts'
@@ -168,7 +168,7 @@ describe('tokens taken in leases', () => {
         return limiter(request, now)
       })
     await takeAt(START + 1)
-    await takeAt(START + LIMITER_PATIENCE_MS)
+    await takeAt(START + LIMITER_TIMEOUT_MS)
     expect(asked).toEqual([1, FIRST_LEASE_TOKENS])
   })
 

@@ -142,7 +142,7 @@ describe('a fault of D1', () => {
     }
   })
 
-  it('that never answers is a 503 within the client’s patience', async ({ expect }) => {
+  it('that never answers is a 503 within the client’s deadline', async ({ expect }) => {
     const org = await newOrg()
     const hanging = org.bearer(wrapBindings((binding, call) => (binding === 'DB' ? new Promise(() => {}) : call())))
     const answer = await Promise.race([hanging.post('/api/v1/traces', aTrace()), scheduler.wait(5000)])

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import type { Env, Job } from '../../src/env.ts'
 import { consume } from '../../src/jobs/consumer.ts'
-import { Patience } from '../../src/store/core/patience.ts'
+import { Deadline } from '../../src/store/core/deadline.ts'
 import { openStore } from '../../src/store/core/store.ts'
 import type { Org } from './org.ts'
 import { newTrace } from './trace.ts'
@@ -27,7 +27,7 @@ export function withMessages(bindings: Env = env) {
 /** A store of a tenant, as a job has it. */
 export async function storeOf(org: Org, bindings: Env = env) {
   const row = await env.DB.prepare('select key from organizations where id = ?').bind(org.id).first<{ key: number }>()
-  return openStore(bindings, { key: row?.key ?? 0, id: org.id, slug: org.slug }, new Patience(60_000))
+  return openStore(bindings, { key: row?.key ?? 0, id: org.id, slug: org.slug }, new Deadline(60_000))
 }
 
 /** A tenant's trace with something that somebody disagreed with, and what becomes of its analysis. */

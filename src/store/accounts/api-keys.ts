@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, gt, or, type SQL, sql } from 'drizzle-or
 import { type HashedKey, SCOPES, type Scope } from '../../domain/api-key.ts'
 import { Revoked } from '../../domain/failures.ts'
 import { selectFor } from '../core/rows.ts'
-import type { Organization, Registry, Store } from '../core/store.ts'
+import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
@@ -74,7 +74,7 @@ export const credentialColumns = {
 }
 
 /** The credential whose secret has this hash, revoked and expired ones included. */
-export async function findCredential({ database }: Registry, hash: string): Promise<Credential | undefined> {
+export async function findCredential({ database }: UnscopedStore, hash: string): Promise<Credential | undefined> {
   const [row] = await database
     .select(credentialColumns)
     .from(apiKeys)

@@ -3,7 +3,7 @@ import { newId } from '../../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../../limits.ts'
 import { selectFor } from '../core/rows.ts'
 import { pageOfScanned } from '../core/scanned.ts'
-import type { Organization, Registry, Store } from '../core/store.ts'
+import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { duePass, savePass } from '../core/sweeps.ts'
 import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
@@ -211,11 +211,11 @@ export async function listEntries(
  * than `before`. Returns how many it deleted. Safe to run twice and at the same time.
  */
 export async function deleteOldEntries(
-  registry: Registry,
+  unscoped: UnscopedStore,
   { now, before, limit }: { now: number; before: number; limit: number },
 ): Promise<number> {
-  const { database } = registry
-  const cursor = await duePass(registry, 'audit', now)
+  const { database } = unscoped
+  const cursor = await duePass(unscoped, 'audit', now)
   if (cursor === undefined) return 0
   const page = await database
     .select({ key: organizations.key })
@@ -232,6 +232,6 @@ export async function deleteOldEntries(
   // What is left of these organizations comes first the next time.
   const last = deleted === limit ? cursor : String(page.at(-1)?.key ?? '')
   const isDone = deleted < limit && page.length < AUDIT_SWEEP_ORGANIZATIONS
-  await savePass(registry, 'audit', isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now })
+  await savePass(unscoped, 'audit', isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now })
   return deleted
 }

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import type { HashedKey } from '../../domain/api-key.ts'
 import { selectFor } from '../core/rows.ts'
-import type { Organization, Registry } from '../core/store.ts'
+import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 
@@ -29,7 +29,7 @@ interface FirstKey {
  * False where the slug is another's; sent twice with the same ids, it creates one of each.
  */
 export async function addOrganization(
-  { database }: Registry,
+  { database }: UnscopedStore,
   act: Act,
   draft: OrganizationDraft,
   key: FirstKey,
@@ -81,13 +81,16 @@ export async function addOrganization(
 }
 
 /** The organization with this slug. */
-export async function findOrganization({ database }: Registry, slug: string): Promise<Organization | undefined> {
+export async function findOrganization({ database }: UnscopedStore, slug: string): Promise<Organization | undefined> {
   const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.slug, slug))
   return row
 }
 
 /** The organization behind the key in a job. */
-export async function findOrganizationByKey({ database }: Registry, key: number): Promise<Organization | undefined> {
+export async function findOrganizationByKey(
+  { database }: UnscopedStore,
+  key: number,
+): Promise<Organization | undefined> {
   const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.key, key))
   return row
 }

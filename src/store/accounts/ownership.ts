@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, ne, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { TextKind } from '../../domain/versioned-text.ts'
-import type { Organization, Registry } from '../core/store.ts'
+import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, projects, users } from '../schema/accounts.ts'
 import { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
@@ -22,7 +22,7 @@ const isOfProject = (projectKey: SQLiteColumn) =>
 const isThere = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
 
 /** Whether another organization has a trace with this id. */
-export async function isForeignTrace({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+export async function isForeignTrace({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ key: traces.key })
     .from(traces)
@@ -31,12 +31,12 @@ export async function isForeignTrace({ database }: Registry, own: Organization, 
 }
 
 /** Whether another organization has a span with this id. */
-export const isForeignSpan = async (registry: Registry, own: Organization, id: string): Promise<boolean> =>
-  (await foreignSpans(registry, own, [id])).has(id)
+export const isForeignSpan = async (unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> =>
+  (await foreignSpans(unscoped, own, [id])).has(id)
 
 /** Those of these ids with which another organization has a span. */
 export async function foreignSpans(
-  { database }: Registry,
+  { database }: UnscopedStore,
   own: Organization,
   ids: readonly string[],
 ): Promise<Set<string>> {
@@ -55,7 +55,7 @@ export async function foreignSpans(
 }
 
 /** Whether another organization has feedback with this id. */
-export async function isForeignFeedback({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+export async function isForeignFeedback({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ key: traces.key })
     .from(feedback)
@@ -65,7 +65,7 @@ export async function isForeignFeedback({ database }: Registry, own: Organizatio
 }
 
 /** Whether another organization has an API key with this id. */
-export async function isForeignApiKey({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+export async function isForeignApiKey({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ key: apiKeys.key })
     .from(apiKeys)
@@ -77,7 +77,7 @@ export async function isForeignApiKey({ database }: Registry, own: Organization,
  * Whether another organization has a user with this id: a seek in each, for an index by id would be written with each new
  * labeller.
  */
-export async function isForeignUser({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+export async function isForeignUser({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ id: users.id })
     .from(organizations)
@@ -96,7 +96,7 @@ export async function isForeignUser({ database }: Registry, own: Organization, i
 
 /** Whether another organization has a prompt, or a knowledge doc, with this id. */
 export async function isForeignText(
-  { database }: Registry,
+  { database }: UnscopedStore,
   own: Organization,
   { kind, id }: { kind: TextKind; id: string },
 ): Promise<boolean> {
@@ -115,7 +115,7 @@ export async function isForeignText(
 }
 
 /** Whether another organization has a project with this id. */
-export async function isForeignProject({ database }: Registry, own: Organization, id: string): Promise<boolean> {
+export async function isForeignProject({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ key: projects.key })
     .from(projects)

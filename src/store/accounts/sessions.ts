@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import { newId } from '../../domain/ids.ts'
 import { selectFor } from '../core/rows.ts'
-import type { Registry, Store } from '../core/store.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, auditLog, organizations, projects, sessions, signInLinks, users } from '../schema/accounts.ts'
 import { type Credential, credentialColumns, parseScopes } from './api-keys.ts'
 import { type Act, type AuditAction, recordAct } from './audit.ts'
@@ -30,7 +30,7 @@ export interface SessionDraft {
 }
 
 /** The session whose secret has this hash, ended ones included. */
-export async function findSession({ database }: Registry, hash: string): Promise<SessionCredential | undefined> {
+export async function findSession({ database }: UnscopedStore, hash: string): Promise<SessionCredential | undefined> {
   const [row] = await database
     .select({ ...credentialColumns, endsAt: sessions.expiresAt, endedAt: sessions.revokedAt })
     .from(sessions)
@@ -43,7 +43,7 @@ export async function findSession({ database }: Registry, hash: string): Promise
 
 /** Begins a session of a key, which ends with it at the latest. Sent twice, it is one. */
 export async function addSession(
-  { database }: Registry,
+  { database }: UnscopedStore,
   keyId: string,
   draft: SessionDraft,
   requestId: string,
@@ -62,7 +62,7 @@ export async function addSession(
  * time one gets a session. Returns whether the draft's session is there; sent twice, it is one.
  */
 export async function redeemSignInLink(
-  { database }: Registry,
+  { database }: UnscopedStore,
   linkHash: string,
   draft: SessionDraft,
   requestId: string,
@@ -88,7 +88,7 @@ export async function redeemSignInLink(
 }
 
 /** The statements that record that a draft's session began, if it is there, and end the one that it replaces. */
-function replaceSession(database: Registry['database'], draft: SessionDraft, requestId: string) {
+function replaceSession(database: UnscopedStore['database'], draft: SessionDraft, requestId: string) {
   const { hash, replacedHash, createdAt: at } = draft
   const hasBegun = sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`
   return [
@@ -103,7 +103,7 @@ function replaceSession(database: Registry['database'], draft: SessionDraft, req
 
 /** The statement that says in the audit log what became of a session, as an act of its key; of none, nothing. */
 const recordSession = (
-  database: Registry['database'],
+  database: UnscopedStore['database'],
   action: AuditAction,
   { hash, at, requestId }: { hash: string; at: number; requestId: string },
   condition: SQL = sql`true`,
@@ -150,7 +150,7 @@ const endOf = ({ endsAt }: SessionDraft) =>
 
 /** Ends a session, unless it was ended before. Returns the id of its key; undefined where there is no such session. */
 export async function endSession(
-  { database }: Registry,
+  { database }: UnscopedStore,
   hash: string,
   { at, requestId }: { at: number; requestId: string },
 ): Promise<string | undefined> {
@@ -178,7 +178,7 @@ export async function addSignInLink(
 }
 
 /** Deletes up to `limit` sessions, and as many links, that are past their time. Safe to run twice and at the same time. */
-export async function deleteExpiredSessions({ database }: Registry, now: number, limit: number): Promise<void> {
+export async function deleteExpiredSessions({ database }: UnscopedStore, now: number, limit: number): Promise<void> {
   const pastSessions = database.select({ hash: sessions.hash }).from(sessions).where(lt(sessions.expiresAt, now))
   const pastLinks = database.select({ hash: signInLinks.hash }).from(signInLinks).where(lt(signInLinks.expiresAt, now))
   await database.batch([

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
 import { selectFor } from '../core/rows.ts'
-import type { Organization, Registry, Store } from '../core/store.ts'
+import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, userDeletions, users } from '../schema/accounts.ts'
 import { mayStillManage, noLonger } from './api-keys.ts'
 import { type Act, recordAct } from './audit.ts'
@@ -185,7 +185,7 @@ export interface Membership {
  * labeller is none of them, whatever key acts for one: a pipeline, or a project's manager, must not open an organization.
  */
 export function findMemberships(
-  { database }: Registry,
+  { database }: UnscopedStore,
   { email, organizationSlug, limit }: { email: string; organizationSlug: string | null; limit: number },
 ): Promise<Membership[]> {
   return database

@@ -15,7 +15,7 @@ import { named, readPlain } from '../core/database.ts'
 import { isNoPraise } from '../core/ratings.ts'
 import { hasReviewed, isCorrected } from '../core/reviewable.ts'
 import { selectFor } from '../core/rows.ts'
-import type { Registry, Store } from '../core/store.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
 import { countAnswer } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions, errorTypes, projectErrorTypes } from '../schema/attribution.ts'
@@ -586,7 +586,7 @@ export async function failAttribution(store: Store, traceKey: number, reason: st
 }
 
 /** Takes up to `limit` jobs that are due and puts each off, as `takeDuePurges` does. */
-export async function takeDueAttributions({ database }: Registry, now: number, limit: number) {
+export async function takeDueAttributions({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ traceKey: attributionJobs.traceKey })
     .from(attributionJobs)

@@ -1,13 +1,13 @@
 import { fillPlaceholders, type GetColumnData, type SQL, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/d1'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { type Patience, patiently } from './patience.ts'
+import { type Deadline, withRetry } from './deadline.ts'
 
 export type Database = ReturnType<typeof openDatabase>
 
-/** D1 behind drizzle, each round trip bounded in time and tried again as `patiently` says. */
-export const openDatabase = (database: D1Database, patience: Patience) =>
-  drizzle(new PatientDatabase(database, patience))
+/** D1 behind drizzle, each round trip bounded in time and tried again as `withRetry` says. */
+export const openDatabase = (database: D1Database, deadline: Deadline) =>
+  drizzle(new RetryingDatabase(database, deadline))
 
 /** What drizzle builds. */
 interface Query<Result = unknown> extends PromiseLike<Result> {
@@ -81,26 +81,26 @@ type NamedFields<Columns extends Record<string, SQLiteColumn>> = {
     : never
 }
 
-class PatientDatabase implements D1Database {
+class RetryingDatabase implements D1Database {
   readonly #database: D1Database
-  readonly #patience: Patience
+  readonly #deadline: Deadline
 
-  constructor(database: D1Database, patience: Patience) {
+  constructor(database: D1Database, deadline: Deadline) {
     this.#database = database
-    this.#patience = patience
+    this.#deadline = deadline
   }
 
   prepare(query: string): D1PreparedStatement {
-    return new PatientStatement(this.#database.prepare(query), this.#patience)
+    return new RetryingStatement(this.#database.prepare(query), this.#deadline)
   }
 
   batch<T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-    const bare = statements.map(statement => (statement instanceof PatientStatement ? statement.bare : statement))
-    return patiently(this.#patience, () => this.#database.batch<T>(bare))
+    const bare = statements.map(statement => (statement instanceof RetryingStatement ? statement.bare : statement))
+    return withRetry(this.#deadline, () => this.#database.batch<T>(bare))
   }
 
   exec(query: string): Promise<D1ExecResult> {
-    return patiently(this.#patience, () => this.#database.exec(query))
+    return withRetry(this.#deadline, () => this.#database.exec(query))
   }
 
   withSession(constraint?: D1SessionBookmark | D1SessionConstraint): D1DatabaseSession {
@@ -112,38 +112,38 @@ class PatientDatabase implements D1Database {
   }
 }
 
-class PatientStatement implements D1PreparedStatement {
+class RetryingStatement implements D1PreparedStatement {
   readonly bare: D1PreparedStatement
-  readonly #patience: Patience
+  readonly #deadline: Deadline
 
-  constructor(bare: D1PreparedStatement, patience: Patience) {
+  constructor(bare: D1PreparedStatement, deadline: Deadline) {
     this.bare = bare
-    this.#patience = patience
+    this.#deadline = deadline
   }
 
   bind(...values: unknown[]): D1PreparedStatement {
-    return new PatientStatement(this.bare.bind(...values), this.#patience)
+    return new RetryingStatement(this.bare.bind(...values), this.#deadline)
   }
 
   run<T = Record<string, unknown>>(): Promise<D1Result<T>> {
-    return patiently(this.#patience, () => this.bare.run<T>())
+    return withRetry(this.#deadline, () => this.bare.run<T>())
   }
 
   all<T = Record<string, unknown>>(): Promise<D1Result<T>> {
-    return patiently(this.#patience, () => this.bare.all<T>())
+    return withRetry(this.#deadline, () => this.bare.all<T>())
   }
 
   first<T = unknown>(column: string): Promise<T | null>
   first<T = Record<string, unknown>>(): Promise<T | null>
   first<T>(column?: string): Promise<T | null> {
-    return patiently(this.#patience, () => (column === undefined ? this.bare.first<T>() : this.bare.first<T>(column)))
+    return withRetry(this.#deadline, () => (column === undefined ? this.bare.first<T>() : this.bare.first<T>(column)))
   }
 
   raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>
   raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>
   raw<T>(options?: { columnNames?: boolean }): Promise<T[]> | Promise<[string[], ...T[]]> {
     return options?.columnNames
-      ? patiently(this.#patience, () => this.bare.raw<T>({ columnNames: true }))
-      : patiently(this.#patience, () => this.bare.raw<T>())
+      ? withRetry(this.#deadline, () => this.bare.raw<T>({ columnNames: true }))
+      : withRetry(this.#deadline, () => this.bare.raw<T>())
   }
 }

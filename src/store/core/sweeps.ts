@@ -1,19 +1,19 @@
 import { eq } from 'drizzle-orm'
 import { sweeps } from '../schema/sweeps.ts'
-import type { Registry } from './store.ts'
+import type { UnscopedStore } from './store.ts'
 
 /** A pass that cron makes in pieces, by its name in `sweeps`. */
 type Pass = 'orphans' | 'audit' | 'retention' | 'outputs' | 'labellers'
 
 /** Where a pass goes on, '' at its beginning. Undefined where no piece of it is due. */
-export async function duePass({ database }: Registry, name: Pass, now: number): Promise<string | undefined> {
+export async function duePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {
   const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, name))
   return pass && pass.dueAt > now ? undefined : (pass?.cursor ?? '')
 }
 
 /** Notes where a pass goes on, and when. */
 export async function savePass(
-  { database }: Registry,
+  { database }: UnscopedStore,
   name: Pass,
   next: { cursor: string; dueAt: number },
 ): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import { named, readPlain } from '../core/database.ts'
 import { hasOutput, isReviewed, ofTrace } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
-import type { Registry, Store } from '../core/store.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
 import { duePass, savePass } from '../core/sweeps.ts'
 import { projects } from '../schema/accounts.ts'
 import { countedDays, outputDays } from '../schema/counts.ts'
@@ -62,9 +62,9 @@ export const markDays = (
     )
 
 /** Notes the days of traces that are new since it did so before, some at a time. */
-export async function noteNewTraces(registry: Registry, now: number): Promise<void> {
-  const { database } = registry
-  const cursor = await duePass(registry, 'outputs', now)
+export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
+  const { database } = unscoped
+  const cursor = await duePass(unscoped, 'outputs', now)
   if (cursor === undefined) return
   const fresh = sql`select ${traces.key}, ${traces.projectKey}, ${traces.timestamp} from ${traces}
     where ${traces.key} > ${Number(cursor)} and ${traces.key} < ${firstKeyAt(now - NOTING_DELAY_MS)}
@@ -97,7 +97,7 @@ export async function noteNewTraces(registry: Registry, now: number): Promise<vo
         setWhere: isUnmarked,
       }),
   ])
-  if (noted?.last) await savePass(registry, 'outputs', { cursor: String(noted.last), dueAt: now })
+  if (noted?.last) await savePass(unscoped, 'outputs', { cursor: String(noted.last), dueAt: now })
 }
 
 /** A day to be counted. */
@@ -109,7 +109,7 @@ export interface DueDay {
 }
 
 /** Takes the days that wait longest for being counted, and puts each off: should this run die, they come again. */
-export async function takeDueDays({ database }: Registry, now: number): Promise<DueDay[]> {
+export async function takeDueDays({ database }: UnscopedStore, now: number): Promise<DueDay[]> {
   const due = database
     .select({ projectKey: countedDays.projectKey, day: countedDays.day })
     .from(countedDays)
@@ -143,7 +143,7 @@ const DUE_DAYS = rowSet(['projectKey', 'day', 'end', 'afterTime', 'afterId'])
 
 /** Counts the next traces of each of some days, in one round trip. */
 export async function countPieces(
-  { database }: Registry,
+  { database }: UnscopedStore,
   days: readonly (DueDay & { after: CountProgress['after'] | undefined })[],
 ): Promise<Piece[]> {
   if (days.length === 0) return []
@@ -236,7 +236,7 @@ const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'counted
 const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
 
 /** Stores what pieces came to; of a day that another run has gone on with, nothing but what is the same for both. */
-export async function saveCounts({ database }: Registry, counted: readonly CountedPiece[]): Promise<void> {
+export async function saveCounts({ database }: UnscopedStore, counted: readonly CountedPiece[]): Promise<void> {
   const changed = counted.flatMap(({ day, changed }) =>
     changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),
   )

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Env } from '../../env.ts'
 import { LABELLER_DELETE_ROWS, LABELLER_PASS_MS, LABELLER_TRACES } from '../../limits.ts'
 import { findOrganizationByKey } from '../accounts/organizations.ts'
-import { openStore, type Registry, type Store } from '../core/store.ts'
+import { openStore, type Store, type UnscopedStore } from '../core/store.ts'
 import { duePass, savePass } from '../core/sweeps.ts'
 import { apiKeys, users } from '../schema/accounts.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -23,24 +23,24 @@ interface Walk {
 }
 
 /** Goes on with the walk by one bounded piece. Returns whether more is due now. Safe to run twice: a mark goes once. */
-export async function checkLabellers(env: Env, registry: Registry, now: number): Promise<boolean> {
-  const saved = await duePass(registry, 'labellers', now)
+export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {
+  const saved = await duePass(unscoped, 'labellers', now)
   if (saved === undefined) return false
   const before: Walk | { organizationKey: number } = saved === '' ? { organizationKey: 0 } : JSON.parse(saved)
-  const walk = 'place' in before ? before : await nextWalk(registry, before.organizationKey, now)
+  const walk = 'place' in before ? before : await nextWalk(unscoped, before.organizationKey, now)
   if (!walk) {
-    await savePass(registry, 'labellers', { cursor: '', dueAt: now + LABELLER_PASS_MS })
+    await savePass(unscoped, 'labellers', { cursor: '', dueAt: now + LABELLER_PASS_MS })
     return false
   }
-  const organization = await findOrganizationByKey(registry, walk.organizationKey)
-  const next = organization && (await checkPiece(openStore(env, organization, registry.patience), walk))
+  const organization = await findOrganizationByKey(unscoped, walk.organizationKey)
+  const next = organization && (await checkPiece(openStore(env, organization, unscoped.deadline), walk))
   const cursor = next ? { ...walk, place: next } : { organizationKey: walk.organizationKey }
-  await savePass(registry, 'labellers', { cursor: JSON.stringify(cursor), dueAt: now })
+  await savePass(unscoped, 'labellers', { cursor: JSON.stringify(cursor), dueAt: now })
   return true
 }
 
 /** The walk over the next organization that has marks. */
-async function nextWalk({ database }: Registry, after: number, now: number): Promise<Walk | undefined> {
+async function nextWalk({ database }: UnscopedStore, after: number, now: number): Promise<Walk | undefined> {
   const [row] = await database
     .select({ organizationKey: users.organizationKey })
     .from(users)

@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, gte, inArray, isNull, lte, type SQL, sql
 import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../../limits.ts'
 import { revokeKeysOf } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
-import type { Registry, Store } from '../core/store.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -24,7 +24,7 @@ type Place =
   | { stage: 'audit'; at: { createdAt: number; id: string } }
 
 /** Takes up to `limit` deletions that are due, and puts each off, so that it comes again only if nobody finishes it. */
-export async function takeDueDeletions({ database }: Registry, now: number, limit: number) {
+export async function takeDueDeletions({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ userId: userDeletions.userId })
     .from(userDeletions)

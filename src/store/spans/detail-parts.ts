@@ -141,7 +141,7 @@ async function readSpans<Shown extends { bytes: number }>(
   const page = () => ({ spans: shown, nextSpan: last ? placeOf(trace, last) : null })
   for (const part of partsOf(planned.slice(0, limit), mode)) {
     // What is here is worth more than a 503.
-    if (last && store.patience.remainingMs() < STORE_ATTEMPT_MS) return page()
+    if (last && store.deadline.remainingMs() < STORE_ATTEMPT_MS) return page()
     // The answer to a query may be there at once.
     await giveTurn()
     const folded = await readPart(store, trace, part, mode, isPage ? MAX_SPAN_BYTES : MAX_DETAIL_BYTES)

@@ -97,7 +97,7 @@ export async function saveExport(
   const leftFields = new Map<string, string[]>()
   let pending = exported
   for (let losses = 0; ; losses++) {
-    if (losses > 0) await store.patience.giveWay(losses)
+    if (losses > 0) await store.deadline.giveWay(losses)
     const merges = await mergeIntoStored(store, pending, now, losses)
     const done = await write(store, project, merges, now)
     for (const { trace, left } of merges) if (left.length > 0) leftFields.set(trace.id, left)

@@ -1,13 +1,16 @@
 import { and, asc, isNotNull, isNull, lte, sql } from 'drizzle-orm'
 import { CLOSED_TRACES } from '../../limits.ts'
 import { organizationColumns } from '../accounts/organizations.ts'
-import type { Organization, Registry } from '../core/store.ts'
+import type { Organization, UnscopedStore } from '../core/store.ts'
 import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 import type { TraceRecord } from './traces.ts'
 
 /** Traces whose root did not come in time, some of those that wait longest, by their organizations. */
-export async function findDueTraces({ database }: Registry, now: number): Promise<Map<Organization, TraceRecord[]>> {
+export async function findDueTraces(
+  { database }: UnscopedStore,
+  now: number,
+): Promise<Map<Organization, TraceRecord[]>> {
   const due = await database
     .select()
     .from(traces)

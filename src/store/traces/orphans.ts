@@ -1,8 +1,8 @@
 import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../../limits.ts'
-import { patiently } from '../core/patience.ts'
-import type { Registry } from '../core/store.ts'
+import { withRetry } from '../core/deadline.ts'
+import type { UnscopedStore } from '../core/store.ts'
 import { duePass, savePass } from '../core/sweeps.ts'
 import { reviews } from '../schema/reviews.ts'
 import { isNoRoot, observations, spans } from '../schema/spans.ts'
@@ -12,21 +12,21 @@ import { traces } from '../schema/traces.ts'
  * Goes on with a pass over all objects in R2, a page at a time: removes those that no row names and that are older than
  * 24 hours, which is longer than any request takes to name what it put. Returns how many it removed.
  */
-export async function sweepOrphans(registry: Registry, now: number): Promise<number> {
-  const { payloads, patience } = registry
-  const startAfter = await duePass(registry, 'orphans', now)
+export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promise<number> {
+  const { payloads, deadline } = unscoped
+  const startAfter = await duePass(unscoped, 'orphans', now)
   if (startAfter === undefined) return 0
-  const page = await patiently(patience, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
+  const page = await withRetry(deadline, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
   const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < now - ORPHAN_AGE_MS)
   const ours = old.flatMap(({ key }) => partsOf(key))
   const named = await namedObjects(
-    registry,
+    unscoped,
     ours.map(({ traceKey }) => traceKey),
   )
   const orphans = ours.filter(({ traceKey, name }) => !named.has(`${traceKey}/${name}`)).map(({ key }) => key)
-  if (orphans.length > 0) await patiently(patience, () => payloads.delete(orphans))
+  if (orphans.length > 0) await withRetry(deadline, () => payloads.delete(orphans))
   const cursor = (page.truncated && page.objects.at(-1)?.key) || ''
-  await savePass(registry, 'orphans', { cursor, dueAt: cursor ? now : now + ORPHAN_PASS_MS })
+  await savePass(unscoped, 'orphans', { cursor, dueAt: cursor ? now : now + ORPHAN_PASS_MS })
   return orphans.length
 }
 
@@ -37,7 +37,7 @@ function partsOf(key: string): { key: string; traceKey: number; name: string }[]
 }
 
 /** The objects that rows of these traces name, as `<trace key>/<name>`. */
-async function namedObjects({ database }: Registry, traceKeys: readonly number[]): Promise<Set<string>> {
+async function namedObjects({ database }: UnscopedStore, traceKeys: readonly number[]): Promise<Set<string>> {
   const distinct = [...new Set(traceKeys)]
   const named = new Set<string>()
   for (let start = 0; start < distinct.length; start += ORPHAN_TRACES) {

@@ -10,7 +10,7 @@ import {
   MAX_PARALLEL_CALLS,
   PREVIEW_BYTES,
 } from '../../limits.ts'
-import { patiently } from '../core/patience.ts'
+import { withRetry } from '../core/deadline.ts'
 import type { Store } from '../core/store.ts'
 import { liveTraceKeys } from './traces.ts'
 
@@ -76,7 +76,7 @@ export async function placeUnder<Value extends { traceKey: number; json: string 
     const name = newId()
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
-    await patiently(store.patience, () => store.payloads.put(objectKey(store, traceKey, name), object))
+    await withRetry(store.deadline, () => store.payloads.put(objectKey(store, traceKey, name), object))
     let offset = 0
     for (const [index, value] of values.entries()) {
       const length = parts[index]?.byteLength ?? 0
@@ -143,7 +143,7 @@ export async function fetchValues(
   const texts = new Map<FoundValue, string>()
   await eachInParallel(rangesOf(values), async ({ traceKey, name, offset, length, values }) => {
     const range = { offset, length }
-    const found = await patiently(store.patience, async () =>
+    const found = await withRetry(store.deadline, async () =>
       (await store.payloads.get(objectKey(store, traceKey, name), { range }))?.bytes(),
     )
     if (!found) return
@@ -250,9 +250,9 @@ export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAG
 
 /** Deletes every object of a trace. Returns whether any may be left. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {
-  const page = await patiently(store.patience, () => store.payloads.list({ prefix: tracePrefix(store, traceKey) }))
+  const page = await withRetry(store.deadline, () => store.payloads.list({ prefix: tracePrefix(store, traceKey) }))
   const keys = page.objects.map(({ key }) => key)
-  if (keys.length > 0) await patiently(store.patience, () => store.payloads.delete(keys))
+  if (keys.length > 0) await withRetry(store.deadline, () => store.payloads.delete(keys))
   return page.truncated
 }
 

@@ -8,7 +8,7 @@ import {
   PURGE_ROWS,
   RESEND_AFTER_MS,
 } from '../../limits.ts'
-import type { Registry, Store } from '../core/store.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, modelCalls, projects } from '../schema/accounts.ts'
 import { projectErrorTypes } from '../schema/attribution.ts'
 import { answerDays, countedDays, outputDays, reviewDays } from '../schema/counts.ts'
@@ -21,7 +21,7 @@ import { traces } from '../schema/traces.ts'
  */
 
 /** Takes up to `limit` deleted projects whose purge is due, and puts each off, so that it comes again only if nobody finishes it. */
-export async function takeDueProjects({ database }: Registry, now: number, limit: number) {
+export async function takeDueProjects({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ key: projects.key })
     .from(projects)

@@ -3,7 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { searchableFields } from '../../domain/metadata.ts'
 import { PURGE_ROWS, PURGE_STEPS, RESEND_AFTER_MS } from '../../limits.ts'
 import { markLabellers } from '../accounts/labellers.ts'
-import type { Registry, Store } from '../core/store.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
 import { uncountAnswers, uncountDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
@@ -17,7 +17,7 @@ import { deleteTraceFields } from './trace-fields.ts'
  * Takes up to `limit` deletions whose purge is due and puts each off, so that it comes again only if this time too nobody
  * finishes it, and after those that wait longer.
  */
-export async function takeDuePurges({ database }: Registry, now: number, limit: number) {
+export async function takeDuePurges({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ key: traces.key })
     .from(traces)

@@ -2,7 +2,7 @@ import { and, asc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
 import { DAY_MS, RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../../limits.ts'
 import { hasReviewed } from '../core/reviewable.ts'
-import type { Registry } from '../core/store.ts'
+import type { UnscopedStore } from '../core/store.ts'
 import { duePass, savePass } from '../core/sweeps.ts'
 import { markDays } from '../counts/output-days.ts'
 import { projects } from '../schema/accounts.ts'
@@ -23,11 +23,11 @@ const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, 
  * be purged, or undefined where the pass is through. Safe to run twice: each step deletes what is old and still there.
  */
 export async function expireTraces(
-  registry: Registry,
+  unscoped: UnscopedStore,
   now: number,
 ): Promise<{ organizationKey: number; traceKey: number }[] | undefined> {
-  const { database } = registry
-  const saved = await duePass(registry, 'retention', now)
+  const { database } = unscoped
+  const saved = await duePass(unscoped, 'retention', now)
   if (saved === undefined) return undefined
   const cursor: Cursor = saved ? JSON.parse(saved) : { projectKey: 0, ...START }
   const [project] = await database
@@ -37,7 +37,7 @@ export async function expireTraces(
     .orderBy(asc(projects.key))
     .limit(1)
   if (!project) {
-    await savePass(registry, 'retention', { cursor: '', dueAt: now + RETENTION_PASS_MS })
+    await savePass(unscoped, 'retention', { cursor: '', dueAt: now + RETENTION_PASS_MS })
     return undefined
   }
   const place = project.key === cursor.projectKey ? cursor : START
@@ -61,7 +61,7 @@ export async function expireTraces(
   )
   const [looked, , deleted] = await database.batch([
     oldest,
-    markDays(registry, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isToGo}`, now),
+    markDays(unscoped, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isToGo}`, now),
     database
       .update(traces)
       .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })
@@ -72,6 +72,6 @@ export async function expireTraces(
   const next: Cursor = last
     ? { projectKey: project.key, timestamp: last.timestamp, id: last.id }
     : { projectKey: project.key + 1, ...START }
-  await savePass(registry, 'retention', { cursor: JSON.stringify(next), dueAt: now })
+  await savePass(unscoped, 'retention', { cursor: JSON.stringify(next), dueAt: now })
   return deleted
 }

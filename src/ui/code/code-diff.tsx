@@ -15,7 +15,7 @@ export interface CodeDiffProps {
 }
 
 /** How long a comparison may take before it says only where, not what, has changed. */
-const DIFF_PATIENCE_MS = 200
+const DIFF_TIMEOUT_MS = 200
 
 /** Two texts compared, both for reading; what is the same at length is folded away. */
 export function CodeDiff({ before, after, label, language = 'json', layout = 'unified' }: CodeDiffProps) {
@@ -24,7 +24,7 @@ export function CodeDiff({ before, after, label, language = 'json', layout = 'un
     const parent = container.current
     if (!parent) return
     const collapseUnchanged = { margin: 3, minSize: 8 }
-    const diffConfig = { scanLimit: 1_000, timeout: DIFF_PATIENCE_MS }
+    const diffConfig = { scanLimit: 1_000, timeout: DIFF_TIMEOUT_MS }
     const side = (name: string) => [base(language, `${label}: ${name}`), reading]
     const view =
       layout === 'split'

@@ -9,7 +9,7 @@ const FOLLOW_MS = 5_000
 /** Of larger traces that still run, one asks for what is new by hand. */
 const FOLLOWED_SPANS = 1_000
 const ATTRIBUTION_POLL_MS = 2_000
-const ATTRIBUTION_PATIENCE_MS = 5 * 60_000
+const ATTRIBUTION_TIMEOUT_MS = 5 * 60_000
 const MAX_PAGE = 200
 
 /** A trace with previews of its values, and as many of its spans as one answer holds: `readMore` adds the next ones. */
@@ -118,7 +118,7 @@ export const attributionsQuery = (traceId: string) =>
 /** Has a trace analyzed and waits for the answer. A `Fault` 422 where there is no feedback, 502 where the engine failed. */
 export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void> {
   const headers = inProject(trace)
-  const end = Date.now() + ATTRIBUTION_PATIENCE_MS
+  const end = Date.now() + ATTRIBUTION_TIMEOUT_MS
   let answer = await call<{ status?: 'pending'; waits_until?: string }>(ingestPath(trace, 'attribute'), {
     method: 'POST',
     query: { force: isAgain || undefined },

@@ -3,7 +3,7 @@ import {
   FIRST_GIVE_WAY_MS,
   MAX_GIVE_WAY_MS,
   MIN_STORE_ATTEMPT_MS,
-  OUT_OF_PATIENCE_RETRY_SECONDS,
+  PAST_DEADLINE_RETRY_SECONDS,
   STORE_ATTEMPT_MS,
 } from '../../limits.ts'
 import { classifyFault, TimedOut } from './faults.ts'
@@ -12,7 +12,7 @@ import { classifyFault, TimedOut } from './faults.ts'
  * How long a request, or a job, may still wait for D1 and R2. Spent while at least one call is under way: calls side by
  * side cost once, and a client's slow upload costs nothing.
  */
-export class Patience {
+export class Deadline {
   readonly attemptMs: number
   #remainingMs: number
   #underWay = 0
@@ -74,18 +74,18 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
  * has the same effect when it runs twice: a fault does not say whether the first attempt took effect.
  * Faults of the platform come out as `Unanswered`, anything else as it is.
  */
-export async function patiently<T>(patience: Patience, operation: () => Promise<T>): Promise<T> {
-  let cause: unknown = new Error('no patience left for another call')
-  for (let attemptsLeft = 2; patience.remainingMs() >= MIN_STORE_ATTEMPT_MS; ) {
+export async function withRetry<T>(deadline: Deadline, operation: () => Promise<T>): Promise<T> {
+  let cause: unknown = new Error('no deadline left for another call')
+  for (let attemptsLeft = 2; deadline.remainingMs() >= MIN_STORE_ATTEMPT_MS; ) {
     try {
-      return await patience.spend(Math.min(patience.attemptMs, patience.remainingMs()), operation)
+      return await deadline.spend(Math.min(deadline.attemptMs, deadline.remainingMs()), operation)
     } catch (error) {
       const fault = classifyFault(error)
       if (!fault) throw error
       if (!fault.retry || --attemptsLeft === 0) throw new Unanswered(fault.retryAfterSeconds, error)
       cause = error
     }
-    await patience.pause(100 + Math.random() * 100)
+    await deadline.pause(100 + Math.random() * 100)
   }
-  throw new Unanswered(OUT_OF_PATIENCE_RETRY_SECONDS, cause)
+  throw new Unanswered(PAST_DEADLINE_RETRY_SECONDS, cause)
 }
