@@ -27,8 +27,14 @@ const FUNCTIONS = [
   'test/store/isolate-cache.test.ts',
 ]
 
+const provide = {
+  propertySeed: Number(process.env.PROPERTY_SEED ?? 1),
+  propertyRuns: Number(process.env.PROPERTY_RUNS ?? 1),
+}
+
 export default defineConfig({
   test: {
+    provide,
     projects: [
       {
         plugins: [inWorkerd()],
@@ -36,7 +42,7 @@ export default defineConfig({
           name: 'worker',
           include: ['test/**/*.test.ts'],
           exclude: ['test/scripts/**', 'test/ui/**', ...FUNCTIONS],
-          setupFiles: ['test/support/migrate.ts'],
+          setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
           // The second is a model's provider, which has to be outside of workerd to be asked over HTTP.
           globalSetup: ['test/scripts/in-memory.ts', 'test/scripts/model-server.ts'],
           // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
@@ -51,6 +57,7 @@ export default defineConfig({
         test: {
           name: 'functions',
           include: FUNCTIONS,
+          setupFiles: ['test/support/seed.ts'],
           // To load the modules for each file would take longer than the tests do.
           isolate: false,
           maxWorkers: 2,

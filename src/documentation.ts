@@ -1,6 +1,6 @@
 import type { Example } from './api/openapi.ts'
 import { BASES } from './otlp/endpoint.ts'
-import { SIGNALS, type Signal } from './otlp/telemetry.ts'
+import { SIGNALS, type Signal } from './otlp/reading/telemetry.ts'
 
 /** What the OpenAPI document says first. */
 export const description = `Records the runs of AI pipelines, keeps the prompts and knowledge docs that they used, and lets

@@ -9,8 +9,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { findEvidence } from '../../src/attribution/evidence.ts'
-import { weighable } from '../../src/attribution/rules.ts'
+import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
+import { weighable } from '../../src/attribution/rules/engine.ts'
 import { type BuiltInErrorType, TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { type FindingKind, WEIGHTS } from '../../src/attribution/weights.ts'
 import { type LabelledCase, readCases } from './cases.ts'

@@ -1,7 +1,7 @@
 import type { Env } from '../env.ts'
 import { type Engine, EngineError } from './engine.ts'
-import { modelEngine } from './model.ts'
-import { attributeByRules } from './rules.ts'
+import { modelEngine } from './model/engine.ts'
+import { attributeByRules } from './rules/engine.ts'
 import { TAXONOMY } from './taxonomy.ts'
 
 /** The engine that the deployment is configured for. A setting that cannot be met is an error of its run, never another engine. */

@@ -22,7 +22,7 @@ import { findSubject } from '../store/attribution/subject.ts'
 import type { Store } from '../store/core/store.ts'
 import { engineOf } from './configured-engine.ts'
 import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } from './engine.ts'
-import { searchEvidence } from './evidence.ts'
+import { searchEvidence } from './evidence/evidence.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
 const UNAVAILABLE = 'The database or the object storage did not answer'

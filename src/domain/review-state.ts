@@ -15,7 +15,7 @@ export const REVIEW_STATES = ['unreviewed', ...REVIEW_OUTCOMES] as const
 
 /**
  * Whether a span counts as reviewed. One whose output has changed since the decision does not: it waits in the queue
- * again, and no count of reviewed spans has it. Its `approvedOutput` stays. In SQL: `isReviewed` of `store/reviewable.ts`.
+ * again, and no count of reviewed spans has it. Its `approvedOutput` stays. In SQL: `isReviewed` of `store/core/reviewable.ts`.
  */
 export const isReviewed = (review: { isStale: boolean } | undefined): boolean => review !== undefined && !review.isStale
 

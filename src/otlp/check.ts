@@ -1,7 +1,7 @@
 import type { Work } from '../domain/turns.ts'
 import { badRequest } from '../http/errors.ts'
 import { MAX_EXPORT_RECORDS, RECORDS_A_TURN } from '../limits.ts'
-import { type Decoded, type TelemetryLog, type TelemetrySpan, weightOf } from './telemetry.ts'
+import { type Decoded, type TelemetryLog, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
 
 /**
  * The records of an export in their order, each read when it is asked for: past the limit they are only counted. Undefined:

@@ -4,7 +4,7 @@ import { checkLogs, checkSpans } from './check.ts'
 import { countJsonDataPoints, logsOfJson, parseExport, spansOfJson } from './json.ts'
 import { isJsonType, type MediaType } from './media-type.ts'
 import { countProtobufDataPoints, logsOfProtobuf, spansOfProtobuf } from './protobuf.ts'
-import type { Decoded, TelemetryLog, TelemetrySpan } from './telemetry.ts'
+import type { Decoded, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 
 /** The spans of an export that was sent to a path of traces. Errors: 400 where it cannot be read as such, 413. */
 export const decodeTraces = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetrySpan>> =>

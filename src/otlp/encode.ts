@@ -1,6 +1,6 @@
 import type { ErrorStatus } from '../http/errors.ts'
 import { isJsonType, type MediaType } from './media-type.ts'
-import type { Signal } from './telemetry.ts'
+import type { Signal } from './reading/telemetry.ts'
 
 /*
  * What an export is answered with, in the type that it was sent as. Source: the specification of OTLP 1.11, and

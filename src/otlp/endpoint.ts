@@ -16,7 +16,7 @@ import { readExport } from './body.ts'
 import { encodeStatus, encodeSuccess } from './encode.ts'
 import { type MediaType, mediaTypeOf } from './media-type.ts'
 import type { Outcome } from './outcome.ts'
-import type { Signal } from './telemetry.ts'
+import type { Signal } from './reading/telemetry.ts'
 
 /** What a handler of an export works with. */
 export interface ExportContext {

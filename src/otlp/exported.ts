@@ -6,8 +6,8 @@ import { RECORDS_A_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { ExportedSpan, ExportedTrace } from '../store/spans/exports.ts'
 import { stepOf, traceIdOf } from './map.ts'
+import { orderedTimeOf, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
 import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
-import { orderedTimeOf, type TelemetrySpan, weightOf } from './telemetry.ts'
 import { factsOf } from './trace-facts.ts'
 
 /** Spans as the store takes them, and what else they say. */

@@ -12,8 +12,8 @@ import {
   SPAN_KINDS,
   type TelemetryEvent,
   type TelemetryLink,
-} from './telemetry.ts'
-import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './values.ts'
+} from './reading/telemetry.ts'
+import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
 
 /*
  * OTLP/JSON, read leniently: real senders differ from the specification in how they write ids, integers, enumerations and

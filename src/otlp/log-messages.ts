@@ -1,11 +1,11 @@
 import { sha256Hex } from '../domain/hash.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../domain/json.ts'
-import { idOf, isRedacted, numberOf, objectOf, textOf } from './conventions/attribute-values.ts'
 import { messageOf } from './conventions/genai-events.ts'
-import { inputMessages, type Message, messagesFrom, outputMessage } from './conventions/messages.ts'
-import { valueFrom } from './conventions/span-content.ts'
+import { idOf, isRedacted, numberOf, objectOf, textOf } from './reading/attribute-values.ts'
+import { inputMessages, type Message, messagesFrom, outputMessage } from './reading/messages.ts'
+import { valueFrom } from './reading/span-content.ts'
+import type { TelemetryLog } from './reading/telemetry.ts'
 import type { SpanMessage } from './span-step.ts'
-import type { TelemetryLog } from './telemetry.ts'
 
 /*
  * Some clients send what was said as log records alone, beside a span that has the rest: OpenTelemetry's instrumentations of

@@ -12,8 +12,8 @@ import { foldMessages, messagesOf, reasonForNothing, recordKeys } from './log-me
 import { traceIdOf } from './map.ts'
 import { Outcome } from './outcome.ts'
 import { byProject } from './project.ts'
+import { millisecondsOf, type TelemetryLog, weightOf } from './reading/telemetry.ts'
 import type { SpanMessage } from './span-step.ts'
-import { millisecondsOf, type TelemetryLog, weightOf } from './telemetry.ts'
 import { factsOfLogs } from './trace-facts.ts'
 
 const ON_OTHER_TRACE = 'some messages were left out: another trace of the organization has their span'

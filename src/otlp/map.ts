@@ -9,7 +9,11 @@ import {
   MAX_OBSERVATION_BYTES,
   MAX_SPAN_ATTRIBUTES,
 } from '../limits.ts'
-import { idOf, isRedacted, present, textOf, textsOf } from './conventions/attribute-values.ts'
+import { countersign } from './conventions/countersign.ts'
+import { BY_KIND, BY_MODEL, BY_STEP_ID, CONVENTIONS } from './conventions/index.ts'
+import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-identity.ts'
+import { fitted } from './fit.ts'
+import { idOf, isRedacted, present, textOf, textsOf } from './reading/attribute-values.ts'
 import {
   type Convention,
   type HumanJudgment,
@@ -18,16 +22,12 @@ import {
   type Reading,
   SpanReader,
   type TraceReading,
-} from './conventions/convention.ts'
-import { countersign } from './conventions/countersign.ts'
-import { BY_KIND, BY_MODEL, BY_STEP_ID, CONVENTIONS } from './conventions/index.ts'
-import { chunksOf } from './conventions/retrieved-chunks.ts'
-import { GROUP_FIELDS, TAGS_FIELDS, USER_FIELDS } from './conventions/trace-identity.ts'
-import { fitted } from './fit.ts'
+} from './reading/convention.ts'
+import { chunksOf } from './reading/retrieved-chunks.ts'
+import type { Attributes, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
+import { objectValue } from './reading/values.ts'
 import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
-import type { Attributes, TelemetryLog, TelemetrySpan } from './telemetry.ts'
-import { objectValue } from './values.ts'
 
 /** The `trace_id` of a span's trace: the sender's own, on the span or its resource, if it can be one; else OpenTelemetry's. */
 export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | TelemetryLog): string {

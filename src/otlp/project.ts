@@ -2,7 +2,7 @@ import { badRequest, notFound } from '../http/errors.ts'
 import { ingestProject, PROJECT_HEADER } from '../ingest/project.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { ExportContext } from './endpoint.ts'
-import type { Source } from './telemetry.ts'
+import type { Source } from './reading/telemetry.ts'
 
 /** How a resource names its project (github.com/Arize-ai/openinference, spec/semantic_conventions.md). */
 const PROJECT_ATTRIBUTE = 'openinference.project.name'

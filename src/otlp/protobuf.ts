@@ -5,8 +5,14 @@ import { badRequest, tooLarge } from '../http/errors.ts'
 import { MAX_ATTRIBUTE_DEPTH, MAX_EXPORT_ITEMS } from '../limits.ts'
 import { paced, type UncheckedLog, type UncheckedSpan, type Unread } from './check.ts'
 import { opentelemetry } from './proto/messages.js'
-import { type Attributes, type Source, SPAN_KINDS, type TelemetryEvent, type TelemetryLink } from './telemetry.ts'
-import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './values.ts'
+import {
+  type Attributes,
+  type Source,
+  SPAN_KINDS,
+  type TelemetryEvent,
+  type TelemetryLink,
+} from './reading/telemetry.ts'
+import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
 
 const { AnyValue, InstrumentationScope } = opentelemetry.proto.common.v1
 const { Resource } = opentelemetry.proto.resource.v1

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../domain/json.ts'
-import { present, textOf } from './conventions/attribute-values.ts'
-import type { SpanReader } from './conventions/convention.ts'
-import type { Attributes, TelemetryEvent, TelemetryLink, TelemetrySpan } from './telemetry.ts'
-import { objectValue } from './values.ts'
+import { present, textOf } from './reading/attribute-values.ts'
+import type { SpanReader } from './reading/convention.ts'
+import type { Attributes, TelemetryEvent, TelemetryLink, TelemetrySpan } from './reading/telemetry.ts'
+import { objectValue } from './reading/values.ts'
 
 /**
  * What a span records whatever it is for, as a part of its metadata: names, times, ids, what its SDK left out, and the events and

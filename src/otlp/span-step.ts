@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { SpanStatus } from '../domain/span.ts'
-import type { HumanJudgment, Kind, PromptReference, TraceReading } from './conventions/convention.ts'
-import type { TelemetrySpan } from './telemetry.ts'
+import type { HumanJudgment, Kind, PromptReference, TraceReading } from './reading/convention.ts'
+import type { TelemetrySpan } from './reading/telemetry.ts'
 
 /** A span as a step of a pipeline: what all conventions together say of it. */
 export interface SpanStep {

@@ -2,8 +2,8 @@ import type { Ranked } from '../domain/derivation.ts'
 import type { TraceFacts } from '../domain/derived-trace.ts'
 import type { Json } from '../domain/json.ts'
 import { MAX_NAME_LENGTH } from '../limits.ts'
+import { millisecondsOf, type TelemetryLog } from './reading/telemetry.ts'
 import { isRootOf, type SpanOutline } from './span-step.ts'
-import { millisecondsOf, type TelemetryLog } from './telemetry.ts'
 
 /** What spans say of their trace; of its root, which span it is. */
 export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<SpanOutline['span']> | null }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { differenceOf } from '../../src/attribution/difference.ts'
-import { applyCorrection } from '../../src/attribution/dispute.ts'
+import { differenceOf } from '../../src/attribution/evidence/difference.ts'
+import { applyCorrection } from '../../src/attribution/evidence/dispute.ts'
 
 describe('two values that differ', () => {
   it.for([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findEvidence } from '../../src/attribution/evidence.ts'
+import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
 import type { FindingKind } from '../../src/attribution/weights.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
 

@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import { EngineError } from '../../src/attribution/engine.ts'
-import { modelEngine } from '../../src/attribution/model.ts'
+import { modelEngine } from '../../src/attribution/model/engine.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { aFinding, anAnswer, aProvider, aStep, aSubject, askModelThat, theErrorTypes } from '../support/model.ts'
 import type { Asked, Reply } from '../support/model-wire.ts'

@@ -1,7 +1,7 @@
 import { describe, it, vi } from 'vitest'
 import type { Finding } from '../../src/attribution/finding.ts'
-import { tokensOf } from '../../src/attribution/material.ts'
-import * as prompt from '../../src/attribution/prompt.ts'
+import { tokensOf } from '../../src/attribution/model/material.ts'
+import * as prompt from '../../src/attribution/model/prompt.ts'
 import type { Subject } from '../../src/domain/subject.ts'
 import { atOnce } from '../../src/domain/turns.ts'
 import {

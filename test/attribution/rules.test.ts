@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findEvidence } from '../../src/attribution/evidence.ts'
-import { attributeByRules, distributionOver } from '../../src/attribution/rules.ts'
+import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
+import { attributeByRules, distributionOver } from '../../src/attribution/rules/engine.ts'
 import { TAXONOMY, TIE_ORDER } from '../../src/attribution/taxonomy.ts'
 import { LOCATING, WEIGHTS } from '../../src/attribution/weights.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { termsOf } from '../../src/attribution/terms.ts'
+import { termsOf } from '../../src/attribution/text/terms.ts'
 
 const readings = (text: string) => termsOf(text).facts.flatMap(fact => fact.readings)
 const words = (text: string) => [...termsOf(text).words.keys()]

@@ -24,7 +24,9 @@ const REQUESTS = 100
 const SHRINKING_MS = 120_000
 
 const seconds = Number(env.FUZZ_SECONDS)
-const firstSeed = Number(env.FUZZ_SEED || crypto.getRandomValues(new Int32Array(1))[0])
+/** A run that goes on for some time looks for new cases; `npm test` tries the same ones each time. */
+const newSeed = seconds > 0 ? crypto.getRandomValues(new Int32Array(1))[0] : 1
+const firstSeed = Number(env.FUZZ_SEED || newSeed)
 
 it('answers generated requests as the document says', { timeout: 1000 * seconds + 2 * SHRINKING_MS }, async ({
   expect,

@@ -3,7 +3,7 @@ import { ERROR_STATUSES, type ErrorStatus } from '../../src/http/errors.ts'
 import { encodeStatus, encodeSuccess, type Refusal } from '../../src/otlp/encode.ts'
 import { type MediaType, mediaTypeOf } from '../../src/otlp/media-type.ts'
 import { Outcome } from '../../src/otlp/outcome.ts'
-import type { Signal } from '../../src/otlp/telemetry.ts'
+import type { Signal } from '../../src/otlp/reading/telemetry.ts'
 
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findJsonFault, type Json } from '../../src/domain/json.ts'
 import { ApiError } from '../../src/http/errors.ts'
 import { type MediaType, mediaTypeOf } from '../../src/otlp/media-type.ts'
-import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { recorded, unpacked } from '../support/recorded.ts'
 

@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../src/domain/json.ts'
 import { foldMessages, messagesOf, reasonForNothing, recordKey, recordKeys } from '../../src/otlp/log-messages.ts'
+import type { TelemetryLog } from '../../src/otlp/reading/telemetry.ts'
 import type { SpanMessage } from '../../src/otlp/span-step.ts'
-import type { TelemetryLog } from '../../src/otlp/telemetry.ts'
 import { aLog, recordedLogs } from '../support/decoded-telemetry.ts'
 
 const input = (data: Json): SpanMessage => ({ type: 'input', isMessage: true, data })

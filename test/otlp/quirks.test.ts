@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Decoded, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import type { Decoded, TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { decodeTraces } from '../support/decode.ts'
 import { recorded } from '../support/recorded.ts'
 

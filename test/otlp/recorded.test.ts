@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import type { JsonObject } from '../../src/domain/json.ts'
 import { mediaTypeOf } from '../../src/otlp/media-type.ts'
-import type { TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import type { TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/recorded.ts'
 

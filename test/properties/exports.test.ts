@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { describe, inject, it } from 'vitest'
 import { rootSpanUuid } from '../../src/domain/ids.ts'
 import { searchableFields } from '../../src/domain/metadata.ts'
 import { sweep } from '../../src/jobs/sweep.ts'
@@ -15,8 +15,7 @@ import { mustEqual, textOf } from './view.ts'
  * had come in one export before the rest.
  */
 
-/** How many times the runs of a usual `npm test`. */
-const THOROUGHNESS = 1
+const THOROUGHNESS = inject('propertyRuns')
 const TIMEOUT_MS = 60_000 * THOROUGHNESS
 
 /** A span of the trace: its place is its id, and `parent` another's place, which may never come; null is a root. */

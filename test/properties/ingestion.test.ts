@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { afterEach, describe, it, vi } from 'vitest'
+import { afterEach, describe, inject, it, vi } from 'vitest'
 import { wrapBindings } from '../support/bindings.ts'
 import { crowd, isCommand, isEvent, type Probe, probes, racers, type Step, sequence, sizes } from './commands.ts'
 import { apply, EMPTY, type Event, type World } from './model.ts'
@@ -25,8 +25,7 @@ import { expectedView, mustEqual, queriesOf, readView, settled } from './view.ts
  * sequence lets pass, so that who came first is part of a counterexample.
  */
 
-/** How many times the runs of a usual `npm test`; 20 makes a hunt of some minutes. */
-const THOROUGHNESS = 1
+const THOROUGHNESS = inject('propertyRuns')
 
 /** The seed and the path that a failure printed, to see it again. */
 const REPLAY: { seed?: number; path?: string } = {}

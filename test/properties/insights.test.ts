@@ -1,12 +1,14 @@
 import { env } from 'cloudflare:workers'
 import * as fc from 'fast-check'
-import { afterEach, describe, it, vi } from 'vitest'
+import { afterEach, describe, inject, it, vi } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { runJob } from '../../src/jobs/consumer.ts'
 import { DAY_MS } from '../../src/limits.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
+
+const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide, one by one and many at once, on the same spans, which change their steps meanwhile, on several days; some
@@ -126,7 +128,7 @@ describe('insights', () => {
   })
 
   it('count what is in force, whatever was decided, replaced, sent at once and sent twice', {
-    timeout: 120_000,
+    timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const property = fc.asyncProperty(scenario, async given => {
@@ -191,6 +193,6 @@ describe('insights', () => {
       await purge()
       mustEqual('what is left', await rowsOf(stored, org), [])
     })
-    await fc.assert(property, { numRuns: 60, interruptAfterTimeLimit: 100_000 })
+    await fc.assert(property, { numRuns: 60 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 })

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check'
-import { describe, it } from 'vitest'
+import { describe, inject, it } from 'vitest'
 import type { Env } from '../../src/env.ts'
 import { wrapBindings } from '../support/bindings.ts'
 import { timeAfter } from '../support/builders.ts'
 import { type Client, client, newOrg } from '../support/org.ts'
 import { newReviewed, reviewerOf } from '../support/reviews.ts'
+
+const THOROUGHNESS = inject('propertyRuns')
 
 /*
  * Reviewers decide on the same spans at the same time, while outputs come in. However their calls to D1 interleave, each
@@ -140,7 +142,9 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
 }
 
 describe('reviews by several reviewers at once', () => {
-  it('end in a history that replays to what is shown, whatever their interleaving', { timeout: 120_000 }, async () => {
+  it('end in a history that replays to what is shown, whatever their interleaving', {
+    timeout: 120_000 * THOROUGHNESS,
+  }, async () => {
     const property = fc.asyncProperty(scenario, async given => {
       const { org, made, spanIds, reviewers, answered } = await play(given)
       const trace = (await org.read.get(`/api/traces/${made.id}`)).body
@@ -180,10 +184,10 @@ describe('reviews by several reviewers at once', () => {
       const { traces } = (await org.read.get(`/api/traces?projectSlug=support&review=${state}`)).body
       mustEqual('the list', traces.length, 1)
     })
-    await fc.assert(property, { numRuns: 60, interruptAfterTimeLimit: 100_000 })
+    await fc.assert(property, { numRuns: 60 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 
-  it('let one alone pass of those that are guarded by one tag', { timeout: 60_000 }, async () => {
+  it('let one alone pass of those that are guarded by one tag', { timeout: 60_000 * THOROUGHNESS }, async () => {
     const guarded = fc.record({
       decisions: fc.array(fc.constantFrom('accept', 'correct', 'reset'), { minLength: 2, maxLength: 6 }),
       delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
@@ -205,6 +209,6 @@ describe('reviews by several reviewers at once', () => {
       mustEqual('how many passed', answers.filter(({ status }) => status === 200).length, 1)
       mustEqual('the history', (await made.history()).length, 1)
     })
-    await fc.assert(property, { numRuns: 20 })
+    await fc.assert(property, { numRuns: 20 * THOROUGHNESS })
   })
 })

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { readCases } from '../../bench/attribution/cases.ts'
 import { calibrationError, type Judged, scoresOf } from '../../bench/attribution/scores.ts'
 import { subjectOfCase } from '../../bench/attribution/subject-of-case.ts'
-import { findEvidence } from '../../src/attribution/evidence.ts'
-import { attributeByRules } from '../../src/attribution/rules.ts'
+import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
+import { attributeByRules } from '../../src/attribution/rules/engine.ts'
 import { findBuiltIn } from '../../src/attribution/taxonomy.ts'
 
 const CASES = resolve(import.meta.dirname, '../../bench/attribution/cases')

@@ -1,7 +1,7 @@
 import type { Json } from '../../src/domain/json.ts'
-import { type Convention, type Reading, SpanReader } from '../../src/otlp/conventions/convention.ts'
 import { mediaTypeOf } from '../../src/otlp/media-type.ts'
-import type { TelemetryLog, TelemetrySpan } from '../../src/otlp/telemetry.ts'
+import { type Convention, type Reading, SpanReader } from '../../src/otlp/reading/convention.ts'
+import type { TelemetryLog, TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { decodeLogs, decodeTraces } from './decode.ts'
 import { recorded, unpacked } from './recorded.ts'
 

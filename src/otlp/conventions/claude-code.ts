@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
-import { idOf, isRedacted, numberOf, parsedObject, present, sumOf, taken, textOf } from './attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader, Usage } from './convention.ts'
-import { assistantMessage, type Message } from './messages.ts'
-import { modelConfig, toolNames } from './model-config.ts'
-import { valueFrom } from './span-content.ts'
+import { idOf, isRedacted, numberOf, parsedObject, present, sumOf, taken, textOf } from '../reading/attribute-values.ts'
+import type { Convention, Kind, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import { assistantMessage, type Message } from '../reading/messages.ts'
+import { modelConfig, toolNames } from '../reading/model-config.ts'
+import { valueFrom } from '../reading/span-content.ts'
 
 /*
  * Claude Code's spans, a beta. Texts are on them only where its user allowed that, and then with labels: `[USER]`,

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
-import type { TelemetryEvent } from '../telemetry.ts'
-import { idOf, numberOf, present, taken } from './attribute-values.ts'
-import type { Convention, Reading, SpanReader, Usage } from './convention.ts'
-import { modelConfig } from './model-config.ts'
+import { idOf, numberOf, present, taken } from '../reading/attribute-values.ts'
+import type { Convention, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import { modelConfig } from '../reading/model-config.ts'
+import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
  * The Codex CLI, which traces its own functions: of the hundreds of spans of a prompt these are the ones that do something for

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import type { TelemetryEvent } from '../telemetry.ts'
-import { objectOf, present } from './attribute-values.ts'
-import type { Convention, Reading, SpanReader } from './convention.ts'
-import { answerOf, conversationOf, inputMessages, outputMessage } from './messages.ts'
-import { parsed, unflatten } from './serialised.ts'
-import { valueFrom } from './span-content.ts'
+import { objectOf, present } from '../reading/attribute-values.ts'
+import type { Convention, Reading, SpanReader } from '../reading/convention.ts'
+import { answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
+import { parsed, unflatten } from '../reading/serialised.ts'
+import { valueFrom } from '../reading/span-content.ts'
+import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
  * OpenTelemetry's conventions for generative AI up to 1.36: each message is an event of the span (newer instrumentations send

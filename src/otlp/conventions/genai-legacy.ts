@@ -1,9 +1,9 @@
 import { isJsonObject, type Json } from '../../domain/json.ts'
-import { numberOf, present, taken, textOf } from './attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
-import { type Answer, answerOf, conversationOf, inputMessages, outputMessage } from './messages.ts'
-import { parsed, unflatten } from './serialised.ts'
-import { valueFrom } from './span-content.ts'
+import { numberOf, present, taken, textOf } from '../reading/attribute-values.ts'
+import type { Convention, Kind, Reading, SpanReader } from '../reading/convention.ts'
+import { type Answer, answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
+import { parsed, unflatten } from '../reading/serialised.ts'
+import { valueFrom } from '../reading/span-content.ts'
 
 /*
  * The oldest conventions for generative AI, which OpenLLMetry's Python instrumentations still write: messages under

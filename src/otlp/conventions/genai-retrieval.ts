@@ -1,8 +1,8 @@
 import type { Json } from '../../domain/json.ts'
-import { present } from './attribute-values.ts'
-import type { Convention, Reading } from './convention.ts'
-import { chunksOf } from './retrieved-chunks.ts'
-import { valueFrom } from './span-content.ts'
+import { present } from '../reading/attribute-values.ts'
+import type { Convention, Reading } from '../reading/convention.ts'
+import { chunksOf } from '../reading/retrieved-chunks.ts'
+import { valueFrom } from '../reading/span-content.ts'
 
 /** OpenTelemetry's retrievals: the query and the documents, where no other content tells what went in and out. */
 export const genAiRetrieval: Convention = {

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import type { TelemetryEvent } from '../telemetry.ts'
-import { idOf, numberOf, present, taken, textOf, textsOf, versionOf } from './attribute-values.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
-import { type Answer, inputMessages, outputMessage } from './messages.ts'
-import { modelConfig, toolNames } from './model-config.ts'
-import { type SpanContent, valueFrom } from './span-content.ts'
+import { idOf, numberOf, present, taken, textOf, textsOf, versionOf } from '../reading/attribute-values.ts'
+import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import { type Answer, inputMessages, outputMessage } from '../reading/messages.ts'
+import { modelConfig, toolNames } from '../reading/model-config.ts'
+import { type SpanContent, valueFrom } from '../reading/span-content.ts'
+import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
  * OpenTelemetry's semantic conventions for generative AI, from 1.37 on: messages are attributes of the span, as JSON or

@@ -1,6 +1,6 @@
+import type { Convention } from '../reading/convention.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
-import type { Convention } from './convention.ts'
 import { countersign } from './countersign.ts'
 import { genAi } from './genai.ts'
 import { genAiEvents } from './genai-events.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../domain/json.ts'
-import { numberOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
-import type { Convention, Kind, Reading, SpanReader } from './convention.ts'
-import { contentOf } from './span-content.ts'
+import { numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
+import type { Convention, Kind, Reading, SpanReader } from '../reading/convention.ts'
+import { contentOf } from '../reading/span-content.ts'
 
 /*
  * Laminar's SDKs. Source: lmnr-ts, `packages/lmnr/src/opentelemetry-lib/tracing/attributes.ts`; lmnr,

@@ -1,8 +1,16 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { numberOf, objectOf, parsedObject, present, sumOf, taken, textOf } from './attribute-values.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader, TraceReading, Usage } from './convention.ts'
-import { chunksOf } from './retrieved-chunks.ts'
-import { contentOf, valueFrom } from './span-content.ts'
+import { numberOf, objectOf, parsedObject, present, sumOf, taken, textOf } from '../reading/attribute-values.ts'
+import type {
+  Convention,
+  Kind,
+  PromptReference,
+  Reading,
+  SpanReader,
+  TraceReading,
+  Usage,
+} from '../reading/convention.ts'
+import { chunksOf } from '../reading/retrieved-chunks.ts'
+import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
  * Langfuse's SDKs. Their span processor puts what belongs to the trace on every span, those of other instrumentations

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
+import { idOf, numberOf, objectOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
 import {
   type Convention,
   KINDS,
@@ -8,9 +8,9 @@ import {
   type SpanReader,
   type TraceReading,
   type Usage,
-} from './convention.ts'
-import { chunksOf } from './retrieved-chunks.ts'
-import { contentOf } from './span-content.ts'
+} from '../reading/convention.ts'
+import { chunksOf } from '../reading/retrieved-chunks.ts'
+import { contentOf } from '../reading/span-content.ts'
 
 /*
  * LangSmith's SDKs in their OpenTelemetry mode, and the attributes that it documents for other instrumentations. What a span

@@ -1,10 +1,17 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { idOf, numberOf, objectOf, parsedObject, present, sumOf, taken, textOf } from './attribute-values.ts'
-import type { Convention, Reading, SpanReader, Usage } from './convention.ts'
+import { idOf, numberOf, objectOf, parsedObject, present, sumOf, taken, textOf } from '../reading/attribute-values.ts'
+import type { Convention, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import {
+  answerOf,
+  assistantMessage,
+  conversationOf,
+  inputMessages,
+  type Message,
+  outputMessage,
+} from '../reading/messages.ts'
+import { modelConfig, toolNames } from '../reading/model-config.ts'
+import { valueFrom } from '../reading/span-content.ts'
 import { messageOf } from './genai-events.ts'
-import { answerOf, assistantMessage, conversationOf, inputMessages, type Message, outputMessage } from './messages.ts'
-import { modelConfig, toolNames } from './model-config.ts'
-import { valueFrom } from './span-content.ts'
 
 /*
  * Logfire's SDKs, and pydantic-ai, whose instrumentation was made for them. Of the latter this reads what it has beside

@@ -1,6 +1,5 @@
 import { isUuid } from '../../domain/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { objectValue } from '../values.ts'
 import {
   idOf,
   isRedacted,
@@ -11,13 +10,22 @@ import {
   taken,
   textOf,
   versionOf,
-} from './attribute-values.ts'
-import type { Convention, HumanJudgment, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
-import { type Answer, answerOf, conversationOf, outputMessage, withMessages } from './messages.ts'
-import { modelConfig, toolNames } from './model-config.ts'
-import { chunkOf } from './retrieved-chunks.ts'
-import { unflatten } from './serialised.ts'
-import { valueFrom } from './span-content.ts'
+} from '../reading/attribute-values.ts'
+import type {
+  Convention,
+  HumanJudgment,
+  Kind,
+  PromptReference,
+  Reading,
+  SpanReader,
+  Usage,
+} from '../reading/convention.ts'
+import { type Answer, answerOf, conversationOf, outputMessage, withMessages } from '../reading/messages.ts'
+import { modelConfig, toolNames } from '../reading/model-config.ts'
+import { chunkOf } from '../reading/retrieved-chunks.ts'
+import { unflatten } from '../reading/serialised.ts'
+import { valueFrom } from '../reading/span-content.ts'
+import { objectValue } from '../reading/values.ts'
 
 /*
  * OpenInference (Arize Phoenix): lists are sent item by item, under keys with the index in them. `input.value` and `output.value`

@@ -1,8 +1,8 @@
 import type { Json } from '../../domain/json.ts'
-import { idOf, present, taken, textOf } from './attribute-values.ts'
-import { type Convention, firstWord, type Kind, type Reading, type SpanReader } from './convention.ts'
-import { outputMessage, withMessages } from './messages.ts'
-import { valueFrom } from './span-content.ts'
+import { idOf, present, taken, textOf } from '../reading/attribute-values.ts'
+import { type Convention, firstWord, type Kind, type Reading, type SpanReader } from '../reading/convention.ts'
+import { outputMessage, withMessages } from '../reading/messages.ts'
+import { valueFrom } from '../reading/span-content.ts'
 
 /*
  * Frameworks that have their own keys for what goes in and comes out and little more (MLflow, Genkit, Google's ADK, LiveKit), and

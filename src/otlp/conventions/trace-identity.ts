@@ -1,6 +1,6 @@
 import type { Json } from '../../domain/json.ts'
-import { idOf, present, textsOf } from './attribute-values.ts'
-import type { Convention, SpanReader, TraceReading } from './convention.ts'
+import { idOf, present, textsOf } from '../reading/attribute-values.ts'
+import type { Convention, SpanReader, TraceReading } from '../reading/convention.ts'
 
 /*
  * What a span says of the trace it is in: the conversation, the user, the tags and, of a root, the name. Every instrumentation

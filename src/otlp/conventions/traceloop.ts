@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { idOf, numberOf, parsedObject, present, taken, textOf } from './attribute-values.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader } from './convention.ts'
-import { chunkOf } from './retrieved-chunks.ts'
-import { unflatten } from './serialised.ts'
-import { contentOf, valueFrom } from './span-content.ts'
+import { idOf, numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
+import type { Convention, Kind, PromptReference, Reading, SpanReader } from '../reading/convention.ts'
+import { chunkOf } from '../reading/retrieved-chunks.ts'
+import { unflatten } from '../reading/serialised.ts'
+import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
  * OpenLLMetry and Traceloop's SDKs, of which this reads what they add to OpenTelemetry's conventions: the decorated functions

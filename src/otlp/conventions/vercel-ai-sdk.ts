@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { idOf, numberOf, parsedObject, present, taken, textOf, versionOf } from './attribute-values.ts'
-import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from './convention.ts'
-import { assistantMessage, inputMessages } from './messages.ts'
-import { modelConfig, toolNames } from './model-config.ts'
-import { parsed } from './serialised.ts'
-import { valueFrom } from './span-content.ts'
+import { idOf, numberOf, parsedObject, present, taken, textOf, versionOf } from '../reading/attribute-values.ts'
+import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
+import { assistantMessage, inputMessages } from '../reading/messages.ts'
+import { modelConfig, toolNames } from '../reading/model-config.ts'
+import { parsed } from '../reading/serialised.ts'
+import { valueFrom } from '../reading/span-content.ts'
 
 /*
  * Vercel's AI SDK 4 to 6 and the `LegacyOpenTelemetry` of 7. A call is two spans: the caller's (`ai.generateText`), and in it

@@ -7,7 +7,7 @@ import {
   messagesFrom,
   outputMessage,
   withMessages,
-} from '../../../src/otlp/conventions/messages.ts'
+} from '../../../src/otlp/reading/messages.ts'
 
 const CALL = { id: 'call_1', name: 'search', arguments: { q: 'refund' } }
 

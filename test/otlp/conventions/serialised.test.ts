@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../../src/domain/json.ts'
-import { parsed, unflatten } from '../../../src/otlp/conventions/serialised.ts'
+import { parsed, unflatten } from '../../../src/otlp/reading/serialised.ts'
 
 describe('a serialised value', () => {
   it.for<[string, Json, Json]>([

@@ -1,0 +1,107 @@
+import { isJsonObject, type Json } from '../../../domain/json.ts'
+import type { Step, Subject } from '../../../domain/subject.ts'
+import { spend } from '../../effort.ts'
+import type { Finding } from '../../finding.ts'
+import { canonical, isEqual } from '../../text/canonical.ts'
+import { plain, termsOf, termsOfValue } from '../../text/terms.ts'
+import { isNothing } from '../difference.ts'
+import type { Scene } from '../scene.ts'
+import { quote } from '../sources.ts'
+import { loggedSteps, loggedTwice, type Tool, toolFinder, toolsOf } from '../tools.ts'
+import { argumentFault, oddArgument, otherEcho, swappedArgument } from './arguments.ts'
+import { isErrorShaped } from './faults.ts'
+
+/** Calls of tools: repeated ones, ones whose arguments break the tool's description or the plan, and ones that found nothing. */
+export function* checkCalls(scene: Scene): Generator<Finding> {
+  const { subject, root } = scene
+  const tools = toolsOf(subject)
+  const steps = [...subject.steps.filter(({ isRoot }) => !isRoot), ...loggedSteps(subject)]
+  yield* repeatedCalls(steps)
+  yield* repeatedInLogs(subject)
+  const toolOf = toolFinder(tools)
+  const fits = tools.map(tool => fitOf(tool, scene))
+  const uncalled = bestUncalled(tools, fits, scene)
+  for (const step of steps) {
+    const tool = toolOf(step)
+    if (tool) yield* callAgainstTools(step, tool, fits[tools.indexOf(tool)] ?? 0, uncalled)
+    yield* callAgainstTrace(step, tool, scene)
+    yield* answerOf(step, tool)
+  }
+  if (tools.length === 0) return
+  const note = `describes ${tools.length} tools`
+  yield { kind: 'tools_described', spanId: root.spanId, path: 'state', note, strength: 1 }
+}
+
+function* repeatedCalls(steps: readonly Step[]): Generator<Finding> {
+  const calls = Map.groupBy(steps, ({ stepId, input }) => `${stepId} ${canonical(input)}`)
+  for (const [first, ...again] of calls.values()) {
+    if (!first || again.length === 0 || isNothing(first.input)) continue
+    const isVain = again.every(({ output }) => isEqual(output, first.output))
+    const note = `was sent ${again.length + 1} times${isVain ? ', to the same effect' : ''}`
+    yield { kind: 'call_repeated', spanId: first.spanId, path: 'input', note, strength: isVain ? 1 : 0.5 }
+  }
+}
+
+function* repeatedInLogs(subject: Subject): Generator<Finding> {
+  for (const { step, key, count, call } of loggedTwice(subject)) {
+    const note = `has the call ${quote(call)} ${count} times`
+    yield { kind: 'call_repeated', spanId: step.spanId, path: `state.${key}`, note, strength: 1 }
+  }
+}
+
+/** A call against the descriptions of its tool and of the others. */
+function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncalled | undefined): Generator<Finding> {
+  const { spanId } = step
+  const fault = argumentFault(step, tool)
+  if (fault) yield { ...fault, spanId, strength: 1 }
+  if (!uncalled || uncalled.fit <= fit) return
+  const note = `went to ${tool.name}, while ${uncalled.tool.name} is described as "${uncalled.tool.description}"`
+  yield { kind: 'other_tool_fits', spanId, path: 'input', note, strength: 1 }
+}
+
+/** A call against what came before it. Without a description of its tool it may be no call at all. */
+function* callAgainstTrace(step: Step, tool: Tool | undefined, scene: Scene): Generator<Finding> {
+  const { spanId } = step
+  const other = (tool && otherEcho(step, scene)) ?? swappedArgument(step, scene)
+  if (other) yield { ...other, spanId, strength: 1 }
+  const odd = oddArgument(step, scene)
+  if (odd) yield { ...odd, spanId, strength: tool ? 1 : 0.7 }
+}
+
+function* answerOf({ spanId, input, output, hasOutput }: Step, tool: Tool | undefined): Generator<Finding> {
+  const at = { spanId, path: 'output' }
+  if (isErrorShaped(output))
+    yield { kind: 'call_answered_error', ...at, note: `is an error: ${quote(output)}`, strength: 1 }
+  if (hasOutput && !isNothing(input) && isEmptyResult(output))
+    yield { kind: 'call_found_nothing', ...at, note: 'is an empty result', strength: tool ? 1 : 0.6 }
+}
+
+/** How many of the request's words a tool's description has. */
+function fitOf({ name, description }: Tool, { root }: Scene): number {
+  const request = termsOfValue(root.input).words
+  const { words } = termsOf(`${name.replaceAll('_', ' ')} ${description}`)
+  spend(words.size)
+  return [...words.keys()].filter(stem => request.has(stem)).length
+}
+
+interface Uncalled {
+  tool: Tool
+  fit: number
+}
+
+/** Of the tools that no step called, the one whose description has most of the request's words. */
+function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): Uncalled | undefined {
+  const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
+  const uncalled = tools.flatMap((tool, index) =>
+    steps.has(plain(tool.name)) ? [] : [{ tool, fit: fits[index] ?? 0 }],
+  )
+  const [first] = uncalled
+  return first && uncalled.reduce((best, other) => (other.fit > best.fit ? other : best), first)
+}
+
+/** `[]`, `{rows: []}`, `{count: 0}`, null. */
+const isEmptyResult = (output: Json): boolean =>
+  isNothing(output) ||
+  (isJsonObject(output) &&
+    Object.values(output).every(value => isNothing(value) || value === 0) &&
+    Object.keys(output).length <= 3)

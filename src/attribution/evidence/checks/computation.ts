@@ -1,0 +1,189 @@
+import type { Json } from '../../../domain/json.ts'
+import { spend } from '../../effort.ts'
+import type { Finding } from '../../finding.ts'
+import { type Fact, termsOfValue } from '../../text/terms.ts'
+import { columnsIn, derive, deriveDate, deriveSpan, deriveTime, numbersIn } from '../arithmetic.ts'
+import type { Dispute } from '../dispute.ts'
+import type { Scene } from '../scene.ts'
+
+/** Whether the output's numbers and dates, or those that were put in their place, follow from what the step had. */
+export function* checkComputation(scene: Scene): Generator<Finding> {
+  const { dispute, origin } = scene
+  if (!dispute) return
+  const given = givenTo(scene)
+  const changes = numberChanges(scene)
+  const at = { spanId: origin.spanId, path: 'output' }
+  for (const change of changes) {
+    const verdict = verdictOnNumber(change, given, dispute)
+    if (verdict) {
+      yield { ...at, ...verdict }
+      return
+    }
+  }
+  for (const verdict of [verdictOnSign(changes), verdictOnTime(dispute, given), verdictOnDate(dispute, given)]) {
+    if (verdict) yield { ...at, ...verdict }
+  }
+}
+
+/** A finding on the output. */
+type Verdict = Pick<Finding, 'kind' | 'note' | 'strength'>
+
+/** What the step had to compute with. */
+interface Given {
+  values: Json[]
+  numbers: number[]
+  columns: number[][]
+  /** Numbers of the prompt: rates, and units in other units. */
+  factors: number[]
+}
+
+function givenTo({ visible, prompts }: Scene): Given {
+  const values = visible.filter(({ kind }) => kind !== 'metadata').map(({ value }) => value)
+  const factors = prompts.flatMap(({ value }) => numbersIn(value))
+  return {
+    values,
+    numbers: [...values.flatMap(numbersIn), ...factors],
+    columns: values.flatMap(columnsIn),
+    factors,
+  }
+}
+
+function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute: Dispute): Verdict | undefined {
+  const { output } = dispute.step
+  const approved = dispute.approved ?? null
+  const hasApproved = dispute.approved !== undefined
+  const inOutput = numbersIn(output)
+  const inApproved = hasApproved ? numbersIn(approved) : inOutput.filter(number => number !== before)
+  const isBeforeGiven = before !== undefined && given.numbers.includes(before)
+  const isAfterGiven = given.numbers.includes(after)
+  // Where both were given, only the output's own numbers tell which one belongs to the others.
+  const { numbers, columns } = isBeforeGiven && isAfterGiven ? { numbers: [], columns: [] } : given
+  const dates = datesIn([...given.values, approved])
+  const times = timesIn(given.values)
+  const follows = (number: number, beside: number[], answer: Json) =>
+    deriveSpan(number, dates, times) ??
+    derive(number, [...beside, ...numbers], [...columns, ...columnsIn(answer)], given.factors)
+  const right = follows(after, inApproved, dispute.approved ?? output)
+  const wrong = before === undefined ? undefined : follows(before, inOutput, output)
+  if (right && isBeforeGiven && !isAfterGiven) {
+    const note = `repeats ${before} as it was given, while ${after} is ${right}`
+    return { kind: 'input_does_not_add_up', note, strength: 1 }
+  }
+  const isFilled = before === undefined && hasApproved
+  if (right && !wrong && !isFilled)
+    return { kind: 'correction_computes', note: `is off: ${after} is ${right}`, strength: 1 }
+  if (wrong && !right) {
+    const note = `is right by the numbers: ${before} is ${wrong}, and ${after} is not`
+    return { kind: 'output_computes', note, strength: isAfterGiven ? 1 : 0.6 }
+  }
+  return undefined
+}
+
+function verdictOnSign(changes: readonly NumberChange[]): Verdict | undefined {
+  const turned = changes.find(({ before, after }) => before !== undefined && before < 0 && after > 0)
+  if (!turned) return undefined
+  const note = `is ${turned.before}, below zero, where ${turned.after} is approved`
+  return { kind: 'result_impossible', note, strength: 1 }
+}
+
+function verdictOnTime(dispute: Dispute, { values }: Given): Verdict | undefined {
+  const { before, after } = timeChange(dispute) ?? {}
+  if (before === undefined || after === undefined) return undefined
+  const times = timesIn([...values, dispute.approved ?? null]).filter(other => other !== after)
+  const right = deriveTime(after, times)
+  const wrong = deriveTime(
+    before,
+    times.filter(other => other !== before),
+  )
+  if (right && !wrong) return { kind: 'correction_computes', note: `is off: ${after} is ${right}`, strength: 1 }
+  if (wrong && !right)
+    return { kind: 'output_computes', note: `is right by the clock: ${before} is ${wrong}`, strength: 0.6 }
+  return undefined
+}
+
+function verdictOnDate(dispute: Dispute, { values, numbers }: Given): Verdict | undefined {
+  const { before, after } = dateChange(dispute) ?? {}
+  if (before === undefined || after === undefined) return undefined
+  const starts = datesIn(values)
+  const right = deriveDate(after, starts, [...numbers, ...numbersIn(dispute.approved ?? null)])
+  const wrong = deriveDate(before, starts, [...numbers, ...numbersIn(dispute.step.output)])
+  if (right && !wrong)
+    return { kind: 'correction_computes', note: `is off: ${after} follows from ${right}`, strength: 1 }
+  if (wrong && !right)
+    return { kind: 'output_computes', note: `is right by the dates: ${before} follows from ${wrong}`, strength: 0.5 }
+  return undefined
+}
+
+/** A number that became another one. */
+interface NumberChange {
+  /** Undefined: there was none. */
+  before: number | undefined
+  after: number
+}
+
+/** Numbers that were changed; those that comments name stand for approved ones where there are none. */
+export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
+  const changed = (dispute?.difference?.changes ?? []).flatMap(({ before, after }) => {
+    const [left, right] = [soleNumber(before), soleNumber(after)]
+    return right !== undefined && left !== right ? [{ before: left, after: right }] : []
+  })
+  if (changed.length > 0 || dispute?.approved !== undefined) return changed
+  const said = dispute?.comments.flatMap(comment => numbersIn(comment)) ?? []
+  const outputs = numbersIn(origin.output)
+  // The number of an output that is nearest to what somebody says.
+  return said.flatMap(after => {
+    spend(1 + outputs.length)
+    if (outputs.includes(after)) return []
+    const far = outputs.map(output => Math.abs(output - after))
+    const least = far.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
+    return [{ before: outputs[far.indexOf(least)], after }]
+  })
+}
+
+function soleNumber(value: Json | undefined): number | undefined {
+  if (typeof value === 'number') return value
+  const numbers = typeof value === 'string' ? numbersIn(value) : []
+  return numbers.length === 1 ? numbers[0] : undefined
+}
+
+/** The one time of day, or length of time, that was changed. */
+function timeChange({ difference }: Dispute): { before: string; after: string } | undefined {
+  const { lost, gained } = difference ?? {}
+  const [before, after] = [lost, gained].map(terms => timesIn((terms?.facts ?? []).map(({ text }) => text)))
+  return before?.length === 1 && after?.length === 1 && before[0] && after[0]
+    ? { before: before[0], after: after[0] }
+    : undefined
+}
+
+function factsOf(value: Json): readonly Fact[] {
+  const { facts } = termsOfValue(value)
+  spend(facts.length)
+  return facts
+}
+
+const timesIn = (values: readonly Json[]): string[] => [
+  ...new Set(
+    values.flatMap(value =>
+      factsOf(value).flatMap(({ kind, readings }) => (kind === 'time' ? (readings[0]?.slice(2) ?? []) : [])),
+    ),
+  ),
+]
+
+/** The first date that was changed. */
+function dateChange({ difference }: Dispute): { before: string; after: string } | undefined {
+  const { lost, gained } = difference ?? {}
+  const [before, after] = [lost, gained].map(terms => datesIn((terms?.facts ?? []).map(({ text }) => text))[0])
+  return before && after ? { before, after } : undefined
+}
+
+const datesIn = (values: readonly Json[]): string[] => [
+  ...new Set(
+    values.flatMap(value =>
+      factsOf(value).flatMap(({ kind, readings }) =>
+        kind === 'date'
+          ? readings.flatMap(reading => (/^d:\d{4}-\d{2}-\d{2}$/.test(reading) ? [reading.slice(2)] : []))
+          : [],
+      ),
+    ),
+  ),
+]

@@ -1,0 +1,63 @@
+import { isJsonObject, type Json } from '../../../domain/json.ts'
+import { spend } from '../../effort.ts'
+import type { Finding } from '../../finding.ts'
+import { isEqual } from '../../text/canonical.ts'
+import { termsOfValue } from '../../text/terms.ts'
+import { isSameMeaning, similarity } from '../difference.ts'
+import type { Scene } from '../scene.ts'
+import { quote } from '../sources.ts'
+
+/** Whether a correction treats one item of a list otherwise than an equal one beside it, which it leaves as it was. */
+export function* checkConsistency({ dispute }: Scene): Generator<Finding> {
+  if (dispute?.approved === undefined) return
+  for (const { path, before, after } of listPairs(dispute.step.output, dispute.approved, 'output')) {
+    for (const [index, item] of before.entries()) {
+      const changed = changedField(item, after[index])
+      if (changed === undefined) continue
+      const twin = before.findIndex(
+        (other, at) => at !== index && isTwin(item, other, changed) && isKept(other, after[at]),
+      )
+      if (twin < 0) continue
+      const note = `was left as it is, while ${quote(item)}, which is alike, was changed`
+      yield { kind: 'equal_item_kept', spanId: dispute.step.spanId, path: `${path}[${twin}]`, note, strength: 1 }
+      return
+    }
+  }
+}
+
+/** Lists of records that output and correction have at the same place, as long as each other. */
+function* listPairs(
+  output: Json,
+  approved: Json,
+  path: string,
+): Generator<{ path: string; before: Json[]; after: Json[] }> {
+  if (Array.isArray(output) && Array.isArray(approved)) {
+    if (output.length === approved.length) yield { path, before: output, after: approved }
+  } else if (isJsonObject(output) && isJsonObject(approved)) {
+    for (const [field, item] of Object.entries(output))
+      yield* listPairs(item, approved[field] ?? null, `${path}.${field}`)
+  }
+}
+
+/** The one field that a record was changed in. */
+function changedField(before: Json, after: Json | undefined): string | undefined {
+  if (!isJsonObject(before) || !isJsonObject(after)) return undefined
+  const changed = Object.keys(before).filter(field => !isSameMeaning(before[field], after[field]))
+  return changed.length === 1 ? changed[0] : undefined
+}
+
+/** Words and facts of a value that two records hardly share by chance. */
+const TELLING = 3
+
+/** Whether two records have the same value in a field, and are much alike in the others, unless the value tells by itself. */
+function isTwin(item: Json, other: Json, field: string): boolean {
+  spend(5)
+  if (!isJsonObject(item) || !isJsonObject(other) || !isEqual(item[field] ?? null, other[field] ?? null)) return false
+  const { words, facts } = termsOfValue(item[field] ?? null)
+  if (words.size + facts.length >= TELLING) return true
+  const [{ [field]: _, ...left }, { [field]: __, ...right }] = [item, other]
+  const [terms, others] = [termsOfValue(left), termsOfValue(right)]
+  return terms.words.size > 0 && similarity({ ...terms, facts: [] }, { ...others, facts: [] }) >= 0.6
+}
+
+const isKept = (before: Json, after: Json | undefined): boolean => after !== undefined && isEqual(before, after)

@@ -1,0 +1,264 @@
+import type { Json } from '../../../domain/json.ts'
+import { spend } from '../../effort.ts'
+import type { Finding } from '../../finding.ts'
+import { plain, termsOf } from '../../text/terms.ts'
+import { UP_TO_NEGATION, VAGUE } from '../../text/vocabulary.ts'
+import { numbersIn } from '../arithmetic.ts'
+import type { Change } from '../difference.ts'
+import type { Dispute } from '../dispute.ts'
+import {
+  type Bounds,
+  boundsIn,
+  forbids,
+  guidelinesOf,
+  limitsIn,
+  type Passage,
+  sentencesOf,
+  wordingOf,
+} from '../guidelines.ts'
+import type { Scene } from '../scene.ts'
+import { quote } from '../sources.ts'
+
+/** The prompt's and the guideline's words, against the output and against the correction. */
+export function* checkGuidance(scene: Scene): Generator<Finding> {
+  const { dispute, origin } = scene
+  if (!dispute) return
+  const guidelines = guidelinesOf(scene)
+  const sentences = sentencesOf(guidelines)
+  const forbidding = sentences.filter(forbids)
+  yield* overLength(scene, dispute, guidelines)
+  yield* namedByGuideline(dispute, sentences, forbidding)
+  yield* backed(scene, dispute, sentences)
+  yield* forbiddenWord(dispute, forbidding)
+  if (guidelines.length === 0)
+    yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
+  yield* vagueWords(sentences)
+}
+
+const placeOf = ({ spanId, path }: Passage) => ({ spanId, path })
+
+/** Limits of length that one of output and correction keeps, and the other does not. */
+function* overLength(
+  { origin }: Scene,
+  { step, approved }: Dispute,
+  guidelines: readonly Passage[],
+): Generator<Finding> {
+  for (const guideline of guidelines) {
+    for (const limit of limitsIn(guideline.text)) {
+      const isOver = (value: Json | undefined) => wordingOf(value).some(item => limit.count(item) > limit.most)
+      const [breaks, corrected] = [isOver(step.output), isOver(approved)]
+      if (breaks && !corrected) yield ruleBroken(origin.spanId, limit.text)
+      if (corrected && !breaks) yield ruleBrokenByCorrection(guideline, limit.text)
+    }
+  }
+}
+
+const ruleBroken = (spanId: string, limit: string): Finding => ({
+  kind: 'rule_broken',
+  spanId,
+  path: 'output',
+  note: `is longer than "${limit}" allows`,
+  strength: 1,
+})
+
+const ruleBrokenByCorrection = (guideline: Passage, limit: string): Finding => ({
+  kind: 'correction_breaks_rule',
+  ...placeOf(guideline),
+  note: `says "${limit}", and the correction is longer`,
+  strength: 1,
+})
+
+/** The sentence that has most of the words that were changed; and of those that forbid, most of the comments' words, too. */
+function* namedByGuideline(
+  dispute: Dispute,
+  sentences: readonly Passage[],
+  forbidding: readonly Passage[],
+): Generator<Finding> {
+  const changed = changedWords(dispute)
+  const said = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
+  const namesChanged = (sentence: Passage) => overlap(sentence, changed)
+  const concerns = (sentence: Passage) => overlap(sentence, changed) + overlap(sentence, said)
+  const about = most(sentences, namesChanged)
+  if (about && namesChanged(about) > 0) {
+    const strength = Math.min(1, namesChanged(about) / 3)
+    yield { kind: 'guideline_names_change', ...placeOf(about), note: `says ${quote(about.text)}`, strength }
+  }
+  const forbid = most(forbidding, concerns)
+  if (!forbid) return
+  const hits = concerns(forbid)
+  yield {
+    kind: hits > 0 ? 'prohibition_concerned' : 'prohibition_given',
+    ...placeOf(forbid),
+    note: `says ${quote(forbid.text)}`,
+    strength: hits > 0 ? Math.min(1, 0.4 + hits / 4) : 0.5,
+  }
+}
+
+/** Stems of what was lost and gained, and of the names of the fields that were changed. */
+function changedWords({ difference }: Dispute): ReadonlySet<string> {
+  const { lost, gained, changes = [] } = difference ?? {}
+  const fields = changes.flatMap(({ path }) => [...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys()])
+  return new Set([...(lost?.words.keys() ?? []), ...(gained?.words.keys() ?? []), ...fields])
+}
+
+function overlap({ text }: Passage, stems: ReadonlySet<string>): number {
+  const { words } = termsOf(text)
+  spend(words.size)
+  return [...words.keys()].filter(stem => stems.has(stem)).length
+}
+
+/** The first of those that score highest. */
+function most(passages: readonly Passage[], score: (passage: Passage) => number): Passage | undefined {
+  const scores = passages.map(score)
+  const highest = scores.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY)
+  return passages[scores.indexOf(highest)]
+}
+
+/** Whether a sentence of the guidelines or the docs gives the output's value to a case like this, or the correction's. */
+function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]): Generator<Finding> {
+  const docs = scene.sources.filter(({ kind }) => kind === 'doc')
+  const inDocs = sentencesOf(docs.map(({ value, path }) => ({ text: String(value), spanId: null, path })))
+  const [forOutput, forCorrection] = backingOf(scene, dispute, [...sentences, ...inDocs])
+  if (forOutput && !forCorrection) {
+    const note = `says ${quote(forOutput.text)}, as the output does`
+    yield { kind: 'guideline_backs_output', ...placeOf(forOutput), note, strength: 1 }
+  }
+  if (forCorrection && !forOutput) {
+    const note = `says ${quote(forCorrection.text)}, as the correction does`
+    yield { kind: 'guideline_backs_correction', ...placeOf(forCorrection), note, strength: 1 }
+  }
+  const [againstOutput, againstCorrection] = contradictionsOf(scene, dispute, [...sentences, ...inDocs])
+  if (againstCorrection && !againstOutput) {
+    const note = `says ${quote(againstCorrection.text)}, which this case is not`
+    yield { kind: 'guideline_contradicts_correction', ...placeOf(againstCorrection), note, strength: 1 }
+  }
+  if (againstOutput && !againstCorrection) {
+    const note = `says ${quote(againstOutput.text)}, which this case is not`
+    yield { kind: 'guideline_contradicts_output', ...placeOf(againstOutput), note, strength: 1 }
+  }
+  if (forOutput && forCorrection && forOutput !== forCorrection) {
+    const note = `says ${quote(forOutput.text)} for the output and ${quote(forCorrection.text)} for the correction`
+    yield { kind: 'guideline_supports_both', ...placeOf(forOutput), note, strength: 1 }
+  }
+}
+
+/**
+ * For the value that was lost, and for the one that was gained, a clause that gives it to other cases: within bounds that
+ * no number of this one meets.
+ */
+function contradictionsOf(
+  scene: Scene,
+  dispute: Dispute,
+  sentences: readonly Passage[],
+): [Passage | undefined, Passage | undefined] {
+  const [change] = shortChanges(dispute)
+  const numbers = numbersOfCase(scene, dispute)
+  if (!change || numbers.length === 0) return [undefined, undefined]
+  const clauses = sentences.flatMap(sentence => {
+    spend(sentence.text.length)
+    return sentence.text.split(/[;.]\s|\n/u).map(text => ({ ...sentence, text }))
+  })
+  const bounded = clauses.flatMap(clause => {
+    const bounds = boundsIn(clause.text)
+    return bounds ? [{ clause, tokens: tokensOf(clause.text), isMet: areMet(bounds, numbers) }] : []
+  })
+  const find = (value: Json | undefined) => {
+    const wanted = plain(String(value))
+    const own = bounded.filter(({ tokens }) => tokens.includes(wanted))
+    return own.some(({ isMet }) => isMet) ? undefined : own[0]?.clause
+  }
+  return [find(change.before), find(change.after)]
+}
+
+function areMet({ from, to }: Bounds, numbers: readonly number[]): boolean {
+  spend(1 + numbers.length / 5)
+  return numbers.some(number => number >= from && number <= to)
+}
+
+const shortChanges = ({ difference }: Dispute): Change[] =>
+  (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
+
+/** The numbers that bounds are held against: those which output and correction share, else those that the step was given. */
+function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[] {
+  const inOutput = new Set(numbersIn(step.output))
+  const kept = numbersIn(approved ?? null).filter(number => inOutput.has(number))
+  const given = visible.filter(({ kind }) => kind === 'input' || kind === 'output')
+  return kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
+}
+
+/** For the value that was lost, and for the one that was gained, a sentence that gives it to a case like this. */
+function backingOf(
+  scene: Scene,
+  dispute: Dispute,
+  sentences: readonly Passage[],
+): [Passage | undefined, Passage | undefined] {
+  const changes = shortChanges(dispute)
+  if (changes.length === 0) return [undefined, undefined]
+  const known = new Set(
+    scene.visible.flatMap(({ terms }) => {
+      spend(terms.words.size)
+      return [...terms.words.keys()]
+    }),
+  )
+  const numbers = numbersOfCase(scene, dispute)
+  const lost = changes.map(({ before }) => plain(String(before)))
+  const gained = changes.map(({ after }) => plain(String(after)))
+  const find = (values: readonly string[], others: readonly string[]) =>
+    sentences.find(({ text }) => {
+      spend(2 * text.length)
+      const tokens = plain(text).split(/[^\p{L}\p{N}_]+/u)
+      spend((tokens.length * changes.length) / 5)
+      if (!values.some(value => tokens.includes(value)) || others.some(value => tokens.includes(value))) return false
+      const bounds = boundsIn(text)
+      if (bounds) return areMet(bounds, numbers)
+      const stems = [...termsOf(text).words.keys()]
+      spend((stems.length * values.length) / 5)
+      return stems.some(stem => known.has(stem) && !values.some(value => value.startsWith(stem)))
+    })
+  return [find(lost, gained), find(gained, lost)]
+}
+
+const isShort = (value: Json | undefined): boolean =>
+  value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
+
+/** A word behind a negation, which the output has and the correction has not. */
+function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passage[]): Generator<Finding> {
+  if (approved === undefined) return
+  const [written, right] = [new Set(tokensOf(step.output)), new Set(tokensOf(approved))]
+  const named = forbidding.flatMap(sentence => {
+    const forbidden = UP_TO_NEGATION.test(sentence.text) ? tokensOf(sentence.text.replace(UP_TO_NEGATION, '')) : []
+    const word = forbidden.find(token => written.has(token) && !right.has(token))
+    return word === undefined ? [] : [{ sentence, word }]
+  })
+  const [used] = named
+  if (!used) return
+  yield {
+    kind: 'forbidden_word_used',
+    ...placeOf(used.sentence),
+    note: `says ${quote(used.sentence.text)}, and the output has "${used.word}"`,
+    strength: Math.min(1, 0.5 + named.length / 4),
+  }
+}
+
+/** Words and numbers of a value as they are written, common ones included. */
+const tokensOf = (value: Json | undefined): string[] =>
+  wordingOf(value).flatMap(text => {
+    spend(2 * text.length)
+    return plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? []
+  })
+
+/** The first word of degree, by how many there are. */
+function* vagueWords(sentences: readonly Passage[]): Generator<Finding> {
+  const vague = sentences.flatMap(sentence => {
+    spend(2 * sentence.text.length)
+    return [...sentence.text.matchAll(VAGUE)].map(([word]) => ({ word, sentence }))
+  })
+  const [first] = vague
+  if (!first) return
+  yield {
+    kind: 'guideline_vague',
+    ...placeOf(first.sentence),
+    note: `says "${first.word}" and draws no line: ${quote(first.sentence.text)}`,
+    strength: Math.min(1, 0.5 + vague.length / 6),
+  }
+}

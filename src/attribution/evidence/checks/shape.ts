@@ -1,0 +1,260 @@
+import { isJsonObject, type Json } from '../../../domain/json.ts'
+import { OutputChecks } from '../../../domain/output-schema.ts'
+import type { Step } from '../../../domain/subject.ts'
+import { atOnce } from '../../../domain/turns.ts'
+import { spend } from '../../effort.ts'
+import type { Finding } from '../../finding.ts'
+import { hasTerms, termsOfValue } from '../../text/terms.ts'
+import { type Change, type Difference, isNothing } from '../difference.ts'
+import { languageOf } from '../language.ts'
+import type { Scene } from '../scene.ts'
+import { leavesOf, quote, textsIn } from '../sources.ts'
+
+/** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */
+export function* checkShape(scene: Scene): Generator<Finding> {
+  const { dispute } = scene
+  yield* brokenSchema(scene)
+  if (!dispute) return
+  const { step, approved, difference } = dispute
+  if (isNothing(step.output)) yield { kind: 'output_empty', ...at(step, ''), note: 'holds nothing', strength: 1 }
+  if (!difference || approved === undefined) {
+    const note = 'was objected to, and nobody said what it should be'
+    yield { kind: 'no_correction', ...at(step, ''), note, strength: 1 }
+    return
+  }
+  const change = { step, approved, difference, kinds: kindsOf(difference.changes) }
+  const whole = sameContent(change) ?? (isNothing(step.output) ? undefined : wholeChange(change))
+  if (whole) yield whole
+  if (whole || isNothing(step.output)) return
+  yield* changedNumber(change)
+  yield* changedLabel(change)
+  yield* changedText(change)
+  yield* changedForm(change)
+  yield* extent(change)
+}
+
+/** An output that became another one. */
+interface Correction {
+  step: Step
+  approved: Json
+  difference: Difference
+  kinds: Kinds
+}
+
+/** Changes of one value to another, by what kind of value it is. */
+interface Kinds {
+  leaves: Change[]
+  numbers: Change[]
+  labels: Change[]
+  texts: Change[]
+}
+
+function kindsOf(changes: readonly Change[]): Kinds {
+  const leaves = changes.filter(({ before, after }) => isScalar(before) && isScalar(after))
+  return {
+    leaves,
+    numbers: leaves.filter(({ before, after }) => isNumeric(before) && isNumeric(after)),
+    labels: leaves.filter(({ before, after }) => isLabel(before) && isLabel(after) && !isNumeric(after)),
+    texts: leaves.filter(({ before, after }) => isProse(before) && isProse(after)),
+  }
+}
+
+const at = ({ spanId }: Step, path: string) => ({ spanId, path: path === '' ? 'output' : `output.${path}` })
+
+/** The first output that its step's schema does not take. */
+function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
+  const checks = new OutputChecks()
+  for (const broken of subject.steps) {
+    const [fault] = schemaFaults(broken, checks)
+    if (!fault) continue
+    const isDisputed = broken === origin || broken === dispute?.step
+    yield {
+      kind: isDisputed ? 'schema_broken' : 'schema_broken_elsewhere',
+      spanId: broken.spanId,
+      path: fault.path.replace(/\.(\d+)(?=\.|$)/gu, '[$1]'),
+      note: `breaks the step's outputSchema: ${fault.message.replace(/\.$/u, '')}`,
+      strength: 1,
+    }
+    return
+  }
+}
+
+/** A correction that leaves all that the output says. */
+function sameContent({ step, approved, difference }: Correction): Finding | undefined {
+  const { changes, formatChanges, isReordered, isNone } = difference
+  if (isReordered) {
+    const note = 'has the same items as the approved output, in another order'
+    return { kind: 'order_changed', ...at(step, ''), note, strength: 1 }
+  }
+  if (changes.length > 0) return undefined
+  const [change] = formatChanges
+  return {
+    kind: 'format_alone',
+    ...at(step, change?.path ?? ''),
+    note: `says the same as the approved ${quote(change?.after ?? approved)} in another form`,
+    strength: isNone ? 0.3 : 1,
+  }
+}
+
+/** A correction that does one thing throughout, beside which its single values tell nothing. */
+function wholeChange({ step, approved, difference }: Correction): Finding | undefined {
+  const { changes, lost, gained } = difference
+  const [first] = changes
+  const place = at(step, first?.path ?? '')
+  const isGaining = !hasTerms(lost) && hasTerms(gained)
+  const isLosing = !hasTerms(gained) && hasTerms(lost)
+  const isAdded = ({ before, after }: Change) =>
+    isNothing(before) || isExtended(before, after) || (isGaining && isProse(before))
+  const isRemoved = ({ before, after }: Change) =>
+    isNothing(after) || isExtended(after, before) || (isLosing && isProse(before))
+  if (changes.every(isAdded)) {
+    const isFilled = changes.every(({ before }) => before === null)
+    const note = `is kept, and the approved output adds ${quote(first?.after)}`
+    return { kind: isFilled ? 'field_filled' : 'only_added', ...place, note, strength: 1 }
+  }
+  if (changes.every(isRemoved))
+    return { kind: 'only_removed', ...place, note: 'is kept but for what was taken out', strength: 1 }
+  const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
+  if (!spoken || !wanted || spoken === wanted) return undefined
+  const note = 'is in another language than the approved output'
+  return { kind: 'language_changed', ...at(step, ''), note, strength: 1 }
+}
+
+const becoming = ({ before, after }: Change): string => `was ${quote(before)} and is approved as ${quote(after)}`
+
+function* changedNumber({ step, difference, kinds }: Correction): Generator<Finding> {
+  const { numbers, texts } = kinds
+  const [number] = numbers
+  if (!number) return
+  const share = numbers.length / Math.max(1, difference.changes.length - texts.length)
+  yield { kind: 'number_changed', ...at(step, number.path), note: becoming(number), strength: Math.min(1, share) }
+}
+
+function* changedLabel({ step, kinds }: Correction): Generator<Finding> {
+  const [label] = kinds.labels
+  if (!label || kinds.numbers.length > 0) return
+  const isChoice = isBoolean(label.before) || choicesOf(step, label.path) !== undefined
+  const kind = isChoice ? 'choice_changed' : 'label_changed'
+  yield { kind, ...at(step, label.path), note: becoming(label), strength: 1 }
+}
+
+function* changedText({ step, difference, kinds }: Correction): Generator<Finding> {
+  const { changes, lost, gained, similarity } = difference
+  const [text] = kinds.texts
+  if (text && kinds.texts.length === changes.length) {
+    const place = at(step, text.path)
+    const hasSameFacts = lost.facts.length + gained.facts.length === 0
+    if (hasSameFacts && isSwapped(text)) {
+      const note = "has the numbers and names of the approved text, in each other's place"
+      yield { kind: 'values_swapped', ...place, note, strength: 1 }
+    } else if (hasSameFacts) {
+      const note = 'keeps every number, date and name; the wording is another'
+      yield { kind: 'reworded', ...place, note, strength: similarity }
+    }
+    if (similarity < 0.35) {
+      const note = 'has next to nothing in common with the approved text'
+      yield { kind: 'rewritten', ...place, note, strength: 1 - similarity / 0.35 }
+    }
+  } else if (similarity < 0.2 && kinds.leaves.length < changes.length) {
+    const note = 'has next to nothing in common with the approved output'
+    yield { kind: 'rewritten', ...at(step, changes[0]?.path ?? ''), note, strength: 1 - similarity / 0.2 }
+  }
+}
+
+function* changedForm({ step, approved }: Correction): Generator<Finding> {
+  const [form, wanted] = [formOf(step.output), formOf(approved)]
+  if (form === undefined || wanted === undefined || form === wanted) return
+  yield { kind: 'form_changed', ...at(step, ''), note: `is ${form}, and the approved output ${wanted}`, strength: 1 }
+}
+
+/** How much of the output was changed. */
+function* extent({ step, difference: { changes }, kinds }: Correction): Generator<Finding> {
+  const [first] = changes
+  const [number] = kinds.numbers
+  if (changes.length >= 2 && kinds.leaves.length >= 2) {
+    const note = `differs in ${changes.length} places`
+    yield { kind: 'many_changes', ...at(step, first?.path ?? ''), note, strength: Math.min(1, changes.length / 6) }
+  }
+  const kept = keptShare(step.output, changes.length)
+  if (kept > 0.5 && number && changes.length <= 2) {
+    const note = 'is the only thing changed among fields that were approved'
+    yield { kind: 'rest_kept', ...at(step, number.path), note, strength: kept }
+  }
+}
+
+/** Where an output breaks its step's schema. What can't be checked says nothing about the output. */
+function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
+  if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
+  const [schema, value] = [JSON.stringify(prompt.outputSchema), JSON.stringify(output)]
+  spend((schema.length + value.length) / 4)
+  const result = atOnce(checks.check(schema, value, 'output'))
+  return 'unchecked' in result ? [] : result.faults
+}
+
+/** Whether two texts have the same facts in another order. */
+function isSwapped({ before, after }: Change): boolean {
+  const sequence = (value: Json | undefined) =>
+    termsOfValue(value ?? null)
+      .facts.map(({ readings }) => readings[0])
+      .join(' ')
+  return sequence(before) !== sequence(after)
+}
+
+const isScalar = (value: Json | undefined): boolean =>
+  value !== undefined && (value === null || typeof value !== 'object')
+const isBoolean = (value: Json | undefined): boolean => typeof value === 'boolean'
+
+const isNumeric = (value: Json | undefined): boolean => {
+  if (typeof value === 'number') return true
+  if (typeof value !== 'string' || value.length > 40) return false
+  const { facts, words } = termsOfValue(value)
+  return facts.length > 0 && words.size <= 1 && facts.every(({ kind }) => kind !== 'address' && kind !== 'identifier')
+}
+
+const isLabel = (value: Json | undefined): boolean =>
+  typeof value === 'boolean' ||
+  value === null ||
+  (typeof value === 'string' && value.length <= 40 && wordCount(value) <= 3)
+
+const isProse = (value: Json | undefined): boolean =>
+  typeof value === 'string' &&
+  (wordCount(value) > 3 || value.length > 40 || /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]{6}/u.test(value))
+
+function wordCount(text: string): number {
+  spend(text.length)
+  return text.split(/[\s_-]+/u).filter(word => word !== '').length
+}
+
+/** Whether one value goes on where the other ends: a text with more before it, or behind. */
+function isExtended(before: Json | undefined, after: Json | undefined): boolean {
+  if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false
+  const stem = before.trim().replace(/(?<![\p{P}\s])[\p{P}\s]+$/u, '')
+  if (stem.length < 3) return false
+  return after.includes(stem)
+}
+
+/** What kind of text a value is; undefined where it is none. */
+function formOf(value: Json): string | undefined {
+  const texts = textsIn(value).flatMap(text => (isProse(text) ? [text.trim()] : []))
+  if (texts.length === 0) return undefined
+  if (texts.some(text => /[?？]$/u.test(text))) return 'a question'
+  if (texts.length > 1 || texts.some(text => text.split('\n').length > 3)) return 'a list'
+  return 'a text'
+}
+
+/** The values that a field may have, by its step's schema. */
+export function choicesOf({ prompt }: Step, path: string): Json[] | undefined {
+  let schema: Json | undefined = prompt?.outputSchema ?? undefined
+  for (const field of path.split(/\.|\[\d+\]/u).filter(part => part !== '')) {
+    if (!isJsonObject(schema)) return undefined
+    const properties: Json | undefined = schema.properties
+    schema = isJsonObject(properties) && field in properties ? properties[field] : schema.items
+  }
+  return isJsonObject(schema) && Array.isArray(schema.enum) ? schema.enum : undefined
+}
+
+/** The share of an output's values that were left as they are. */
+function keptShare(output: Json, changed: number): number {
+  const all = [...leavesOf(output, '')].length
+  return all === 0 ? 0 : Math.max(0, all - changed) / all
+}

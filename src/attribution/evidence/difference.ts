@@ -1,0 +1,289 @@
+import { findJsonFault, isJsonObject, type Json } from '../../domain/json.ts'
+import { MAX_PART_EFFORT } from '../../limits.ts'
+import { attempt, spend } from '../effort.ts'
+import { boundedValue } from '../text/bounded.ts'
+import { canonical, isEqual } from '../text/canonical.ts'
+import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue, type Word } from '../text/terms.ts'
+import { YES_OR_NO } from '../text/vocabulary.ts'
+
+/** One place at which an approved output differs from the output. */
+export interface Change {
+  /** `items[2].qty`; '' for the whole. */
+  path: string
+  /** Undefined: added. */
+  before: Json | undefined
+  /** Undefined: removed. */
+  after: Json | undefined
+}
+
+/** How an output became the approved one. */
+export interface Difference {
+  /** In meaning: what differs in format alone is in `formatChanges`. */
+  changes: Change[]
+  /** Places with another format, and the same meaning. */
+  formatChanges: Change[]
+  /** There is none at all. */
+  isNone: boolean
+  /** The same items stand in another order. */
+  isReordered: boolean
+  /** Terms of the output that the approved one has not, within the changes. */
+  lost: Terms
+  /** Terms of the approved one that the output has not. */
+  gained: Terms
+  /** Of all words and facts of the changed places, how many both have: 0 to 1 (Dice). */
+  similarity: number
+  /** Both are too large to be compared: the whole is then the one change, and of its terms nothing is known. */
+  isTooLarge: boolean
+}
+
+/** Compares an output with the approved one, value by value. Paths begin within the output: `items[2].qty`. */
+export const differenceOf = (output: Json, approved: Json): Difference =>
+  attempt(MAX_PART_EFFORT, () => compare(output, approved)) ?? wholeDifference(output, approved)
+
+const wholeDifference = (output: Json, approved: Json): Difference => ({
+  changes: [{ path: '', before: output, after: approved }],
+  formatChanges: [],
+  isNone: false,
+  isReordered: false,
+  lost: NO_TERMS,
+  gained: NO_TERMS,
+  similarity: 0,
+  isTooLarge: true,
+})
+
+function compare(output: Json, approved: Json): Difference {
+  const isNone = isEqual(output, approved)
+  const parsed = unwrapped(output, approved)
+  const wrapped: Change[] = parsed === output ? [] : [{ path: '', before: output, after: approved }]
+  const all = [...changesAt('', parsed, approved)]
+  const inFormat = new Set(all.filter(({ before, after }) => isSameMeaning(before, after)))
+  const formatChanges = [...wrapped, ...inFormat]
+  const changes = all.filter(change => !inFormat.has(change))
+  const before = termsOfChanges(changes, 'before')
+  const after = termsOfChanges(changes, 'after')
+  return {
+    changes,
+    formatChanges,
+    isNone,
+    isReordered: !isNone && wrapped.length === 0 && all.length === 0,
+    lost: without(before, after),
+    gained: without(after, before),
+    similarity: similarity(before, after),
+    isTooLarge: false,
+  }
+}
+
+function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): Terms {
+  return termsOfValue(changes.flatMap(change => change[side] ?? []))
+}
+
+/** Terms that others have not, or not as often. */
+export function without(terms: Terms, others: Terms): Terms {
+  spend(2 * (terms.facts.length + terms.words.size + others.facts.length))
+  const facts = factsWithout(terms.facts, others.facts)
+  const words = [...terms.words].flatMap(([stem, word]) => {
+    const count = word.count - (others.words.get(stem)?.count ?? 0)
+    return count > 0 ? [[stem, { ...word, count }] as const] : []
+  })
+  return { facts, words: new Map(words) }
+}
+
+/** Each of the others takes away one fact, the first that may mean the same. */
+function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
+  // By each reading, the last of those that have it first.
+  const places = new Map<string, number[]>()
+  for (const [index, { readings }] of [...others.entries()].reverse()) {
+    for (const reading of readings) {
+      const indexes = places.get(reading)
+      if (indexes) indexes.push(index)
+      else places.set(reading, [index])
+    }
+  }
+  const taken = new Set<number>()
+  return facts.filter(({ readings }) => {
+    const free = readings.flatMap(reading => {
+      const indexes = places.get(reading) ?? []
+      while (taken.has(indexes.at(-1) ?? -1)) indexes.pop()
+      return indexes.at(-1) ?? []
+    })
+    if (free.length === 0) return true
+    taken.add(Math.min(...free))
+    return false
+  })
+}
+
+/** Dice's coefficient over stems and facts: 1 for the same ones, 0 for none in common. */
+export function similarity(left: Terms, right: Terms): number {
+  const [keysOfLeft, keysOfRight] = [keysOf(left), keysOf(right)]
+  const size = keysOfLeft.size + keysOfRight.size
+  if (size === 0) return 1
+  const [fewer, more] = keysOfLeft.size < keysOfRight.size ? [keysOfLeft, keysOfRight] : [keysOfRight, keysOfLeft]
+  spend(1 + fewer.size)
+  let both = 0
+  for (const key of fewer) if (more.has(key)) both++
+  return (2 * both) / size
+}
+
+/** By terms, which nobody changes: an item is compared with many others. */
+const keysOfTerms = new WeakMap<Terms, ReadonlySet<string>>()
+
+function keysOf(terms: Terms): ReadonlySet<string> {
+  const known = keysOfTerms.get(terms)
+  if (known) return known
+  const { facts, words } = terms
+  spend(2 * (facts.length + words.size))
+  const keys = new Set([...words.keys(), ...facts.flatMap(({ readings }) => readings[0] ?? [])])
+  keysOfTerms.set(terms, keys)
+  return keys
+}
+
+/** An output that is the approved value in some wrapping, a string of JSON or an object around it, without that. */
+function unwrapped(output: Json, approved: Json): Json {
+  if (typeof output === 'string' && typeof approved !== 'string') {
+    return jsonIn(output) ?? output
+  }
+  if (isJsonObject(output)) {
+    const values = Object.values(output)
+    const [inner = null] = values
+    const isWrapper =
+      values.length === 1 && (isJsonObject(approved) ? !Object.keys(output).some(key => key in approved) : true)
+    if (isWrapper && typeof inner === 'object' && Array.isArray(inner) === Array.isArray(approved)) return inner
+    if (isWrapper && typeof inner === 'string' && typeof approved === 'string') return inner
+  }
+  return output
+}
+
+/** The JSON in a text, from its first bracket to its last one; undefined where there is none. */
+function jsonIn(text: string): Json | undefined {
+  const start = text.search(/[{[]/u)
+  const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
+  if (start < 0 || end < start) return undefined
+  try {
+    const value: Json = JSON.parse(text.slice(start, end + 1))
+    // A text may nest deeper than a value may, and than what walks through it can.
+    return findJsonFault(value) ? undefined : boundedValue(value)
+  } catch {
+    return undefined
+  }
+}
+
+function* changesAt(path: string, before: Json, after: Json): Generator<Change> {
+  if (before === after) return
+  if (Array.isArray(before) && Array.isArray(after)) return yield* changesOfItems(path, before, after)
+  if (!isJsonObject(before) || !isJsonObject(after)) return yield { path, before, after }
+  const at = (field: string) => (path === '' ? field : `${path}.${field}`)
+  const lost = Object.keys(before).filter(field => !Object.hasOwn(after, field))
+  const gained = Object.keys(after).filter(field => !Object.hasOwn(before, field))
+  for (const [field, value] of Object.entries(before)) {
+    const counterpart = Object.hasOwn(after, field) ? after[field] : undefined
+    if (counterpart !== undefined) yield* changesAt(at(field), value, counterpart)
+  }
+  for (const field of lost) {
+    // A field under another name.
+    const value = before[field] ?? null
+    const renamed = gained.findIndex(name => value !== null && isSameMeaning(value, after[name] ?? null))
+    const [name] = renamed < 0 ? [] : gained.splice(renamed, 1)
+    if (name === undefined) yield { path: at(field), before: value, after: undefined }
+    else yield { path: at(name), before: { [field]: value }, after: { [name]: after[name] ?? null } }
+  }
+  for (const field of gained) yield { path: at(field), before: undefined, after: after[field] }
+}
+
+/** Items that both have are no change, wherever they stand; the others are compared in their order. */
+function* changesOfItems(path: string, before: readonly Json[], after: readonly Json[]): Generator<Change> {
+  const counts = new Map<string, number>()
+  for (const item of after) counts.set(canonical(item), (counts.get(canonical(item)) ?? 0) + 1)
+  const lost = before.filter(item => {
+    const count = counts.get(canonical(item)) ?? 0
+    counts.set(canonical(item), count - 1)
+    return count <= 0
+  })
+  const gained = [...after.entries()].filter(([, item]) => {
+    const count = counts.get(canonical(item)) ?? 0
+    counts.set(canonical(item), count - 1)
+    return count > 0
+  })
+  for (const item of lost) {
+    const best = closest(
+      item,
+      gained.map(([, candidate]) => candidate),
+    )
+    const [index, counterpart] = (best === undefined ? undefined : gained.splice(best, 1)[0]) ?? []
+    if (counterpart === undefined) yield { path: `${path}[${before.indexOf(item)}]`, before: item, after: undefined }
+    else yield* changesAt(`${path}[${index}]`, item, counterpart)
+  }
+  for (const [index, item] of gained) yield { path: `${path}[${index}]`, before: undefined, after: item }
+}
+
+/** The candidate that an item most likely became: undefined where none has anything in common with it. */
+function closest(item: Json, candidates: readonly Json[]): number | undefined {
+  const terms = termsOfValue(item)
+  const scores = candidates.map(candidate => similarity(terms, termsOfValue(candidate)))
+  const best = Math.max(...scores)
+  return best > 0 ? scores.indexOf(best) : undefined
+}
+
+/** Whether two values say the same, in whatever format. */
+export function isSameMeaning(before: Json | undefined, after: Json | undefined): boolean {
+  if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
+  if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
+  if (typeof before === 'object' || typeof after === 'object') {
+    const [left, right] = [sole(before), sole(after)]
+    if (left !== before || right !== after) return isSameMeaning(left, right)
+    if (isJsonObject(before) && isJsonObject(after)) return isSameRecord(before, after)
+    return isEqual(before, after)
+  }
+  const [left, right] = [String(before), String(after)]
+  if (letters(left) === letters(right)) return true
+  // Of a whole sentence, each word counts.
+  if (left.length > 60 || right.length > 60) return false
+  if (typeof before === 'boolean' || typeof after === 'boolean')
+    return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
+  const [terms, others] = [termsOf(left), termsOf(right)]
+  if (terms.facts.length === 0 || terms.facts.length !== others.facts.length) return isAlias(terms, others)
+  const hasSameFacts = terms.facts.every((fact, index) => {
+    const other = others.facts[index]
+    return other !== undefined && isSameFact(fact, other)
+  })
+  return hasSameFacts && isSameWords(terms.words, others.words)
+}
+
+/** `[x]` and `{value: x}` as x. */
+function sole(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  const values = Object.values(value)
+  return values.length === 1 ? (values[0] ?? null) : value
+}
+
+const isSameRecord = (left: { [field: string]: Json }, right: { [field: string]: Json }): boolean =>
+  Object.keys(left).length === Object.keys(right).length &&
+  Object.entries(left).every(([field, value]) =>
+    isSameMeaning(value, right[field] ?? Object.values(right)[Object.keys(left).indexOf(field)]),
+  )
+
+/** Nothing but letters and digits, without case and accents. */
+function letters(text: string): string {
+  spend(1 + text.length)
+  return plain(text).replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** Of two short labels, one holds the words of the other: `High Priority` for `high`. */
+function isAlias(left: Terms, right: Terms): boolean {
+  if (left.facts.length > 0 || right.facts.length > 0) return false
+  const [fewer, more] = left.words.size <= right.words.size ? [left.words, right.words] : [right.words, left.words]
+  return (
+    fewer.size > 0 && more.size <= 3 && more.size - fewer.size <= 1 && [...fewer.keys()].every(stem => more.has(stem))
+  )
+}
+
+const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string, Word>): boolean =>
+  // A unit or a weekday may stand beside a number.
+  [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <=
+  1
+
+/** Whether a value says nothing: null, empty, or a word for it. */
+export const isNothing = (value: Json | undefined): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && /^(|n\/?a|null|none|unknown|-+)$/iu.test(value.trim())) ||
+  (typeof value === 'object' && Object.values(value).every(isNothing))

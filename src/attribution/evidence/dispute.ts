@@ -1,0 +1,194 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { rootOf, type Step, type Subject, type SubjectFeedback } from '../../domain/subject.ts'
+import { canonical, isEqual } from '../text/canonical.ts'
+import { type Difference, differenceOf } from './difference.ts'
+
+/** One output that somebody objected to. */
+export interface Dispute {
+  step: Step
+  /** What it should have been; undefined where nobody said so. */
+  approved: Json | undefined
+  /** Undefined where nothing is approved. */
+  readonly difference: Difference | undefined
+  /** What feedback gave, as it was given. */
+  correction: JsonObject | null
+  userId: string
+  /** What the objector said. */
+  comments: string[]
+  source: 'review' | 'feedback'
+}
+
+/** A person's verdict that an output was right. */
+export interface Support {
+  step: Step
+  userId: string
+}
+
+/** What people said of a trace's outputs. */
+export interface Disputes {
+  /** The strongest first: a corrected review, then a correction, then a bare objection; the earlier step before the later. */
+  disputes: Dispute[]
+  supports: Support[]
+}
+
+/** Who objected to what, and who stood by it. */
+export function findDisputes(subject: Subject): Disputes {
+  const disputes: Dispute[] = []
+  const supports: Support[] = []
+  for (const step of subject.steps) {
+    const { review } = step
+    if (!review) continue
+    const { userId } = review
+    if (review.state === 'accepted') supports.push({ step, userId })
+    else {
+      const comments = [...commentsOn(subject, step, userId), ...(review.comment ? [review.comment] : [])]
+      disputes.push(disputeOf(step, review.approvedOutput, { userId, comments, source: 'review', correction: null }))
+    }
+  }
+  for (const feedback of subject.feedback) {
+    const { userId, correction } = feedback
+    const comments = feedback.comment ? [feedback.comment] : []
+    if (correction) {
+      const step = contestedBy(correction, feedback, subject)
+      const approved = applyCorrection(step.output, correction)
+      if (isEqual(step.output, approved)) supports.push({ step, userId })
+      else disputes.push(disputeOf(step, approved, { userId, comments, source: 'feedback', correction }))
+    } else if (isPositive(feedback)) {
+      supports.push({ step: outputStepOf(feedback, subject), userId })
+    } else if (feedback.source === 'api') {
+      disputes.push(objectionOf(feedback, subject))
+    }
+  }
+  if (disputes.length === 0) {
+    // Where nobody else objects, what people remarked is what there is to explain.
+    const remarks = subject.feedback.filter(({ source, comment }) => source === 'review' || comment)
+    disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
+  }
+  const rank = ({ source, approved }: Dispute) => (source === 'review' ? 0 : approved === undefined ? 2 : 1)
+  return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
+}
+
+/** An objection that does not say what would be right. */
+const objectionOf = (feedback: SubjectFeedback, subject: Subject): Dispute => ({
+  step: outputStepOf(feedback, subject),
+  approved: undefined,
+  difference: undefined,
+  correction: null,
+  userId: feedback.userId,
+  comments: feedback.comment ? [feedback.comment] : [],
+  source: 'feedback',
+})
+
+function disputeOf(
+  step: Step,
+  approved: Json,
+  rest: Pick<Dispute, 'userId' | 'comments' | 'source' | 'correction'>,
+): Dispute {
+  let difference: Difference | undefined
+  return {
+    step,
+    approved,
+    // Of many disputes one decides, and few others are ever looked at.
+    get difference() {
+      difference ??= differenceOf(step.output, approved)
+      return difference
+    },
+    ...rest,
+  }
+}
+
+const isPositive = ({ rating }: SubjectFeedback) =>
+  rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)
+
+/** What else was said about a step, or about the trace by the same person. */
+const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
+  subject.feedback.flatMap(({ spanId, comment, userId: author, source }) =>
+    comment && (spanId === step.spanId || author === userId || source === 'api') ? [comment] : [],
+  )
+
+/** The step whose output feedback is about: the one that it names, else the trace's own, else the last one. */
+function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
+  const { steps } = subject
+  const named = steps.find(step => step.spanId === spanId)
+  const last = steps.findLast(step => step.hasOutput)
+  const step = named?.hasOutput || !named?.isRoot ? (named ?? last) : last
+  return step ?? named ?? rootOf(subject)
+}
+
+/** The step that a correction is of: the one that feedback names, else the one whose output has most of its fields. */
+function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
+  const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)
+  const fields = Object.keys(correction)
+  const open = subject.steps.filter(({ review, hasOutput }) => hasOutput && review?.state !== 'accepted')
+  const shares = open.map(step => {
+    const own = isJsonObject(step.output) ? fields.filter(field => fieldPathOf(step.output, field)).length : 0
+    return { step, own }
+  })
+  const most = Math.max(0, ...shares.map(({ own }) => own))
+  if (most === 0 && named && !named.isRoot) return named
+  if (most === 0) return outputStepOf(feedback, subject)
+  const candidates = shares.filter(({ own }) => own === most).map(({ step }) => step)
+  const preferred = candidates.find(step => step === named) ?? candidates.find(({ isRoot }) => isRoot)
+  return preferred ?? candidates.at(-1) ?? rootOf(subject)
+}
+
+/** What an output is with a correction, which may hold a few of its fields, or its text under some name. */
+export function applyCorrection(output: Json, correction: JsonObject): Json {
+  const fields = Object.entries(correction)
+  const [only] = fields
+  const sole = fields.length === 1 && only ? only[1] : undefined
+  if (!isJsonObject(output)) {
+    if (sole === undefined || output === null) return output === null && typeof sole === 'string' ? sole : correction
+    if (typeof output === 'string' && Array.isArray(sole)) return sole.map(textOf).join('\n')
+    if (Array.isArray(output) && !Array.isArray(sole)) return correction
+    return sole
+  }
+  const known = fields.filter(([field]) => fieldPathOf(output, field))
+  if (known.length === 0) {
+    const texts = Object.entries(output).filter(([, value]) => typeof value === 'string')
+    const [longest] = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)
+    if (longest && typeof sole === 'string' && texts.length === 1) return { ...output, [longest[0]]: sole }
+    // What it names is missing beside the rest; an output of one field was another thing altogether.
+    return Object.keys(output).length > 1 ? { ...output, ...correction } : correction
+  }
+  let corrected: Json = output
+  for (const [field, value] of fields) {
+    const path = fieldPathOf(output, field) ?? [field]
+    corrected = withValue(corrected, path, mergeFields(valueAt(corrected, path), value))
+  }
+  return corrected
+}
+
+/** An object in a correction may again hold a few fields of the one in the output. */
+const mergeFields = (value: Json | undefined, correction: Json): Json =>
+  isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : canonical(value))
+
+/** Where an object has a field of this name: at its top, or in one of its objects. */
+const fieldPathOf = (value: Json, field: string): readonly string[] | undefined =>
+  isJsonObject(value) ? fieldPathsOf(value).get(field) : undefined
+
+/** By object, which nobody changes: each correction looks for each of its fields in each output. */
+const fieldPaths = new WeakMap<JsonObject, ReadonlyMap<string, readonly string[]>>()
+
+function fieldPathsOf(value: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const known = fieldPaths.get(value)
+  if (known) return known
+  const paths = new Map<string, readonly string[]>(Object.keys(value).map(field => [field, [field]]))
+  for (const [name, item] of Object.entries(value)) {
+    if (!isJsonObject(item)) continue
+    for (const [field, path] of fieldPathsOf(item)) if (!paths.has(field)) paths.set(field, [name, ...path])
+  }
+  fieldPaths.set(value, paths)
+  return paths
+}
+
+const valueAt = (value: Json, path: readonly string[]): Json | undefined =>
+  path.reduce<Json | undefined>((item, field) => (isJsonObject(item) ? item[field] : undefined), value)
+
+function withValue(value: Json, [field, ...rest]: readonly string[], leaf: Json): Json {
+  if (field === undefined) return leaf
+  const fields = isJsonObject(value) ? value : {}
+  return { ...fields, [field]: withValue(fields[field] ?? null, rest, leaf) }
+}

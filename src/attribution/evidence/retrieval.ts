@@ -1,0 +1,122 @@
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { KnowledgeDoc, Step, Subject } from '../../domain/subject.ts'
+import { MAX_PART_EFFORT } from '../../limits.ts'
+import { attempt, spend } from '../effort.ts'
+import { plain } from '../text/terms.ts'
+import { NAMES_RETRIEVAL } from '../text/vocabulary.ts'
+
+/** What a step fetched from the knowledge base, or was given of it. */
+export interface Retrieval {
+  step: Step
+  /** `output` or `state.<key>`. */
+  path: string
+  value: Json
+  /** The knowledge docs that it names or has text of. */
+  slugs: string[]
+  /** Whether the texts themselves are there, and not names alone. */
+  hasText: boolean
+  isEmpty: boolean
+}
+
+/**
+ * Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. Not
+ * `isThrough`: there was too much to look for.
+ */
+export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isThrough: boolean } {
+  const docs = new LabelledDocs(knowledgeDocs)
+  const retrievals: Retrieval[] = []
+  const isThrough = attempt(MAX_PART_EFFORT, () => {
+    for (const step of steps) {
+      for (const [key, value] of Object.entries(step.state))
+        retrievals.push(...(retrievalAt(step, `state.${key}`, key, value, docs) ?? []))
+      if (step.hasOutput) retrievals.push(...(retrievalAt(step, 'output', step.stepId, step.output, docs) ?? []))
+    }
+    return true
+  })
+  return { retrievals, isThrough: isThrough === true }
+}
+
+function retrievalAt(step: Step, path: string, name: string, value: Json, docs: LabelledDocs): Retrieval[] | undefined {
+  const items = itemsOf(value)
+  if (!items) return undefined
+  const isNamed = NAMES_RETRIEVAL.test(name)
+  const slugs = [...new Set(items.flatMap(item => docOf(item, docs) ?? []))]
+  const texts = items.flatMap(item => textIn(item) ?? [])
+  const isEmpty = items.length === 0
+  const isRetrieval = slugs.length > 0 || (isNamed && (isEmpty || texts.length > 0))
+  if (!isRetrieval || (isEmpty && docs.isEmpty && path === 'output')) return undefined
+  return [{ step, path, value, slugs, hasText: texts.length > 0, isEmpty }]
+}
+
+/** A list, itself or as the one list of an object; or one document. */
+function itemsOf(value: Json): Json[] | undefined {
+  if (Array.isArray(value)) return value
+  if (!isJsonObject(value)) return undefined
+  const lists = Object.values(value).filter(Array.isArray)
+  if (lists.length === 1) return lists[0]
+  return textIn(value) === undefined ? undefined : [value]
+}
+
+/** The knowledge doc that an item is of: by its slug or title, or by its text. */
+function docOf(item: Json, docs: LabelledDocs): string | undefined {
+  const labels = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
+  const keys = new Set(labels.map(plain))
+  const named = docs.named(keys)
+  if (named !== undefined) return named
+  const text = textIn(item)
+  return text === undefined ? undefined : docs.withText(text)
+}
+
+const isText = (value: Json): value is string => typeof value === 'string'
+
+/** The longest string of an item that is more than a name. */
+function textIn(item: Json): string | undefined {
+  const texts = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
+  const [longest = ''] = texts.toSorted((left, right) => right.length - left.length)
+  return longest.length >= 20 && /\s|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(longest) ? longest : undefined
+}
+
+/** Knowledge docs as they are looked up: each is read once, and not for each item of a list. */
+class LabelledDocs {
+  readonly #docs: { slug: string; label: string; title: string; content: string }[]
+  #texts: string[] | undefined
+  readonly #found = new Map<string, string | undefined>()
+
+  constructor(docs: readonly KnowledgeDoc[]) {
+    this.#docs = docs.map(({ slug, title, content }) => ({ slug, label: plain(slug), title: plain(title), content }))
+  }
+
+  get isEmpty(): boolean {
+    return this.#docs.length === 0
+  }
+
+  /** The slug of the doc that one of the keys is the slug or title of, or a part of: `returns#2`. */
+  named(keys: ReadonlySet<string>): string | undefined {
+    spend(1 + this.#docs.length / 4)
+    const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
+    if (named) return named.slug
+    const parted = [...keys].filter(key => /[#:/.]/.test(key))
+    spend((this.#docs.length * parted.length) / 2)
+    const isPart = (key: string, label: string) => key.startsWith(label) && '#:/.'.includes(key.charAt(label.length))
+    return this.#docs.find(({ label }) => parted.some(key => key.length > label.length && isPart(key, label)))?.slug
+  }
+
+  /** The slug of the doc that has the beginning of a text. */
+  withText(text: string): string | undefined {
+    const beginning = flat(text).slice(0, 60).trim()
+    if (this.#found.has(beginning)) return this.#found.get(beginning)
+    this.#texts ??= this.#docs.map(({ content }) => flat(content))
+    spend(this.#texts.reduce((sum, content) => sum + content.length, 0) / CHARACTERS_A_STEP)
+    const slug = this.#docs[this.#texts.findIndex(content => content.includes(beginning))]?.slug
+    this.#found.set(beginning, slug)
+    return slug
+  }
+}
+
+function flat(text: string): string {
+  spend(text.length / 4)
+  return plain(text).replace(/\s+/gu, ' ')
+}
+
+/** A text is searched for another one many characters at a time. */
+const CHARACTERS_A_STEP = 100

@@ -1,0 +1,207 @@
+import { type KnowledgeDoc, rootOf, type Step, type Subject } from '../../domain/subject.ts'
+import { MAX_EVIDENCE_LENGTH, MAX_READING_EFFORT } from '../../limits.ts'
+import { attempt, spend, spentSteps } from '../effort.ts'
+import { boundedSubject } from '../text/bounded.ts'
+import { isEqual } from '../text/canonical.ts'
+import { type Dispute, type Disputes, findDisputes } from './dispute.ts'
+import { originOf } from './origin.ts'
+import { type Retrieval, retrievalsOf } from './retrieval.ts'
+import { type Source, slugOf, sourceOf } from './sources.ts'
+
+/** A trace with its main dispute, as the checks see it. */
+export interface Scene extends Disputes {
+  subject: Subject
+  /** What the checks did not look at, a clause each: texts are many. */
+  omitted: string[]
+  root: Step
+  /** The one that decides: the first of the disputes. Undefined where nobody objects to an output. */
+  dispute: Dispute | undefined
+  retrievals: Retrieval[]
+  sources: Source[]
+  /** Where the fault came from: the earliest step whose own output carries it. */
+  origin: Step
+  /** What that step could know: it came before, or was handed to it. */
+  visible: Source[]
+  /** Knowledge docs that no step fetched. */
+  unfetched: Source[]
+  prompts: Source[]
+}
+
+/**
+ * Lays a trace out for the checks, as far as they get through it in a bounded effort. It may be paused between two texts.
+ * Throws where a subject has no step at all.
+ */
+export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
+  const { subject, omitted } = boundedSubject(whole)
+  const found = findDisputes(subject)
+  const [dispute] = found.disputes
+  yield
+  const docs = fitting(subject.knowledgeDocs, ({ content }) => content.length)
+  const { retrievals, isThrough: isAllFound } = retrievalsOf(subject)
+  yield
+  const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
+  const near = nearest(subject, dispute?.step)
+  const drafts = [
+    ...[...near].flatMap(step => draftsOf(step, retrievals)),
+    ...subject.knowledgeDocs.filter(doc => docs.has(doc)).map(docDraft),
+  ]
+  const { sources, unread } = yield* readSources(drafts, subject)
+  const root = rootOf(subject)
+  const isFetchedWhole = (source: Source) =>
+    source.kind === 'doc' && retrievals.some(({ slugs, hasText }) => !hasText && slugs.includes(slugOf(source)))
+  const visible = new Map<Step, Source[]>()
+  const visibleTo = (step: Step) => {
+    const known = visible.get(step)
+    if (known) return known
+    spend(sources.length)
+    const found = sources.filter(source => isFetchedWhole(source) || isVisible(source, step, subject))
+    visible.set(step, found)
+    return found
+  }
+  yield
+  const isTooLarge = dispute?.difference?.isTooLarge === true
+  yield
+  const { origin, isThrough } = dispute ? originOf(dispute, visibleTo) : { origin: root, isThrough: true }
+  yield
+  const isConcerned = (step: Step) => step === origin || (dispute !== undefined && isSame(step, dispute.step))
+  return {
+    ...found,
+    subject,
+    omitted: [
+      ...omitted,
+      ...leftOut(subject.steps.length - near.size, 'steps that are far from the disputed one'),
+      ...leftOut(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
+      ...leftOut(unread, 'texts with more numbers and words than can be compared'),
+      ...(isAllFound ? [] : ['part of what was fetched']),
+      ...(isThrough ? [] : [`steps before "${origin.stepId}" that the fault may come from`]),
+      ...(isTooLarge ? ['where exactly the output differs from the approved one: both are too large'] : []),
+    ],
+    root,
+    dispute,
+    retrievals,
+    sources,
+    origin,
+    visible: visibleTo(origin),
+    unfetched: sources.filter(source => source.kind === 'doc' && !fetched.has(slugOf(source))),
+    prompts: sources.filter(({ kind, step }) => kind === 'prompt' && step !== null && isConcerned(step)),
+  }
+}
+
+/** The same step, or one whose output it repeats. */
+const isSame = (step: Step, other: Step): boolean =>
+  step === other || (step.output !== null && isEqual(step.output, other.output))
+
+/** A source that is still to be read. */
+type Draft = Parameters<typeof sourceOf>
+
+function draftsOf(step: Step, retrievals: readonly Retrieval[]): Draft[] {
+  const isRetrieved = (path: string) => retrievals.some(found => found.step === step && found.path === path)
+  return [
+    ...(step.input === null ? [] : [['input', step, 'input', step.input] satisfies Draft]),
+    ...Object.entries(step.state).map(
+      ([key, value]): Draft => [isRetrieved(`state.${key}`) ? 'retrieved' : 'state', step, `state.${key}`, value],
+    ),
+    ...(step.output === null
+      ? []
+      : [[isRetrieved('output') ? 'retrieved' : 'output', step, 'output', step.output] satisfies Draft]),
+    ...(step.prompt ? [['prompt', step, 'prompt', step.prompt.content] satisfies Draft] : []),
+    ...(Object.keys(step.metadata).length === 0 ? [] : [['metadata', step, 'metadata', step.metadata] satisfies Draft]),
+  ]
+}
+
+const docDraft = ({ slug, title, content }: KnowledgeDoc): Draft => [
+  'doc',
+  null,
+  `knowledgeDocs.${slug}`,
+  `${title}\n${content}`,
+]
+
+/** Reads sources, the nearest first, as many as can be read with the effort that there is; returns them in their order. */
+function* readSources(
+  drafts: readonly Draft[],
+  { steps }: Subject,
+): Generator<undefined, { sources: Source[]; unread: number }> {
+  const sources: Source[] = []
+  let left = MAX_READING_EFFORT
+  for (const draft of drafts) {
+    yield
+    const before = spentSteps()
+    const source = attempt(left, () => sourceOf(...draft))
+    left -= spentSteps() - before
+    if (source) sources.push(source)
+  }
+  const places = new Map<Step | null, number>([
+    ...steps.map((step, index) => [step, index] as const),
+    [null, steps.length],
+  ])
+  const placeOf = ({ step }: Source) => places.get(step) ?? 0
+  return {
+    sources: sources.toSorted((left, right) => placeOf(left) - placeOf(right)),
+    unread: drafts.length - sources.length,
+  }
+}
+
+/** The steps whose texts are compared: the root and the disputed one first, then those next to it in time. */
+function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<Step> {
+  const at = disputed ? steps.indexOf(disputed) : steps.length
+  const distance = (step: Step) => (step.isRoot ? -1 : Math.abs(steps.indexOf(step) - at))
+  const byDistance = steps.map(step => ({ step, far: distance(step) })).sort((left, right) => left.far - right.far)
+  return fitting(
+    byDistance.map(({ step }) => step),
+    ({ input, output, state }) => JSON.stringify([input, output, state]).length,
+  )
+}
+
+/** The first of some items whose texts are not too long together to be taken apart; one at least. */
+function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number): ReadonlySet<Item> {
+  let left = MAX_EVIDENCE_LENGTH
+  return new Set(
+    items.filter((item, index) => {
+      if (left <= 0) return false
+      left -= lengthOf(item)
+      return left > 0 || index === 0
+    }),
+  )
+}
+
+const leftOut = (count: number, what: string): string[] =>
+  count === 0 ? [] : [`${count.toLocaleString('en')} ${what}`]
+
+/** Whether a step could know a source: its own and the trace's input and state, and what other steps gave before it ended. */
+function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
+  if (kind === 'prompt' || kind === 'doc' || !owner) return false
+  // What a step tells of its run is no knowledge; the trace's own metadata may be its context.
+  if (kind === 'metadata' && !owner.isRoot) return false
+  if (owner === step) return path !== 'output'
+  if (owner.isRoot) return path !== 'output'
+  if (step.isRoot || isAncestor(step, owner, subject)) return true
+  return owner.timestamp <= step.timestamp && !isAncestor(owner, step, subject)
+}
+
+/** Whether a step is above another one in the tree. */
+function isAncestor(upper: Step, lower: Step, subject: Subject): boolean {
+  const known = ancestors.get(subject) ?? ancestorsIn(subject)
+  ancestors.set(subject, known)
+  return known.get(lower)?.has(upper.spanId) === true
+}
+
+/** By subject: each step is asked of each source, and sources are many. */
+const ancestors = new WeakMap<Subject, ReadonlyMap<Step, ReadonlySet<string>>>()
+
+function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>> {
+  const parents = new Map<string, string | null>()
+  // Of two with the same id, the first one counts.
+  for (const { spanId, parentSpanId } of steps.toReversed()) parents.set(spanId, parentSpanId)
+  return new Map(
+    steps.map(step => {
+      const above = new Set<string>()
+      let at = step.parentSpanId
+      // A loop of parents ends where it began.
+      while (at && above.size < 64 && !above.has(at)) {
+        above.add(at)
+        at = parents.get(at) ?? null
+      }
+      return [step, above] as const
+    }),
+  )
+}

@@ -1,0 +1,131 @@
+import { isJsonObject, type Json } from '../../domain/json.ts'
+import type { Step } from '../../domain/subject.ts'
+import { spend } from '../effort.ts'
+import { type Fact, isDigit, type Terms, termsOfValue } from '../text/terms.ts'
+
+/** A text or value that an output may rest on. */
+export interface Source {
+  kind: 'input' | 'state' | 'retrieved' | 'output' | 'prompt' | 'doc' | 'metadata'
+  /** Null: a knowledge doc. */
+  step: Step | null
+  /** A JSON path from the step. */
+  path: string
+  value: Json
+  terms: Terms
+  /** Of all its facts. */
+  readings: ReadonlySet<string>
+}
+
+/** The slug of a knowledge doc. */
+export const slugOf = ({ path }: Source): string => path.replace(/^knowledgeDocs\./, '')
+
+/** A value at a JSON path of a step, or of the knowledge base where `step` is null, ready to be searched. */
+export function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
+  const terms = termsOfValue(value)
+  return { kind, step, path, value, terms, readings: readingsOf(terms.facts) }
+}
+
+/** Where a finding on a source is. */
+export const locationOf = ({ step, path }: Source): { spanId: string | null; path: string } => ({
+  spanId: step?.spanId ?? null,
+  path,
+})
+
+/** What some facts may mean; a date stands for its day in any year, too. */
+export function readingsOf(facts: readonly Fact[]): Set<string> {
+  spend(2 * facts.length)
+  const readings = facts.flatMap(fact => fact.readings)
+  return new Set([...readings, ...readings.flatMap(reading => (isDay(reading) ? [`m:${reading.slice(7)}`] : []))])
+}
+
+const isDay = (reading: string): boolean => /^d:\d{4}-\d{2}-\d{2}$/.test(reading)
+
+/** Whether a source's readings have a fact. Of two dates, one may leave out the year. */
+const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
+  readings.some(
+    reading =>
+      known.has(reading) ||
+      (isDay(reading) && known.has(`y:${reading.slice(7)}`)) ||
+      (reading.startsWith('y:') && known.has(`m:${reading.slice(2)}`)),
+  )
+
+/** The first source that has a fact. */
+export const findFact = (fact: Fact, sources: readonly Source[]): Source | undefined =>
+  findCounting(sources, ({ readings }) => hasFact(fact, readings))
+
+/** The first source that has a word of this stem. */
+export const findWord = (stem: string, sources: readonly Source[]): Source | undefined =>
+  findCounting(sources, ({ terms }) => terms.words.has(stem))
+
+function findCounting(sources: readonly Source[], isFound: (source: Source) => boolean): Source | undefined {
+  const index = sources.findIndex(isFound)
+  spend(1 + (index < 0 ? sources.length : index))
+  return sources[index]
+}
+
+/** How much of some terms stands in sources, by weight: facts and names say more than words. */
+export interface Support {
+  /** 0 to 1; 0 where there is nothing to look for. */
+  found: number
+  /** What there was to look for: a number alone weighs 2. */
+  weight: number
+  /** The first of what was found, and where. */
+  at: { text: string; source: Source } | undefined
+  /** The first of what was not. */
+  missing: string | undefined
+}
+
+/** How much of some terms stands in sources. */
+export function supportOf(terms: Terms, sources: readonly Source[], wordWeight = 0.5): Support {
+  let [found, weight] = [0, 0]
+  let at: Support['at']
+  let missing: string | undefined
+  const look = (text: string, value: number, source: Source | undefined) => {
+    weight += value
+    if (source) {
+      found += value
+      at ??= { text, source }
+    } else missing ??= text
+  }
+  for (const fact of terms.facts) look(fact.text, weightOf(fact), findFact(fact, sources))
+  for (const [stem, { text, isName }] of terms.words) {
+    look(text, isName ? Math.max(1, wordWeight) : wordWeight, findWord(stem, sources))
+  }
+  return { found: weight === 0 ? 0 : found / weight, weight, at, missing }
+}
+
+const weightOf = (fact: Fact): number => (isDigit(fact) ? 0.7 : 2)
+
+type Scalar = string | number | boolean | null
+
+/** A value and each value within it, with their paths. */
+export function* partsOf(value: Json, path: string): Generator<[path: string, part: Json]> {
+  spend(1)
+  yield [path, value]
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* partsOf(item, `${path}[${index}]`)
+  else if (isJsonObject(value))
+    for (const [field, item] of Object.entries(value)) yield* partsOf(item, `${path}.${field}`)
+}
+
+/** Each scalar in a value with its path. */
+export function* leavesOf(value: Json, path: string): Generator<[path: string, leaf: Scalar]> {
+  for (const [place, part] of partsOf(value, path)) {
+    if (typeof part !== 'object' || part === null) yield [place, part]
+  }
+}
+
+/** The texts in a value; none where there is no value. */
+export const textsIn = (value: Json | undefined): string[] =>
+  value === undefined ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
+
+/** The field that a path ends in, or in an item of which. */
+export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? path
+
+// From a name's beginning on: else it is tried again at each letter of each name in the path.
+const LAST_FIELD = /(?<![^.[\]])([^.[\]]+)(?:\[\d+\])?$/u
+
+/** A value in quotation marks on one line, short enough for a note: 80 characters at most. */
+export function quote(value: Json | undefined): string {
+  const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replace(/\s+/gu, ' ').trim()
+  return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`
+}

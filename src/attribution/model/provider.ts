@@ -1,0 +1,117 @@
+import type { LanguageModel } from 'ai'
+import type { Env } from '../../env.ts'
+import { misconfigured } from './provider-error.ts'
+
+/** Dollars a million tokens. */
+export interface Prices {
+  input: number
+  output: number
+}
+
+/** What the settings of a deployment come to. */
+export interface ModelSettings {
+  /** `ATTRIBUTION_MODEL`: what a result names as its engine. */
+  name: string
+  /** Loads the provider's code, which a deployment without a model never runs. */
+  open: () => Promise<LanguageModel>
+  prices: Prices | null
+}
+
+/** Checks what a provider needs, and says how its model is opened. */
+type Provider = (model: string, env: Env) => ModelSettings['open']
+
+const PROVIDERS: ReadonlyMap<string, Provider> = new Map([
+  ['workers-ai', workersAi],
+  ['openai', openAiCompatible],
+  ['anthropic', anthropic],
+])
+
+const OPENAI_URL = 'https://api.openai.com/v1'
+
+/**
+ * Reads what goes with the model that a deployment names.
+ *
+ * @throws {EngineError} Final, where a setting is malformed or one is missing: the rules must not answer in silence
+ *   where a model was wished for.
+ */
+export function modelSettings(name: string, env: Env): ModelSettings {
+  const [, provider = '', model = ''] = /^([^/]+)\/(\S+)$/.exec(name) ?? []
+  const opening = PROVIDERS.get(provider)
+  if (!opening) {
+    const known = [...PROVIDERS.keys()].map(each => `${each}/<model>`)
+    throw misconfigured(`ATTRIBUTION_MODEL must be one of ${known.join(', ')}`)
+  }
+  return { name, open: opening(model, env), prices: readPrices(env) }
+}
+
+function workersAi(model: string, { AI }: Env): ModelSettings['open'] {
+  if (!model.startsWith('@')) throw misconfigured('ATTRIBUTION_MODEL must be workers-ai/@cf/... for Workers AI')
+  if (!AI) {
+    throw misconfigured('ATTRIBUTION_MODEL needs the binding AI for Workers AI: npm run deploy -- --workers-ai')
+  }
+  return async () => {
+    const { createWorkersAI } = await import('./model-sdk.ts')
+    return createWorkersAI({ binding: AI })(model)
+  }
+}
+
+function openAiCompatible(model: string, env: Env): ModelSettings['open'] {
+  const baseURL = readBaseUrl(env)
+  const apiKey = setting(env.ATTRIBUTION_API_KEY)
+  if (!baseURL && !apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for OpenAI')
+  return async () => {
+    const { createOpenAICompatible } = await import('./model-sdk.ts')
+    const provider = createOpenAICompatible({
+      name: 'openai',
+      baseURL: baseURL ?? OPENAI_URL,
+      supportsStructuredOutputs: true,
+      fetch: fetchHere,
+      ...(apiKey && { apiKey }),
+      // OpenAI's newer models refuse the old name, and others know no new one.
+      ...(!baseURL && { transformRequestBody: renameAnswerLimit }),
+    })
+    return provider(model)
+  }
+}
+
+const renameAnswerLimit = ({ max_tokens, ...body }: Record<string, unknown>) => ({
+  ...body,
+  max_completion_tokens: max_tokens,
+})
+
+function anthropic(model: string, env: Env): ModelSettings['open'] {
+  const baseURL = readBaseUrl(env)
+  const apiKey = setting(env.ATTRIBUTION_API_KEY)
+  if (!apiKey) throw misconfigured('ATTRIBUTION_MODEL needs ATTRIBUTION_API_KEY for Anthropic')
+  return async () => {
+    const { createAnthropic } = await import('./model-sdk.ts')
+    return createAnthropic({ apiKey, fetch: fetchHere, ...(baseURL && { baseURL }) })(model)
+  }
+}
+
+/** Follows no redirect: it would take the key, in whatever header it lies, and the trace to where nobody sent them. */
+const fetchHere: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' })
+
+function readBaseUrl(env: Env): string | undefined {
+  const text = setting(env.ATTRIBUTION_BASE_URL)
+  if (!text) return undefined
+  const url = URL.parse(text)
+  const isUsable = url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.search
+  if (!isUsable) throw misconfigured('ATTRIBUTION_BASE_URL must be a URL such as https://llm.example.com/v1')
+  return text
+}
+
+function readPrices(env: Env): Prices | null {
+  const input = setting(env.ATTRIBUTION_INPUT_PRICE)
+  const output = setting(env.ATTRIBUTION_OUTPUT_PRICE)
+  if (!input && !output) return null
+  const prices = { input: Number(input), output: Number(output) }
+  const isPrice = (price: number, text: string | undefined) => text && Number.isFinite(price) && price >= 0
+  if (isPrice(prices.input, input) && isPrice(prices.output, output)) return prices
+  throw misconfigured(
+    'ATTRIBUTION_INPUT_PRICE and ATTRIBUTION_OUTPUT_PRICE must both be US dollars a million tokens, such as 0.15',
+  )
+}
+
+/** A setting without what a file or a terminal put around it; undefined where it is empty. */
+const setting = (text: string | undefined): string | undefined => text?.trim() || undefined

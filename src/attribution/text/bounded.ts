@@ -1,0 +1,148 @@
+import type { Json, JsonObject } from '../../domain/json.ts'
+import type { Step, Subject } from '../../domain/subject.ts'
+import {
+  MAX_ERROR_PATH_LENGTH,
+  MAX_EVIDENCE_CORRECTIONS,
+  MAX_EVIDENCE_ITEMS,
+  MAX_EVIDENCE_LEAVES,
+  MAX_EVIDENCE_PATH_LENGTH,
+  MAX_EVIDENCE_RUN_LENGTH,
+  MAX_EVIDENCE_VALUE_LEAVES,
+} from '../../limits.ts'
+
+/** How many scalars a value may still have, how long the names that lead to the next one may be, and whether it had more. */
+interface Room {
+  leaves: number
+  path: number
+  isCut: boolean
+}
+
+// From its beginning on: else it is tried again at each letter of a shorter run.
+const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
+
+/** Letters that compatibility forms spell out in 18 and 8 others: a text of them would be many times as long. */
+const SENTENCES = /[\ufdfa\ufdfb]/g
+
+/**
+ * A text without the ends of runs that are no words, such as images in base64: patterns that look for an address or a
+ * number try again at each of their letters.
+ */
+export const boundedText = (text: string): string =>
+  (text.length <= MAX_EVIDENCE_RUN_LENGTH
+    ? text
+    : text.replace(RUN, run => run.slice(0, MAX_EVIDENCE_RUN_LENGTH))
+  ).replace(SENTENCES, ' ')
+
+/**
+ * The beginning of a value: checks compare items with items and fields with fields, in a time that grows with the square of
+ * how many there are. The value itself, where it is within bounds.
+ */
+export const boundedValue = (value: Json): Json => beginningOf(value, newRoom(MAX_EVIDENCE_VALUE_LEAVES))
+
+const newRoom = (leaves: number): Room => ({ leaves, path: MAX_EVIDENCE_PATH_LENGTH, isCut: false })
+
+function beginningOf(value: Json, room: Room): Json {
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? itemsOf(value, room) : fieldsOf(value, room)
+  }
+  room.leaves--
+  return typeof value === 'string' ? marked(value, boundedText(value), room) : value
+}
+
+function itemsOf(items: Json[], room: Room): Json[] {
+  const kept: Json[] = []
+  for (const item of items) {
+    if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
+    kept.push(beginningOf(item, room))
+  }
+  room.isCut ||= kept.length < items.length
+  return kept.length === items.length && kept.every((item, index) => item === items[index]) ? items : kept
+}
+
+function fieldsOf(record: JsonObject, room: Room): JsonObject {
+  const fields = Object.entries(record)
+  const kept: [string, Json][] = []
+  for (const [field, value] of fields) {
+    if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
+    // Each place in a long name would be a long path.
+    const name = marked(field, field.slice(0, MAX_ERROR_PATH_LENGTH), room)
+    if (name.length > room.path) continue
+    room.path -= name.length
+    kept.push([name, beginningOf(value, room)])
+    room.path += name.length
+  }
+  room.isCut ||= kept.length < fields.length
+  const isWhole =
+    kept.length === fields.length &&
+    kept.every(([field, value], index) => field === fields[index]?.[0] && value === fields[index]?.[1])
+  return isWhole ? record : Object.fromEntries(kept)
+}
+
+function marked(text: string, beginning: string, room: Room): string {
+  room.isCut ||= beginning.length < text.length
+  return beginning
+}
+
+/** A subject that the checks get through in a bounded time, and what it lacks, a clause each. */
+export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
+  const total = { leaves: MAX_EVIDENCE_LEAVES }
+  let cuts = 0
+  const bounded = <Value extends Json>(value: Value, read: (value: Value, room: Room) => Value): Value => {
+    const leaves = Math.max(1, Math.min(MAX_EVIDENCE_VALUE_LEAVES, total.leaves))
+    const room = newRoom(leaves)
+    const beginning = read(value, room)
+    total.leaves -= leaves - room.leaves
+    if (room.isCut) cuts++
+    return beginning
+  }
+  const concerned = new Set(subject.feedback.map(({ spanId }) => spanId))
+  const isFirst = ({ isRoot, review, spanId }: Step) => isRoot || review !== null || concerned.has(spanId)
+  const boundedStep = (step: Step): Step => {
+    const output = bounded(step.output, beginningOf)
+    return {
+      ...step,
+      input: bounded(step.input, beginningOf),
+      output,
+      state: bounded(step.state, fieldsOf),
+      metadata: bounded(step.metadata, fieldsOf),
+      // The beginning of an output says nothing of whether all of it keeps to a schema.
+      prompt: step.prompt && {
+        content: boundedText(step.prompt.content),
+        outputSchema: output === step.output ? step.prompt.outputSchema : null,
+      },
+      review: step.review && { ...step.review, approvedOutput: bounded(step.review.approvedOutput, beginningOf) },
+      precedents: step.precedents.map(precedent => ({
+        ...precedent,
+        approvedOutput: boundedValue(precedent.approvedOutput),
+      })),
+    }
+  }
+  // What the disagreement is about takes its part first.
+  const steps = new Map(
+    [...subject.steps.filter(isFirst), ...subject.steps.filter(step => !isFirst(step))].map(step => [
+      step,
+      boundedStep(step),
+    ]),
+  )
+  const corrections = subject.feedback.filter(({ correction }) => correction !== null)
+  const left = new Set(corrections.slice(0, -MAX_EVIDENCE_CORRECTIONS))
+  const feedback = subject.feedback
+    .filter(each => !left.has(each))
+    .map(each => ({
+      ...each,
+      comment: each.comment === null ? null : boundedText(each.comment),
+      correction: each.correction && bounded(each.correction, fieldsOf),
+    }))
+  return {
+    subject: {
+      ...subject,
+      steps: subject.steps.map(step => steps.get(step) ?? step),
+      knowledgeDocs: subject.knowledgeDocs.map(doc => ({ ...doc, content: boundedText(doc.content) })),
+      feedback,
+    },
+    omitted: [
+      ...(cuts > 0 ? [`the ends of ${cuts.toLocaleString('en')} long values`] : []),
+      ...(left.size > 0 ? [`the oldest ${left.size.toLocaleString('en')} corrections`] : []),
+    ],
+  }
+}

@@ -1,0 +1,353 @@
+import { ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur } from 'stopword'
+import type { Json } from '../../domain/json.ts'
+import { MAX_TEXT_FACTS } from '../../limits.ts'
+import { spend } from '../effort.ts'
+
+/**
+ * What texts are compared by: facts and words, whatever their language, case, punctuation, or the format of a number or date.
+ */
+export interface Terms {
+  facts: Fact[]
+  /** By stem. */
+  words: Map<string, Word>
+}
+
+/** No text at all. */
+export const NO_TERMS: Terms = { facts: [], words: new Map() }
+
+/** Whether there is anything to compare by. */
+export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts.length > 0
+
+/** Whether two facts may mean the same. */
+export const isSameFact = (left: Fact, right: Fact): boolean =>
+  left.readings.some(reading => right.readings.includes(reading))
+
+/** A number of one digit: it stands in many places by chance. */
+export const isDigit = ({ readings }: Fact): boolean => /^n:\d$/.test(readings[0] ?? '')
+
+/** A number, date, time, address, or identifier. */
+export interface Fact {
+  /** As it was written. */
+  text: string
+  kind: 'number' | 'date' | 'time' | 'address' | 'identifier'
+  /** What it may mean: `1.234` is one number to an Englishman and another to a German. */
+  readings: string[]
+}
+
+/** What words of one stem have in common. */
+export interface Word {
+  /** As it was first written. */
+  text: string
+  /** Written with a capital where no sentence begins. */
+  isName: boolean
+  count: number
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+const ASCII = /^[\x00-\x7f]*$/
+
+const STOP_WORDS = new Set(
+  [ces, dan, deu, eng, fin, fra, hun, ita, nld, nob, pol, por, ron, rus, spa, swe, tur].flat().map(plain),
+)
+
+/**
+ * Words count as the same when they begin alike: the language-neutral stemming by truncation, at five letters, that retrieval
+ * studies found to do as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
+ */
+const STEM_LENGTH = 5
+
+/** The share of a text's words that are names, where capitals tell. */
+const NAMES_AT_MOST = 0.35
+
+/** Scripts without spaces between words, or with endings on them. */
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
+
+// From the beginning of a run on: a pattern that is tried again at each of its letters takes their square.
+const ADDRESS = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
+const ISO_DATE = /(?<!\d)(\d{4})[-./](\d{1,2})[-./](\d{1,2})(?!\d)/gu
+const EAST_ASIAN_DATE = /(?:(令和|\d{2})?(\d{1,2})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
+const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
+const DAY_OF_MONTH =
+  /(?<![\d\p{L}.,])(\d{1,2})(?:\.|st|nd|rd|th|er|º|ª|:e)?\s+(?:de\s+|of\s+|d')?(\p{L}{3,})\.?(?:,?\s+(?:de\s+|del\s+)?(\d{4}))?/gu
+// From the digit on, with a look back: a pattern that begins with a word is tried at every letter.
+const MONTH_DAY = /(?<=(\p{L}{3,15})\.?\s)(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
+const MONTH_YEAR = /(?<=(\p{L}{3,15})\.?\s(?:de\s|del\s)?)((?:19|20)\d{2})(?!\d)/gu
+const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)/gu
+const TOKEN = /[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
+const WITH_DIGIT = /\d/
+const WITH_LETTER = /\p{L}/u
+/** `25kg`, `81-year-old`: a number with something beside it. */
+const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
+/** `88-1203`: what a number never is. */
+const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
+/** `1)` at the beginning of an item says nothing. */
+const LIST_NUMBER = /(?<![\d\p{L}])\d{1,2}\)(?=\s)/gu
+const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
+const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
+
+/** What `termsOf` found while `remembering` runs: most texts are asked for several times. */
+let remembered: Map<string, Terms> | undefined
+
+/** Runs a computation, which must not wait for anything, so that no text is taken apart that `texts` has. */
+export function remembering<Result>(texts: Map<string, Terms>, run: () => Result): Result {
+  const before = remembered
+  remembered = texts
+  try {
+    return run()
+  } finally {
+    remembered = before
+  }
+}
+
+/** The terms of a text. They are shared: nobody may change them. */
+export function termsOf(text: string): Terms {
+  spend(1)
+  const known = remembered?.get(text)
+  if (known) return known
+  const terms = readTerms(text)
+  remembered?.set(text, terms)
+  return terms
+}
+
+function readTerms(text: string): Terms {
+  const normalized = text.normalize('NFKC')
+  spend(2 * normalized.length)
+  const facts: Fact[] = []
+  const words = wordsOf(takeFacts(normalized, facts))
+  spend(STEPS_A_TERM * (facts.length + words.size))
+  return { facts, words }
+}
+
+/** A fact, or a word, takes as long as some characters, and 150 bytes besides. */
+const STEPS_A_TERM = 10
+
+/** The terms of values, which nobody changes. */
+const termsOfValues = new WeakMap<object, Terms>()
+
+/** The terms of a JSON value: of its strings and numbers, not of its fields' names. They are shared: nobody may change them. */
+export function termsOfValue(value: Json): Terms {
+  spend(1)
+  if (typeof value === 'string') return termsOf(value)
+  if (typeof value === 'number') return { facts: [numberFact(String(value), value)], words: NO_TERMS.words }
+  if (typeof value !== 'object' || value === null) return NO_TERMS
+  const known = termsOfValues.get(value)
+  if (known) return known
+  const terms: Terms = { facts: [], words: new Map() }
+  const visit = (item: Json): void => {
+    if (typeof item === 'string') addTerms(terms, termsOf(item))
+    else if (typeof item === 'number') terms.facts.push(numberFact(String(item), item))
+    else if (typeof item === 'object' && item !== null) for (const part of Object.values(item)) visit(part)
+  }
+  visit(value)
+  termsOfValues.set(value, terms)
+  return terms
+}
+
+function addTerms(to: Terms, more: Terms): void {
+  spend(more.facts.length + 2 * more.words.size)
+  // One by one: a call takes no hundred thousand arguments.
+  for (const fact of more.facts) to.facts.push(fact)
+  for (const [stem, word] of more.words) {
+    const known = to.words.get(stem)
+    to.words.set(
+      stem,
+      known ? { ...known, isName: known.isName || word.isName, count: known.count + word.count } : word,
+    )
+  }
+}
+
+/** A number as a fact: by its amount, as texts leave out signs and write them in many ways. */
+export const numberFact = (text: string, value: number): Fact => ({
+  text,
+  kind: 'number',
+  readings: [`n:${Math.abs(value)}`],
+})
+
+/** Without case, accents and compatibility forms. */
+export function plain(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+/** Takes facts out of a text: longer forms first, so that a date's year is not a number as well. */
+function takeFacts(text: string, facts: Fact[]): string {
+  const take = (pattern: RegExp, read: (groups: string[], whole: string) => Fact | undefined) => {
+    text = text.replace(pattern, (whole: string, ...groups: string[]) => {
+      const fact = read(groups, whole)
+      if (!fact) return whole
+      if (facts.length < MAX_TEXT_FACTS) facts.push(fact)
+      return ' . '
+    })
+  }
+  if (text.includes('@') || text.includes('://')) {
+    take(ADDRESS, (_, whole) => ({
+      text: whole,
+      kind: 'address',
+      readings: [`a:${plain(whole).replace(/[.,/]+$/, '')}`],
+    }))
+  }
+  if (!WITH_DIGIT.test(text)) return text
+  take(ISO_DATE, ([year, month, day], whole) => dateFact(whole, [[year, month, day]]))
+  if (/[月월]/u.test(text))
+    take(EAST_ASIAN_DATE, ([era, year, month, day], whole) => {
+      // Reiwa 1 was 2019.
+      const full = year === undefined ? undefined : era === '令和' ? String(2018 + Number(year)) : `${era ?? ''}${year}`
+      return dateFact(whole, [[full, month, day]])
+    })
+  take(SHORT_DATE, ([first, separator, second, year = ''], whole) => {
+    const full = year.length === 2 ? `20${year}` : year
+    const dayFirst = [full, second, first] as const
+    return dateFact(whole, separator === '.' ? [dayFirst] : [dayFirst, [full, first, second]])
+  })
+  take(DAY_OF_MONTH, ([day, month = '', year], whole) => dateFact(whole, [[year, monthOf(month), day]]))
+  take(MONTH_DAY, ([month = '', day, year], whole) => dateFact(whole, [[year, monthOf(month), day]]))
+  take(MONTH_YEAR, ([month = '', year], whole) => {
+    const number = monthOf(month)
+    return number ? { text: whole, kind: 'date', readings: [`d:${year}-${two(number)}`] } : undefined
+  })
+  take(TIME, ([hour = '', minute, second], whole) => {
+    const time = `t:${two(hour)}:${minute}`
+    return {
+      text: whole,
+      kind: 'time',
+      readings: [second === undefined || second === '00' ? time : `${time}:${second}`],
+    }
+  })
+  take(TOKEN, (_, whole) => (isIdentifier(whole) ? identifierFact(whole) : undefined))
+  take(NUMERIC_IDENTIFIER, (_, whole) => identifierFact(whole))
+  text = text.replace(LIST_NUMBER, ' ')
+  take(NUMBER, (_, whole) => ({ text: whole, kind: 'number', readings: numbersOf(whole).map(value => `n:${value}`) }))
+  return text
+}
+
+/** Letters and digits in one token, but for a number with its unit. */
+const isIdentifier = (token: string): boolean =>
+  WITH_DIGIT.test(token) && WITH_LETTER.test(token) && !NUMBER_WITH_UNIT.test(token)
+
+const identifierFact = (text: string): Fact => ({
+  text,
+  kind: 'identifier',
+  readings: [`i:${plain(text).replace(/[^\p{L}\p{N}]/gu, '')}`],
+})
+
+const two = (number: string): string => number.padStart(2, '0')
+
+/** A date by its possible parts; one without a year has its month and day. Undefined where no reading is a date. */
+function dateFact(
+  text: string,
+  candidates: readonly (readonly [year: string | undefined, month: string | undefined, day: string | undefined])[],
+): Fact | undefined {
+  const readings = candidates.flatMap(([year, month = '', day = '']) =>
+    Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= 31
+      ? [year ? `d:${year}-${two(month)}-${two(day)}` : `y:${two(month)}-${two(day)}`]
+      : [],
+  )
+  return readings.length > 0 ? { text, kind: 'date', readings: [...new Set(readings)] } : undefined
+}
+
+/** What a number may be: a single point or comma before three digits parts thousands, or decimals. */
+export function numbersOf(text: string): number[] {
+  const digits = text.replace(/['’\s\u00a0\u202f]/gu, '')
+  const [, whole = digits, separator, decimals = ''] = /^(.*)([.,])(\d+)$/u.exec(digits) ?? []
+  const strip = (part: string) => part.replace(/[.,]/gu, '')
+  if (!separator) return [Number(digits)]
+  const asDecimal = Number(`${strip(whole)}.${decimals}`)
+  const asThousands = Number(strip(digits))
+  const isRepeated = whole.includes(separator)
+  if (isRepeated) return [asThousands]
+  if (decimals.length === 3 && /^\d{1,3}$/.test(whole) && whole !== '0') return [asThousands, asDecimal]
+  return [asDecimal]
+}
+
+const LOCALES = [
+  'en',
+  'de',
+  'fr',
+  'es',
+  'it',
+  'nl',
+  'pt',
+  'pl',
+  'cs',
+  'sv',
+  'da',
+  'nb',
+  'fi',
+  'tr',
+  'ro',
+  'hu',
+  'ru',
+  'uk',
+  'el',
+  'hr',
+  'sk',
+  'ca',
+]
+let months: Map<string, string> | undefined
+
+/** A month's number by its name, long or short, in any of the languages. */
+function monthOf(name: string): string | undefined {
+  months ??= monthNames()
+  return months.get(plain(name))
+}
+
+function monthNames(): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const locale of LOCALES) {
+    // With a day beside it, a month stands in the case that dates have.
+    const forms = [{ month: 'long' }, { month: 'short' }, { month: 'long', day: 'numeric' }] as const
+    for (const form of forms) {
+      const format = new Intl.DateTimeFormat(locale, { ...form, timeZone: 'UTC' })
+      for (let number = 0; number < 12; number++) {
+        const part = format.formatToParts(Date.UTC(2026, number, 1)).find(({ type }) => type === 'month')
+        const name = plain(part?.value ?? '').replace(/\.$/, '')
+        if (/^\p{L}{3,}$/u.test(name) && !names.has(name)) names.set(name, String(number + 1))
+      }
+    }
+  }
+  return names
+}
+
+/**
+ * The words of a run of letters without spaces: Chinese characters and Katakana by pairs, Korean by the
+ * first two syllables. Hiragana is endings and particles.
+ */
+function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
+  const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []
+  return parts.flatMap(part => {
+    if (/\p{sc=Hangul}/u.test(part)) return [{ stem: part.slice(0, 2), text: part, isName: false }]
+    return [...part.slice(0, -1)].map((_, index) => ({ stem: part.slice(index, index + 2), text: part, isName: false }))
+  })
+}
+
+function wordsOf(text: string): Map<string, Word> {
+  const words = new Map<string, Word>()
+  const add = (stem: string, text: string, isName: boolean) => {
+    const known = words.get(stem)
+    words.set(stem, {
+      text: known?.text ?? text,
+      isName: isName || known?.isName === true,
+      count: (known?.count ?? 0) + 1,
+    })
+  }
+  let end = 0
+  for (const match of text.matchAll(WORD)) {
+    const [word] = match
+    const before = text.slice(end, match.index)
+    const beginsSentence = match.index === 0 || /[.!?:;\n•"“„(]|^\s*-/u.test(before)
+    end = match.index + word.length
+    if (UNSPACED.test(word)) {
+      for (const part of unspacedWords(word)) add(part.stem, part.text, part.isName)
+      continue
+    }
+    const key = plain(word)
+    const isName = !beginsSentence && /^\p{Lu}\p{Ll}/u.test(word)
+    // A name may be a common word of another language.
+    if (key.length < 2 || (STOP_WORDS.has(key) && !isName)) continue
+    add(key.slice(0, STEM_LENGTH), word, isName || (!beginsSentence && /^\p{Lu}/u.test(word)))
+  }
+  // Where every noun has a capital, as in German, it tells no names.
+  const names = [...words.values()].filter(({ isName }) => isName)
+  if (names.length > 3 && names.length > words.size * NAMES_AT_MOST) for (const word of names) word.isName = false
+  return words
+}

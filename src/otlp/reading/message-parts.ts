@@ -1,0 +1,270 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { parsed } from './serialised.ts'
+import { objectValue } from './values.ts'
+
+/*
+ * What a message is made of, in whichever form: texts, reasoning, tool calls and their results, images and files.
+ */
+
+/** A message's content while it is taken apart. */
+export interface Pieces {
+  parts: JsonObject[]
+  reasoning: string[]
+  reasoningDetails: Json[]
+  calls: JsonObject[]
+  results: JsonObject[]
+}
+
+/** Takes out of a message all that is its content. */
+export function piecesOf(fields: Fields): Pieces & { whole: Json | undefined } {
+  const pieces: Pieces = { parts: [], reasoning: [], reasoningDetails: [], calls: [], results: [] }
+  let whole: Json | undefined
+  for (const name of ['content', 'parts', 'contents']) {
+    const content = fields.take(name)
+    if (Array.isArray(content)) for (const part of content) addPart(pieces, part)
+    else if (typeof content === 'string') pieces.parts.push({ type: 'text', text: content })
+    else whole ??= content
+  }
+  for (const name of ['reasoning_content', 'reasoning', 'thinking']) {
+    const text = fields.text(name)
+    if (text && !pieces.reasoning.includes(text)) pieces.reasoning.push(text)
+  }
+  for (const name of ['tool_calls', 'toolCalls']) {
+    for (const call of fields.list(name)) pieces.calls.push(toolCall(call))
+  }
+  const functionCall = fields.object('function_call')
+  if (functionCall) pieces.calls.push(toolCall(functionCall))
+  // LangChain sends a call twice: as its own, and as the provider's.
+  const provided = fields.object('additional_kwargs')
+  if (provided) addProvided(pieces, fields, provided)
+  return { ...pieces, whole }
+}
+
+function addProvided(pieces: Pieces, fields: Fields, provided: JsonObject): void {
+  const more = new Fields(provided)
+  const calls = more.list('tool_calls').map(toolCall)
+  if (pieces.calls.length === 0) pieces.calls.push(...calls)
+  const reasoning = more.text('reasoning_content')
+  if (reasoning) pieces.reasoning.push(reasoning)
+  fields.put('additional_kwargs', more.rest())
+}
+
+/** Several texts are one; with anything else among them they are a list. */
+export function contentOf(parts: JsonObject[]): Json {
+  const texts = parts.map(part => (Object.keys(part).length === 2 && part.type === 'text' ? part.text : undefined))
+  return texts.every(text => typeof text === 'string') ? texts.join('\n') : parts
+}
+
+const TEXT_PARTS = new Set(['text', 'input_text', 'output_text'])
+const REASONING_PARTS = new Set(['reasoning', 'thinking'])
+const CALL_PARTS = new Set([
+  'tool_call',
+  'tool-call',
+  'tool_use',
+  'function',
+  'function_call',
+  'server_tool_call',
+  'server_tool_use',
+  'mcp_tool_use',
+])
+const RESULT_PARTS = new Set([
+  'tool_call_response',
+  'tool-result',
+  'tool_result',
+  'function_call_output',
+  'server_tool_call_response',
+  'mcp_tool_result',
+])
+
+function addPart(pieces: Pieces, part: Json): void {
+  if (!isJsonObject(part)) {
+    pieces.parts.push({ type: 'text', text: part })
+    return
+  }
+  // OpenInference wraps each part, and an image once more.
+  if (isJsonObject(part.message_content)) {
+    const { image, ...inner } = part.message_content
+    const picture = isJsonObject(image) && isJsonObject(image.image) ? image.image : image
+    addPart(pieces, picture === undefined ? inner : { ...inner, image: picture })
+    return
+  }
+  const type = typeof part.type === 'string' ? part.type : untypedPart(part)
+  if (CALL_PARTS.has(type)) addCall(pieces, part)
+  else if (RESULT_PARTS.has(type)) pieces.results.push(toolResult(part))
+  else if (REASONING_PARTS.has(type) && addReasoning(pieces, part)) return
+  else if (TEXT_PARTS.has(type)) pieces.parts.push(textPart(part))
+  else pieces.parts.push(part)
+}
+
+/** OpenInference has a call's place among the parts, and the call itself beside them. */
+function addCall(pieces: Pieces, part: JsonObject): void {
+  const call = toolCall(part)
+  if (!isEmpty(call)) pieces.calls.push(call)
+}
+
+/** Gemini and Genkit tell their parts by the field that is there. */
+function untypedPart(part: JsonObject): string {
+  if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text'
+  if (part.functionCall ?? part.function_call ?? part.toolRequest) return 'function_call'
+  if (part.functionResponse ?? part.function_response ?? part.toolResponse) return 'function_call_output'
+  return typeof part.reasoning === 'string' ? 'reasoning' : ''
+}
+
+function textPart(part: JsonObject): JsonObject {
+  const fields = new Fields(part)
+  const text = fields.text('text', 'content')
+  if (text === undefined) return part
+  fields.drop('type')
+  return combined({ type: 'text', text }, fields.rest())
+}
+
+/** Whether the part told its reasoning: some only hold it encrypted. */
+function addReasoning(pieces: Pieces, part: JsonObject): boolean {
+  const fields = new Fields(part)
+  const text = fields.text('content', 'text', 'thinking', 'reasoning') ?? textOf(fields.list('summary'))
+  if (text === undefined) return false
+  pieces.reasoning.push(text)
+  fields.drop('type', 'thought')
+  const details = fields.rest()
+  if (!isEmpty(details)) pieces.reasoningDetails.push(details)
+  return true
+}
+
+/** OpenAI tells its reasoning in parts. */
+function textOf(parts: Json[]): string | undefined {
+  const texts = parts.map(part => (isJsonObject(part) ? part.text : part)).filter(text => typeof text === 'string')
+  return texts.length > 0 ? texts.join('\n') : undefined
+}
+
+/** A tool call of any form as `{id, name, arguments}`. */
+export function toolCall(value: Json): JsonObject {
+  if (!isJsonObject(value)) return { arguments: value }
+  const inner = value.tool_call ?? value.functionCall ?? value.toolRequest
+  if (isJsonObject(inner)) return toolCall(inner)
+  const fields = new Fields(value)
+  const called = fields.object('function', 'function_call')
+  const callee = new Fields(called ?? {})
+  const type = fields.text('type')
+  const id = fields.take('call_id', 'toolCallId', 'tool_call_id', 'id', 'ref')
+  const name = callee.take('name') ?? fields.take('toolName', 'tool_name', 'name')
+  const given = callee.take('arguments', 'args') ?? fields.take('arguments', 'args', 'input')
+  const call = present({
+    id,
+    name,
+    arguments: given === undefined ? undefined : parsed(given),
+    // The provider's own tools are told apart from the caller's.
+    type: type !== undefined && /server|mcp/.test(type) ? type : undefined,
+  })
+  return combined(combined(call, callee.rest()), fields.rest())
+}
+
+/** A tool's result of any form as `{id, name, result}`. */
+function toolResult(value: JsonObject): JsonObject {
+  const inner = value.functionResponse ?? value.function_response ?? value.toolResponse
+  if (isJsonObject(inner)) return toolResult(inner)
+  const fields = new Fields(value)
+  const type = fields.text('type')
+  const id = fields.take('call_id', 'toolCallId', 'tool_call_id', 'tool_use_id', 'id', 'ref')
+  const name = fields.take('toolName', 'tool_name', 'name')
+  const result = fields.take('response', 'result', 'output', 'content')
+  const told = present({
+    id,
+    name,
+    result: result === undefined ? undefined : resultOf(parsed(result)),
+    type: type !== undefined && /server|mcp/.test(type) ? type : undefined,
+  })
+  return combined(told, fields.rest())
+}
+
+/** The AI SDK says with a result whether it is a text or a value; a failure stays as it is, for else it would look like none. */
+export function resultOf(value: Json): Json {
+  if (Array.isArray(value) && value.length > 0) {
+    const pieces: Pieces = { parts: [], reasoning: [], reasoningDetails: [], calls: [], results: [] }
+    if (!value.every(part => isJsonObject(part) && part.type === 'text')) return value
+    for (const part of value) addPart(pieces, part)
+    return contentOf(pieces.parts)
+  }
+  if (!isJsonObject(value) || Object.keys(value).length !== 2) return value
+  return (value.type === 'json' || value.type === 'text') && value.value !== undefined ? value.value : value
+}
+
+/** An object's fields, as far as nobody took them. Nulls are none. */
+export class Fields {
+  readonly #left = new Map<string, Json>()
+
+  constructor(value: JsonObject) {
+    for (const [name, item] of Object.entries(value)) if (item !== null) this.#left.set(name, item)
+  }
+
+  /** The first of these that is there; it is removed, as with the others below. */
+  take(...names: string[]): Json | undefined {
+    return this.#first(names, () => true)
+  }
+
+  text(...names: string[]): string | undefined {
+    const found = this.#first(names, value => typeof value === 'string')
+    return typeof found === 'string' ? found : undefined
+  }
+
+  list(...names: string[]): Json[] {
+    const found = this.#first(names, Array.isArray)
+    return Array.isArray(found) ? found : []
+  }
+
+  object(...names: string[]): JsonObject | undefined {
+    const found = this.#first(names, isJsonObject)
+    return isJsonObject(found) ? found : undefined
+  }
+
+  put(name: string, value: Json): void {
+    this.#left.set(name, value)
+  }
+
+  has(name: string, value: Json): boolean {
+    return this.#left.get(name) === value
+  }
+
+  drop(...names: string[]): void {
+    for (const name of names) this.#left.delete(name)
+  }
+
+  /** What is left, but for what is empty. */
+  rest(): JsonObject {
+    for (const [name, value] of this.#left) if (isEmpty(value)) this.#left.delete(name)
+    return objectValue(this.#left)
+  }
+
+  #first(names: string[], accepts: (value: Json) => boolean): Json | undefined {
+    for (const name of names) {
+      const value = this.#left.get(name)
+      if (value === undefined || !accepts(value)) continue
+      this.#left.delete(name)
+      return value
+    }
+    return undefined
+  }
+}
+
+export const isEmpty = (value: Json): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0
+
+/** The fields that are there. Their names are not a sender's. */
+export function present(fields: Record<string, Json | undefined>): JsonObject {
+  const found: JsonObject = {}
+  for (const name in fields) {
+    const value = fields[name]
+    if (value !== undefined) found[name] = value
+  }
+  return found
+}
+
+/** An object of the one form, and what else its source held: under `other`, where that has a name of the form. */
+export function combined(known: JsonObject, rest: JsonObject): JsonObject {
+  // Most have nothing more, and spreading two objects takes ten times as long.
+  if (isEmpty(rest)) return known
+  const [clashing = [], free = []] = [true, false].map(clashes =>
+    Object.entries(rest).filter(([field]) => Object.hasOwn(known, field) === clashes),
+  )
+  const other = clashing.length > 0 ? { other: Object.fromEntries(clashing) } : {}
+  return { ...known, ...Object.fromEntries(free), ...other }
+}

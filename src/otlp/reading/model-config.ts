@@ -1,0 +1,31 @@
+import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
+import { textOf } from './attribute-values.ts'
+import { parsed } from './serialised.ts'
+import { objectValue } from './values.ts'
+
+/**
+ * How a model was called, as the state `config`: the model that was asked for, its parameters by their names, and the names
+ * of the tools that it was given. Undefined where nothing is known.
+ */
+export function modelConfig(
+  parameters: Iterable<readonly [string, Json]>,
+  model: string | undefined,
+  tools: readonly string[],
+): JsonObject | undefined {
+  const config = new Map<string, Json>()
+  if (model !== undefined) config.set('model', model)
+  for (const [name, value] of parameters) config.set(name, value)
+  if (tools.length > 0) config.set('tools', [...tools])
+  return config.size > 0 ? objectValue(config) : undefined
+}
+
+/** The names in a list of tool definitions of any form, serialised or not, as a whole or one by one. */
+export function toolNames(definitions: Json | undefined): string[] {
+  const list = definitions === undefined ? [] : parsed(definitions)
+  return (Array.isArray(list) ? list : [list]).flatMap(item => {
+    const tool = parsed(item)
+    if (!isJsonObject(tool)) return []
+    const name = textOf(tool.name) ?? (isJsonObject(tool.function) ? textOf(tool.function.name) : undefined)
+    return name === undefined ? [] : [name]
+  })
+}

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, it } from 'vitest'
+
+/*
+ * The rooms of `src` and the one way in which they import each other. Biome's `noImportCycles` holds the same between
+ * files.
+ */
+
+const SOURCE = join(import.meta.dirname, '../../src')
+
+/** Each room imports only those that stand before it. `attribution` is what lies in no folder of it, as is `otlp`. */
+const ROOMS = [
+  'limits',
+  'domain',
+  'http',
+  'store/schema',
+  'store/core',
+  'rate-limit',
+  'env',
+  'store/accounts',
+  'store/counts',
+  'store/traces',
+  'store/spans',
+  'store/attribution',
+  'store/reviews',
+  'store/insights',
+  'store/texts',
+  'auth',
+  'api',
+  'attribution/text',
+  'attribution/evidence',
+  'attribution/rules',
+  'attribution/model',
+  'ingest',
+  'otlp/proto',
+  'otlp/reading',
+  'otlp/conventions',
+  'otlp',
+  'read',
+  'review',
+  'manage',
+  'jobs',
+  'client',
+  'ui',
+  'documentation',
+  'components',
+  'app',
+  'index',
+]
+
+/** Of attribution, what the rooms in it share, and what sets them to work. */
+const LOBBIES: Readonly<Record<string, string>> = {
+  'attribution/effort': 'domain',
+  'attribution/taxonomy': 'domain',
+  'attribution/weights': 'domain',
+  'attribution/finding': 'domain',
+  'attribution/engine': 'domain',
+  'attribution/configured-engine': 'attribution/model',
+  'attribution/run': 'attribution/model',
+}
+
+const sources = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter(
+  path => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'),
+)
+
+/** The room in which a source, by its path without an extension, stands. */
+function roomOf(path: string): string | undefined {
+  if (path in LOBBIES) return LOBBIES[path]
+  const [top = '', second = ''] = path.split('/')
+  return [`${top}/${second}`, top].find(room => ROOMS.includes(room))
+}
+
+interface Import {
+  from: string
+  to: string
+  isOfTypes: boolean
+}
+
+const imports: Import[] = sources.flatMap(source => {
+  const text = readFileSync(join(SOURCE, source), 'utf8')
+  const found = text.matchAll(/^(?:import|export) (type )?(?:[^'"]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm)
+  return [...found].map(([, type, named, loaded]) => {
+    const path = relative(SOURCE, join(SOURCE, dirname(source), named ?? loaded ?? ''))
+    return { from: source.replace(/\.tsx?$/, ''), to: path.replace(/(\.tsx?|\?.*)$/, ''), isOfTypes: type === 'type ' }
+  })
+})
+
+describe('the rooms of src', () => {
+  it('are all known', ({ expect }) => {
+    const homeless = sources.map(path => path.replace(/\.tsx?$/, '')).filter(path => roomOf(path) === undefined)
+    expect(homeless).toEqual([])
+    expect(imports.length).toBeGreaterThan(sources.length)
+  })
+
+  it('import one way', ({ expect }) => {
+    const backward = imports.filter(({ from, to }) => {
+      const [importer, imported] = [roomOf(from), roomOf(to)]
+      if (importer === undefined || imported === undefined) return false
+      return ROOMS.indexOf(imported) > ROOMS.indexOf(importer)
+    })
+    expect(backward).toEqual([])
+  })
+
+  it('import types alone into what runs outside of the Worker', ({ expect }) => {
+    const shared = new Set(['limits', 'domain'])
+    const values = imports.filter(({ from, to, isOfTypes }) => {
+      const [importer, imported] = [roomOf(from), roomOf(to)]
+      const isOutside = importer === 'client' || importer === 'ui'
+      return isOutside && !isOfTypes && imported !== undefined && imported !== importer && !shared.has(imported)
+    })
+    expect(values).toEqual([])
+  })
+})
