@@ -9,11 +9,11 @@ import { type DemoEvent, type DemoTrace, type PromptVersionId, REVIEWERS, traceE
 import { CLASSIFY, ROUTE, triageTraces } from './triage.ts'
 import { contentOf, type PromptHistory } from './versions.ts'
 
-export type { DemoComment, DemoEvent, DemoPlace, DemoReview, DemoTrace, PromptVersionId }
+export type { DemoEvent, DemoPlace, DemoTrace }
 export { REVIEWERS }
 
 /** A step's prompt with its versions, oldest first. */
-export interface DemoPrompt {
+interface DemoPrompt {
   stepId: string
   versions: { content: string; outputSchema: JsonObject; note: string }[]
   /** From which day each version was the current one; null for a draft. */
@@ -21,7 +21,7 @@ export interface DemoPrompt {
 }
 
 /** A knowledge doc with its versions, oldest first. */
-export interface DemoKnowledgeDoc {
+interface DemoKnowledgeDoc {
   slug: string
   title: string
   versions: { content: string; note: string }[]

@@ -14,7 +14,7 @@ export interface Invoice {
   total: number
 }
 
-export interface InvoiceLine {
+interface InvoiceLine {
   description: string
   quantity: number
   unit: string
@@ -106,14 +106,14 @@ const WIDTHS = [
 export const pageCount = ({ lines }: Invoice): number => Math.max(1, Math.ceil(lines.length / LINES_A_PAGE))
 
 /** An amount as it is written in a layout: 1,234.50 or 1.234,50. */
-export function writtenAmount(cents: number, layout: Layout): string {
+function writtenAmount(cents: number, layout: Layout): string {
   const { decimal, group } = LAYOUTS[layout]
   const whole = String(Math.floor(cents / 100)).replace(/\B(?=(\d{3})+$)/g, group)
   return `${whole}${decimal}${String(cents % 100).padStart(2, '0')}`
 }
 
 /** A date as it is written in a layout. */
-export function writtenDate(iso: string, layout: Layout): string {
+function writtenDate(iso: string, layout: Layout): string {
   const [year = '', month = '', day = ''] = iso.split('-')
   return LAYOUTS[layout].date(year, month, day)
 }

@@ -4,7 +4,7 @@ import { APPROVALS, THREADS } from './review-words.ts'
 import { type DemoOutput, type DemoTrace, type ErrorType, outputsOf, REVIEWERS } from './trace.ts'
 
 /** What one reviewer decided on an output. */
-export interface DemoDecision {
+interface DemoDecision {
   /** The e-mail of the reviewer. */
   reviewer: string
   decision: 'accept' | 'correct' | 'reset'

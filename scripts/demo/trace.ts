@@ -55,7 +55,7 @@ export interface Objection {
 }
 
 /** An output and the truth about it. */
-export interface Judged {
+interface Judged {
   /** Absent where it never came to one. */
   output?: Json
   /** Absent where the output is right. */

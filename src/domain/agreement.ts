@@ -13,7 +13,7 @@ export interface ComparedAnswers {
 }
 
 /** Of error types, and of their categories alone. */
-export interface ByDepth {
+interface ByDepth {
   errorType: number | null
   category: number | null
 }

@@ -26,7 +26,7 @@ export interface Folded<Value> {
 }
 
 /** Compares observations by the order in which they fold: the client's time, then arrival, then id. */
-export function byFoldOrder(
+function byFoldOrder(
   left: Omit<FoldedObservation<unknown>, 'value'>,
   right: Omit<FoldedObservation<unknown>, 'value'>,
 ): number {

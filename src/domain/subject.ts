@@ -45,7 +45,7 @@ export interface Step {
 }
 
 /** What a reviewer decided on a step. */
-export interface StepReview {
+interface StepReview {
   state: 'accepted' | 'corrected'
   approvedOutput: Json
   userId: string

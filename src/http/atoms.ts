@@ -18,7 +18,7 @@ import { tooLarge } from './errors.ts'
  */
 
 /** What is code to valibot, with the JSON Schema that the OpenAPI document shows for it. */
-export const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({
+const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({
   ...item,
   jsonSchema,
 })
@@ -124,7 +124,7 @@ export const jsonPayload = (tooLargeMessage: string) =>
   )
 
 /** A JSON object of any fields. */
-export const JsonObjectValue = v.pipe(
+const JsonObjectValue = v.pipe(
   documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), { type: 'object' }),
   whole<JsonObject>(),
 )

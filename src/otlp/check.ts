@@ -16,7 +16,7 @@ export type UncheckedSpan = Omit<TelemetrySpan, 'parentSpanId'> & { parentSpanId
 export type UncheckedLog = Omit<TelemetryLog, 'traceId' | 'spanId'> & { traceId: string; spanId: string }
 
 /** Why a record is refused. */
-export const REJECTIONS = {
+const REJECTIONS = {
   traceId: 'the trace id is not 16 bytes, or all zero',
   spanId: 'the span id is not 8 bytes, or all zero',
   parentSpanId: 'the parent span id is not 8 bytes',

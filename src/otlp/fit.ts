@@ -3,7 +3,7 @@ import { utf8Length } from '../domain/text.ts'
 import { MAX_CUTS_TOLD, MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH } from '../limits.ts'
 
 /** What was cut of a value, to be told to who sent it. */
-export interface Cut {
+interface Cut {
   /** Where in the value, dotted; '' for the whole of it. */
   path: string
   /** Its JSON as it came. */

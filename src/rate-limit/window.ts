@@ -7,10 +7,10 @@ import {
 } from '../limits.ts'
 
 /** Tokens that were spent in one second: the second since 1970, and how many. */
-export type Slot = readonly [second: number, tokens: number]
+type Slot = readonly [second: number, tokens: number]
 
 /** Tokens that one isolate may spend until the end of a second since 1970, unless it gives them back. */
-export interface Lease {
+interface Lease {
   id: number
   tokens: number
   until: number

@@ -15,7 +15,7 @@ export interface Sent {
 }
 
 /** A `fetch` that keeps what it is asked, and answers what it is told. */
-export function stubbedFetch(reply: (sent: Sent, nth: number) => Response | Promise<Response>) {
+function stubbedFetch(reply: (sent: Sent, nth: number) => Response | Promise<Response>) {
   const sent: Sent[] = []
   const fetch: Fetch = async (url, init) => {
     const { pathname, search } = new URL(url)

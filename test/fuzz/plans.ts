@@ -21,7 +21,7 @@ export interface Parts {
 }
 
 /** What is done to a request that the document allows: to its values, and to what it is sent as. */
-export interface Twists {
+interface Twists {
   changes: Change[]
   bend?: ((sent: Sent) => Sent) | undefined
 }

@@ -150,7 +150,7 @@ function fail({ history }: Run, complaint: string, sent: Sent, received?: Receiv
 }
 
 /** Sends a request to the Worker. */
-export async function send({ method, path, query, headers, body }: Omit<Sent, 'caller'>): Promise<Received> {
+async function send({ method, path, query, headers, body }: Omit<Sent, 'caller'>): Promise<Received> {
   const hasBody = body.length > 0 && method !== 'GET' && method !== 'HEAD'
   const request = new Request(urlOf({ path, query }), { method, headers, ...(hasBody && { body }) })
   const context = createExecutionContext()

@@ -232,10 +232,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 
 const deletion = traceId.map((trace_id): Command => ({ type: 'delete', trace_id }))
 
-export const command: fc.Arbitrary<Command> = fc.oneof(
-  { arbitrary: event, weight: 10 },
-  { arbitrary: deletion, weight: 1 },
-)
+const command: fc.Arbitrary<Command> = fc.oneof({ arbitrary: event, weight: 10 }, { arbitrary: deletion, weight: 1 })
 
 /** A call that comes at the same time as others; reads and the queue come between them too. */
 export type Racer = Command | { type: 'deliver' } | { type: 'read'; trace_id: string }

@@ -96,7 +96,7 @@ async function get(client: Client, path: string) {
 }
 
 /** When the service received something, the model doesn't know. */
-export const withoutReceipt = <Body>(body: Body): Body =>
+const withoutReceipt = <Body>(body: Body): Body =>
   JSON.parse(JSON.stringify(body), (field, value) => (/^received_?[Aa]t$/.test(field) ? undefined : value))
 
 /** A list's items of all pages, by the names that the list and its cursor have. */

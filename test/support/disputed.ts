@@ -4,7 +4,7 @@ import type { Step, Subject, SubjectFeedback } from '../../src/domain/subject.ts
 const AT = Date.parse('2026-06-01T12:00:00Z')
 
 /** What a test says of a step; the rest is as good as empty. */
-export interface StepDraft extends Partial<Step> {
+interface StepDraft extends Partial<Step> {
   approved?: Json
 }
 

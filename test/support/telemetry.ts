@@ -20,7 +20,7 @@ export function anyValue(value: unknown): object {
   return {}
 }
 
-export const keyValues = (attributes: object) =>
+const keyValues = (attributes: object) =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }))
 
 /** What a test says of a span; the rest is as any span's. */

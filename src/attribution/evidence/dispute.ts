@@ -19,7 +19,7 @@ export interface Dispute {
 }
 
 /** A person's verdict that an output was right. */
-export interface Support {
+interface Support {
   step: Step
   userId: string
 }

@@ -27,7 +27,7 @@ const SENTENCES = /[\ufdfa\ufdfb]/g
  * A text without the ends of runs that are no words, such as images in base64: patterns that look for an address or a
  * number try again at each of their letters.
  */
-export const boundedText = (text: string): string =>
+const boundedText = (text: string): string =>
   (text.length <= MAX_EVIDENCE_RUN_LENGTH
     ? text
     : text.replace(RUN, run => run.slice(0, MAX_EVIDENCE_RUN_LENGTH))

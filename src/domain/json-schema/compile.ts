@@ -71,7 +71,7 @@ export interface Schema {
 }
 
 /** Where a schema stands in its document; a list from the inside out, for most are never asked. */
-export type Place = { outer: Place; step: string } | undefined
+type Place = { outer: Place; step: string } | undefined
 
 /** A schema that was compiled, and everything that keeps it, or parts of it, from being applied. */
 export interface Compiled {

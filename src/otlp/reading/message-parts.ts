@@ -137,7 +137,7 @@ function textOf(parts: Json[]): string | undefined {
 }
 
 /** A tool call of any form as `{id, name, arguments}`. */
-export function toolCall(value: Json): JsonObject {
+function toolCall(value: Json): JsonObject {
   if (!isJsonObject(value)) return { arguments: value }
   const inner = value.tool_call ?? value.functionCall ?? value.toolRequest
   if (isJsonObject(inner)) return toolCall(inner)

@@ -70,7 +70,7 @@ function unwrapped(value: JsonObject): JsonObject {
 }
 
 /** Whether a value is a message of any form. */
-export function isMessage(value: Json | undefined): value is JsonObject {
+function isMessage(value: Json | undefined): value is JsonObject {
   if (!isJsonObject(value)) return false
   const message = unwrapped(value)
   return typeof message.role === 'string' && CONTENT_FIELDS.some(field => message[field] !== undefined)

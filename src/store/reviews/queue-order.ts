@@ -10,7 +10,7 @@ import { inProject, standsAt, type Time, type TraceFilter, type TracePosition } 
  * with negative feedback first, then the others, the newest first.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
-export type QueueOrder = (typeof QUEUE_ORDERS)[number]
+type QueueOrder = (typeof QUEUE_ORDERS)[number]
 
 /** What is asked of a project's queue. */
 export interface QueueQuery {

@@ -8,7 +8,7 @@ import { countFitting, showValues, untilWhole } from '../traces/payloads.ts'
 import { isLive, joinedSpanId, liveTraceKey } from '../traces/traces.ts'
 
 /** An observation as it was sent. */
-export interface ListedObservation {
+interface ListedObservation {
   id: string
   /** The span that it names, if that is there; else the root. */
   spanId: string

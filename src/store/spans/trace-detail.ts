@@ -48,7 +48,7 @@ export interface FeedbackDetail {
 }
 
 /** A place among a trace's feedback. */
-export type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
+type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
 
 /** What of a trace is read: its spans and feedback, or where one of the places is given, what follows it alone. */
 export interface DetailPage {

@@ -37,7 +37,7 @@ type AsRead<Value> =
           : Value
 
 /** The body of an endpoint's answer with this status. */
-export type Answer<E, Status extends number = 200> =
+type Answer<E, Status extends number = 200> =
   E extends Endpoint<infer C>
     ? Status extends keyof C['responses']
       ? C['responses'][Status] extends v.GenericSchema<unknown, infer Output>
@@ -72,6 +72,5 @@ export type AuditLog = Answer<typeof listAuditLog>
 
 /** Somebody or something that is signed in. */
 export type Session = Answer<typeof getSession>
-export type ProjectName = Session['projects'][number]
 export type Reviewers = Answer<typeof listReviewers>['reviewers']
 export type Insights = Answer<typeof getInsights>

@@ -9,7 +9,7 @@ export interface Named {
 export const namedOf = ({ review, engine }: Named): number => review + engine
 
 /** A row of the table of error types by step. */
-export interface ErrorTypeRow extends Named {
+interface ErrorTypeRow extends Named {
   errorType: string
   /** By step; null: the engine blamed no span. */
   cells: ReadonlyMap<string | null, Named>

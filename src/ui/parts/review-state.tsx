@@ -9,7 +9,7 @@ const STATES = {
   mixed: { label: 'Partly reviewed', Icon: IconCircleHalf, className: classes.unreviewed },
 } as const
 
-export type ShownReviewState = keyof typeof STATES
+type ShownReviewState = keyof typeof STATES
 
 interface ReviewStateProps {
   state: ShownReviewState

@@ -66,7 +66,7 @@ const Section = ({ title, children }: { title: string; children: ReactNode }) =>
 )
 
 /** A value, once it is whole. */
-export const Shown = ({
+const Shown = ({
   value,
   label,
   isWhole,

@@ -35,7 +35,7 @@ const MAX_AGE_MS = 14 * 86_400_000
 const WRITE_DELAY_MS = 300
 
 /** Whether there is nothing in a draft that would be missed. An opened editor is no text. */
-export const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
+const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
   text === null && note === '' && errorType === null && comment === ''
 
 /** One reviewer's drafts, kept by this browser for 14 days. Where it keeps none they live as long as the page does. */

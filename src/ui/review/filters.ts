@@ -6,7 +6,7 @@ export const ORDERS = [
   { value: 'random', label: 'Random' },
 ] as const
 
-export type Order = (typeof ORDERS)[number]['value']
+type Order = (typeof ORDERS)[number]['value']
 
 /** Which part of the queue is gone through, and in which order. */
 export interface QueueFilter {

@@ -16,7 +16,7 @@ export interface TextItem {
   activeSince: string
 }
 
-export interface TextPage {
+interface TextPage {
   items: TextItem[]
   nextCursor: string | null
 }

@@ -1,5 +1,5 @@
 /** The parts of a span's panel. */
-export const SECTIONS = ['output', 'input', 'state', 'metadata', 'observations', 'feedback', 'reviews'] as const
+const SECTIONS = ['output', 'input', 'state', 'metadata', 'observations', 'feedback', 'reviews'] as const
 export type Section = (typeof SECTIONS)[number]
 
 /** A place in a span: a part of its panel, and the dotted path in what that shows; '' is all of it. */

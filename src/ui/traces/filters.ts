@@ -3,7 +3,7 @@
  */
 
 /** The filters by name, without those by metadata. */
-export const FILTERS = [
+const FILTERS = [
   'name',
   'status',
   'review',

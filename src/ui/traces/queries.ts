@@ -30,7 +30,7 @@ async function readPage(project: string, filters: string, options: PageOptions):
   return { ...page, lookedBackTo: traces[0]?.createdAt ?? null }
 }
 
-export const PAGES_KEY = ['traces', 'pages']
+const PAGES_KEY = ['traces', 'pages']
 
 /** The list as far as it was scrolled. What is new comes by `newestQuery`, so that long lists are never read again. */
 export const tracesQuery = (project: string | undefined, filters: string) =>

@@ -9,7 +9,7 @@ export interface Interposed extends LocalServer {
   exports: Export[]
 }
 
-export interface Export {
+interface Export {
   path: string
   contentType: string | undefined
   contentEncoding: string | undefined
