@@ -1,10 +1,4 @@
-import type { Span } from './span.ts'
-
-/** What the client uses of an `AsyncLocalStorage`: the span whose callback is running. */
-export interface SpanContext {
-  run<Result>(span: Span, run: () => Result): Result
-  getStore(): Span | undefined
-}
+import type { SpanContext } from './run.ts'
 
 type StorageClass = new () => SpanContext
 
@@ -16,9 +10,8 @@ interface Runtime {
 let shared: SpanContext | undefined
 
 /**
- * The context of all clients. Found at run time rather than imported: an import of `node:async_hooks` would break
- * browsers, and bundlers that build for them. Where there is none, spans nest by `span.span(...)` alone.
- * @internal
+ * The context of all clients. It's found at run time rather than imported: an import of `node:async_hooks` would break
+ * browsers, and bundlers that build for them. If there is none, only `span.span(...)` nests spans.
  */
 export function sharedContext(): SpanContext {
   shared ??= newContext()

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type SpanContext, sharedContext } from './context.ts'
+import { sharedContext } from './context.ts'
 import { CountersignError } from './errors.ts'
 import { type FeedbackFields, recordFeedback } from './feedback.ts'
 import type { Fetch } from './fetch.ts'
@@ -10,10 +10,10 @@ import { parametersOf } from './parameters.ts'
 import { Prompts } from './prompts.ts'
 import { Queue } from './queue.ts'
 import { Recorder } from './recorder.ts'
+import type { Span, SpanContext, Trace, TraceOptions } from './run.ts'
 import { Service } from './service.ts'
-import type { Span } from './span.ts'
 import { pause } from './timers.ts'
-import { Trace, type TraceOptions } from './trace.ts'
+import { RecordedTrace } from './trace.ts'
 import { Spans, Traces } from './traces.ts'
 import type { Attribution, TraceHit } from './wire.ts'
 
@@ -82,15 +82,17 @@ export class Countersign {
   readonly prompts: Prompts
   readonly #service: Service
   readonly #losses: Losses
+  readonly #context: SpanContext
   readonly #queue: Queue
   readonly #recorder: Recorder
 
   /** Throws a `TypeError` where the base URL or the key is missing. */
   constructor(options: CountersignOptions) {
     this.#service = new Service(options)
+    this.#context = options.asyncLocalStorage ?? sharedContext()
     this.#losses = new Losses(options.onLoss)
     this.#queue = new Queue(this.#service, this.#losses, options)
-    this.#recorder = new Recorder(options.asyncLocalStorage ?? sharedContext(), this.#queue, this.#losses)
+    this.#recorder = new Recorder(this.#queue, this.#losses)
     this.traces = new Traces(this.#service, options)
     this.spans = new Spans(this.#service)
     this.prompts = new Prompts(this.#service, options, options.promptFreshMs ?? PROMPT_FRESH_MS)
@@ -103,13 +105,15 @@ export class Countersign {
 
   /** Begins a trace: one run of a pipeline. */
   startTrace(name: string, options?: TraceOptions): Trace {
-    return new Trace(this.#recorder, name, options)
+    return new RecordedTrace(this.#recorder, this.#context, name, options)
   }
 
   /** The span whose callback is running, where the runtime has an `AsyncLocalStorage`. */
   currentSpan(): Span | undefined {
-    const span = this.#recorder.context.getStore()
-    return span?.trace.recorder === this.#recorder ? span : undefined
+    const span = this.#context.getStore()
+    // Clients share the context: the span may be another one's.
+    const isOwn = span?.trace instanceof RecordedTrace && span.trace.recorder === this.#recorder
+    return isOwn ? span : undefined
   }
 
   /** Rates, comments on or corrects a trace that may have been over for long. Returns the feedback's id. */

@@ -1,6 +1,5 @@
 /** `countersign/client`: records runs of AI pipelines, and reads what came of them. docs/client.md shows how. */
 
-export type { SpanContext } from './context.ts'
 export {
   type AttributionOptions,
   Countersign,
@@ -13,8 +12,7 @@ export type { FeedbackFields } from './feedback.ts'
 export type { Fetch } from './fetch.ts'
 export type { EventType, Loss } from './loss.ts'
 export type { ActivePrompt, Prompts } from './prompts.ts'
-export type { Span, SpanOptions } from './span.ts'
-export type { Trace, TraceOptions, TraceResult } from './trace.ts'
+export type { Span, SpanContext, SpanOptions, Trace, TraceOptions, TraceResult } from './run.ts'
 export type {
   DetailPage,
   ReadOptions,

@@ -3,7 +3,6 @@ import type { Feedback } from '../ingest/feedback.ts'
 import type { Observation } from '../ingest/observations.ts'
 import type { Span } from '../ingest/spans.ts'
 import type { Trace } from '../ingest/traces.ts'
-import type { SpanContext } from './context.ts'
 import { describe } from './errors.ts'
 import { type Encoded, encode } from './json.ts'
 import { MAX_CORRECTION_BYTES, MAX_ENVELOPE_BYTES, MAX_METADATA_BYTES, MAX_VALUE_BYTES } from './limits.ts'
@@ -35,19 +34,17 @@ interface Bodies {
 /** The values of an event, as JSON. */
 export type Values = Partial<Record<ValueField, Encoded | undefined>>
 
-/** Takes down what the pipeline gives. Nothing here throws: what cannot be sent is a loss. */
+/** Queues what the pipeline records. Nothing here throws: what can't be sent is a loss. */
 export class Recorder {
-  readonly context: SpanContext
   readonly #queue: Queue
   readonly #losses: Losses
 
-  constructor(context: SpanContext, queue: Queue, losses: Losses) {
-    this.context = context
+  constructor(queue: Queue, losses: Losses) {
     this.#queue = queue
     this.#losses = losses
   }
 
-  /** A value as it is now. Undefined where it is none that can be sent: it alone is lost then, not what is said beside it. */
+  /** A value as it is now. Undefined if it can't be sent: it alone is lost then, not the rest of its event. */
   encode(event: EventName, field: ValueField, read: () => unknown): Encoded | undefined {
     const encoded = encode(read, VALUE_BYTES[field])
     if ('json' in encoded) return encoded
@@ -55,7 +52,7 @@ export class Recorder {
     return undefined
   }
 
-  /** A time as the wire has it. One that is none is lost, and now stands for it. */
+  /** A time as the wire has it. An invalid one is reported as a loss, and the current time is used. */
   time(event: EventName, time: Date | string | undefined): string {
     try {
       if (time !== undefined) return new Date(time).toISOString()
