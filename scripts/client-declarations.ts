@@ -1,6 +1,6 @@
 /**
- * Writes the declarations of `countersign/client` into dist/client: those of each module that the entry reaches, with the
- * wire types written out, which are computed from the Worker's schemas. Whoever installs the package needs neither.
+ * Writes the declarations of `countersign/client` beside its code: those of each module that the entry reaches, with the
+ * wire types, which are computed from the Worker's schemas, written out. So the package needs no other's types.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,11 +8,14 @@ import { join, relative, resolve } from 'node:path'
 
 const PROJECT = resolve(import.meta.dirname, '..')
 const SOURCE = join(PROJECT, 'src/client')
-const TARGET = join(PROJECT, 'dist/client')
+const TARGET = join(SOURCE, 'dist/client')
+/** For files that are deleted at the end; outside of `src`, whose sources others may be listing. */
+const SCRATCH = join(PROJECT, 'dist')
 const WIRE = 'wire.ts'
 
 mkdirSync(TARGET, { recursive: true })
-const workspace = mkdtempSync(join(PROJECT, 'dist/client-declarations-'))
+mkdirSync(SCRATCH, { recursive: true })
+const workspace = mkdtempSync(join(SCRATCH, 'client-declarations-'))
 try {
   writeFileSync(join(workspace, WIRE), inferredWireTypes())
   compile()
@@ -66,7 +69,7 @@ function compile(): void {
   }
   writeFileSync(join(workspace, 'tsconfig.json'), JSON.stringify(options))
   const { status } = spawnSync('tsc', ['-p', workspace], { stdio: 'inherit' })
-  if (status !== 0) throw new Error('The declarations of the client could not be made')
+  if (status !== 0) throw new Error("The client's declarations couldn't be compiled")
 }
 
 function writtenOutWireTypes(): string {

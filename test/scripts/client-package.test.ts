@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -12,45 +13,87 @@ import { PROJECT } from './server.ts'
 
 const run = promisify(execFile)
 
+const WORKSPACE = ['--workspace', 'countersign', '--loglevel=error']
+const DECLARATIONS = ['countersign', 'errors', 'feedback', 'fetch', 'index', 'loss', 'prompts', 'run', 'traces', 'wire']
+const FILES = [
+  'LICENSE',
+  'README.md',
+  ...DECLARATIONS.map(name => `dist/client/${name}.d.ts`),
+  'dist/client/index.js',
+  'dist/client/index.js.map',
+  'package.json',
+].sort()
+
 /** A project with nothing in it but the packed client. */
 let consumer: string
 let installed: string
+let tarball: string
 
 beforeAll(async () => {
   consumer = await mkdtemp(join(tmpdir(), 'countersign-consumer-'))
   installed = join(consumer, 'node_modules/countersign')
-  await run('npm', ['pack', '--pack-destination', consumer, '--loglevel=error'], { cwd: PROJECT })
-  const [tarball = ''] = (await readdir(consumer)).filter(name => name.endsWith('.tgz'))
+  await run('npm', ['pack', ...WORKSPACE, '--pack-destination', consumer], { cwd: PROJECT })
+  const [name = ''] = (await readdir(consumer)).filter(file => file.endsWith('.tgz'))
+  tarball = join(consumer, name)
   await writeFile(join(consumer, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
   const flags = ['--offline', '--no-audit', '--no-fund', '--loglevel=error']
-  await run('npm', ['install', ...flags, join(consumer, tarball)], { cwd: consumer })
+  await run('npm', ['install', ...flags, tarball], { cwd: consumer })
 })
 
 afterAll(() => rm(consumer, { recursive: true, force: true }))
 
 describe('the package', () => {
-  it('holds the client alone, in under 6 KiB, and brings nothing along', async ({ expect }) => {
-    const { files: _, ...manifest } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'))
-    expect(manifest).not.toHaveProperty('dependencies')
+  it('holds the client alone, in under 6 KiB, and has no dependencies', async ({ expect }) => {
+    expect((await run('tar', ['-tzf', tarball])).stdout.trim().split('\n').sort()).toEqual(
+      FILES.map(file => `package/${file}`),
+    )
+    expect(await manifestIn(installed)).not.toHaveProperty('dependencies')
     expect(await readdir(join(consumer, 'node_modules'))).toEqual(['.package-lock.json', 'countersign'])
-    expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
-    expect(await readdir(join(installed, 'dist'))).toEqual(['client'])
     const code = await readFile(join(installed, 'dist/client/index.js'))
     expect(gzipSync(code).byteLength).toBeLessThan(6 * 1024)
     expect(code.toString()).not.toMatch(/\bimport\b|\brequire\b/)
+    const { sources } = JSON.parse(await readFile(join(installed, 'dist/client/index.js.map'), 'utf8'))
+    // Nothing of the Worker: each is a module of `src/client`.
+    expect(sources.filter((source: string) => !/^\.\.\/\.\.\/\w+\.ts$/.test(source))).toEqual([])
+  })
+
+  it("has the service's version and license", async ({ expect }) => {
+    const [{ version, license }, service] = await Promise.all([manifestIn(installed), manifestIn(PROJECT)])
+    expect({ version, license }).toEqual({ version: service.version, license: service.license })
+    const [text, ofService] = await Promise.all(
+      [installed, PROJECT].map(folder => readFile(join(folder, 'LICENSE'), 'utf8')),
+    )
+    expect(text).toBe(ofService)
   })
 
   it('declares its types by itself', async ({ expect }) => {
-    const folder = join(installed, 'dist/client')
-    const declarations = (await readdir(folder)).filter(name => name.endsWith('.d.ts'))
-    const imports = await Promise.all(
-      declarations.map(async name => [...(await readFile(join(folder, name), 'utf8')).matchAll(/from ['"](.+?)['"]/g)]),
+    const declarations = await Promise.all(
+      DECLARATIONS.map(name => readFile(join(installed, 'dist/client', `${name}.d.ts`), 'utf8')),
     )
-    const modules = [...new Set(imports.flat().map(([, module]) => module))]
+    const modules = declarations.flatMap(text =>
+      [...text.matchAll(/(?:from |import\()['"](.+?)['"]/g)].map(([, name]) => name),
+    )
     expect(modules).not.toEqual([])
-    expect(modules.filter(module => !declarations.includes(`${module?.slice(2, -3)}.d.ts`))).toEqual([])
+    expect(modules.filter(name => !DECLARATIONS.some(own => name === `./${own}.js`))).toEqual([])
+    const references = declarations.flatMap(text => text.match(/<reference .+/g) ?? [])
+    expect(references.filter(reference => !reference.startsWith('<reference lib="esnext.disposable"'))).toEqual([])
+  })
+
+  it('can be published, as it was packed', async ({ expect }) => {
+    // Nobody listens there: a dry run needs no registry.
+    const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0']
+    const { stdout } = await run('npm', ['publish', '--dry-run', '--json', ...WORKSPACE, ...nowhere], { cwd: PROJECT })
+    const { countersign } = JSON.parse(stdout)
+    const digest = createHash('sha512')
+      .update(await readFile(tarball))
+      .digest('base64')
+    expect(countersign).toMatchObject({ name: 'countersign', integrity: `sha512-${digest}` })
   })
 })
+
+async function manifestIn(folder: string): Promise<{ version: unknown; license: unknown }> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+}
 
 const CONSUMER = `
 import { AsyncLocalStorage } from 'node:async_hooks'
