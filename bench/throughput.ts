@@ -41,7 +41,7 @@ export const throughput: Benchmark = async options => {
       title: 'POST /observations: requests per second over those of a bare Worker',
       notes: [
         'The bare Worker parses the JSON and does one insert. Both run in one workerd and take turns in short blocks; the ratio',
-        'is the median of those of neighbouring blocks, with its middle half. The client takes a core of its own, and of the',
+        'is the median of those of neighboring blocks, with its middle half. The client takes a core of its own, and of the',
         'time of one request its share is the same for both, which draws the ratio towards 1; the processor time that workerd',
         'takes for a request has no such share.',
       ],

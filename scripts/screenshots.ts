@@ -138,7 +138,7 @@ async function countOutputs(url: string, get: Get): Promise<void> {
   throw new Error('Outputs were not counted')
 }
 
-/** Takes the pictures of a page as it stands, in each colour scheme. */
+/** Takes the pictures of a page as it stands, in each color scheme. */
 async function show(page: Page, name: string): Promise<void> {
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme })

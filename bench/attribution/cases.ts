@@ -7,7 +7,7 @@ const JsonValue = v.custom<Json>(value => value !== undefined)
 const JsonFields = v.record(v.string(), JsonValue)
 
 /** A trace with what is wrong about it, and whose fault that was. */
-const LabelledCase = v.object({
+const LabeledCase = v.object({
   id: v.string(),
   /** Whether rules were tuned on it; `dev`, `tuned`, `held-out` or any other name. */
   split: v.string(),
@@ -35,13 +35,13 @@ const LabelledCase = v.object({
   ),
 })
 
-export type LabelledCase = v.InferOutput<typeof LabelledCase>
+export type LabeledCase = v.InferOutput<typeof LabeledCase>
 
-/** Reads labelled cases, one JSON object a line. */
-export async function readCases(file: string): Promise<LabelledCase[]> {
+/** Reads labeled cases, one JSON object a line. */
+export async function readCases(file: string): Promise<LabeledCase[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter(line => line.trim() !== '')
   return lines.map((line, index) => {
-    const parsed = v.safeParse(LabelledCase, JSON.parse(line))
+    const parsed = v.safeParse(LabeledCase, JSON.parse(line))
     if (parsed.success) return parsed.output
     const [issue] = parsed.issues
     throw new Error(`${file}, line ${index + 1}: ${v.getDotPath(issue) ?? ''} ${issue.message}`)

@@ -1,5 +1,5 @@
 /**
- * `npm run fit:attribution [file ...]`: fits the rules' weights to labelled cases, by default the tuned ones beside this file, and
+ * `npm run fit:attribution [file ...]`: fits the rules' weights to labeled cases, by default the tuned ones beside this file, and
  * their temperature to the calibration ones, and writes both into `src/attribution/weights.ts`. The held-out ones are for
  * `npm run bench:attribution` alone.
  *
@@ -13,7 +13,7 @@ import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
 import { weighable } from '../../src/attribution/rules/engine.ts'
 import { type BuiltInErrorType, TAXONOMY } from '../../src/attribution/taxonomy.ts'
 import { type FindingKind, WEIGHTS } from '../../src/attribution/weights.ts'
-import { type LabelledCase, readCases } from './cases.ts'
+import { type LabeledCase, readCases } from './cases.ts'
 import { PRIORS } from './priors.ts'
 import { subjectOfCase } from './subject-of-case.ts'
 
@@ -55,10 +55,10 @@ console.log(`Fitted to ${examples.length} cases. Of the ${answers.length} for ca
 console.log(`temperature ${temperature.toFixed(2)}, log loss ${loss(answers, temperature).toFixed(3)}.`)
 await store(table, temperature)
 
-function exampleOf(labelled: LabelledCase): Example {
-  const findings = weighable(findEvidence(subjectOfCase(labelled)))
+function exampleOf(labeled: LabeledCase): Example {
+  const findings = weighable(findEvidence(subjectOfCase(labeled)))
   return {
-    type: NAMES.indexOf(labelled.expected.error_type),
+    type: NAMES.indexOf(labeled.expected.error_type),
     strengths: findings.flatMap(({ kind, strength }) =>
       KINDS.includes(kind) ? [[KINDS.indexOf(kind), strength] as const] : [],
     ),

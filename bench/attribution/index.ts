@@ -1,5 +1,5 @@
 /**
- * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labelled cases
+ * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labeled cases
  * through the public API into a fresh tenant. Without a file, those beside this one: one half was tuned on, the other never
  *
  *   --cases   prints each case that was answered wrongly
@@ -9,7 +9,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from '../client.ts'
 import { ADMIN_TOKEN, migrate, startServer } from '../server.ts'
-import { type LabelledCase, readCases } from './cases.ts'
+import { type LabeledCase, readCases } from './cases.ts'
 import { type CaseAnswer, postCase } from './post.ts'
 import { calibrationError, calibrationOf, confusionOf, type Judged, scoresOf } from './scores.ts'
 
@@ -27,32 +27,32 @@ const judged = await judge(cases)
 if (flags.json) console.log(JSON.stringify(reports(judged), undefined, 2))
 else for (const [split, all] of bySplit(judged)) print(split, all)
 
-async function judge(cases: readonly LabelledCase[]): Promise<Judged[]> {
+async function judge(cases: readonly LabeledCase[]): Promise<Judged[]> {
   const worker = 'countersign'
   await using server = await startServer([{ name: worker, program: 'countersign', database: 'cases' }], {
     consumesJobs: true,
   })
   await migrate(await server.databaseOf(worker))
   const admin = new Client(await server.urlOf(worker), { authorization: `Bearer ${ADMIN_TOKEN}` })
-  const made = await admin.call('POST', '/api/orgs', { slug: 'cases', name: 'Labelled cases' })
+  const made = await admin.call('POST', '/api/orgs', { slug: 'cases', name: 'Labeled cases' })
   const owner = admin.with({ 'x-api-key': JSON.parse(made.body).apiKey.key })
-  const answers = new Map<LabelledCase, CaseAnswer>()
+  const answers = new Map<LabeledCase, CaseAnswer>()
   const waiting = [...cases.entries()]
   const post = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const [index, labelled] = next
-      answers.set(labelled, await postCase(owner, `case-${index + 1}`, labelled))
+      const [index, labeled] = next
+      answers.set(labeled, await postCase(owner, `case-${index + 1}`, labeled))
     }
   }
   await Promise.all(Array.from({ length: PARALLEL }, post))
-  return cases.flatMap(labelled => {
-    const answer = answers.get(labelled)
-    return answer ? [{ labelled, answer }] : []
+  return cases.flatMap(labeled => {
+    const answer = answers.get(labeled)
+    return answer ? [{ labeled, answer }] : []
   })
 }
 
 function bySplit(judged: readonly Judged[]): Map<string, Judged[]> {
-  return Map.groupBy(judged, ({ labelled }) => labelled.split)
+  return Map.groupBy(judged, ({ labeled }) => labeled.split)
 }
 
 function reports(judged: readonly Judged[]) {
@@ -83,11 +83,11 @@ function print(split: string, all: readonly Judged[]): void {
   }
   if (!flags.cases) return
   console.log('')
-  for (const { labelled, answer } of all) {
-    const { error_type, span } = labelled.expected
+  for (const { labeled, answer } of all) {
+    const { error_type, span } = labeled.expected
     if (answer.errorType === error_type && answer.span === span) continue
     console.log(
-      `  ${labelled.id}: ${error_type} at ${span}; answered ${answer.errorType} (${answer.confidence}) at ${answer.span}`,
+      `  ${labeled.id}: ${error_type} at ${span}; answered ${answer.errorType} (${answer.confidence}) at ${answer.span}`,
     )
   }
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Client } from '../client.ts'
-import type { LabelledCase } from './cases.ts'
+import type { LabeledCase } from './cases.ts'
 
 const Key = v.object({ key: v.string() })
 const Traces = v.object({ traces: v.tuple([v.object({ id: v.string() })]) })
@@ -29,37 +29,37 @@ export interface CaseAnswer {
 }
 
 /** Posts a case into a project of its own, through the public API, and asks whose fault it was. */
-export async function postCase(owner: Client, projectSlug: string, labelled: LabelledCase): Promise<CaseAnswer> {
-  await owner.call('POST', '/api/projects', { slug: projectSlug, name: labelled.id })
+export async function postCase(owner: Client, projectSlug: string, labeled: LabeledCase): Promise<CaseAnswer> {
+  await owner.call('POST', '/api/projects', { slug: projectSlug, name: labeled.id })
   const made = await owner.call('POST', '/api/api-keys', {
-    name: labelled.id,
+    name: labeled.id,
     projectSlug,
     scopes: ['ingest', 'read', 'review', 'manage'],
   })
   const client = owner.with({ authorization: `Bearer ${v.parse(Key, JSON.parse(made.body)).key}` })
-  for (const { outputSchema, ...prompt } of labelled.prompts) {
+  for (const { outputSchema, ...prompt } of labeled.prompts) {
     await client.call('POST', '/api/prompts', { projectSlug, ...prompt, ...(outputSchema && { outputSchema }) })
   }
-  for (const doc of labelled.knowledgeDocs) await client.call('POST', '/api/knowledge-docs', { projectSlug, ...doc })
+  for (const doc of labeled.knowledgeDocs) await client.call('POST', '/api/knowledge-docs', { projectSlug, ...doc })
   const { results } = v.parse(
     Results,
-    JSON.parse((await client.call('POST', '/api/v1/batch', { events: labelled.events })).body),
+    JSON.parse((await client.call('POST', '/api/v1/batch', { events: labeled.events })).body),
   )
   const refused = results.find(({ status }) => status >= 300)
-  if (refused) throw new Error(`${labelled.id}: an event was refused: ${JSON.stringify(refused)}`)
+  if (refused) throw new Error(`${labeled.id}: an event was refused: ${JSON.stringify(refused)}`)
   const { traces } = v.parse(
     Traces,
     JSON.parse((await client.call('GET', `/api/traces?projectSlug=${projectSlug}`)).body),
   )
   const { spans } = v.parse(Trace, JSON.parse((await client.call('GET', `/api/traces/${traces[0].id}`)).body))
-  for (const { step_id, decision, approved_output } of labelled.reviews) {
+  for (const { step_id, decision, approved_output } of labeled.reviews) {
     const span = spans.find(({ stepId }) => stepId === step_id)
-    if (!span) throw new Error(`${labelled.id}: there is no step ${step_id} to review`)
+    if (!span) throw new Error(`${labeled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
     // By another key than the feedback, as reviewers are other people than the pipeline.
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
-  const traceId = labelled.events.find(({ type }) => type === 'trace')?.body.trace_id
+  const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id
   const asked = await client.call('POST', `/api/v1/traces/${traceId}/attribute`)
   const answer = v.parse(Answer, JSON.parse(asked.body))
   return {

@@ -1,9 +1,9 @@
-import type { LabelledCase } from './cases.ts'
+import type { LabeledCase } from './cases.ts'
 import type { CaseAnswer } from './post.ts'
 
 /** A case with what was answered to it. */
 export interface Judged {
-  labelled: LabelledCase
+  labeled: LabeledCase
   answer: CaseAnswer
 }
 
@@ -17,25 +17,25 @@ export interface Scores {
   macroF1: number
 }
 
-const isTypeRight = ({ labelled, answer }: Judged) => answer.errorType === labelled.expected.error_type
+const isTypeRight = ({ labeled, answer }: Judged) => answer.errorType === labeled.expected.error_type
 
 export function scoresOf(judged: readonly Judged[]): Scores {
   const share = (isRight: (each: Judged) => boolean) => judged.filter(isRight).length / judged.length
   return {
     cases: judged.length,
-    category: share(({ labelled, answer }) => answer.category === labelled.expected.error_type_category),
+    category: share(({ labeled, answer }) => answer.category === labeled.expected.error_type_category),
     type: share(isTypeRight),
-    span: share(({ labelled, answer }) => answer.span === labelled.expected.span),
+    span: share(({ labeled, answer }) => answer.span === labeled.expected.span),
     macroF1: macroF1(judged),
   }
 }
 
 function macroF1(judged: readonly Judged[]): number {
-  const types = [...new Set(judged.map(({ labelled }) => labelled.expected.error_type))]
+  const types = [...new Set(judged.map(({ labeled }) => labeled.expected.error_type))]
   const scores = types.map(type => {
     const right = judged.filter(each => isTypeRight(each) && each.answer.errorType === type).length
     const answered = judged.filter(({ answer }) => answer.errorType === type).length
-    const expected = judged.filter(({ labelled }) => labelled.expected.error_type === type).length
+    const expected = judged.filter(({ labeled }) => labeled.expected.error_type === type).length
     return (2 * right) / (answered + expected)
   })
   return scores.reduce((sum, score) => sum + score, 0) / types.length
@@ -65,7 +65,7 @@ export function calibrationError(judged: readonly Judged[]): number {
 
 /** For each expected type, what was answered how often. */
 export function confusionOf(judged: readonly Judged[]): { expected: string; answered: Record<string, number> }[] {
-  return [...Map.groupBy(judged, ({ labelled }) => labelled.expected.error_type)]
+  return [...Map.groupBy(judged, ({ labeled }) => labeled.expected.error_type)]
     .map(([expected, own]) => ({
       expected,
       answered: Object.fromEntries(

@@ -1,13 +1,13 @@
 import { mergeInputs } from '../../src/domain/fold.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/domain/json.ts'
 import type { Step, Subject } from '../../src/domain/subject.ts'
-import type { LabelledCase } from './cases.ts'
+import type { LabeledCase } from './cases.ts'
 
 const ROOT = 'root'
 const REVIEWER = 'reviewer'
 
 /** A case as the engines read it, without a server: what fitting needs, which looks at each case hundreds of times. */
-export function subjectOfCase({ events, prompts, knowledgeDocs, reviews }: LabelledCase): Subject {
+export function subjectOfCase({ events, prompts, knowledgeDocs, reviews }: LabeledCase): Subject {
   const bodies = (type: string) => events.filter(event => event.type === type).map(({ body }) => body)
   const traces = bodies('trace')
   const [trace = {}] = traces

@@ -131,7 +131,7 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
   {
     flaw: 'transposed_digits',
     read: fields => ({ ...fields, invoice_number: transposed(fields.invoice_number) }),
-    why: 'Number misread: two neighbours swapped at the end. We have paid an invoice twice because of this before.',
+    why: 'Number misread: two neighbors swapped at the end. We have paid an invoice twice because of this before.',
   },
   {
     flaw: 'mistaken_reviewer',
@@ -168,7 +168,7 @@ export const INVOICE_CASES: readonly InvoiceCase[] = [
   },
 ]
 
-/** Swaps the last two neighbouring digits that differ. */
+/** Swaps the last two neighboring digits that differ. */
 const transposed = (digits: string): string => digits.replace(/^(.*)(\d)(?!\2)(\d)/, '$1$3$2')
 
 function transposedAmount(amount: number): number {

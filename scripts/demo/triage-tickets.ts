@@ -32,7 +32,7 @@ Rechnung fehlt: Zu meiner Bestellung {order} habe ich keine Rechnung bekommen. I
   delivery: {
     en: `
 Where is my parcel?: The tracking of {order} has not moved for {days} days. Where is my parcel?
-Delivered to a neighbour: The carrier says that {order} was handed to a neighbour. Nobody here has the parcel.
+Delivered to a neighbor: The carrier says that {order} was handed to a neighbor. Nobody here has the parcel.
 Wrong address: I moved last week. Can the courier bring the {product} from {order} to my new address?
 Empty box: The parcel for {order} arrived open and the {product} was missing from it.
 Still not shipped: The {product} has been in stock all week, yet {order} has not been shipped. When will it leave?
@@ -155,7 +155,7 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
     text: 'I ordered the hand blender in red and got a black one that works. May I exchange it?',
     label: { category: 'technical', priority: 'normal', language: 'en' },
     right: { category: 'returns', priority: 'normal', language: 'en' },
-    why: 'The blender works, it has the wrong colour. An exchange is returns.',
+    why: 'The blender works, it has the wrong color. An exchange is returns.',
   },
   {
     flaw: 'wrong_label',
@@ -214,8 +214,8 @@ export const TRIAGE_CASES: readonly TriageCase[] = [
   },
   {
     flaw: 'wrong_label',
-    subject: 'Neighbour',
-    text: 'Nobody in my house knows the neighbour to whom the courier gave the parcel. Thank you.',
+    subject: 'Neighbor',
+    text: 'Nobody in my house knows the neighbor to whom the courier gave the parcel. Thank you.',
     label: { category: 'other', priority: 'normal', language: 'en' },
     right: { category: 'delivery', priority: 'normal', language: 'en' },
     why: 'No praise and no suggestion, in spite of the “Thank you”: a parcel is missing.',

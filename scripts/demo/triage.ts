@@ -131,7 +131,7 @@ const routing = (teams: Iterable<string>): JsonObject => ({
 export const ROUTE: PromptHistory = {
   stepId: 'route',
   text: `
-You hand a labelled ticket to the team that can settle it. You are given its category and its priority.
+You hand a labeled ticket to the team that can settle it. You are given its category and its priority.
 
 Teams
 - accounting: billing

@@ -7,17 +7,10 @@ import type { Env } from '../env.ts'
 import { isUnavailable, logFault } from '../http/errors.ts'
 import { ATTRIBUTION_RENEW_MS, DAY_MS, MODEL_DAILY_LIMIT } from '../limits.ts'
 import { reserveModelCall } from '../store/accounts/model-calls.ts'
-import {
-  type AttributionStatus,
-  type Claim,
-  claimAttribution,
-  finishAttribution,
-  postponeAttribution,
-  releaseLease,
-  renewLease,
-  settleAttribution,
-} from '../store/attribution/attributions.ts'
 import { listEnabledErrorTypes } from '../store/attribution/error-types.ts'
+import { finishAttribution, settleAttribution } from '../store/attribution/finish.ts'
+import type { AttributionStatus, Claim } from '../store/attribution/jobs.ts'
+import { claimAttribution, postponeAttribution, releaseLease, renewLease } from '../store/attribution/leases.ts'
 import { findSubject } from '../store/attribution/subject.ts'
 import type { Store } from '../store/core/store.ts'
 import { engineOf } from './configured-engine.ts'

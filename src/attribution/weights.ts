@@ -4,7 +4,7 @@ export type Weights = Partial<Record<BuiltInErrorType, number>>
 
 /**
  * What each finding says about each error type, in log odds at full strength: above 0 it speaks for the type, below 0 against
- * it, and what is not listed it leaves open. Fitted to the tuned half of the labelled cases by `bench/attribution/fit.ts`, which
+ * it, and what is not listed it leaves open. Fitted to the tuned half of the labeled cases by `bench/attribution/fit.ts`, which
  * starts from weights that were set by hand from the taxonomy's rules, and leaves them only as far as the cases ask for it.
  */
 // biome-ignore format: a table

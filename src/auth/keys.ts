@@ -32,7 +32,7 @@ export const isToken = (text: string): boolean => text.length === TOKEN_LENGTH &
 /** The hash by which a key is stored and found: SHA-256 in hex. */
 export const hashKey = (secret: string): Promise<string> => sha256Hex(secret)
 
-/** Bytes past the largest multiple of 62 are thrown away: the remainder alone would favour the first characters. */
+/** Bytes past the largest multiple of 62 are thrown away: the remainder alone would favor the first characters. */
 function randomBase62(length: number): string {
   const unbiased = 256 - (256 % ALPHABET.length)
   let text = ''

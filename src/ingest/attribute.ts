@@ -4,12 +4,8 @@ import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime } from '../http/atoms.ts'
 import { ERRORS, failedForGood, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
-import {
-  type AttributionState,
-  attributionJobsOf,
-  findAttribution,
-  requestAttribution,
-} from '../store/attribution/attributions.ts'
+import { attributionJobsOf, requestAttribution } from '../store/attribution/requests.ts'
+import { type AttributionState, findAttribution } from '../store/attribution/state.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
 import { ingestProject } from './project.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
-import type { AttributionOverride, AttributionResult, NamedErrorType } from '../store/attribution/attributions.ts'
+import type { AttributionOverride, AttributionResult, NamedErrorType } from '../store/attribution/state.ts'
 
 /** An error type as a result names it. */
 const errorTypeFields = {

@@ -8,7 +8,7 @@ import {
   MIN_ATTRIBUTION_POLL_MS,
   STORE_DEADLINE_MS,
 } from '../limits.ts'
-import { type AttributionState, findAttribution, findJobStatus } from '../store/attribution/attributions.ts'
+import { type AttributionState, findAttribution, findJobStatus } from '../store/attribution/state.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { type Organization, openStore } from '../store/core/store.ts'
 

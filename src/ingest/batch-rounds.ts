@@ -8,7 +8,7 @@ interface Merged<Draft> {
 }
 
 /**
- * Drafts in rounds of which each has an id once: a later event of an id must find what the earlier ones left. Neighbours
+ * Drafts in rounds of which each has an id once: a later event of an id must find what the earlier ones left. Neighbors
  * that are sure to fare alike are merged, so that a span which is sent a hundred times in a batch is no hundred rounds.
  */
 export function roundsOf<Draft>(

@@ -16,7 +16,7 @@ import {
 } from '../limits.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import type { Project } from '../store/accounts/projects.ts'
-import { attributionJobsOf } from '../store/attribution/attributions.ts'
+import { attributionJobsOf } from '../store/attribution/requests.ts'
 import {
   type FeedbackDraft,
   type FeedbackOutcome,

@@ -3,14 +3,9 @@ import { leftWarnings, searchableFields, searchWarnings } from '../domain/metada
 import { isSameState, mergeCall, newState, type TraceCall, type TraceState } from '../domain/trace-status.ts'
 import { type Project, requireExisting } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
-import {
-  addTraces,
-  findTraces,
-  type TraceDraft,
-  type TraceRecord,
-  traceUpdate,
-  updateTraces,
-} from '../store/traces/traces.ts'
+import type { TraceDraft, TraceRecord } from '../store/traces/trace-rows.ts'
+import { traceUpdate, updateTraces } from '../store/traces/trace-updates.ts'
+import { addTraces, findTraces } from '../store/traces/traces.ts'
 
 /** The calls on one trace, in the order in which they came. */
 export interface CallsOnTrace {

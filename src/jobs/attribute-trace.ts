@@ -2,7 +2,7 @@ import { runAttribution } from '../attribution/run.ts'
 import type { Env, Job } from '../env.ts'
 import { JOB_ATTEMPT_MS, JOB_DEADLINE_MS } from '../limits.ts'
 import { findOrganizationByKey } from '../store/accounts/organizations.ts'
-import { failAttribution } from '../store/attribution/attributions.ts'
+import { failAttribution } from '../store/attribution/leases.ts'
 import { Deadline } from '../store/core/deadline.ts'
 import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts'
 

@@ -3,7 +3,7 @@ import type { Env } from '../env.ts'
 import { CLOSING_STEPS } from '../limits.ts'
 import { openStore, type UnscopedStore } from '../store/core/store.ts'
 import { findDueTraces } from '../store/traces/closing.ts'
-import { traceUpdate, updateTraces } from '../store/traces/traces.ts'
+import { traceUpdate, updateTraces } from '../store/traces/trace-updates.ts'
 
 /**
  * Completes traces whose root did not come in time, some a minute. What was written meanwhile is looked at again: it may have

@@ -7,8 +7,8 @@ import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersio
 import { requireText } from '../read/texts.ts'
 import { addText, changeTitle, findTextHead } from '../store/texts/versioned-texts.ts'
 import {
-  activated,
-  addedVersion,
+  activateText,
+  addTextVersion,
   Content,
   IsToBeActive,
   MAX_TEXT_BODY_BYTES,
@@ -69,7 +69,7 @@ export const createKnowledgeDocVersion = endpoint({
   const { params, body, store, act, now } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
-  const version = await addedVersion(store, act, doc, versionDraft(body, now), body.activate)
+  const version = await addTextVersion(store, act, doc, versionDraft(body, now), body.activate)
   return { status: 201, body: toKnowledgeDocVersion(version), location: `/api/knowledge-docs/${params.docId}` }
 })
 
@@ -86,7 +86,7 @@ export const activateKnowledgeDocVersion = endpoint({
   const { params, body, store, act } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
   const doc = await requireText(context, named, await findTextHead(store, named))
-  return { status: 200, body: toKnowledgeDoc(await activated(store, act, doc, body.versionId)) }
+  return { status: 200, body: toKnowledgeDoc(await activateText(store, act, doc, body.versionId)) }
 })
 
 export const changeKnowledgeDoc = endpoint({

@@ -10,8 +10,8 @@ import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-w
 import { requireText } from '../read/texts.ts'
 import { addText, findTextHead, findTextToExtend } from '../store/texts/versioned-texts.ts'
 import {
-  activated,
-  addedVersion,
+  activateText,
+  addTextVersion,
   Content,
   IsToBeActive,
   MAX_TEXT_BODY_BYTES,
@@ -98,7 +98,7 @@ export const createPromptVersion = endpoint({
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextToExtend(store, named))
   if (body.outputSchema === undefined) requireApplicable(prompt.outputSchema)
-  const version = await addedVersion(store, act, prompt, versionDraft(body, now), body.activate)
+  const version = await addTextVersion(store, act, prompt, versionDraft(body, now), body.activate)
   return { status: 201, body: toPromptVersion(version), location: `/api/prompts/${params.promptId}` }
 })
 
@@ -128,7 +128,7 @@ export const activatePromptVersion = endpoint({
   const { params, body, store, act } = context
   const named = { kind: 'prompt', id: params.promptId } as const
   const prompt = await requireText(context, named, await findTextHead(store, named))
-  return { status: 200, body: toPrompt(await activated(store, act, prompt, body.versionId)) }
+  return { status: 200, body: toPrompt(await activateText(store, act, prompt, body.versionId)) }
 })
 
 export const deletePrompt = endpoint({

@@ -69,7 +69,7 @@ export const versionDraft = (
 })
 
 /** Adds a version. 422 where the text would outgrow what a detail shows, 404 where it was deleted meanwhile. */
-export async function addedVersion(
+export async function addTextVersion(
   store: Store,
   act: Act,
   text: TextHead,
@@ -83,7 +83,7 @@ export async function addedVersion(
 }
 
 /** Activates a version. 422 where the text has no such version, 404 where it was deleted meanwhile. */
-export async function activated(store: Store, act: Act, text: TextHead, versionId: string) {
+export async function activateText(store: Store, act: Act, text: TextHead, versionId: string) {
   const active = await activateVersion(store, act, text, versionId)
   if (active === 'text_missing') throw notFound()
   if (active === 'version_missing') throw unprocessable(NO_VERSION, 'versionId')

@@ -118,9 +118,9 @@ function list(of: JsonObject, name: string, items = 'a list'): readonly Json[] {
   const found = of[name]
   if (Array.isArray(found)) return found
   if (!isAbsent(found)) throw badRequest(`must be ${items}`, name)
-  const misspelt = snakeCase(name)
-  if (misspelt !== name && Object.hasOwn(of, misspelt)) {
-    throw badRequest(`must be spelt \`${name}\`: OTLP/JSON has its names in camel case`, misspelt)
+  const misspelled = snakeCase(name)
+  if (misspelled !== name && Object.hasOwn(of, misspelled)) {
+    throw badRequest(`must be spelt \`${name}\`: OTLP/JSON has its names in camel case`, misspelled)
   }
   return []
 }

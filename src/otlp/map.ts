@@ -23,7 +23,7 @@ import {
   SpanReader,
   type TraceReading,
 } from './reading/convention.ts'
-import { chunksOf } from './reading/retrieved-chunks.ts'
+import { retrievedChunks } from './reading/retrieved-chunks.ts'
 import type { Attributes, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 import { objectValue } from './reading/values.ts'
 import { recordOf } from './span-record.ts'
@@ -250,7 +250,7 @@ interface Known {
 function stateOf(readings: Readings, { kind, model, provider, output }: Known, fit: Fit): Map<string, Json> {
   const state = new Map(entriesOf(readings.merged(r => r.state)))
   if (kind === 'retriever' && !state.has('retrieved_chunks')) {
-    const chunks = chunksOf(output)
+    const chunks = retrievedChunks(output)
     if (chunks) state.set('retrieved_chunks', chunks)
   }
   const isCall = kind === 'llm' || kind === 'embedding' || kind === 'reranker'

@@ -8,17 +8,18 @@ import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } f
 import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { foreignSpans } from '../store/accounts/ownership.ts'
-import { attributionJobsOf } from '../store/attribution/attributions.ts'
+import { attributionJobsOf } from '../store/attribution/requests.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import {
   addReviews,
+  fetchOutputs,
   findReviewSubjects,
   type ReviewDraft,
   type ReviewSubjects,
-  wholeOutputs,
 } from '../store/reviews/reviews.ts'
+import type { FoldedSpan } from '../store/spans/fold-spans.ts'
 import { type LocatedSpan, locate } from '../store/spans/located-spans.ts'
-import { type FoldedSpan, showSpans } from '../store/spans/span-detail.ts'
+import { showSpans } from '../store/spans/span-detail.ts'
 import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/traces/payloads.ts'
 import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
 
@@ -79,7 +80,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   const sizes = asked.map(request => spanOf(request)?.output ?? NO_VALUE)
   const requests = asked.slice(0, countFitting(sizes, MAX_JUDGED_BYTES_AT_ONCE))
   const [outputs, compared] = await Promise.all([
-    wholeOutputs(
+    fetchOutputs(
       store,
       requests.flatMap(request => spanOf(request) ?? []),
     ),

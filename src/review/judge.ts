@@ -7,7 +7,8 @@ import { isoTime } from '../http/atoms.ts'
 import { changedSince, heldByOther, unprocessable, unprocessableFields } from '../http/errors.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import type { ReviewDraft, ReviewSubject } from '../store/reviews/reviews.ts'
-import { type FoldedSpan, revisionOf } from '../store/spans/span-detail.ts'
+import type { FoldedSpan } from '../store/spans/fold-spans.ts'
+import { revisionOf } from '../store/spans/span-detail.ts'
 import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/payloads.ts'
 
 /** A reviewer's decision on a span. */

@@ -154,8 +154,8 @@ describe('an e-mail', () => {
   const labeller = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
-    const labelled = aFeedback({ trace_id: trace.trace_id, labeller: { email, name: 'Mallory' } })
-    await org.ingest.post('/api/v1/feedback', labelled)
+    const labeled = aFeedback({ trace_id: trace.trace_id, labeller: { email, name: 'Mallory' } })
+    await org.ingest.post('/api/v1/feedback', labeled)
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 

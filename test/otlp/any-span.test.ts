@@ -148,16 +148,16 @@ const FIELDS = [
 
 const PARTS = ['text', 'tool_call', 'tool-result', 'reasoning', 'function_call', 'message', 'human', 'tool', 'image']
 
-const { value } = fc.letrec<{ value: Json; list: Json[]; object: Json; serialised: string }>(tie => ({
+const { value } = fc.letrec<{ value: Json; list: Json[]; object: Json; serialized: string }>(tie => ({
   list: fc.array(tie('value'), { maxLength: 4 }),
   object: fc.dictionary(fc.constantFrom(...FIELDS), tie('value'), { maxKeys: 5 }),
-  serialised: fc.oneof(tie('list'), tie('object')).map(json => JSON.stringify(json)),
+  serialized: fc.oneof(tie('list'), tie('object')).map(json => JSON.stringify(json)),
   value: fc.oneof(
     { maxDepth: 6, withCrossShrink: true },
     fc.constantFrom<Json>(null, true, 0, -1, 1.5, 1e300, ...WORDS, ...PARTS),
     tie('object'),
     tie('list'),
-    tie('serialised'),
+    tie('serialized'),
   ),
 }))
 

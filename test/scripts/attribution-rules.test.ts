@@ -9,15 +9,15 @@ import { findBuiltIn } from '../../src/attribution/taxonomy.ts'
 
 const CASES = resolve(import.meta.dirname, '../../bench/attribution/cases')
 
-/** What the rules answer to labelled cases, without a server. */
+/** What the rules answer to labeled cases, without a server. */
 async function judge(split: string): Promise<Judged[]> {
-  return (await readCases(resolve(CASES, `${split}.jsonl`))).map(labelled => {
-    const subject = subjectOfCase(labelled)
+  return (await readCases(resolve(CASES, `${split}.jsonl`))).map(labeled => {
+    const subject = subjectOfCase(labeled)
     const { errorType, confidence, spanId } = attributeByRules(subject, findEvidence(subject), new Set())
     const step = subject.steps.find(each => each.spanId === spanId)
     const span = step && !step.isRoot ? step.stepId : null
     const category = findBuiltIn(errorType)?.category ?? ''
-    return { labelled, answer: { errorType, category, confidence, span, engine: 'rules', durationMs: 0 } }
+    return { labeled, answer: { errorType, category, confidence, span, engine: 'rules', durationMs: 0 } }
   })
 }
 

@@ -70,7 +70,7 @@ describe('npm run bench:attribution', () => {
 function judged(expected: [type: string, span: string | null], answered: typeof expected, confidence: number): Judged {
   const categoryOf = (type: string) => (type.startsWith('ai') ? 'AI Error' : 'Human Error')
   return {
-    labelled: {
+    labeled: {
       id: 'one',
       split: 'dev',
       expected: { error_type: expected[0], error_type_category: categoryOf(expected[0]), span: expected[1] },

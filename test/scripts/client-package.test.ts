@@ -145,7 +145,7 @@ export async function read(): Promise<TraceDetail | undefined> {
     if (error instanceof CountersignError && error.status === 422) console.log(error.code, error.requestId)
   }
   // @ts-expect-error: it has no such filter
-  countersign.traces.list({ colour: 'red' })
+  countersign.traces.list({ color: 'red' })
   await countersign.flush()
   return undefined
 }

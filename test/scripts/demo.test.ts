@@ -250,16 +250,17 @@ describe('the support runs', () => {
   const Orders = v.array(v.object({ number: v.string() }))
   const Corrected = v.object({ answer: v.string() })
 
-  const chunksOf = (trace: DemoTrace) => v.parse(v.optional(Chunks, { chunks: [] }), outputOf(trace, 'retrieve')).chunks
+  const chunkRows = (trace: DemoTrace) =>
+    v.parse(v.optional(Chunks, { chunks: [] }), outputOf(trace, 'retrieve')).chunks
   const answerOf = (trace: DemoTrace) => v.parse(Answer, trace.output)
   const correctedAnswer = (trace: DemoTrace) => v.parse(Corrected, correctionOf(trace)).answer
-  const isRetrieved = (trace: DemoTrace, words: string) => chunksOf(trace).some(({ text }) => text.includes(words))
+  const isRetrieved = (trace: DemoTrace, words: string) => chunkRows(trace).some(({ text }) => text.includes(words))
   const docAt = (slug: string, time: number) => {
     const doc = HANDBOOK.find(each => each.slug === slug)
     return doc ? contentOf(doc, versionAt(doc, time)) : ''
   }
   const isCurrent = (trace: DemoTrace) =>
-    chunksOf(trace).every(({ doc, text }) => docAt(doc, trace.startedAt).includes(text))
+    chunkRows(trace).every(({ doc, text }) => docAt(doc, trace.startedAt).includes(text))
   const knowsOrder = ({ input, state }: DemoTrace) => {
     const [named] = /LF-\d{6}/.exec(v.parse(Question, input).question) ?? []
     return named === undefined || v.parse(Orders, state.customer_orders).some(({ number }) => number === named)
@@ -298,7 +299,7 @@ describe('the support runs', () => {
       expect([trace.key, isCurrent(right)]).toEqual([trace.key, true])
       expect([trace.key, trace.facts.filter(fact => !isRetrieved(right, fact))]).toEqual([trace.key, []])
       expect(outputOf(right, 'generate-answer')).toEqual(right.output)
-      expect(trace.facts.length === 0 || chunksOf(right).some(({ doc }) => doc === sources[0])).toBe(true)
+      expect(trace.facts.length === 0 || chunkRows(right).some(({ doc }) => doc === sources[0])).toBe(true)
     }
   })
 

@@ -11,7 +11,7 @@ test.beforeAll(async () => {
   sample = await sampleProject()
 })
 
-test.describe('each page asks in two rounds, is accessible in both colour schemes, and fits a phone', () => {
+test.describe('each page asks in two rounds, is accessible in both color schemes, and fits a phone', () => {
   for (const { name, path, delayMs } of EVERY_PAGE) {
     test(name, async ({ page, context }) => {
       // The owner sees every section of the settings.
@@ -33,7 +33,7 @@ test.describe('each page asks in two rounds, is accessible in both colour scheme
   }
 })
 
-test('the sign-in is accessible in both colour schemes, and fits a phone', async ({ page }) => {
+test('the sign-in is accessible in both color schemes, and fits a phone', async ({ page }) => {
   await page.goto('/')
   await expect(page.getByLabel('API key')).toBeVisible()
   expect(await seriousFindings(page)).toEqual([])

@@ -23,7 +23,7 @@ export interface Retrieval {
  * `isThrough`: there was too much to look for.
  */
 export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isThrough: boolean } {
-  const docs = new LabelledDocs(knowledgeDocs)
+  const docs = new LabeledDocs(knowledgeDocs)
   const retrievals: Retrieval[] = []
   const isThrough = attempt(MAX_PART_EFFORT, () => {
     for (const step of steps) {
@@ -36,7 +36,7 @@ export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: R
   return { retrievals, isThrough: isThrough === true }
 }
 
-function retrievalAt(step: Step, path: string, name: string, value: Json, docs: LabelledDocs): Retrieval[] | undefined {
+function retrievalAt(step: Step, path: string, name: string, value: Json, docs: LabeledDocs): Retrieval[] | undefined {
   const items = itemsOf(value)
   if (!items) return undefined
   const isNamed = NAMES_RETRIEVAL.test(name)
@@ -58,7 +58,7 @@ function itemsOf(value: Json): Json[] | undefined {
 }
 
 /** The knowledge doc that an item is of: by its slug or title, or by its text. */
-function docOf(item: Json, docs: LabelledDocs): string | undefined {
+function docOf(item: Json, docs: LabeledDocs): string | undefined {
   const labels = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const keys = new Set(labels.map(plain))
   const named = docs.named(keys)
@@ -77,7 +77,7 @@ function textIn(item: Json): string | undefined {
 }
 
 /** Knowledge docs as they are looked up: each is read once, and not for each item of a list. */
-class LabelledDocs {
+class LabeledDocs {
   readonly #docs: { slug: string; label: string; title: string; content: string }[]
   #texts: string[] | undefined
   readonly #found = new Map<string, string | undefined>()

@@ -2,7 +2,7 @@ import type { Json } from '../../domain/json.ts'
 import { MAX_STATE_KEY_LENGTH } from '../../limits.ts'
 import { idOf, present, taken } from '../reading/attribute-values.ts'
 import type { Convention, Reading } from '../reading/convention.ts'
-import { parsed } from '../reading/serialised.ts'
+import { parsed } from '../reading/serialized.ts'
 
 const STATE = 'countersign.state.'
 

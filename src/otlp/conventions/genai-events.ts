@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import { objectOf, present } from '../reading/attribute-values.ts'
 import type { Convention, Reading, SpanReader } from '../reading/convention.ts'
 import { answerOf, conversationOf, inputMessages, outputMessage } from '../reading/messages.ts'
-import { parsed, unflatten } from '../reading/serialised.ts'
+import { parsed, unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../domain/json.ts'
 import { present } from '../reading/attribute-values.ts'
 import type { Convention, Reading } from '../reading/convention.ts'
-import { chunksOf } from '../reading/retrieved-chunks.ts'
+import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /** OpenTelemetry's retrievals: the query and the documents, where no other content tells what went in and out. */
@@ -12,7 +12,7 @@ export const genAiRetrieval: Convention = {
     const query = span.get('gen_ai.retrieval.query.text')
     const documents = valueFrom(span.get('gen_ai.retrieval.documents'))
     return present<Reading>({
-      state: present<Record<string, Json>>({ retrieved_chunks: chunksOf(documents) }),
+      state: present<Record<string, Json>>({ retrieved_chunks: retrievedChunks(documents) }),
       fallback: present<NonNullable<Reading['fallback']>>({ input: valueFrom(query), output: documents }),
     })
   },

@@ -9,7 +9,7 @@ import type {
   TraceReading,
   Usage,
 } from '../reading/convention.ts'
-import { chunksOf } from '../reading/retrieved-chunks.ts'
+import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
@@ -41,7 +41,7 @@ export const langfuse: Convention = {
       kind,
       ...content,
       state: present<Record<string, Json>>({
-        retrieved_chunks: kind === 'retriever' ? chunksOf(output) : undefined,
+        retrieved_chunks: kind === 'retriever' ? retrievedChunks(output) : undefined,
         config: configOf(taken(span, 'langfuse.observation.model.parameters', objectOf)),
       }),
       model: taken(span, 'langfuse.observation.model.name', textOf),

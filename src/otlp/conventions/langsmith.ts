@@ -9,7 +9,7 @@ import {
   type TraceReading,
   type Usage,
 } from '../reading/convention.ts'
-import { chunksOf } from '../reading/retrieved-chunks.ts'
+import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf } from '../reading/span-content.ts'
 
 /*
@@ -40,7 +40,7 @@ export const langsmith: Convention = {
       stepId: idOf(metadata.get('langgraph_node')) ?? taken(span, 'langsmith.trace.name', textOf),
       ...content,
       state: present<Record<string, Json>>({
-        retrieved_chunks: kind === 'retriever' ? chunksOf(output) : undefined,
+        retrieved_chunks: kind === 'retriever' ? retrievedChunks(output) : undefined,
         config: configOf(metadata),
       }),
       // The translator knows a provider only by the model's name, and calls all others "langchain".

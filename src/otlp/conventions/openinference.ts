@@ -23,7 +23,7 @@ import type {
 import { type Answer, answerOf, conversationOf, outputMessage, withMessages } from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { chunkOf } from '../reading/retrieved-chunks.ts'
-import { unflatten } from '../reading/serialised.ts'
+import { unflatten } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 import { objectValue } from '../reading/values.ts'
 
@@ -145,7 +145,7 @@ function rawValue(span: SpanReader, side: 'input' | 'output', messages: string):
   return type === undefined ? valueFrom(value) : value
 }
 
-/** A serialised number or boolean; undefined for any other text. */
+/** A serialized number or boolean; undefined for any other text. */
 const scalarFrom = (value: Json | undefined): Json | undefined =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value)
     ? JSON.parse(value)

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { idOf, numberOf, parsedObject, present, taken, textOf } from '../reading/attribute-values.ts'
 import type { Convention, Kind, PromptReference, Reading, SpanReader } from '../reading/convention.ts'
 import { chunkOf } from '../reading/retrieved-chunks.ts'
-import { unflatten } from '../reading/serialised.ts'
+import { unflatten } from '../reading/serialized.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
@@ -23,7 +23,7 @@ const KINDS_OF_ENTITIES: ReadonlyMap<string, Kind> = new Map([
 export const traceloop: Convention = {
   name: 'traceloop',
   read(span) {
-    const chunks = [...chunksOfEvents(span), ...chunksOfAttributes(span)]
+    const chunks = [...chunksFromEvents(span), ...chunksFromAttributes(span)]
     if (!span.hasBelow('traceloop.') && chunks.length === 0) return undefined
     const properties = parsedObject(span.below('traceloop.association.properties.'))
     const kind = taken(span, 'traceloop.span.kind', type => KINDS_OF_ENTITIES.get(textOf(type) ?? ''))
@@ -110,7 +110,7 @@ function promptOf(span: SpanReader): PromptReference | undefined {
 const RESULT_EVENTS = ['db.query.result', 'db.search.result']
 
 /** What a vector database found, an event for each. Vectors say nothing to a reader and are left out. */
-function chunksOfEvents(span: SpanReader): JsonObject[] {
+function chunksFromEvents(span: SpanReader): JsonObject[] {
   if (span.span.events.length === 0) return []
   const events = [
     ...RESULT_EVENTS.flatMap(name => span.events(name).map(({ attributes }) => ({ attributes, prefix: `${name}.` }))),
@@ -131,7 +131,7 @@ const pineconeEvents = (span: SpanReader) =>
   })
 
 /** Azure AI Search's package has them as attributes: `db.query.result.document.0`. */
-function chunksOfAttributes(span: SpanReader): JsonObject[] {
+function chunksFromAttributes(span: SpanReader): JsonObject[] {
   if (!span.hasBelow('db.')) return []
   const fields: [string, Json][] = []
   for (const key of span.span.attributes.keys()) {
@@ -145,7 +145,7 @@ function chunksOfAttributes(span: SpanReader): JsonObject[] {
     .filter(chunk => chunk !== undefined)
 }
 
-/** A result whose fields came as they are or serialised. */
+/** A result whose fields came as they are or serialized. */
 function foundChunk(field: (name: string) => Json | undefined): JsonObject | undefined {
   const metadata = valueFrom(field('metadata'))
   const entity = valueFrom(field('entity'))

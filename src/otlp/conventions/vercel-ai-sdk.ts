@@ -3,7 +3,7 @@ import { idOf, numberOf, parsedObject, present, taken, textOf, versionOf } from 
 import type { Convention, Kind, PromptReference, Reading, SpanReader, Usage } from '../reading/convention.ts'
 import { assistantMessage, inputMessages } from '../reading/messages.ts'
 import { modelConfig, toolNames } from '../reading/model-config.ts'
-import { parsed } from '../reading/serialised.ts'
+import { parsed } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*

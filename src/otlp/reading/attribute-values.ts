@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import type { SpanReader } from './convention.ts'
-import { parsed } from './serialised.ts'
+import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /*
@@ -41,7 +41,7 @@ export function sumOf(...values: (number | undefined)[]): number | undefined {
   return numbers.length === 0 ? undefined : numbers.reduce((sum, number) => sum + number, 0)
 }
 
-/** An object, serialised or not. */
+/** An object, serialized or not. */
 export function objectOf(value: Json | undefined): JsonObject | undefined {
   const object = value === undefined ? undefined : parsed(value)
   return isJsonObject(object) && Object.keys(object).length > 0 ? object : undefined
@@ -55,7 +55,7 @@ export function textsOf(value: Json | undefined): string[] | undefined {
   return texts.length > 0 ? texts : undefined
 }
 
-/** The entries as an object, values that were serialised parsed; undefined where there are none. */
+/** The entries as an object, values that were serialized parsed; undefined where there are none. */
 export function parsedObject(entries: Iterable<readonly [string, Json]>): JsonObject | undefined {
   const object = objectValue(Array.from(entries, ([key, value]) => [key, parsed(value)]))
   return Object.keys(object).length > 0 ? object : undefined

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
-import { parsed } from './serialised.ts'
+import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /*

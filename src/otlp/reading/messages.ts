@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { MAX_CONVERSATION_MESSAGES } from '../../limits.ts'
 import { combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } from './message-parts.ts'
-import { parsed } from './serialised.ts'
+import { parsed } from './serialized.ts'
 
 /*
  * Every client has its own form of a conversation. Reviewers read and correct one:
@@ -49,7 +49,7 @@ const LANGCHAIN_TYPES = new Set(['human', 'ai', 'system', 'tool', 'function', 'A
 
 const CONTENT_FIELDS = ['content', 'contents', 'parts', 'tool_calls', 'toolCalls', 'function_call', 'reasoning_content']
 
-/** LangChain serialises a message as the call that makes it; others wrap one with its index and its end. */
+/** LangChain serializes a message as the call that makes it; others wrap one with its index and its end. */
 function unwrapped(value: JsonObject): JsonObject {
   const { kwargs, id, data, type, message } = value
   if (value.lc !== undefined && isJsonObject(kwargs)) {
@@ -122,7 +122,7 @@ const listOf = (value: Json): Json[] => (Array.isArray(value) ? value : [value])
 /**
  * What a model was asked, as `{messages: [...]}`; undefined where the value is no conversation. Takes lists of messages (also
  * of one conversation in a list), one message, and requests with `messages`, whose other fields stay beside them; all of them
- * serialised or not. Instructions that came apart come first, as a system message.
+ * serialized or not. Instructions that came apart come first, as a system message.
  */
 export function inputMessages(value: Json | undefined, instructions?: Json): JsonObject | undefined {
   const system = instructions === undefined ? [] : systemOf(parsed(instructions))
@@ -169,7 +169,7 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
 
 /**
  * What a model answered; undefined where the value is no answer of one. Takes messages, and the responses of OpenAI, Anthropic,
- * Gemini and LangChain, serialised or not.
+ * Gemini and LangChain, serialized or not.
  */
 export function outputMessage(value: Json | undefined): Answer | undefined {
   if (value === undefined) return undefined

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { textOf } from './attribute-values.ts'
-import { parsed } from './serialised.ts'
+import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /**
@@ -19,7 +19,7 @@ export function modelConfig(
   return config.size > 0 ? objectValue(config) : undefined
 }
 
-/** The names in a list of tool definitions of any form, serialised or not, as a whole or one by one. */
+/** The names in a list of tool definitions of any form, serialized or not, as a whole or one by one. */
 export function toolNames(definitions: Json | undefined): string[] {
   const list = definitions === undefined ? [] : parsed(definitions)
   return (Array.isArray(list) ? list : [list]).flatMap(item => {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import { MAX_CHUNK_BYTES } from '../../limits.ts'
 import { idOf, numberOf, objectOf } from './attribute-values.ts'
-import { parsed } from './serialised.ts'
+import { parsed } from './serialized.ts'
 
 /*
  * What was fetched from a knowledge base, as the state `retrieved_chunks`: a list of
@@ -54,8 +54,8 @@ const LISTS = [
   'context',
 ]
 
-/** The chunks in a retriever's output, serialised or not; undefined where it has none. */
-export function chunksOf(output: Json | undefined): JsonObject[] | undefined {
+/** The chunks in a retriever's output, serialized or not; undefined where it has none. */
+export function retrievedChunks(output: Json | undefined): JsonObject[] | undefined {
   const value = output === undefined ? undefined : parsed(output)
   const chunks = documentsIn(value)
     .map(chunkFrom)
@@ -75,7 +75,7 @@ const CONTENTS = ['content', 'page_content', 'pageContent', 'text', 'document', 
 function chunkFrom(item: Json): JsonObject | undefined {
   if (typeof item === 'string') return chunkOf({ content: item })
   if (!isJsonObject(item)) return undefined
-  // LangChain serialises a document as the call that makes it; LlamaIndex has it in `node`, beside its score.
+  // LangChain serializes a document as the call that makes it; LlamaIndex has it in `node`, beside its score.
   const document = [item.kwargs, item.node, item.document].find(isJsonObject)
   const fields: JsonObject = document === undefined ? item : { ...item, ...document }
   return chunkOf({

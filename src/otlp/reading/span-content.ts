@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { present } from './attribute-values.ts'
 import type { Kind } from './convention.ts'
 import { inputMessages, outputMessage, withMessages } from './messages.ts'
-import { parsed } from './serialised.ts'
+import { parsed } from './serialized.ts'
 
 /** What a span took in and gave back. */
 export interface SpanContent {
@@ -13,7 +13,7 @@ export interface SpanContent {
   response?: JsonObject
 }
 
-/** The value, parsed where it was serialised. */
+/** The value, parsed where it was serialized. */
 export const valueFrom = (value: Json | undefined): Json | undefined =>
   value === undefined ? undefined : parsed(value)
 

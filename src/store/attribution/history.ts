@@ -6,8 +6,8 @@ import { attributions } from '../schema/attribution.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { isLive, liveTraceKey } from '../traces/live.ts'
 import { countWithin } from '../traces/payloads.ts'
-import { isLive, liveTraceKey } from '../traces/traces.ts'
 import { errorTypeQueries, toErrorTypes } from './error-types.ts'
 
 /** An error type as it is known now; one that is unknown has but its name, which stands for what people call it, too. */

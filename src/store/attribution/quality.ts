@@ -8,7 +8,7 @@ import { attributions } from '../schema/attribution.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
-import { isLive } from '../traces/traces.ts'
+import { isLive } from '../traces/live.ts'
 import { errorTypeQueries, type ProjectErrorType, toErrorTypes } from './error-types.ts'
 
 /** Which answers and reviews are compared; what is undefined is not asked. */

@@ -13,7 +13,7 @@ interface Chunk<Item> {
 }
 
 /** Splits items into runs whose rows fit one parameter. `rowOf` makes an item's row; `extraBytes`, what else it sends. */
-export function* chunksOf<Item>(
+export function* chunkRows<Item>(
   items: readonly Item[],
   rowOf: (item: Item) => readonly unknown[],
   extraBytes: (item: Item) => number = () => 0,

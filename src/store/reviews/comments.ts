@@ -6,7 +6,9 @@ import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { locatedSpans } from '../spans/located-spans.ts'
-import { isLive, isOnOtherTrace, touchTraces } from '../traces/traces.ts'
+import { isLive } from '../traces/live.ts'
+import { isOnOtherTrace } from '../traces/span-ids.ts'
+import { touchTraces } from '../traces/traces.ts'
 
 /** A reviewer's comment on a span, given on its own or with a decision. It is feedback, and shows in its trace's. */
 export interface Comment {

@@ -3,23 +3,18 @@ import { isNegativeRating as isNegative, type Labeller, type Rating } from '../.
 import { newRevision } from '../../domain/ids.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { markLabellers } from '../accounts/labellers.ts'
-import { requestAutomaticJobs } from '../attribution/attributions.ts'
-import { chunksOf } from '../core/chunks.ts'
+import { requestAutomaticJobs } from '../attribution/requests.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { isNegativeRating } from '../core/ratings.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { users } from '../schema/accounts.ts'
 import { feedback } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
-import {
-  ensureRoots,
-  isLive,
-  isNamedOfOther,
-  isOnOtherTrace,
-  joinedSpanId,
-  removeIdleRoots,
-  touchAndFlag,
-} from '../traces/traces.ts'
+import { isLive } from '../traces/live.ts'
+import { ensureRoots, removeIdleRoots } from '../traces/roots.ts'
+import { isNamedOfOther, isOnOtherTrace, joinedSpanId } from '../traces/span-ids.ts'
+import { touchAndFlag } from '../traces/traces.ts'
 
 /** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
 export interface FeedbackDraft {
@@ -60,15 +55,15 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   const createdBy = newRevision()
   // An update keeps its time unless one is sent, which the statement, not its rows, must say.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
-    for (const { items, json } of chunksOf(group, rowOf)) {
+    for (const { items, json } of chunkRows(group, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
       const ofTraces = (drafts: readonly FeedbackDraft[]) =>
         sql`${traces.key} in (select ${traces.key} ${stored(store, drafts)})`
-      const labelled = items.filter(({ labeller }) => labeller !== null)
+      const labeled = items.filter(({ labeller }) => labeller !== null)
       const labellers = items.filter(({ user }) => user !== null)
       const disputes = items.filter(isDispute)
       const [, rows, , , asked] = await database.batch([
-        markReplacedLabellers(store, labelled, receivedAt),
+        markReplacedLabellers(store, labeled, receivedAt),
         upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
         ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative),
         requestAutomaticJobs(store, ofTraces(disputes), receivedAt),

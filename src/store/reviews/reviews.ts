@@ -1,9 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Decision, ReviewOutcome } from '../../domain/review-state.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
-import { requestAutomaticJobs } from '../attribution/attributions.ts'
 import { type ErrorTypeState, errorTypeStateQueries, errorTypeStates } from '../attribution/error-types.ts'
-import { chunksOf } from '../core/chunks.ts'
+import { requestAutomaticJobs } from '../attribution/requests.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
 import { isFree, needsReview } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
@@ -14,10 +14,11 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
+import { type FoldedSpan, foldSpans } from '../spans/fold-spans.ts'
 import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from '../spans/located-spans.ts'
-import { type FoldedSpan, foldSpans } from '../spans/span-detail.ts'
+import { isLive } from '../traces/live.ts'
 import { fetchValues, type StoredValue } from '../traces/payloads.ts'
-import { isLive, touchAndFlag } from '../traces/traces.ts'
+import { touchAndFlag } from '../traces/traces.ts'
 
 /** A span as a reviewer finds it. */
 export interface ReviewSubject {
@@ -85,7 +86,7 @@ const versionKey = sql`coalesce(
      and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
 
 /** The JSON of spans' outputs, however large; 'null' where there is none. Those are missing whose object is gone. */
-export async function wholeOutputs(
+export async function fetchOutputs(
   store: Store,
   spans: readonly FoldedSpan[],
 ): Promise<ReadonlyMap<FoldedSpan, string>> {
@@ -166,7 +167,7 @@ export async function addReviews(
   const userId = actorOf(act)
   const added = new Map<string, { isStale: boolean }>()
   const toAttribute = new Set<number>()
-  for (const { items, json } of chunksOf(drafts, rowOf)) {
+  for (const { items, json } of chunkRows(drafts, rowOf)) {
     const slim = ADDED.encodeAll(items)
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED

@@ -18,20 +18,16 @@ import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { observations, spans } from '../schema/spans.ts'
 import type { ShownMode } from '../traces/payloads.ts'
+import { type FoldedSpan, foldSpans } from './fold-spans.ts'
+import { isAnyCut, type SpanDetail, showSpans, sizeOf } from './span-detail.ts'
 import {
   briefDecisionFields,
   briefSpanFields,
   chosenObservations,
-  type FoldedSpan,
-  foldSpans,
-  isAnyCut,
   isLastDecision,
-  type SpanDetail,
-  showSpans,
-  sizeOf,
   wholeDecisionFields,
   wholeSpanFields,
-} from './span-detail.ts'
+} from './span-fields.ts'
 
 /*
  * The spans of a trace that is too large to be read at once: what each takes is planned from the lengths that rows hold, then

@@ -1,66 +1,24 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { mergeExport, type TraceFacts } from '../../domain/derived-trace.ts'
 import { newKeys, newRevision } from '../../domain/ids.ts'
 import { searchableFields } from '../../domain/metadata.ts'
-import type { SpanStatus } from '../../domain/span.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
 import { type Project, requireExisting } from '../accounts/projects.ts'
-import { chunksOf } from '../core/chunks.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { named, runLast } from '../core/database.ts'
-import { hasObservedOutput } from '../core/reviewable.ts'
-import { rowSet, selectFor } from '../core/rows.ts'
+import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
-import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
+import { hasIdIn, isLive } from '../traces/live.ts'
 import { placeUnder } from '../traces/payloads.ts'
+import { judgeAgain, removeIdleRoots, SPAN_PLACES } from '../traces/roots.ts'
 import { fieldBytes, insertTraceFields } from '../traces/trace-fields.ts'
-import {
-  findTraces,
-  hasIdIn,
-  isLive,
-  isOnOtherTrace,
-  judgeAgain,
-  NEW_SPAN,
-  newTraceRow,
-  newTraces,
-  removeIdleRoots,
-  SPAN_PLACES,
-  type TraceRecord,
-  touchTraces,
-  traceUpdate,
-  updateBytes,
-  updateRowOf,
-  updateStatements,
-} from '../traces/traces.ts'
+import { newTraceRow, selectNewTraces, type TraceRecord } from '../traces/trace-rows.ts'
+import { traceUpdate, updateBytes, updateRowOf, updateStatements } from '../traces/trace-updates.ts'
+import { findTraces, touchTraces } from '../traces/traces.ts'
+import { type ExportedSpan, SPANS, upsertSpans } from './exported-spans.ts'
 import { markStale, type NewOutput } from './staleness.ts'
-
-/** A span as an export tells it. */
-export interface ExportedSpan {
-  id: string
-  /** '' for a span without parent. */
-  parentId: string
-  stepId: string
-  /** With a fraction, by which steps that began in one millisecond are in order. */
-  timestamp: number
-  durationMs: number
-  status: SpanStatus | null
-  /** JSON. */
-  metadata: string
-  isGeneric: boolean
-  /** JSON; null where it has none. */
-  input: string | null
-  output: string | null
-  /** Names the output: the same one has the same name. */
-  outputRevision: string | null
-  /** By state key, JSON. */
-  state: readonly (readonly [key: string, json: string])[]
-  /** Which prompt it used; null where it is no step that uses one. */
-  prompt: { id: string | null; name: string | null; number: number | null } | null
-  /** Which of several exports of the span counts, the greatest. The same one, sent again, has the same. */
-  exportRevision: string
-}
 
 /** A trace as an export tells it. */
 export interface ExportedTrace {
@@ -152,13 +110,13 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
   )
   const unchanged = merges.flatMap(({ before, state }) => (before && state === before ? [before.id] : []))
   const found = await runLast(database, [
-    ...[...chunksOf(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
+    ...[...chunkRows(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
       ({ items, json }) => insertTraces(store, project, items, json, revision),
     ),
-    ...[...chunksOf(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
+    ...[...chunkRows(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     // The others are written under this time anyway.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
-    ...[...chunksOf(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
+    ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
     ...(known.length > 0 ? [judgeAgain(store, isLive(store, hasIdIn(known)))] : []),
     database
@@ -212,7 +170,7 @@ function insertTraces(
   return [
     store.database
       .insert(traces)
-      .select(newTraces(store, project, rows, revision))
+      .select(selectNewTraces(store, project, rows, revision))
       .onConflictDoNothing(),
     insertTraceFields(
       store,
@@ -259,125 +217,6 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
       promptNumber: span.prompt?.number,
     }
   })
-}
-
-const SPANS = rowSet([
-  'traceKey',
-  'traceUuid',
-  'id',
-  'exportRevision',
-  'parentId',
-  'stepId',
-  'timestamp',
-  'durationMs',
-  'status',
-  'metadata',
-  'isGeneric',
-  'input',
-  'inputRef',
-  'output',
-  'outputRef',
-  'outputRevision',
-  'state',
-  'stateRef',
-  'usesPrompt',
-  'promptVersionId',
-  'promptName',
-  'promptNumber',
-])
-const { row } = SPANS
-
-/**
- * Inserts `rows` of `SPANS`, each guarded by its trace: by its key and its id, for another trace may have drawn
- * the same key meanwhile. Where the span is there, the export that counts replaces what earlier ones said; of a client's span
- * it fills in what the client left out.
- */
-function upsertSpans(store: Store, project: Project, rows: string, now: number) {
-  const { id, output } = row
-  const isClients = sql`${spans.exportRevision} is null`
-  const given = (column: SQLiteColumn, excluded: SQL) =>
-    sql`iif(${isClients}, coalesce(${column}, ${excluded}), ${excluded})`
-  const mark = (column: SQLiteColumn, excluded: SQL) => sql`iif(${isClients}, max(${column}, ${excluded}), ${excluded})`
-  const withRef = (value: SQLiteColumn, ref: SQLiteColumn, excluded: SQL) =>
-    sql`iif(${isClients} and ${value} is not null, ${ref}, ${excluded})`
-  return store.database
-    .insert(spans)
-    .select(
-      selectFor(
-        spans,
-        {
-          ...NEW_SPAN,
-          ...row,
-          traceKey: traces.key,
-          isRoot: sql`${traces.rootSpanId} = ${id}`,
-          stepId: stepIdOf(project),
-          promptVersionId: promptVersionOf(project),
-          hasOutput: sql`case when ${output} <> 'null' then 1 else ${hasObservedOutput(id, sql`<>`)} end`,
-          hasNullOutput: sql`case when ${output} = 'null' then 1 else ${hasObservedOutput(id, sql`=`)} end`,
-          receivedAt: now,
-        },
-        sql`from ${SPANS.from(rows)} cross join ${traces}
-          where ${isLive(store, sql`${traces.key} = ${row.traceKey} and ${traces.id} = ${row.traceUuid}`)}
-            and not ${isOnOtherTrace(store, spans, {
-              id,
-              traceUuid: sql`${traces.id}`,
-              // A client can compute the id, and take it for a span of its own before this one comes.
-              which: sql`elsewhere.export_revision is not null`,
-            })}`,
-      ),
-    )
-    .onConflictDoUpdate({
-      target: [spans.id, spans.traceKey],
-      set: {
-        parentId: given(spans.parentId, sql`excluded.parent_id`),
-        stepId: sql`iif(${isClients}, ${spans.stepId}, excluded.step_id)`,
-        timestamp: sql`iif(${isClients}, ${spans.timestamp}, excluded.timestamp)`,
-        promptVersionId: given(spans.promptVersionId, sql`excluded.prompt_version_id`),
-        metadata: given(spans.metadata, sql`excluded.metadata`),
-        hasOutput: mark(spans.hasOutput, sql`excluded.has_output`),
-        hasNullOutput: mark(spans.hasNullOutput, sql`excluded.has_null_output`),
-        status: given(spans.status, sql`excluded.status`),
-        durationMs: given(spans.durationMs, sql`excluded.duration_ms`),
-        inputRef: withRef(spans.input, spans.inputRef, sql`excluded.input_ref`),
-        input: given(spans.input, sql`excluded.input`),
-        outputRef: withRef(spans.output, spans.outputRef, sql`excluded.output_ref`),
-        outputRevision: withRef(spans.output, spans.outputRevision, sql`excluded.output_revision`),
-        output: given(spans.output, sql`excluded.output`),
-        stateRef: withRef(spans.state, spans.stateRef, sql`excluded.state_ref`),
-        state: given(spans.state, sql`excluded.state`),
-        isGeneric: sql`iif(${isClients}, 0, excluded.is_generic)`,
-        exportRevision: sql`iif(${isClients}, null, excluded.export_revision)`,
-      },
-      setWhere: sql`${isClients} or ${spans.exportRevision} < excluded.export_revision`,
-    })
-}
-
-const usesPrompt = sql`${row.usesPrompt} = 1`
-
-/** The project's prompt of a step, as a condition on the rows of `versioned_texts`. */
-const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.projectKey} = ${project.key}
-  and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${name}`
-
-/** The step, which is that of the prompt where one is named that the project has. */
-const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
-    select 1 from ${versionedTexts} where ${isPromptOf(project, row.promptName)})
-  then ${row.promptName} else ${row.stepId} end`
-
-/** The version that a span used: the one it names by id, or by the prompt's name and number, else the one active as it began. */
-function promptVersionOf(project: Project) {
-  const versions = sql`${versionedTexts} cross join ${textVersions}`
-  const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`
-  return sql`case when ${usesPrompt} then coalesce(
-    (select ${textVersions.id} from ${textVersions} cross join ${versionedTexts}
-      where ${textVersions.id} = ${row.promptVersionId} and ${isOfText}
-        and ${versionedTexts.projectKey} = ${project.key} and ${versionedTexts.kind} = 'prompt'),
-    (select ${textVersions.id} from ${versions}
-      where ${isPromptOf(project, row.promptName)} and ${isOfText}
-        and ${textVersions.number} = ${row.promptNumber}),
-    (select ${textVersions.id} from ${versionedTexts} cross join ${textActivations} cross join ${textVersions}
-      where ${isPromptOf(project, stepIdOf(project))} and ${textActivations.textKey} = ${versionedTexts.key}
-        and ${textActivations.activatedAt} <= ${row.timestamp} and ${textVersions.key} = ${textActivations.versionKey}
-      order by ${textActivations.activatedAt} desc, ${textActivations.versionKey} desc limit 1)) end`
 }
 
 /** Where exported spans are, and which of their exports counts. */

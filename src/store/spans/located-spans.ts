@@ -6,23 +6,18 @@ import { named, readPlain } from '../core/database.ts'
 import type { Store } from '../core/store.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
 import { untilWhole } from '../traces/payloads.ts'
-import { isLive } from '../traces/traces.ts'
+import { type FoldedSpan, foldSpans, type SpanRows } from './fold-spans.ts'
+import { isAnyCut, type SpanDetail, showSpans, sizeOf } from './span-detail.ts'
 import {
   boundedSpanFields,
   chosenObservations,
   type DecisionRow,
-  type FoldedSpan,
-  foldSpans,
-  isAnyCut,
   lastDecisions,
   type ObservationRow,
-  type SpanDetail,
   type SpanRow,
-  type SpanRows,
-  showSpans,
-  sizeOf,
-} from './span-detail.ts'
+} from './span-fields.ts'
 
 /*
  * Spans that are known by their ids alone, as the read interface names them.

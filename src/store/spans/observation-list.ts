@@ -4,8 +4,9 @@ import { JsonText } from '../../domain/json.ts'
 import type { Store } from '../core/store.ts'
 import { observations } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { isLive, liveTraceKey } from '../traces/live.ts'
 import { countFitting, showValues, untilWhole } from '../traces/payloads.ts'
-import { isLive, joinedSpanId, liveTraceKey } from '../traces/traces.ts'
+import { joinedSpanId } from '../traces/span-ids.ts'
 
 /** An observation as it was sent. */
 interface ListedObservation {

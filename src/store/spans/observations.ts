@@ -1,13 +1,15 @@
 import { eq, ne, type SQL, sql } from 'drizzle-orm'
 import type { ObservationType } from '../../domain/fold.ts'
-import { chunksOf } from '../core/chunks.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { named, Template } from '../core/database.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { BOUND_LATER, hasIdIn, isLive } from '../traces/live.ts'
 import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
-import { BOUND_LATER, ensureRoots, hasIdIn, isLive, isNamedOfOther, judgeAgain, showInLists } from '../traces/traces.ts'
+import { ensureRoots, judgeAgain, showInLists } from '../traces/roots.ts'
+import { isNamedOfOther } from '../traces/span-ids.ts'
 import { markStale } from './staleness.ts'
 
 /** An observation to be stored. */
@@ -44,7 +46,7 @@ export async function addObservations(
   const sameId = Map.groupBy(placed, ({ draft }) => keyOf(draft))
   const firsts = [...sameId.values()].flatMap(same => same.slice(0, 1))
   const stored = new Set<string>()
-  for (const { items, json } of chunksOf(firsts, rowOf)) {
+  for (const { items, json } of chunkRows(firsts, rowOf)) {
     const outputs = items.filter(({ draft }) => draft.type === 'output')
     const values = {
       organizationKey: store.organization.key,
@@ -90,7 +92,7 @@ const NOTHING_REFUSED = { ofOther: new Set<ObservationDraft>(), again: [] }
 async function reasonsOf(store: Store, refused: readonly PlacedDraft[]) {
   const ofOther = new Set<ObservationDraft>()
   const again: ObservationDraft[] = []
-  for (const { items, json } of chunksOf(refused, rowOf)) {
+  for (const { items, json } of chunkRows(refused, rowOf)) {
     const found = await store.database.all<{ place: number; isOfOther: number }>(sql`
       select item.key as place, ${isNamedOfOther(store, row.spanId)} as isOfOther
       from ${OBSERVATIONS.from(json)} cross join ${traces}

@@ -2,15 +2,18 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { JsonObject } from '../../domain/json.ts'
 import type { SpanStatus } from '../../domain/span.ts'
 import type { Project } from '../accounts/projects.ts'
-import { chunksOf } from '../core/chunks.ts'
+import { chunkRows } from '../core/chunks.ts'
 import { hasObservedOutput, needsReview } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
 import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
-import { isLive, isNamedOfOther, NEW_SPAN, removeIdleRoots, showInLists, touchAndFlag } from '../traces/traces.ts'
+import { NEW_SPAN, removeIdleRoots, showInLists } from '../traces/roots.ts'
+import { isNamedOfOther } from '../traces/span-ids.ts'
+import { touchAndFlag } from '../traces/traces.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
 /** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
@@ -51,7 +54,7 @@ export async function saveSpans(
     return input === undefined || output === undefined ? [] : [{ draft, input, output }]
   })
   const stored = new Set<string>()
-  for (const { items, json } of chunksOf(placed, rowOf)) {
+  for (const { items, json } of chunkRows(placed, rowOf)) {
     const drafted = items.map(({ draft }) => draft)
     const [rows] = await store.database.batch([
       upsertSpans(store, project, json),

@@ -7,7 +7,8 @@ import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
-import { hasIdIn, isLive, judgeAgain } from '../traces/traces.ts'
+import { hasIdIn, isLive } from '../traces/live.ts'
+import { judgeAgain } from '../traces/roots.ts'
 
 /*
  * `spans.is_stale` is written by what changes an output or decides on one, so that every read and count has the same truth

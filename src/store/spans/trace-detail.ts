@@ -16,20 +16,14 @@ import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNoRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
+import { isLive, liveTraceKey } from '../traces/live.ts'
 import { untilWhole } from '../traces/payloads.ts'
+import { joinedSpanId } from '../traces/span-ids.ts'
 import { type CountedTrace, traceCounts } from '../traces/trace-list.ts'
-import { isLive, joinedSpanId, liveTraceKey } from '../traces/traces.ts'
 import { isObserved, observed, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
-import {
-  type FoldedSpan,
-  foldSpans,
-  isLastDecision,
-  showSpans,
-  sizeOf,
-  wholeDecisionFields,
-  wholeObservationFields,
-  wholeSpanFields,
-} from './span-detail.ts'
+import { type FoldedSpan, foldSpans } from './fold-spans.ts'
+import { showSpans, sizeOf } from './span-detail.ts'
+import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanFields } from './span-fields.ts'
 
 export interface FeedbackDetail {
   id: string

@@ -4,7 +4,7 @@ import { organizationColumns } from '../accounts/organizations.ts'
 import type { Organization, UnscopedStore } from '../core/store.ts'
 import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
-import type { TraceRecord } from './traces.ts'
+import type { TraceRecord } from './trace-rows.ts'
 
 /** Traces whose root did not come in time, some of those that wait longest, by their organizations. */
 export async function findDueTraces(

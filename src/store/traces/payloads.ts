@@ -12,7 +12,7 @@ import {
 } from '../../limits.ts'
 import { withRetry } from '../core/deadline.ts'
 import type { Store } from '../core/store.ts'
-import { liveTraceKeys } from './traces.ts'
+import { liveTraceKeys } from './live.ts'
 
 /** A value as a row holds it: its JSON, or the JSON's first bytes and a reference to the whole in R2. */
 export interface StoredValue {

@@ -13,7 +13,7 @@ import { attributionJobs } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { isNoRoot, spans } from '../schema/spans.ts'
 import { isNegative, isRunning, traceFields, traces } from '../schema/traces.ts'
-import { isLiveIn } from './traces.ts'
+import { isLiveIn } from './live.ts'
 
 /** What traces must be to be listed; what is undefined is not asked. */
 export interface TraceFilter {

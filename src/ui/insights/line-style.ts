@@ -1,4 +1,4 @@
-/** How the lines of a panel are told apart, newest version first: by colour and by dashes. */
+/** How the lines of a panel are told apart, newest version first: by color and by dashes. */
 const LINE_STYLES = [
   { color: 'var(--series-1)', dashes: '0' },
   { color: 'var(--series-2)', dashes: '7 3' },
@@ -8,7 +8,7 @@ const LINE_STYLES = [
 
 export const lineStyle = (index: number) => LINE_STYLES[index % LINE_STYLES.length] ?? LINE_STYLES[0]
 
-/** How reviewers' bars are told apart: by colour and by pattern. */
+/** How reviewers' bars are told apart: by color and by pattern. */
 const BAR_COLORS = [1, 2, 3, 4, 5, 6].map(number => `var(--series-${number})`)
 
 export const barColor = (index: number): string => BAR_COLORS[index % BAR_COLORS.length] ?? 'var(--series-1)'

@@ -7,7 +7,7 @@ import { changeSession, queryClient } from '../api/query-client.ts'
 import { nameOf, sessionQuery, signOut } from '../api/session.ts'
 import classes from './account-menu.module.css'
 
-/** Who is signed in, the colour scheme, and the way out. */
+/** Who is signed in, the color scheme, and the way out. */
 export function AccountMenu() {
   const { data: session } = useQuery(sessionQuery)
   const scheme = useComputedColorScheme('light')
@@ -39,7 +39,7 @@ export function AccountMenu() {
           leftSection={other === 'dark' ? <IconMoon size={16} aria-hidden /> : <IconSun size={16} aria-hidden />}
           onClick={() => setColorScheme(other)}
         >
-          {other === 'dark' ? 'Dark' : 'Light'} colours
+          {other === 'dark' ? 'Dark' : 'Light'} colors
         </Menu.Item>
         <Menu.Item leftSection={<IconBook size={16} aria-hidden />} component="a" href="/docs">
           API documentation

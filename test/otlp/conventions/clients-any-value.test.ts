@@ -87,7 +87,7 @@ const { value: aStructure } = fc.letrec<{ value: Json }>(tie => ({
   ),
 }))
 
-/** As a decoder gives it: structured, or serialised, whole or broken off. */
+/** As a decoder gives it: structured, or serialized, whole or broken off. */
 const aValue: fc.Arbitrary<Json> = fc.oneof(
   aStructure,
   aStructure.map(value => JSON.stringify(value)),

@@ -211,7 +211,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'LangChain’s, serialised as a call',
+      'LangChain’s, serialized as a call',
       {
         lc: 1,
         type: 'constructor',
@@ -313,7 +313,7 @@ describe('what a model was asked', () => {
 
   it.for<[string, Json, Json | undefined, Json | undefined]>([
     ['a list of messages', [{ role: 'user', content: 'q' }], undefined, asked],
-    ['such a list, serialised twice', JSON.stringify('[{"role":"user","content":"q"}]'), undefined, asked],
+    ['such a list, serialized twice', JSON.stringify('[{"role":"user","content":"q"}]'), undefined, asked],
     ['one conversation of several', [[{ role: 'user', content: 'q' }]], undefined, asked],
     ['one message', { role: 'user', content: 'q' }, undefined, asked],
     [
@@ -420,7 +420,7 @@ describe('what a model answered', () => {
       },
     ],
     [
-      'OpenAI’s response, serialised',
+      'OpenAI’s response, serialized',
       '{"id":"c","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}}],"usage":{"n":1}}',
       { output: { role: 'assistant', content: 'a' }, finishReasons: ['stop'], rest: { id: 'c', usage: { n: 1 } } },
     ],

@@ -16,7 +16,7 @@ interface Export {
   status: number
 }
 
-export interface Behaviour {
+export interface Behavior {
   /** How many exports are answered 503 and not passed on, the first ones. */
   refused?: number
   /** How often each export that is passed on is sent. */
@@ -24,7 +24,7 @@ export interface Behaviour {
 }
 
 /** Passes calls on to a server, on a port of its own. */
-export async function interpose(target: string, { refused = 0, copies = 1 }: Behaviour = {}): Promise<Interposed> {
+export async function interpose(target: string, { refused = 0, copies = 1 }: Behavior = {}): Promise<Interposed> {
   const exports: Export[] = []
   let left = refused
   const pass = async (request: IncomingMessage, response: ServerResponse) => {

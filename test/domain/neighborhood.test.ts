@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest'
-import { type NearSpan, nearestSpans } from '../../src/domain/neighbourhood.ts'
+import { type NearSpan, nearestSpans } from '../../src/domain/neighborhood.ts'
 
 const span = (id: string, timestamp: number, fields: Partial<NearSpan> = {}): NearSpan => ({
   id,

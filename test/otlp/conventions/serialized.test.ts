@@ -1,12 +1,12 @@
 import { describe, it } from 'vitest'
 import type { Json } from '../../../src/domain/json.ts'
-import { parsed, unflatten } from '../../../src/otlp/reading/serialised.ts'
+import { parsed, unflatten } from '../../../src/otlp/reading/serialized.ts'
 
-describe('a serialised value', () => {
+describe('a serialized value', () => {
   it.for<[string, Json, Json]>([
     ['an object', '{"a":1}', { a: 1 }],
-    ['one serialised twice', '"{\\"a\\":1}"', { a: 1 }],
-    ['one serialised three times, of which the last stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
+    ['one serialized twice', '"{\\"a\\":1}"', { a: 1 }],
+    ['one serialized three times, of which the last stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
     ['a text within quotes', '"refund"', 'refund'],
     ['a number, which might be a text', '42', '42'],
     ['a word', 'true', 'true'],

@@ -1,0 +1,110 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Attribution, AttributionCost } from '../../domain/attribution.ts'
+import { readPlain } from '../core/database.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { countAnswer } from '../counts/review-days.ts'
+import { attributionJobs, attributions } from '../schema/attribution.ts'
+import { spans } from '../schema/spans.ts'
+import {
+  type AttributionStatus,
+  type Claim,
+  hasLiveTrace,
+  isHeld,
+  isJob,
+  isPending,
+  NO_LEASE,
+  statusQuery,
+} from './jobs.ts'
+
+/** An engine's answer; `id` is chosen by the caller, so that a repeated attempt makes no second result. */
+export interface AttributionDraft {
+  id: string
+  attribution: Attribution
+  cost: AttributionCost
+}
+
+/**
+ * Ends a run with its result; nothing happens where the job is held no longer or its trace is gone. Returns what the job is
+ * then: `pending` where it was asked for since it was claimed; undefined where it is gone.
+ */
+export async function finishAttribution(
+  store: Store,
+  claim: Claim,
+  draft: AttributionDraft,
+  now: number,
+): Promise<AttributionStatus | undefined> {
+  const { database } = store
+  const [, , , [job]] = await readPlain(database, [
+    database
+      .insert(attributions)
+      .select(
+        selectFor(attributions, resultColumns(draft, now), sql`from ${attributionJobs} where ${isOurs(store, claim)}`),
+      )
+      .onConflictDoNothing()
+      .returning({ id: attributions.id }),
+    // While the job is held still: tried again after a lost answer, it counts nothing.
+    countAnswer(store, isOurs(store, claim)),
+    completion(store, claim, now, {
+      attributionNumber: sql`${attributionJobs.attributionNumber} + 1`,
+      errorType: draft.attribution.errorType,
+    }),
+    statusQuery(store, claim.traceKey),
+  ])
+  return job?.status
+}
+
+/** Ends a run that found nothing new: the last result stands. Returns as `finishAttribution`. */
+export async function settleAttribution(
+  store: Store,
+  claim: Claim,
+  now: number,
+): Promise<AttributionStatus | undefined> {
+  const [, [job]] = await readPlain(store.database, [completion(store, claim, now), statusQuery(store, claim.traceKey)])
+  return job?.status
+}
+
+const isOurs = (store: Store, { traceKey, token }: Claim) =>
+  isJob(store, traceKey, isPending, isHeld(token), hasLiveTrace(store))
+
+/** The statement that has a job done, or begin anew where it was asked for since it was claimed. */
+function completion(
+  store: Store,
+  claim: Claim,
+  now: number,
+  result: { attributionNumber?: SQL; errorType?: string } = {},
+) {
+  const isAnswered = sql`${attributionJobs.requests} = ${claim.requests}`
+  return store.database
+    .update(attributionJobs)
+    .set({
+      ...NO_LEASE,
+      status: sql`iif(${isAnswered}, 'done', 'pending')`,
+      dueAt: sql`iif(${isAnswered}, null, ${now})`,
+      attempts: 0,
+      failure: null,
+      basis: claim.basis,
+      ...result,
+    })
+    .where(isOurs(store, claim))
+    .returning({ traceKey: attributionJobs.traceKey })
+}
+
+/** What is stored of a result, for the job that a statement is at. */
+const resultColumns = ({ id, attribution, cost }: AttributionDraft, now: number) => ({
+  ...cost,
+  traceKey: attributionJobs.traceKey,
+  number: sql`${attributionJobs.attributionNumber} + 1`,
+  id,
+  projectKey: attributionJobs.projectKey,
+  createdAt: now,
+  errorType: attribution.errorType,
+  confidence: attribution.confidence,
+  spanId: attribution.spanId,
+  reasoning: attribution.reasoning,
+  alternatives: JSON.stringify(attribution.alternatives),
+  evidence: JSON.stringify(attribution.evidence),
+  engine: attribution.engine,
+  stepId: sql`coalesce((select blamed.step_id from ${spans} blamed
+    where blamed.id = ${attribution.spanId} and blamed.trace_key = ${attributionJobs.traceKey}), '')`,
+})

@@ -1,0 +1,63 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { ATTRIBUTION_STATUSES } from '../../domain/attribution.ts'
+import type { Store } from '../core/store.ts'
+import { attributionJobs } from '../schema/attribution.ts'
+import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
+
+/*
+ * The jobs that analyze disagreements. A job's row is the truth about what is to be done; messages only say where to look.
+ * Whoever works on a job holds a lease of it by a token, and writes nothing without that token.
+ */
+
+export type AttributionStatus = (typeof ATTRIBUTION_STATUSES)[number]
+
+/**
+ * A text that is another one once there is anything new on a trace: of feedback given, changed or deleted, decisions,
+ * observations, spans and metadata. Columns are written out, for drizzle drops their table's name from some selections.
+ */
+export const currentBasis = sql<string>`(traces.revision || '/' || traces.updated_at
+  || (select '/' || count(*) || '/' || coalesce(max(observed.received_at), 0)
+      from observations observed where observed.trace_key = traces.key)
+  || (select '/' || count(*) || '/' || coalesce(sum(coalesce(octet_length(given.comment), 0)
+      + coalesce(octet_length(given.correction), 0) + coalesce(octet_length(given.rating), 0)), 0)
+      from feedback given where given.trace_key = traces.key)
+  || (select '/' || count(*) from reviews decided where decided.trace_key = traces.key))`
+
+export const isPending = sql`${attributionJobs.status} = 'pending'`
+
+/** A job that is being worked on. */
+export interface Claim {
+  traceKey: number
+  projectKey: number
+  token: string
+  /** How many requests there were when it was claimed. */
+  requests: number
+  /** What the trace came to then, and what the last result went by. */
+  basis: string
+  basisBefore: string | null
+}
+
+/** A job of the store. */
+export const isJob = ({ organization }: Store, traceKey: number, ...conditions: SQL[]) =>
+  and(eq(attributionJobs.traceKey, traceKey), eq(attributionJobs.organizationKey, organization.key), ...conditions)
+
+export const isFree = (now: number) =>
+  sql`(${attributionJobs.leaseUntil} is null or ${attributionJobs.leaseUntil} <= ${now})`
+
+/** A job that waits for the next day is no less free, but is not to be claimed. */
+export const isWaiting = (now: number) => sql`coalesce(${attributionJobs.waitsUntil}, 0) > ${now}`
+
+export const isHeld = (token: string) => sql`${attributionJobs.leaseToken} is ${token}`
+
+/** Whether a job's trace is there still. */
+export const hasLiveTrace = (store: Store) =>
+  sql`exists (select 1 from ${traces} where ${isLive(store, eq(traces.key, attributionJobs.traceKey))})`
+
+export const NO_LEASE = { leaseToken: null, leaseUntil: null }
+
+export const statusQuery = (store: Store, traceKey: number) =>
+  store.database
+    .select({ status: sql<AttributionStatus>`${attributionJobs.status}`.as('status') })
+    .from(attributionJobs)
+    .where(isJob(store, traceKey))

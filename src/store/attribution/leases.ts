@@ -1,0 +1,151 @@
+import { and, asc, eq, gt, gte, inArray, isNotNull, lte, sql } from 'drizzle-orm'
+import { ATTRIBUTION_LEASE_MS, MAX_ATTRIBUTION_ATTEMPTS, RESEND_AFTER_MS } from '../../limits.ts'
+import { readPlain } from '../core/database.ts'
+import type { Store, UnscopedStore } from '../core/store.ts'
+import { attributionJobs } from '../schema/attribution.ts'
+import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
+import {
+  type AttributionStatus,
+  type Claim,
+  currentBasis,
+  hasLiveTrace,
+  isFree,
+  isHeld,
+  isJob,
+  isPending,
+  isWaiting,
+  NO_LEASE,
+  statusQuery,
+} from './jobs.ts'
+
+const CUT_OFF = 'The analysis was cut off in every attempt'
+
+/**
+ * Claims a pending job that nobody works on, for `ATTRIBUTION_LEASE_MS` from `now`. Undefined where there is none, its trace
+ * is gone, or it was claimed too often: then it has failed.
+ */
+export async function claimAttribution(
+  store: Store,
+  traceKey: number,
+  { token, now }: { token: string; now: number },
+): Promise<Claim | undefined> {
+  const { database } = store
+  const isSpent = gte(attributionJobs.attempts, MAX_ATTRIBUTION_ATTEMPTS)
+  const leaseUntil = now + ATTRIBUTION_LEASE_MS
+  const [, , [claim]] = await readPlain(database, [
+    database
+      .update(attributionJobs)
+      .set({
+        ...NO_LEASE,
+        status: 'failed',
+        failure: sql`coalesce(${attributionJobs.failure}, ${CUT_OFF})`,
+        dueAt: null,
+      })
+      .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, isSpent))
+      .returning({ traceKey: attributionJobs.traceKey }),
+    database
+      .update(attributionJobs)
+      .set({
+        leaseToken: token,
+        leaseUntil,
+        dueAt: leaseUntil,
+        attempts: sql`${attributionJobs.attempts} + 1`,
+        waitsUntil: null,
+      })
+      .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, hasLiveTrace(store)))
+      .returning({ traceKey: attributionJobs.traceKey }),
+    database
+      .select({
+        traceKey: sql<number>`${traces.key}`.as('traceKey'),
+        projectKey: sql<number>`${traces.projectKey}`.as('projectKey'),
+        token: sql<string>`${attributionJobs.leaseToken}`.as('token'),
+        requests: sql<number>`${attributionJobs.requests}`.as('requests'),
+        basis: sql<string>`${currentBasis}`.as('basis'),
+        basisBefore: sql<string | null>`${attributionJobs.basis}`.as('basisBefore'),
+      })
+      .from(attributionJobs)
+      .crossJoin(traces)
+      .where(and(isJob(store, traceKey, isPending, isHeld(token)), isLive(store, eq(traces.key, traceKey)))),
+  ])
+  return claim
+}
+
+/** Holds a job for `ATTRIBUTION_LEASE_MS` more. False where it is held no longer. */
+export async function renewLease(store: Store, { traceKey, token }: Claim, now: number): Promise<boolean> {
+  const leaseUntil = now + ATTRIBUTION_LEASE_MS
+  const rows = await store.database
+    .update(attributionJobs)
+    .set({ leaseUntil, dueAt: leaseUntil })
+    .where(isJob(store, traceKey, isPending, isHeld(token)))
+    .returning({ traceKey: attributionJobs.traceKey })
+  return rows.length > 0
+}
+
+/**
+ * Gives a job back after a run that failed, for `reason`, words that anybody may read. It has failed for good where
+ * `isFinal`, or after `MAX_ATTRIBUTION_ATTEMPTS`; else cron takes it up once `retryAfterMs` are over, too. Returns what the job is then; undefined where it is gone.
+ */
+export async function releaseLease(
+  store: Store,
+  { traceKey, token }: Pick<Claim, 'traceKey' | 'token'>,
+  { reason, isFinal, retryAfterMs }: { reason: string; isFinal: boolean; retryAfterMs: number },
+  now: number,
+): Promise<AttributionStatus | undefined> {
+  const isOver = isFinal ? sql`true` : sql`${attributionJobs.attempts} >= ${MAX_ATTRIBUTION_ATTEMPTS}`
+  const [, [job]] = await readPlain(store.database, [
+    store.database
+      .update(attributionJobs)
+      .set({
+        ...NO_LEASE,
+        status: sql`iif(${isOver}, 'failed', 'pending')`,
+        dueAt: sql`iif(${isOver}, null, ${now + Math.max(RESEND_AFTER_MS, retryAfterMs)})`,
+        failure: reason,
+      })
+      .where(isJob(store, traceKey, isPending, isHeld(token)))
+      .returning({ traceKey: attributionJobs.traceKey }),
+    statusQuery(store, traceKey),
+  ])
+  return job?.status
+}
+
+/**
+ * Gives a job back that is to wait until a time, and is pending meanwhile: nobody claims it before, cron sends it then, and the
+ * attempt does not count.
+ */
+export async function postponeAttribution(
+  store: Store,
+  { traceKey, token }: Pick<Claim, 'traceKey' | 'token'>,
+  until: number,
+): Promise<void> {
+  await store.database
+    .update(attributionJobs)
+    .set({ ...NO_LEASE, attempts: sql`${attributionJobs.attempts} - 1`, waitsUntil: until, dueAt: until })
+    .where(isJob(store, traceKey, isPending, isHeld(token)))
+}
+
+/**
+ * Has a job failed that the queue gave up, unless somebody works on it, or it was asked for again and not tried since: that
+ * message is of an earlier time. The reason is that of its last attempt, or `reason`.
+ */
+export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
+  await store.database
+    .update(attributionJobs)
+    .set({ ...NO_LEASE, status: 'failed', failure: sql`coalesce(${attributionJobs.failure}, ${reason})`, dueAt: null })
+    .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, gt(attributionJobs.attempts, 0)))
+}
+
+/** Takes up to `limit` jobs that are due and puts each off, as `takeDuePurges` does. */
+export async function takeDueAttributions({ database }: UnscopedStore, now: number, limit: number) {
+  const due = database
+    .select({ traceKey: attributionJobs.traceKey })
+    .from(attributionJobs)
+    .where(and(isNotNull(attributionJobs.dueAt), lte(attributionJobs.dueAt, now)))
+    .orderBy(asc(attributionJobs.dueAt))
+    .limit(limit)
+  return database
+    .update(attributionJobs)
+    .set({ dueAt: now + RESEND_AFTER_MS })
+    .where(inArray(attributionJobs.traceKey, due))
+    .returning({ organizationKey: attributionJobs.organizationKey, traceKey: attributionJobs.traceKey })
+}

@@ -1,0 +1,95 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { Job } from '../../env.ts'
+import { RESEND_AFTER_MS } from '../../limits.ts'
+import { readPlain } from '../core/database.ts'
+import { selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { projects } from '../schema/accounts.ts'
+import { attributionJobs } from '../schema/attribution.ts'
+import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
+import { currentBasis, isPending } from './jobs.ts'
+import { type AttributionState, hasFeedback, stateOf, stateQueries } from './state.ts'
+
+/** Whether a trace's project has disagreements analyzed without being asked. */
+const isAutomatic = sql`exists (
+  select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.autoAttribute} = 1)`
+
+/**
+ * The statement that asks for the analysis of traces. A job that is pending takes the request in; one that is through begins
+ * anew if there is anything new, or by force. Run twice, it asks once more, which costs at most a look. Returns the keys of
+ * the traces whose jobs are pending by it.
+ */
+const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number, force: boolean) => {
+  const now = Math.floor(at)
+  const unlessPending = (column: SQLiteColumn, value: SQL) => sql`iif(${isPending}, ${column}, ${value})`
+  const jobBasis = sql`(select ${currentBasis} from traces where traces.key = ${attributionJobs.traceKey})`
+  // A forced request whose reply was lost must not run again what it has run already.
+  const isForced = force ? sql`${attributionJobs.requestedAt} <> ${now}` : sql`false`
+  return database
+    .insert(attributionJobs)
+    .select(
+      selectFor(
+        attributionJobs,
+        {
+          traceKey: traces.key,
+          organizationKey: traces.organizationKey,
+          projectKey: traces.projectKey,
+          status: 'pending',
+          requests: 1,
+          requestedAt: now,
+          attempts: 0,
+          leaseToken: null,
+          leaseUntil: null,
+          dueAt: now + RESEND_AFTER_MS,
+          waitsUntil: null,
+          failure: null,
+          basis: null,
+          attributionNumber: 0,
+          errorType: null,
+        },
+        sql`from ${traces} where ${ofTraces}`,
+      ),
+    )
+    .onConflictDoUpdate({
+      target: attributionJobs.traceKey,
+      set: {
+        status: 'pending',
+        requests: sql`${attributionJobs.requests} + 1`,
+        requestedAt: now,
+        attempts: unlessPending(attributionJobs.attempts, sql`0`),
+        dueAt: unlessPending(attributionJobs.dueAt, sql`excluded.due_at`),
+        failure: unlessPending(attributionJobs.failure, sql`null`),
+        // By force it is tried at once: the limit may be another one now.
+        waitsUntil: force ? null : unlessPending(attributionJobs.waitsUntil, sql`null`),
+        // What a run finds in there it need not do again.
+        ...(force && { basis: unlessPending(attributionJobs.basis, sql`null`) }),
+      },
+      setWhere: sql`${attributionJobs.status} <> 'done' or ${attributionJobs.basis} is not ${jobBasis} or ${isForced}`,
+    })
+    .returning({ traceKey: attributionJobs.traceKey })
+}
+
+/** The same for those of some traces whose projects have it done without being asked, for the batch of what gave the reason. */
+export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
+  requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)
+
+/** The messages that say of which traces the analysis was asked for. */
+export const attributionJobsOf = ({ organization }: Store, traceKeys: Iterable<number>): Job[] =>
+  Array.from(traceKeys, traceKey => ({ kind: 'attribute_trace', organizationKey: organization.key, traceKey }))
+
+/**
+ * Asks for the analysis of a trace. Where the last result went by all that there is, that one stands and nothing is written,
+ * unless by `force`. Returns how far it is; undefined where there is no such trace. One round trip.
+ */
+export async function requestAttribution(
+  store: Store,
+  traceUuid: string,
+  { force, now }: { force: boolean; now: number },
+): Promise<AttributionState | undefined> {
+  const ofTrace = isLive(store, eq(traces.id, traceUuid))
+  const request = requestJobs(store, and(ofTrace, hasFeedback), now, force)
+  const [, ...rows] = await readPlain(store.database, [request, ...stateQueries(store, ofTrace)])
+  return stateOf(rows)
+}

@@ -1,0 +1,232 @@
+import { and, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import type { Alternative, AttributionCost, ErrorCategory, Evidence } from '../../domain/attribution.ts'
+import { named, readPlain } from '../core/database.ts'
+import { isNoPraise } from '../core/ratings.ts'
+import { hasReviewed, isCorrected } from '../core/reviewable.ts'
+import type { Store } from '../core/store.ts'
+import { attributionJobs, attributions, errorTypes, projectErrorTypes } from '../schema/attribution.ts'
+import { feedback, reviews } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import { isLive } from '../traces/live.ts'
+import { type AttributionStatus, hasLiveTrace, isJob } from './jobs.ts'
+
+/** An error type as a result names it. */
+export interface NamedErrorType {
+  errorType: string
+  id: string
+  name: string
+  category: ErrorCategory
+}
+
+/** The error type that a reviewer named, which overrules the engine's. */
+export interface AttributionOverride extends NamedErrorType {
+  spanId: string
+  userId: string
+  comment: string | null
+  createdAt: number
+}
+
+/** What an engine answered, and what a reviewer made of it. */
+export interface AttributionResult {
+  id: string
+  createdAt: number
+  /** The engine's answer. */
+  answer: NamedErrorType
+  confidence: number
+  alternatives: readonly Alternative[]
+  /** The blamed span; null: none. */
+  spanId: string | null
+  reasoning: string
+  evidence: readonly Evidence[]
+  engine: string
+  cost: AttributionCost
+  /** The newest among the decisions in force on the trace's spans that names an error type. */
+  override: AttributionOverride | null
+}
+
+/** How far the analysis of a trace is. */
+export interface AttributionState {
+  traceKey: number
+  /** Whether there is anything to analyze. */
+  hasFeedback: boolean
+  /** Null: nobody ever asked. */
+  status: AttributionStatus | null
+  /** Why it failed, where it did. */
+  failure: string | null
+  /** Until when a pending job waits, since the project's model calls of the day are used up; null: for nothing. */
+  waitsUntil: number | null
+  /** The last result, which a job that is pending or failed may have, too. */
+  result: AttributionResult | null
+}
+
+/** Whether a trace has something to analyze, which praise alone is not; `isDisputed` in `attribution/run.ts` says the same. */
+export const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
+    and (${isNoPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null))
+  or ${hasReviewed(isCorrected)})`
+
+/** How far the analysis of a trace is, by the trace's id or by its key. Undefined where there is no such trace. */
+export async function findAttribution(
+  store: Store,
+  trace: { id: string } | { key: number },
+): Promise<AttributionState | undefined> {
+  const ofTrace = isLive(store, 'id' in trace ? eq(traces.id, trace.id) : eq(traces.key, trace.key))
+  return stateOf(await readPlain(store.database, stateQueries(store, ofTrace)))
+}
+
+/** What one who waits for a job looks at, again and again. Undefined where there is no such job, or its trace is gone. */
+export async function findJobStatus(
+  store: Store,
+  traceKey: number,
+): Promise<{ status: AttributionStatus; leaseUntil: number | null; waitsUntil: number | null } | undefined> {
+  const [job] = await store.database
+    .select({
+      status: attributionJobs.status,
+      leaseUntil: attributionJobs.leaseUntil,
+      waitsUntil: attributionJobs.waitsUntil,
+    })
+    .from(attributionJobs)
+    .where(isJob(store, traceKey, hasLiveTrace(store)))
+  return job
+}
+
+/** What a result shows of an error type: as the project calls it, or as it is built in. */
+function typeFields(errorType: SQLiteColumn, projectKey: SQLiteColumn) {
+  const field = (column: 'id' | 'name' | 'category') => sql`coalesce(
+    (select own.${sql.raw(column)} from ${projectErrorTypes} own
+      where own.project_key = ${projectKey} and own.error_type = ${errorType}),
+    (select built_in.${sql.raw(column)} from ${errorTypes} built_in where built_in.error_type = ${errorType}))`
+  return {
+    errorType: sql<string>`${errorType}`.as('errorType'),
+    typeId: sql<string>`${field('id')}`.as('typeId'),
+    typeName: sql<string>`${field('name')}`.as('typeName'),
+    typeCategory: sql<ErrorCategory>`${field('category')}`.as('typeCategory'),
+  }
+}
+
+const headFields = {
+  traceKey: sql<number>`${traces.key}`.as('traceKey'),
+  hasFeedback: sql<number>`${hasFeedback}`.as('hasFeedback'),
+  status: sql<AttributionStatus | null>`${attributionJobs.status}`.as('status'),
+  failure: sql<string | null>`${attributionJobs.failure}`.as('failure'),
+  waitsUntil: sql<number | null>`${attributionJobs.waitsUntil}`.as('waitsUntil'),
+}
+
+const resultFields = {
+  ...named({
+    id: attributions.id,
+    createdAt: attributions.createdAt,
+    confidence: attributions.confidence,
+    spanId: attributions.spanId,
+    reasoning: attributions.reasoning,
+    engine: attributions.engine,
+    durationMs: attributions.durationMs,
+    inputTokens: attributions.inputTokens,
+    outputTokens: attributions.outputTokens,
+    costUsd: attributions.costUsd,
+  }),
+  ...typeFields(attributions.errorType, attributions.projectKey),
+  alternatives: sql<string>`${attributions.alternatives}`.as('alternatives'),
+  evidence: sql<string>`${attributions.evidence}`.as('evidence'),
+}
+
+const overrideFields = {
+  ...named({
+    spanId: reviews.spanId,
+    userId: reviews.userId,
+    comment: reviews.comment,
+    createdAt: reviews.createdAt,
+  }),
+  ...typeFields(reviews.errorType, reviews.projectKey),
+}
+
+/** The queries that tell how far the analysis of one trace is, for `stateOf`. */
+export function stateQueries({ database }: Store, ofTrace: SQL | undefined) {
+  const traceKey = sql`(select ${traces.key} from ${traces} where ${ofTrace})`
+  return [
+    database
+      .select(headFields)
+      .from(traces)
+      .leftJoin(attributionJobs, eq(attributionJobs.traceKey, traces.key))
+      .where(ofTrace),
+    database
+      .select(resultFields)
+      .from(attributionJobs)
+      .crossJoin(attributions)
+      .where(
+        and(
+          eq(attributionJobs.traceKey, traceKey),
+          eq(attributions.traceKey, attributionJobs.traceKey),
+          eq(attributions.number, attributionJobs.attributionNumber),
+        ),
+      ),
+    database
+      .select(overrideFields)
+      .from(spans)
+      .crossJoin(reviews)
+      .where(
+        and(
+          eq(spans.traceKey, traceKey),
+          isNotNull(spans.reviewState),
+          eq(reviews.traceKey, spans.traceKey),
+          eq(reviews.spanId, spans.id),
+          eq(reviews.number, spans.reviewNumber),
+          isNotNull(reviews.errorType),
+        ),
+      )
+      .orderBy(desc(reviews.createdAt), desc(reviews.id))
+      .limit(1),
+  ] as const
+}
+
+type StateRows = readonly [
+  head: readonly SelectResultFields<typeof headFields>[],
+  result: readonly SelectResultFields<typeof resultFields>[],
+  override: readonly SelectResultFields<typeof overrideFields>[],
+]
+
+export function stateOf([[head], [result], [override]]: StateRows): AttributionState | undefined {
+  if (!head) return undefined
+  return {
+    ...head,
+    hasFeedback: head.hasFeedback === 1,
+    result: result ? resultOf(result, override) : null,
+  }
+}
+
+function resultOf(row: StateRows[1][number], override: StateRows[2][number] | undefined): AttributionResult {
+  const { id, createdAt, confidence, spanId, reasoning, engine } = row
+  const { durationMs, inputTokens, outputTokens, costUsd } = row
+  return {
+    id,
+    createdAt,
+    answer: typeOf(row),
+    confidence,
+    alternatives: JSON.parse(row.alternatives),
+    spanId,
+    reasoning,
+    evidence: JSON.parse(row.evidence),
+    engine,
+    cost: { durationMs, inputTokens, outputTokens, costUsd },
+    override: override ? overrideOf(override) : null,
+  }
+}
+
+function overrideOf(row: StateRows[2][number]): AttributionOverride {
+  const { spanId, userId, comment, createdAt } = row
+  return { ...typeOf(row), spanId, userId, comment, createdAt }
+}
+
+const typeOf = ({
+  errorType,
+  typeId,
+  typeName,
+  typeCategory,
+}: SelectResultFields<ReturnType<typeof typeFields>>): NamedErrorType => ({
+  errorType,
+  id: typeId,
+  name: typeName,
+  category: typeCategory,
+})

@@ -1,0 +1,100 @@
+import { type FoldedObservation, foldObservations } from '../../domain/fold.ts'
+import type { FoundValue } from '../traces/payloads.ts'
+import type { DecisionRow, ObservationRow, SpanRow } from './span-fields.ts'
+
+/** The rows that spans are made of. */
+export interface SpanRows {
+  traces: readonly { key: number; rootSpanId: string; isPosted: number }[]
+  spans: readonly SpanRow[]
+  /** Those of `chosenObservations` say how many inputs and states there are in all. */
+  observations: readonly (ObservationRow & { inputs?: number; states?: number })[]
+  decisions: readonly DecisionRow[]
+}
+
+/** A span's row and the values that it is made of. */
+export interface FoldedSpan {
+  row: SpanRow
+  /** Null where the span has none. */
+  parentId: string | null
+  inputs: FoundValue[]
+  /** How many of them, the last ones, are messages of one conversation. */
+  messageCount: number
+  output: FoundValue | undefined
+  /** The last output's observation, or the name of the one that was given to the span itself. */
+  outputRevision: string
+  state: [key: string, value: FoundValue][]
+  /** The last decision ever made. */
+  decision: DecisionRow | undefined
+  approved: FoundValue | undefined
+  /** The fields of which some values were not even read. */
+  leftOut: readonly ('input' | 'state')[]
+}
+
+/** Puts spans together from rows: values given to a span come first, its observations fold over them. */
+export function foldSpans({ traces, spans, observations, decisions }: SpanRows): FoldedSpan[] {
+  const traceOf = new Map(traces.map(trace => [trace.key, trace]))
+  const rootOf = (traceKey: number) => traceOf.get(traceKey)?.rootSpanId ?? ''
+  const observationsOf = Map.groupBy(observations, ({ traceKey, spanId }) =>
+    placeOf(traceKey, spanId ?? rootOf(traceKey)),
+  )
+  const decisionOf = new Map(decisions.map(row => [placeOf(row.traceKey, row.spanId), row]))
+  const leftOut = fieldsLeftOut(observations)
+  return spans.map(row => {
+    const place = placeOf(row.traceKey, row.id)
+    const parentId = parentOf(row, traceOf.get(row.traceKey))
+    const folded = fold(row, parentId, observationsOf.get(place) ?? [], decisionOf.get(place))
+    return { ...folded, leftOut }
+  })
+}
+
+/** The fields of which not all observations were read. Where several spans are read, it may be any of theirs. */
+function fieldsLeftOut(observations: SpanRows['observations']): FoldedSpan['leftOut'] {
+  const [first] = observations
+  if (!first) return []
+  const countOf = (type: ObservationRow['type']) => observations.filter(row => row.type === type).length
+  const { inputs = 0, states = 0 } = first
+  return [
+    ...(inputs > countOf('input') ? (['input'] as const) : []),
+    ...(states > countOf('state') ? (['state'] as const) : []),
+  ]
+}
+
+/** Under the root hangs what a client sent without a parent; telemetry's spans without parent stand for themselves. */
+function parentOf({ id, parentId }: SpanRow, trace: SpanRows['traces'][number] | undefined): string | null {
+  if (!trace || id === trace.rootSpanId) return null
+  return parentId || (trace.isPosted === 1 ? trace.rootSpanId : null)
+}
+
+const placeOf = (traceKey: number, spanId: string): string => `${traceKey}/${spanId}`
+
+function fold(
+  row: SpanRow,
+  parentId: string | null,
+  observationRows: readonly ObservationRow[],
+  decision: DecisionRow | undefined,
+): Omit<FoldedSpan, 'leftOut'> {
+  const { traceKey } = row
+  const found = (text: string | null, ref: string | null, isCut: number): FoundValue | undefined =>
+    text === null ? undefined : { text, ref, traceKey, isCut: isCut === 1 }
+  const { inputs, messageCount, output, state } = foldObservations(observationRows.map(foldable))
+  const given: [key: string, text: string, ref: string | null][] = JSON.parse(row.state ?? '[]')
+  const givenState = given.map(([key, text, ref]) => [key, { text, ref, traceKey }] as const)
+  const givenInput = found(row.input, row.inputRef, row.isCut)
+  return {
+    row,
+    parentId,
+    inputs: givenInput ? [givenInput, ...inputs] : inputs,
+    messageCount,
+    output: output?.value ?? found(row.output, row.outputRef, row.isCut),
+    outputRevision: output?.observationId ?? row.outputRevision ?? 'none',
+    state: [...new Map<string, FoundValue>([...givenState, ...state])],
+    decision,
+    approved: decision && found(decision.approved, decision.approvedRef, decision.isCut),
+  }
+}
+
+/** An observation as far as it is read. */
+const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
+  ...row,
+  value: { text: data ?? 'null', ref: dataRef, traceKey: row.traceKey, isCut: isCut === 1 },
+})

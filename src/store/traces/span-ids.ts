@@ -1,0 +1,41 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { isOfExistingProject } from '../accounts/projects.ts'
+import type { feedback } from '../schema/reviews.ts'
+import { spans } from '../schema/spans.ts'
+import { traces } from '../schema/traces.ts'
+import type { Bound } from './live.ts'
+
+/**
+ * Whether a span or a piece of feedback with this id is on a live trace of the organization other than the named one; on a
+ * deleted trace it no longer counts. `which`: those of them alone that meet this condition on `elsewhere`.
+ */
+export const isOnOtherTrace = (
+  bound: Bound,
+  table: typeof spans | typeof feedback,
+  { id, traceUuid, which = sql`true` }: { id: SQL; traceUuid: SQL; which?: SQL },
+): SQL => sql`exists (
+  select 1 from ${table} elsewhere inner join ${traces} other on other.key = elsewhere.trace_key
+  where elsewhere.id = ${id} and other.organization_key = ${bound.organization.key} and other.deleted_at is null
+    and ${isOfExistingProject(bound, sql`other.project_key`)} and other.id <> ${traceUuid} and ${which})`
+
+/**
+ * Whether a span that something on the trace at hand names belongs to another trace. One that is nowhere yet does not. The ids
+ * of roots and of telemetry's spans can be computed, and so taken by another trace before they are there: whose id is derived
+ * has it, else the trace at hand if it has the span.
+ */
+export const isNamedOfOther = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
+  and ${spanId} <> ${traces.rootSpanId} and ${isOnOtherTrace(bound, spans, {
+    id: spanId,
+    traceUuid: sql`${traces.id}`,
+    which: sql`(elsewhere.is_root = 1 or elsewhere.export_revision is not null
+      or not exists (select 1 from ${spans} own where own.id = ${spanId} and own.trace_key = ${traces.key}))`,
+  })})`
+
+/**
+ * The span that a row of feedback or of observations names, if it is there by now. Columns are written out, for drizzle drops
+ * their table's name from some selections.
+ */
+export const joinedSpanId = (table: 'feedback' | 'observations'): SQL<string | null> => {
+  const row = sql.raw(table)
+  return sql`(select joined.id from ${spans} joined where joined.id = ${row}.span_id and joined.trace_key = ${row}.trace_key)`
+}

@@ -1,0 +1,104 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { SearchableField } from '../../domain/metadata.ts'
+import type { TraceState } from '../../domain/trace-status.ts'
+import { isOfExistingProject, type Project } from '../accounts/projects.ts'
+import { rowSet, selectFor } from '../core/rows.ts'
+import type { Store } from '../core/store.ts'
+import { traces } from '../schema/traces.ts'
+
+/** A trace's own row, its metadata parsed. */
+export interface TraceRecord extends TraceState {
+  key: number
+  id: string
+  projectKey: number
+  traceId: string
+  updatedAt: number
+  revision: string
+}
+
+/** What the first call to a trace fixes for good, and what the service adds. */
+export interface TraceDraft {
+  id: string
+  rootSpanId: string
+  traceId: string
+  name: string
+  timestamp: number
+  receivedAt: number
+}
+
+/** A new trace's row, for `selectNewTraces`. */
+export const newTraceRow = ({
+  key,
+  id,
+  traceId,
+  state,
+  now,
+}: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number }) =>
+  NEW_TRACES.encode({
+    ...columnsOf(state),
+    key,
+    id,
+    traceId,
+    receivedAt: now,
+  })
+
+/** What rows of new traces and of updates say of a state alike. */
+export const STATE_COLUMNS = [
+  'status',
+  'durationMs',
+  'metadata',
+  'completedFields',
+  'rootSpanId',
+  'isPosted',
+  'derivation',
+  'isGeneric',
+  'closesAt',
+  'name',
+  'timestamp',
+] as const
+
+export const columnsOf = (state: TraceState) => ({
+  status: state.status,
+  durationMs: state.durationMs,
+  metadata: JSON.stringify(state.metadata),
+  completedFields: JSON.stringify(state.completedFields),
+  rootSpanId: state.rootSpanId,
+  isPosted: Number(state.isPosted),
+  derivation: state.derivation && JSON.stringify(state.derivation),
+  isGeneric: Number(state.isGeneric),
+  closesAt: state.closesAt,
+  name: state.name,
+  timestamp: state.timestamp,
+})
+
+const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', ...STATE_COLUMNS])
+
+/** New traces; none of a project that was deleted. */
+export const selectNewTraces = (store: Store, project: Project, rows: string, revision: string): SQL => {
+  const { row } = NEW_TRACES
+  return selectFor(
+    traces,
+    {
+      ...row,
+      organizationKey: store.organization.key,
+      projectKey: project.key,
+      revision,
+      updatedAt: row.receivedAt,
+      deletedAt: null,
+      purgeDueAt: null,
+      needsReview: sql`1 - ${row.isGeneric}`,
+      isNegative: 0,
+      isUncounted: 0,
+    },
+    sql`from ${NEW_TRACES.from(rows)} where ${isOfExistingProject(store, sql`${project.key}`)}`,
+  )
+}
+
+/** A trace's new state, computed from what was read. */
+export interface TraceUpdate {
+  from: TraceRecord
+  state: TraceState
+  added: readonly SearchableField[]
+  removed: readonly SearchableField[]
+  now: number
+}
