@@ -1,13 +1,13 @@
 /**
  * `npm run fit:attribution [file ...]`: fits the rules' weights to labeled cases, by default the tuned ones beside this file, and
- * their temperature to the calibration ones, and writes both into `src/attribution/weights.ts`. The held-out ones are for
+ * their temperature to the calibration ones, and writes both into `src/attribution/weights.json`. The held-out ones are for
  * `npm run bench:attribution` alone.
  *
  * A multinomial logistic regression by gradient descent. Each weight is drawn back to where `priors.ts` has it, so a few cases
  * move it little, and what no case has stays as it was set by hand. The checks were written with the tuned cases in view, so
  * only cases that nobody looked at tell how sure the answers may be.
  */
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { findEvidence } from '../../src/attribution/evidence/evidence.ts'
 import { weighable } from '../../src/attribution/rules/engine.ts'
@@ -106,20 +106,16 @@ function loss(answers: readonly { type: number; scores: readonly number[] }[], t
   return sum / answers.length
 }
 
-/** Writes the rows of the table and the temperature in the place of those in the file. */
+/** Writes the table and the temperature to their file. */
 async function store(table: Table, temperature: number): Promise<void> {
-  const file = resolve(import.meta.dirname, '../../src/attribution/weights.ts')
-  let text = await readFile(file, 'utf8')
-  for (const [index, kind] of KINDS.entries()) {
-    const weights = TYPES.map((type, each): [BuiltInErrorType, number] => [
-      type,
-      Math.round((table[index]?.[each] ?? 0) * 10) / 10,
-    ])
+  const rows = KINDS.map((kind, index) => {
+    const weights = TYPES.map((type, each) => [type, Math.round((table[index]?.[each] ?? 0) * 10) / 10] as const)
     const row = weights
       .filter(([, weight]) => Math.abs(weight) >= LEAST_WEIGHT)
-      .sort(([, left], [, right]) => right - left)
-      .map(([type, weight]) => `${type}: ${weight}`)
-    text = text.replace(new RegExp(`^  ${kind}: \\{[^}]*\\},`, 'm'), `  ${kind}: { ${row.join(', ')} },`)
-  }
-  await writeFile(file, text.replace(/TEMPERATURE = [\d.]+/, `TEMPERATURE = ${temperature.toFixed(2)}`))
+      .toSorted(([, left], [, right]) => right - left)
+    return [kind, Object.fromEntries(row)]
+  })
+  const fitted = { temperature: Number(temperature.toFixed(2)), weights: Object.fromEntries(rows) }
+  const file = resolve(import.meta.dirname, '../../src/attribution/weights.json')
+  await writeFile(file, `${JSON.stringify(fitted, null, 2)}\n`)
 }
