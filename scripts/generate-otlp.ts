@@ -33,6 +33,6 @@ function withoutAccessor(module: string): string {
 }
 
 // The types are made of the comments, which the module does without.
-const types = run('pbts', ['-'], run('pbjs', [...OPTIONS, ...FILES]))
+const types = run('pbts', ['--no-comments', '-'], run('pbjs', [...OPTIONS, ...FILES]))
 writeFileSync(`${FOLDER}/messages.d.ts`, types)
 writeFileSync(`${FOLDER}/messages.js`, withoutAccessor(run('pbjs', [...OPTIONS, '--no-comments', ...FILES])))
