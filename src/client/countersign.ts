@@ -20,37 +20,37 @@ import type { Attribution, TraceHit } from './wire.ts'
 export interface CountersignOptions {
   /** Where the service is: `https://countersign.example.workers.dev`. */
   baseUrl: string
-  /** A key: scope `ingest` records, searches and attributes; `read` reads. */
+  /** A key: the scope `ingest` records, searches, and attributes; `read` reads. */
   apiKey: string
   /** The project, for a key that serves several, and for reading lists and prompts. */
   projectSlug?: string | undefined
-  /** The project's UUID: reads traces by their `trace_id`, and lists where there is no slug. */
+  /** The project's UUID, for lists and for traces by their `trace_id` if you give no slug. */
   projectId?: string | undefined
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: Fetch | undefined
-  /** Told of everything that was recorded and did not arrive. Without it, the first loss is a warning on the console. */
+  /** Gets everything that was recorded and didn't arrive. Without it, the first loss is a warning on the console. */
   onLoss?: ((loss: Loss) => unknown) | undefined
-  /** Keeps a Worker alive until what it recorded is out: `promise => ctx.waitUntil(promise)`. */
+  /** Keeps a Worker alive until what it recorded is sent: `promise => ctx.waitUntil(promise)`. */
   waitUntil?: ((promise: Promise<unknown>) => unknown) | undefined
-  /** How long events wait for others to go with, in milliseconds: 2000. */
+  /** How long events wait to be sent together with others, in milliseconds. Default: 2000. */
   flushIntervalMs?: number | undefined
-  /** How many events are sent without waiting longer: 100. */
+  /** How many waiting events are sent at once, before that time is over. Default: 100. */
   flushAt?: number | undefined
-  /** What waiting events may take together, in bytes: 16 MiB. */
+  /** The largest total size of waiting events, in bytes. Default: 16 MiB. */
   maxQueueBytes?: number | undefined
-  /** How long a prompt is answered from memory, in milliseconds: 10,000. */
+  /** How long a prompt is answered from memory, in milliseconds. Default: 10,000. */
   promptFreshMs?: number | undefined
-  /** An `AsyncLocalStorage` for implicit nesting, in a runtime where the client finds none by itself. */
+  /** An `AsyncLocalStorage` for nesting by context, if the client can't find the runtime's own. */
   asyncLocalStorage?: SpanContext | undefined
 }
 
-/** What a search looks for; all of it must match. */
+/** What a search looks for. All fields must match. */
 export interface SearchQuery {
   name?: string | undefined
   status?: TraceHit['status'] | undefined
-  /** 10 by default, 100 at most. */
+  /** 100 at most. Default: 10. */
   limit?: number | undefined
-  /** Any other is a metadata field, by its dotted path: `group_id`, `customer.tier`, ... */
+  /** Any other name is a metadata field, by its dotted path: `group_id`, `customer.tier`, ... */
   [field: string]: string | number | boolean | undefined
 }
 
@@ -58,20 +58,20 @@ export interface SearchResult {
   /** Newest first. */
   traces: TraceHit[]
   count: number
-  /** Says so where older traces that might match were not looked at. */
+  /** Present if the search skipped older traces that might match. */
   warnings?: string[]
 }
 
 export interface AttributionOptions {
-  /** Whether to analyze again with nothing new on the trace; needs the scope `manage`. */
+  /** Whether to analyze again although nothing on the trace is new. Needs the scope `manage`. */
   force?: boolean | undefined
-  /** How long to wait for a result, in milliseconds: 60,000. */
+  /** How long to wait for a result, in milliseconds. Default: 60,000. */
   waitMs?: number | undefined
 }
 
 /**
- * A client of one Countersign project. What it records is sent in the background and neither waits nor throws; what it
- * reads does both. Making one costs nothing: no request, no timer.
+ * A client of one Countersign project. Calls that record neither wait nor throw, and send in the background; calls that
+ * read do both. Creating a client is free: it makes no request and starts no timer.
  */
 export class Countersign {
   /** Reads traces. */
@@ -86,7 +86,7 @@ export class Countersign {
   readonly #queue: Queue
   readonly #recorder: Recorder
 
-  /** Throws a `TypeError` where the base URL or the key is missing. */
+  /** Throws a `TypeError` if the base URL or the key is missing. */
   constructor(options: CountersignOptions) {
     this.#service = new Service(options)
     this.#context = options.asyncLocalStorage ?? sharedContext()
@@ -98,7 +98,7 @@ export class Countersign {
     this.prompts = new Prompts(this.#service, options, options.promptFreshMs ?? PROMPT_FRESH_MS)
   }
 
-  /** How much that was recorded did not arrive: events, and fields of events. */
+  /** How many events, and fields of events, were recorded and didn't arrive. */
   get lost(): number {
     return this.#losses.count
   }
@@ -108,7 +108,7 @@ export class Countersign {
     return new RecordedTrace(this.#recorder, this.#context, name, options)
   }
 
-  /** The span whose callback is running, where the runtime has an `AsyncLocalStorage`. */
+  /** The span whose callback is running, if the runtime has an `AsyncLocalStorage`. */
   currentSpan(): Span | undefined {
     const span = this.#context.getStore()
     // Clients share the context: the span may be another one's.
@@ -116,12 +116,12 @@ export class Countersign {
     return isOwn ? span : undefined
   }
 
-  /** Rates, comments on or corrects a trace that may have been over for long. Returns the feedback's id. */
+  /** Rates, comments on, or corrects a trace, even long after it ended. Returns the feedback's id. */
   feedback(traceId: string, fields: FeedbackFields): string {
     return recordFeedback(this.#recorder, traceId, fields)
   }
 
-  /** Withdraws feedback by its id, once all that was recorded is out. Returns whether it was there. Throws a `CountersignError`. */
+  /** Withdraws feedback by its id, after it sends what waits. Returns whether it existed. Throws a `CountersignError`. */
   async deleteFeedback(feedbackId: string): Promise<boolean> {
     await this.flush()
     try {
@@ -137,16 +137,16 @@ export class Countersign {
     }
   }
 
-  /** Finds traces by name, status and metadata. Throws a `CountersignError`. */
+  /** Finds traces by name, status, and metadata. Throws a `CountersignError`. */
   async search(query: SearchQuery): Promise<SearchResult> {
     const path = `/api/v1/traces/search?${parametersOf(query)}`
     return (await this.#service.read<SearchResult>(path, 'traces')).body
   }
 
   /**
-   * Names the root cause of a disagreement between the AI and what people said of it, once all that was recorded is out.
-   * Throws a `CountersignError`: 422 where nobody disagreed, `pending` where it takes longer than `waitMs`,
-   * `model_limit_reached` where the project's model calls of the day are used up: it goes on at 00:00 UTC.
+   * Sends what waits, then names the root cause of a disagreement between the AI and what people said about it. Throws a
+   * `CountersignError`: 422 if nobody disagreed, `pending` if it takes longer than `waitMs`, `model_limit_reached` if the
+   * project has used up its model calls for the day; the analysis continues at 00:00 UTC.
    */
   async attribute(
     traceId: string,
@@ -166,7 +166,7 @@ export class Countersign {
     }
   }
 
-  /** Sends what waits. Resolves when all that was recorded so far has arrived or is lost; never rejects. */
+  /** Sends what waits. Resolves when everything recorded so far has arrived or is lost; never rejects. */
   flush(): Promise<void> {
     return this.#queue.flush()
   }

@@ -1,15 +1,15 @@
-/** Why a call that reads, searches or attributes has no answer. Writes throw none: what they lose is a `Loss`. */
+/** Why a call that reads, searches, or attributes failed. Calls that record never throw: what they lose is a `Loss`. */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
-  /** The answer's HTTP status; 0 where there was no answer. */
+  /** The answer's HTTP status; 0 if there was no answer. */
   readonly status: number
   /**
-   * As the answer names it: `not_found`, `not_authenticated`, `rate_limited`, ... The client's own are `unreachable`,
-   * `timed_out`, `invalid_answer`, `pending` (an attribution that takes longer), `prompt_not_found` and
+   * From the answer: `not_found`, `not_authenticated`, `rate_limited`, ... The client's own are `unreachable`,
+   * `timed_out`, `invalid_answer`, `pending` (an attribution that takes longer), `prompt_not_found`, and
    * `project_id_missing`.
    */
   readonly code: string
-  /** By which the service's logs name the request. */
+  /** The request's id in the service's logs. */
   readonly requestId: string | undefined
 
   constructor(
@@ -26,7 +26,7 @@ export class CountersignError extends Error {
 }
 
 /**
- * What an error says, whatever was thrown. Never throws: an error's fields may be anything.
+ * The name and message of whatever was thrown. Never throws: an error's fields may be anything.
  * @internal
  */
 export function describe(error: unknown): { name?: string; message: string } {
@@ -35,6 +35,6 @@ export function describe(error: unknown): { name?: string; message: string } {
       ? { name: String(error.name), message: String(error.message) }
       : { message: String(error) }
   } catch {
-    return { message: 'An error that cannot be printed' }
+    return { message: "An error that can't be printed" }
   }
 }

@@ -2,18 +2,18 @@ import { newUuid } from './ids.ts'
 import type { Recorder } from './recorder.ts'
 import type { FeedbackBody } from './wire.ts'
 
-/** What somebody says of a trace or of one of its spans. */
+/** What somebody says about a trace or one of its spans. */
 export interface FeedbackFields {
   /** `positive`, `negative`, or a number from 0.0 to 1.0. */
   rating?: FeedbackBody['rating']
   comment?: FeedbackBody['comment']
-  /** What would have been right, in fields of your choice: `answer`, `category`, `explanation`, ... */
+  /** The right result, in fields of your choice: `answer`, `category`, `explanation`, ... */
   correction?: object | undefined
-  /** Whose word it is. */
+  /** Who says so. */
   labeller?: FeedbackBody['labeller']
-  /** Of feedback that was given before, whose fields it then updates. */
+  /** The id of earlier feedback, to update it. */
   feedbackId?: string | undefined
-  /** The span that it is about; without one, the trace as a whole. */
+  /** The span that it's about; without one, the trace as a whole. */
   spanId?: string | undefined
   /** When it was given, if not now. */
   timestamp?: Date | string | undefined

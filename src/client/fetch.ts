@@ -1,2 +1,2 @@
-/** What the client asks of `fetch`. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>

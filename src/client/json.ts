@@ -2,17 +2,17 @@ import { describe } from './errors.ts'
 import { MAX_DEPTH } from './limits.ts'
 import type { Loss } from './loss.ts'
 
-/** A value as the JSON that is sent, taken when it was given: what the pipeline does to it later is not recorded. */
+/** A value as JSON, written when the pipeline gave it: later changes to the value aren't recorded. */
 export interface Encoded {
   json: string
-  /** Of UTF-8. */
+  /** In UTF-8. */
   bytes: number
 }
 
 /** Why a value is not sent. */
 export type Unfit = Required<Pick<Loss, 'reason' | 'message'>>
 
-/** A value as JSON, or why the service would not take it. Never throws: reading it may run the pipeline's own code. */
+/** A value as JSON, or why the service wouldn't take it. Never throws, although reading may run the pipeline's code. */
 export function encode(read: () => unknown, maxBytes: number): Encoded | Unfit {
   let json: string | undefined
   try {
@@ -42,7 +42,7 @@ function nestsTooDeep(json: string): boolean {
 
 const [QUOTE, BACKSLASH, BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d]
 
-/** The place of the quote that ends a text: the next one with an even number of backslashes before it. */
+/** The index of the quote that ends a text: the next one with an even number of backslashes before it. */
 function endOfText(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); ; end = json.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -51,6 +51,6 @@ function endOfText(json: string, start: number): number {
   }
 }
 
-/** Fields that came one after another; the later ones count. No `Object.assign`, which loses a field named __proto__. */
+/** All fields; later ones win. Not `Object.assign`, which loses a field named __proto__. */
 export const merged = (parts: readonly (object | undefined)[]): object =>
   Object.fromEntries(parts.flatMap(part => Object.entries({ ...part })))

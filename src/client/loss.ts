@@ -1,26 +1,26 @@
-/** What the pipeline records, as a batch names it. */
+/** The type of an event in a batch. */
 export type EventType = 'trace' | 'span' | 'observation' | 'feedback'
 
 /** What an event is about. */
 export interface EventName {
   type: EventType
   traceId: string
-  /** The span's, observation's or feedback's own id. */
+  /** The id of the span, observation, or feedback. */
   id?: string
 }
 
-/** Something that was recorded and did not arrive. */
+/** Something that was recorded and didn't arrive. */
 export interface Loss extends EventName {
   /**
-   * - `not_serializable`: a value that JSON cannot hold (a cycle, a BigInt), a time that is none, nesting over 128
+   * - `not_serializable`: a value that JSON can't hold (a cycle, a BigInt), an invalid time, nesting over 128
    * - `too_large`: a value over 5 MiB as JSON, metadata over 64 KiB, a correction over 128 KiB
    * - `queue_full`: more was waiting to be sent than `maxQueueBytes`
-   * - `refused`: the service answered that it is wrong; `status` and `message` say why
-   * - `incomplete`: the service took the trace, but left out metadata that has no room or can't be searched; `message` names it
-   * - `undelivered`: no attempt got through; `status` is the last answer's, 0 where there was none
+   * - `refused`: the service answered that it's wrong; `status` and `message` say why
+   * - `incomplete`: the service took the trace, but left out metadata that has no room or can't be searched: see `message`
+   * - `undelivered`: no attempt got through; `status` is the last answer's, or 0 if there was none
    */
   reason: 'not_serializable' | 'too_large' | 'queue_full' | 'refused' | 'incomplete' | 'undelivered'
-  /** The field that was lost, or a part of it, and the rest of the event was not; without one, the whole event was. */
+  /** The field that was lost, in whole or in part, while the rest arrived. Without one, the whole event was lost. */
   field?: string
   status?: number
   message: string

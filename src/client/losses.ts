@@ -1,7 +1,7 @@
 import type { Loss } from './loss.ts'
 import { safely } from './safely.ts'
 
-/** Counts what was lost and tells the caller, whose own faults stay its own. */
+/** Counts losses and reports them to the caller, whose own errors go nowhere. */
 export class Losses {
   count = 0
   readonly #onLoss: (loss: Loss) => unknown
@@ -18,6 +18,6 @@ export class Losses {
   #warnOnce({ type, traceId, field, reason, message }: Loss): void {
     if (this.count > 1) return
     const what = `${field ? `the ${field} of ` : ''}a ${type} of ${traceId}`
-    console.warn(`countersign: lost ${what} (${reason}: ${message}); onLoss is told of all losses, this is the first`)
+    console.warn(`countersign: lost ${what} (${reason}: ${message}); this warning comes once, onLoss gets every loss`)
   }
 }

@@ -1,16 +1,16 @@
-/** The project, by either of its names. */
+/** The project, by its slug or its id. */
 export interface Selector {
   projectSlug?: string | undefined
   projectId?: string | undefined
 }
 
-/** The parameter by which a list names its project: exactly one is taken. */
+/** The parameter that names a list's project: the service takes exactly one. */
 export const projectOf = ({ projectSlug, projectId }: Selector): Selector =>
   projectSlug === undefined ? { projectId } : { projectSlug }
 
 type Parameter = string | number | boolean | Date | undefined
 
-/** A query of the parameters that are given. */
+/** A query of the parameters that have a value. */
 export function parametersOf(parameters: Readonly<{ [name: string]: Parameter }>): URLSearchParams {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

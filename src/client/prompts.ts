@@ -6,7 +6,7 @@ import type { Prompt } from './wire.ts'
 
 /** A step's prompt as a pipeline uses it. */
 export interface ActivePrompt extends Prompt {
-  /** Whether the service could not be asked: it may have another version by now. */
+  /** Whether the service didn't answer: another version may be active by now. */
   isStale: boolean
 }
 
@@ -14,7 +14,7 @@ interface Known {
   prompt: Prompt
   etag: string
   isStale: boolean
-  /** Until when it is answered without asking. */
+  /** Until this time it's answered without a request, in milliseconds since 1970. */
   freshUntil: number
 }
 
@@ -33,15 +33,15 @@ export class Prompts {
   }
 
   /**
-   * The prompt of a step with its active version, whose `versionId` a span names as its `promptVersionId`. It is answered
-   * from memory while it is fresh (`promptFreshMs`), then asked for by its ETag; while the service fails, what was known
-   * last is the answer. Throws a `CountersignError` where nothing was ever known, or where there is no such prompt.
+   * A step's prompt with its active version, whose `versionId` a span takes as its `promptVersionId`. The answer comes from
+   * memory while it's fresh (`promptFreshMs`), then from a request with its ETag; while the service fails, it's the last
+   * known prompt. Throws a `CountersignError` if no prompt was ever known, or if the step has none.
    */
   async active(stepId: string): Promise<ActivePrompt> {
     const known = this.#known.get(stepId)
     if (!known) return answerOf(await this.#ask(stepId))
     if (Date.now() < known.freshUntil) return answerOf(known)
-    // Whoever asks meanwhile is answered from memory, and does not wait for this request, which may be another one's.
+    // Calls made meanwhile are answered from memory and don't wait: in a Worker, this fetch may be another request's.
     known.freshUntil = Date.now() + REQUEST_MS
     try {
       return answerOf(await this.#ask(stepId, known))
@@ -58,7 +58,7 @@ export class Prompts {
       `/api/prompts?${parametersOf({ ...projectOf(this.#project), stepId })}`,
       'prompts',
       known?.etag ? { headers: { 'if-none-match': known.etag } } : {},
-      // What is known will do: no second attempt is waited for.
+      // The known prompt will do: don't wait for a second attempt.
       known && 1,
     )
     const prompt = status === 304 ? known?.prompt : body.prompts[0]
@@ -75,5 +75,5 @@ export class Prompts {
 
 const NO_PROMPT = 'prompt_not_found'
 
-/** A copy: what the pipeline does to it must not show in the next answer. */
+/** A copy: what the pipeline changes must not show in the next answer. */
 const answerOf = ({ prompt, isStale }: Known): ActivePrompt => structuredClone({ ...prompt, isStale })

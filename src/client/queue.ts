@@ -26,15 +26,15 @@ interface Entry {
   event: EventName
   json: string
   bytes: number
-  /** Its place among all that was ever queued; the first has 1. */
+  /** Its position among all entries ever queued, from 1. */
   sequence: number
   attempts: number
 }
 
 /**
- * Delivers events in the background, in the order in which they were recorded: one batch at a time, and what is to be tried
- * again goes first. So no event overtakes its trace, and a late answer to an older one undoes nothing. Entries stay until
- * they are delivered or lost, so that a run which dies with the request of a Worker that started it leaves all to the next.
+ * Delivers events in the background, in the order they were recorded: one batch at a time, retries first. So no event
+ * overtakes its trace, and a late answer to an older event undoes nothing. Entries stay until they're delivered or lost: a
+ * run that dies with the Worker request that started it leaves everything to the next run.
  */
 export class Queue {
   readonly #service: Service
@@ -46,18 +46,18 @@ export class Queue {
 
   #entries: Entry[] = []
   #bytes = 0
-  /** Of the newest entry. */
+  /** The newest entry's. */
   #sequence = 0
-  /** Up to which entries are due. */
+  /** Entries up to this one are due. */
   #dueSequence = 0
   #batchBytes = BATCH_BYTES
 
   #run: Promise<void> | undefined
-  /** What the run is waiting for: an answer, or the next attempt. */
+  /** What the run waits for: an answer, or the next attempt. */
   #step: Promise<unknown> | undefined
-  /** Names the run that counts. */
+  /** The number of the current run; older ones must not touch the queue. */
   #runNumber = 0
-  /** When a run that has not moved since is dead. */
+  /** A run that hasn't moved by this time is dead. In milliseconds since 1970. */
   #silentUntil = 0
 
   #timer: Promise<void> | undefined
@@ -83,12 +83,12 @@ export class Queue {
     this.#schedule()
   }
 
-  /** Resolves when all that is queued now was delivered or lost. Never rejects. */
+  /** Resolves when everything queued now is delivered or lost. Never rejects. */
   async flush(): Promise<void> {
     const last = this.#sequence
     while (this.#first <= last) {
       this.#start(last)
-      // Keeps the process alive while somebody waits, and outlasts a run that died.
+      // Keeps the process alive while somebody waits, and ends the wait for a run that died.
       const silence = pause(Math.max(0, this.#silentUntil - Date.now()), { keepsAlive: true })
       await Promise.race([this.#step, silence.over])
       silence.cancel()
@@ -99,7 +99,7 @@ export class Queue {
     return this.#entries[0]?.sequence ?? Number.POSITIVE_INFINITY
   }
 
-  /** Sees to it that what is queued goes out: at once where it is much, else soon. */
+  /** Sends the queue: at once if it holds much, else soon. */
   #schedule(): void {
     const isMuch = this.#entries.length >= this.#flushAt || this.#bytes >= this.#batchBytes
     const sent = isMuch ? this.#start(this.#sequence) : this.#startLater()
@@ -118,7 +118,7 @@ export class Queue {
     return this.#timer
   }
 
-  /** Delivers what is queued up to a place. Resolves when the run is over, which ends where nothing more is due. */
+  /** Delivers the queue up to a position. Resolves when the run ends, which is when nothing more is due. */
   #start(dueSequence: number): Promise<void> {
     this.#dueSequence = Math.max(this.#dueSequence, dueSequence)
     if (!this.#run || Date.now() > this.#silentUntil) {
@@ -130,7 +130,7 @@ export class Queue {
 
   async #deliver(runNumber: number): Promise<void> {
     this.#step = undefined
-    // What is recorded in the same turn of the event loop goes along.
+    // Events recorded in the same turn of the event loop join the batch.
     await Promise.resolve()
     while (this.#first <= this.#dueSequence) {
       const batch = this.#nextBatch()
@@ -154,7 +154,7 @@ export class Queue {
     return this.#service.attempt('/api/v1/batch', { method: 'POST', body })
   }
 
-  /** From the front, as much as one request takes; the first however large it is. */
+  /** From the front, as many entries as one request takes; the first one however large it is. */
   #nextBatch(): Entry[] {
     let bytes = 0
     const end = this.#entries.findIndex((entry, index) => {
@@ -164,10 +164,10 @@ export class Queue {
     return this.#entries.slice(0, end === -1 ? undefined : end)
   }
 
-  /** Takes out of the queue what was delivered or is lost. Returns how long to wait before the rest is tried again. */
+  /** Removes what was delivered or is lost. Returns how many milliseconds to wait before the next attempt at the rest. */
   #settle(batch: readonly Entry[], answer: Answer): number {
     if (answer.status === 413 && batch.length > 1) {
-      // Something between here and the service takes less than the service does.
+      // Something between here and the service has a lower limit than the service.
       this.#batchBytes = batch.reduce((sum, { bytes }) => sum + bytes, 0) / 2
       return 0
     }
@@ -180,7 +180,7 @@ export class Queue {
       const outcome = outcomes[index] ?? answer
       entry.attempts++
       const mayRetry = isTemporary(outcome) && entry.attempts < MAX_ATTEMPTS
-      // Not found because its trace was not stored; and an update must not be overtaken by what it updates.
+      // Its trace wasn't stored, so it wasn't found; and what it updates must not arrive after it.
       const isHeldUp = (outcome.status === 404 && keptIds.has(traceId)) || (id !== undefined && keptIds.has(id))
       if (mayRetry || isHeldUp) {
         kept.push(entry)
@@ -201,7 +201,7 @@ export class Queue {
     this.#losses.add({ ...event, reason: isTemporary(outcome) ? 'undelivered' : 'refused', status, message })
   }
 
-  /** Only metadata is ever taken in part. */
+  /** The service takes nothing but metadata in part. */
   #reportWarnings({ event }: Entry, { status, body }: Answer): void {
     const warnings = fieldOf(body, 'warnings')
     if (!Array.isArray(warnings) || warnings.length === 0) return
@@ -209,13 +209,13 @@ export class Queue {
   }
 }
 
-/** What each event of a batch came to: its own result, or what the batch as a whole was answered. */
+/** The outcome of each event in a batch: its own result, or the answer to the whole batch. */
 function outcomesOf(answer: Answer, count: number): readonly Answer[] {
   if (!isSuccess(answer.status)) return Array<Answer>(count).fill(answer)
   const results = fieldOf(answer.body, 'results')
   if (Array.isArray(results) && results.length === count) {
     return results.map(result => ({ status: Number(fieldOf(result, 'status')), body: fieldOf(result, 'body') }))
   }
-  // A success that says nothing of the events is another server's.
+  // A success that says nothing about the events is another server's.
   return Array<Answer>(count).fill({ ...answer, error: errorOf(answer) })
 }

@@ -10,7 +10,7 @@ import type { EventName, EventType } from './loss.ts'
 import type { Losses } from './losses.ts'
 import type { Queue } from './queue.ts'
 
-/** Fields of events that hold what the pipeline gives, and how large each may be. */
+/** The fields that hold the pipeline's values, and how many bytes of JSON each may have. */
 const VALUE_BYTES = {
   input: MAX_VALUE_BYTES,
   output: MAX_VALUE_BYTES,

@@ -3,7 +3,7 @@ import type { Fetch } from './fetch.ts'
 import { MAX_ATTEMPTS, MAX_RETRY_AFTER_MS, REQUEST_MS } from './limits.ts'
 import { pause } from './timers.ts'
 
-/** Where the service is, and as whom to call it. */
+/** The service's address, and the key to call it with. */
 export interface ServiceOptions {
   baseUrl: string
   apiKey: string
@@ -13,24 +13,24 @@ export interface ServiceOptions {
 
 export interface RequestOptions {
   method?: 'GET' | 'POST' | 'DELETE'
-  /** As JSON. */
+  /** JSON. */
   body?: string
   headers?: Readonly<Record<string, string>>
   timeoutMs?: number
 }
 
-/** What came of one attempt at a request. */
+/** The outcome of one attempt at a request. */
 export interface Answer {
-  /** 0 where none came. */
+  /** 0 if no answer came. */
   status: number
-  /** Undefined where it is no JSON. */
+  /** Undefined if it isn't JSON. */
   body?: unknown
   headers?: Headers
-  /** Why there is none, or none that can be used. */
+  /** Why no usable answer came. */
   error?: CountersignError
 }
 
-/** The service over HTTP, by the rules of the reference client. */
+/** The service over HTTP, with the retries of the reference client. */
 export class Service {
   readonly #baseUrl: string
   readonly #headers: Readonly<Record<string, string>>
@@ -44,13 +44,13 @@ export class Service {
       authorization: `Bearer ${apiKey}`,
       ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
     }
-    // Looked up at each request: instrumentations replace it, and browsers want it called on the global.
+    // Looked up at each request: instrumentation may replace it, and browsers want it called on the global.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
   }
 
   /**
-   * The answer to a request, which has the field `field`, or 304 without a body. 429, 5xx and no answer at all are tried
-   * again, after Retry-After or else 2^attempt seconds. Throws a `CountersignError`.
+   * The answer to a request, which has the field `field`, or 304 without a body. Retries after 429, 5xx, and no answer: after
+   * Retry-After, or else 2^attempt seconds. Throws a `CountersignError`.
    */
   async read<Body extends object>(
     path: string,
@@ -62,7 +62,7 @@ export class Service {
       const answer = await this.attempt(path, request)
       const { status, body, headers } = answer
       if (status === 304 || (isSuccess(status) && fieldOf(body, field) !== undefined)) {
-        // The field tells it from what another server answers; the rest is the service's promise.
+        // The field tells the service from another server; for the rest, the service keeps its word.
         return { status, body: body as Body, headers }
       }
       const delayMs = retryDelayMs(answer, attempt)
@@ -71,13 +71,13 @@ export class Service {
     }
   }
 
-  /** One attempt at a request, whatever comes of it. Never rejects. */
+  /** One attempt at a request, whatever its outcome. Never rejects. */
   async attempt(path: string, request: RequestOptions): Promise<Answer> {
     const { timeoutMs = REQUEST_MS } = request
     const controller = new AbortController()
     // An open connection keeps the process alive by itself.
     const time = pause(timeoutMs, { keepsAlive: false })
-    // Not left to the signal alone, which a `fetch` of the caller's may not heed.
+    // The signal alone won't do: the caller's own `fetch` may ignore it.
     const timedOut = time.over.then((): Answer => {
       controller.abort()
       const error = new CountersignError(0, 'timed_out', `No answer within ${timeoutMs / 1000} seconds`)
@@ -109,21 +109,23 @@ export class Service {
 
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-/** Whether trying again may help. An attribution that failed for good, a 502, would only be begun
- * anew, and one that waits for the next day's model calls goes on by itself. */
+/**
+ * Whether another attempt may help. It would only restart an attribution that has failed (502), and one that waits for the
+ * next day's model calls continues by itself.
+ */
 export const isTemporary = ({ status, body }: Answer): boolean =>
   status === 0 ||
   (status === 429 && fieldOf(body, 'code') !== 'model_limit_reached') ||
   (status >= 500 && fieldOf(body, 'code') !== 'failed')
 
-/** How long to wait after an attempt (the first is 1): what Retry-After says, in seconds or as a date, else 2^attempt seconds. */
+/** Milliseconds to wait after an attempt (the first is 1): Retry-After's seconds or date, else 2^attempt seconds. */
 export function retryDelayMs({ headers }: Answer, attempt: number): number {
   const retryAfter = headers?.get('retry-after') ?? ''
-  const toldMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
-  return Number.isNaN(toldMs) ? 2 ** attempt * 1000 : Math.max(0, toldMs)
+  const requestedMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
+  return Number.isNaN(requestedMs) ? 2 ** attempt * 1000 : Math.max(0, requestedMs)
 }
 
-/** An answer that cannot be used, as an error. */
+/** An unusable answer, as an error. */
 export function errorOf({ status, body, headers, error }: Answer): CountersignError {
   if (error) return error
   const about = { requestId: headers?.get('x-request-id') ?? undefined }
@@ -137,7 +139,7 @@ export function errorOf({ status, body, headers, error }: Answer): CountersignEr
   )
 }
 
-const NO_COUNTERSIGN = 'The answer is none of a Countersign service; is the baseUrl right?'
+const NO_COUNTERSIGN = "The answer isn't a Countersign service's; is the baseUrl right?"
 
 /** A field of a body that may be anything. */
 export const fieldOf = (body: unknown, field: string): unknown =>

@@ -1,10 +1,10 @@
-/** A stretch of time that can be waited for, and given up. */
+/** A time to wait for, which can be canceled. */
 export interface Pause {
   over: Promise<void>
   cancel(): void
 }
 
-/** A pause from now on. In Node it keeps the process alive only if told to, as it should while the caller waits for it. */
+/** A pause from now on. In Node it keeps the process alive only if `keepsAlive` is set, for a caller who waits for it. */
 export function pause(milliseconds: number, { keepsAlive }: { keepsAlive: boolean }): Pause {
   let cancel = () => {}
   const over = new Promise<void>(resolve => {

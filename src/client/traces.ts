@@ -2,36 +2,36 @@ import { parametersOf, projectOf, type Selector } from './parameters.ts'
 import type { Service } from './service.ts'
 import type { SpanDetail, TraceDetail, TraceFilters, TraceItem } from './wire.ts'
 
-/** What a list of traces is filtered by. */
+/** The filters of a list of traces. */
 export interface TraceListOptions extends Omit<TraceFilters, 'from' | 'to' | 'hasFeedback'> {
-  /** From this time on. */
+  /** At this time or later. */
   from?: Date | string | undefined
   /** Before this time. */
   to?: Date | string | undefined
   hasFeedback?: boolean | undefined
   /** By dotted path: `{ 'customer.tier': 'gold' }`. */
   metadata?: Readonly<Record<string, string | number | boolean>> | undefined
-  /** Traces that one request reads, from 1 to 200; the list goes on whatever it is. */
+  /** Traces per request, from 1 to 200; the list has all of them either way. */
   pageSize?: number | undefined
 }
 
-/** `full` values, or a `preview`, which cuts what is long. */
+/** `full` values, or a `preview`, which cuts long ones. */
 export interface ReadOptions {
   payloads?: 'full' | 'preview' | undefined
 }
 
-/** A part of a trace's detail. A page by one of the cursors goes on with that list alone. */
+/** A part of a trace's detail. A page by one of the cursors continues that list alone. */
 export interface DetailPage {
-  /** Spans in one answer, from 1 to 20,000: up to 2,000 with their values in full. */
+  /** Spans per answer, from 1 to 20,000: up to 2,000 with their values in full. */
   spanLimit?: number | undefined
   spanCursor?: string | undefined
-  /** Pieces of feedback in one answer, from 1 to 1,000. */
+  /** Pieces of feedback per answer, from 1 to 1,000. */
   feedbackLimit?: number | undefined
   feedbackCursor?: string | undefined
 }
 
 export interface SpansOptions extends ReadOptions {
-  /** Spans that one request reads, from 1 to 2,000; all come whatever it is. */
+  /** Spans per request, from 1 to 2,000; all of them come either way. */
   pageSize?: number | undefined
 }
 
@@ -43,7 +43,7 @@ interface Page {
   nextCursor: string | null
 }
 
-/** Reads traces. Throws a `CountersignError` where there is no answer. */
+/** Reads traces. Throws a `CountersignError`. */
 export class Traces {
   readonly #service: Service
   readonly #project: Selector
@@ -54,7 +54,7 @@ export class Traces {
     this.#project = project
   }
 
-  /** The project's traces, newest first, read page by page as they are taken: `for await (const trace of traces.list())`. */
+  /** The project's traces, newest first, read page by page as the loop runs: `for await (const trace of traces.list())`. */
   async *list({ metadata, pageSize, ...filters }: TraceListOptions = {}): AsyncGenerator<TraceItem, void, undefined> {
     const fields = Object.entries({ ...metadata }).map(([path, value]) => [`metadata.${path}`, value] as const)
     const parameters = { ...projectOf(this.#project), ...filters, limit: pageSize, ...Object.fromEntries(fields) }
@@ -69,14 +69,14 @@ export class Traces {
   }
 
   /**
-   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large one shows long values as previews, and
-   * ends with a `nextSpanCursor` or `nextFeedbackCursor`: `spansOf` reads all of its spans in full.
+   * A trace with its spans and feedback, by its UUID or its `trace_id`. A very large one has previews of long values, and a
+   * `nextSpanCursor` or `nextFeedbackCursor` for the rest: `spansOf` reads all of its spans in full.
    */
   get(id: string, { payloads, ...page }: ReadOptions & DetailPage = {}): Promise<TraceDetail> {
     return this.#read(id, { payloads, ...page })
   }
 
-  /** All spans of a trace, in full, read page by page as they are taken: the root first, then by time. */
+  /** All spans of a trace, in full, read page by page as the loop runs: the root first, then by time. */
   async *spansOf(
     id: string,
     { payloads, pageSize = 200 }: SpansOptions = {},
@@ -86,7 +86,7 @@ export class Traces {
         payloads,
         spanLimit: pageSize,
         spanCursor,
-        // The first page has feedback besides, of which nothing is asked here.
+        // The first page has feedback as well, which isn't needed here.
         feedbackLimit: 1,
       })
       yield* page.spans
@@ -101,7 +101,7 @@ export class Traces {
   }
 }
 
-/** Reads spans. Throws a `CountersignError` where there is no answer. */
+/** Reads spans. Throws a `CountersignError`. */
 export class Spans {
   readonly #service: Service
 

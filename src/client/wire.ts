@@ -8,14 +8,14 @@ import type { traceFilters } from '../read/trace-filters.ts'
 import type { SpanOfTrace, TraceItem as TraceItemSchema, Trace as TraceSchema } from '../read/wire.ts'
 
 /*
- * What the service takes and answers, as the Worker's wire schemas say. `scripts/client-declarations.ts` writes these types
- * out for the package, so that whoever installs it needs none of the schemas.
+ * What the service takes and answers, from the Worker's wire schemas. `scripts/client-declarations.ts` writes these types
+ * out for the package, which needs no schemas then.
  */
 
-/** Fields that are objects wherever they stand; other stored values may be any JSON. */
+/** Fields that are always objects; other stored values may be any JSON. */
 type ObjectField = 'metadata' | 'outputSchema' | 'correction'
 
-/** A wire type as a client sees it: what the Worker passes on as JSON text, and any JSON, is `unknown`. */
+/** A wire type as a client sees it: JSON text that the Worker passes on, and any JSON, is `unknown`. */
 type Plain<Wire> =
   Wire extends WrittenJson<infer Shape>
     ? Plain<Shape>
@@ -31,13 +31,13 @@ type Plain<Wire> =
 
 type PlainObject<Wire> = Wire extends JsonText | JsonObject ? Record<string, unknown> : Wire
 
-/** A trace of a list. */
+/** A trace in a list. */
 export type TraceItem = Plain<InferOutput<typeof TraceItemSchema>>
 
 /** A trace with its spans and feedback. */
 export type TraceDetail = Plain<InferOutput<typeof TraceSchema>>
 
-/** One span in full, and the trace that it is of. */
+/** One span in full, and its trace. */
 export type SpanDetail = Plain<InferOutput<typeof SpanOfTrace>>
 
 /** A step's prompt with its active version. */
@@ -46,10 +46,10 @@ export type Prompt = Plain<InferOutput<typeof PromptSchema>>
 /** The root cause of a disagreement. */
 export type Attribution = Plain<InferOutput<typeof AttributionSchema>>
 
-/** What lists of traces are filtered by, as their query has it. */
+/** The filters of a list of traces, as in its query. */
 export type TraceFilters = Plain<InferInput<StrictObjectSchema<typeof traceFilters, undefined>>>
 
-/** What feedback may say, as the service takes it. */
+/** The body of feedback, as the service takes it. */
 export type FeedbackBody = Plain<InferInput<typeof FeedbackSchema>>
 
 /** A trace that a search found. */
