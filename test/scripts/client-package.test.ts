@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -151,12 +151,16 @@ export async function read(): Promise<TraceDetail | undefined> {
 }
 `
 
+const exampleOf = (name: string) => readFileSync(join(PROJECT, 'examples', name), 'utf8')
+
 describe('its types', () => {
   const inNode = { lib: ['es2022'], types: ['node'], typeRoots: [join(PROJECT, 'node_modules/@types')] }
   const withNodeModules = 'node:async_hooks'
   it.for([
     ['Node', 'node16', inNode, CONSUMER],
     ['Node and a bundler', 'bundler', inNode, CONSUMER],
+    ['Node, in the example of a pipeline', 'node16', inNode, exampleOf('pipeline.ts')],
+    ["Node, in the example of a reviewer's script", 'node16', inNode, exampleOf('review-next.ts')],
     [
       'a browser and a bundler',
       'bundler',

@@ -5,7 +5,7 @@ import { ADMIN_TOKEN } from '../server.ts'
 /** A project of its own on a running server, with a prompt of two versions for the step `answer`. */
 export interface Tenant {
   url: string
-  /** May ingest and read. */
+  /** May ingest and read, unless it was made with other scopes. */
   key: string
   projectId: string
   projectSlug: string
@@ -21,12 +21,12 @@ const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })
 
 let made = 0
 
-export async function newTenant(url: string): Promise<Tenant> {
+export async function newTenant(url: string, scopes: readonly string[] = ['ingest', 'read']): Promise<Tenant> {
   const slug = `clients-${++made}`
   const post = (token: string, path: string, body: object) => call(url, token, 'POST', path, body)
   const { apiKey } = v.parse(Organization, await post(ADMIN_TOKEN, '/api/orgs', { slug, name: 'Clients' }))
   const project = v.parse(Project, await post(apiKey.key, '/api/projects', { slug: 'support', name: 'Support' }))
-  const scope = { name: 'Clients', projectSlug: project.slug, scopes: ['ingest', 'read'] }
+  const scope = { name: 'Clients', projectSlug: project.slug, scopes }
   const { key } = v.parse(Key, await post(apiKey.key, '/api/api-keys', scope))
   const active = async () => {
     const list = await call(url, apiKey.key, 'GET', `/api/prompts?projectSlug=${project.slug}&stepId=answer`)

@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import * as v from 'valibot'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { call } from '../../scripts/call.ts'
+import { newTenant, type Tenant } from './clients/tenant.ts'
+import { newServer, PROJECT, type Server } from './server.ts'
+
+/*
+ * The programs in examples/ as a reader has them: in a folder of their own, with the packages that they name, against a
+ * running service.
+ */
+
+const run = promisify(execFile)
+const QUESTION = { question: 'How long is the warranty of order 7?' }
+const ANSWER = { answer: 'The warranty is 24 months.' }
+
+let server: Server
+let folder: string
+let python: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'countersign-examples-'))
+  python = join(folder, 'venv/bin/python')
+  await cp(join(PROJECT, 'examples'), folder, { recursive: true })
+  server = await newServer()
+  await Promise.all([server.start({ SEED: 'none' }), installClient()])
+}, 600_000)
+
+afterAll(async () => {
+  await server?.remove()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Built here and not in its own folder, where another test packs it. */
+async function installClient(): Promise<void> {
+  const installed = join(folder, 'node_modules/countersign')
+  await mkdir(installed, { recursive: true })
+  await cp(join(PROJECT, 'src/client/package.json'), join(installed, 'package.json'))
+  const build = ['build', '--config', 'vite.client.config.ts', '--outDir', join(installed, 'dist/client')]
+  await run('vite', [...build, '--emptyOutDir', '--logLevel', 'warn'], { cwd: PROJECT })
+}
+
+/** Whether there is a Python that can make an environment for packages. */
+const hasPython = await run('python3', ['-c', 'import ensurepip, venv']).then(
+  () => true,
+  () => false,
+)
+if (!hasPython) console.warn('examples/pipeline.py is not run: there is no python3 with venv')
+
+/** Runs a program for a tenant, and returns the lines that it printed. */
+async function printed({ url, key }: Tenant, program: string, ...args: string[]): Promise<string[]> {
+  const env = { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_KEY: key }
+  const { stdout, stderr } = await run(program, args, { cwd: folder, env, timeout: 120_000 })
+  if (stderr !== '') throw new Error(stderr)
+  return stdout.trimEnd().split('\n')
+}
+
+const Trace = v.object({
+  name: v.string(),
+  status: v.string(),
+  metadata: v.looseObject({ group_id: v.optional(v.string()) }),
+  spans: v.array(
+    v.object({
+      id: v.string(),
+      stepId: v.string(),
+      input: v.unknown(),
+      output: v.unknown(),
+      approvedOutput: v.unknown(),
+      state: v.record(v.string(), v.unknown()),
+      review: v.object({ state: v.string(), comment: v.nullable(v.string()) }),
+    }),
+  ),
+})
+
+async function readTrace({ url, key, projectSlug }: Tenant, traceId = '') {
+  return v.parse(Trace, await call(url, key, 'GET', `/api/traces/${traceId}?projectSlug=${projectSlug}`))
+}
+
+const PIPELINES: [name: string, isRun: boolean, run: (tenant: Tenant) => Promise<string[]>][] = [
+  ['pipeline.ts', true, tenant => printed(tenant, process.execPath, 'pipeline.ts', QUESTION.question)],
+  [
+    'pipeline.py',
+    hasPython,
+    async tenant => {
+      await run('python3', ['-m', 'venv', 'venv'], { cwd: folder })
+      await run(python, ['-m', 'pip', 'install', '--quiet', '-r', 'requirements.txt'], { cwd: folder })
+      return printed(tenant, python, 'pipeline.py', QUESTION.question)
+    },
+  ],
+]
+
+describe.for(PIPELINES.filter(([, isRun]) => isRun))('%s', ([, , runPipeline]) => {
+  it('records a run with its steps, its input, its output, and its state', async ({ expect }) => {
+    const tenant = await newTenant(server.url)
+    const [traceId, ...others] = await runPipeline(tenant)
+    expect(others).toEqual([])
+    const { name, status, metadata, spans } = await readTrace(tenant, traceId)
+    expect({ name, status, group: metadata.group_id }).toEqual({
+      name: 'support-answer',
+      status: 'completed',
+      group: 'example',
+    })
+    const [root, ...steps] = spans
+    expect(root).toMatchObject({ input: QUESTION, output: ANSWER })
+    expect(steps.map(({ stepId }) => stepId).sort()).toEqual(['answer', 'retrieve'])
+    expect(steps.find(({ stepId }) => stepId === 'answer')).toMatchObject({ input: QUESTION, output: ANSWER })
+    expect(spans.some(({ state }) => 'retrieved_chunks' in state)).toBe(true)
+  })
+})
+
+describe('review-next.ts', () => {
+  it('shows, accepts, and corrects what is next, until nothing is left', async ({ expect }) => {
+    const tenant = await newTenant(server.url, ['ingest', 'read', 'review'])
+    const review = (...args: string[]) => printed(tenant, process.execPath, 'review-next.ts', ...args)
+    const at = (second: number) => new Date(Date.now() + 1000 * second).toISOString()
+    const post = (path: string, body: object) => call(tenant.url, tenant.key, 'POST', `/api/v1/${path}`, body)
+    const trace = { trace_id: 'trace_example', name: 'support-answer', timestamp: at(0), status: 'completed' }
+    await post('traces', trace)
+    for (const [index, step_id] of ['first', 'second'].entries()) {
+      await post('spans', {
+        trace_id: trace.trace_id,
+        span_id: crypto.randomUUID(),
+        step_id,
+        output: ANSWER,
+        timestamp: at(index),
+      })
+    }
+
+    expect((await review()).join('\n')).toContain('"stepId": "first"')
+    expect((await review('accept')).at(-1)).toBe('Accepted.')
+    const correction = { answer: '36 months.' }
+    expect((await review('correct', JSON.stringify(correction), 'It was extended.')).at(-1)).toBe('Corrected.')
+    expect(await review('accept')).toEqual(['Nothing to review.'])
+
+    const { spans } = await readTrace(tenant, trace.trace_id)
+    const reviewed = spans.filter(({ review }) => review.state !== 'unreviewed')
+    expect(reviewed.map(({ stepId, approvedOutput, review }) => [stepId, approvedOutput, review])).toMatchObject([
+      ['first', ANSWER, { state: 'accepted', comment: null }],
+      ['second', correction, { state: 'corrected', comment: 'It was extended.' }],
+    ])
+  })
+})
