@@ -8,11 +8,11 @@ import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import { type Project, projectColumns } from './projects.ts'
 
-/** What a key stands for. */
+/** The rights and limits of an API key. */
 export interface Credential {
   keyId: string
   organization: Organization
-  /** Null: all projects of the organization. */
+  /** Null: every project in the organization. */
   project: Project | null
   /** The user that the key acts for, or null. */
   userId: string | null
@@ -23,7 +23,7 @@ export interface Credential {
   revokedAt: number | null
 }
 
-/** A key as its owners see it after its creation. */
+/** A key as its owners see it. The secret is shown only at creation. */
 export interface ApiKey {
   id: string
   name: string
@@ -34,12 +34,12 @@ export interface ApiKey {
   rateLimitPerMinute: number | null
   expiresAt: number | null
   revokedAt: number | null
-  /** The id of the key that a rotation made its successor, or null. */
+  /** The id of the key that replaced this one in a rotation, or null. */
   replacedBy: string | null
   createdAt: number
 }
 
-/** What of a key can change after its creation; what is undefined stays. */
+/** Changes to a key. Undefined fields stay as they are. */
 export interface ApiKeyChanges {
   name?: string | undefined
   scopes?: readonly Scope[] | undefined
@@ -47,7 +47,7 @@ export interface ApiKeyChanges {
   expiresAt?: number | null | undefined
 }
 
-/** What a new key is to be; `id` is chosen by the caller, so that a repeated attempt makes no second key. */
+/** A new key. The caller chooses `id`, so that a retry doesn't create a second key. */
 export interface ApiKeyDraft {
   id: string
   name: string
@@ -59,21 +59,21 @@ export interface ApiKeyDraft {
   createdAt: number
 }
 
-/** What a credential is made of, of a key joined with its organization and its project. */
+/** The columns of a credential, from a key joined with its organization and project. */
 export const credentialColumns = {
   keyId: apiKeys.id,
   userId: apiKeys.userId,
   scopes: apiKeys.scopes,
   rateLimitPerMinute: apiKeys.rateLimitPerMinute,
   expiresAt: apiKeys.expiresAt,
-  // No key outlives its project, be it one that was made while the project was being deleted.
+  // A key never outlives its project, even if it was created while the project was being deleted.
   revokedAt: sql<number | null>`min(coalesce(${apiKeys.revokedAt}, ${projects.deletedAt}),
     coalesce(${projects.deletedAt}, ${apiKeys.revokedAt}))`,
   organization: organizationColumns,
   project: projectColumns,
 }
 
-/** The credential whose secret has this hash, revoked and expired ones included. */
+/** Finds the credential whose secret has this hash, including revoked and expired ones. */
 export async function findCredential({ database }: UnscopedStore, hash: string): Promise<Credential | undefined> {
   const [row] = await database
     .select(credentialColumns)
@@ -85,8 +85,8 @@ export async function findCredential({ database }: UnscopedStore, hash: string):
 }
 
 /**
- * Stores a new key of the store's organization. A second attempt with the same id and secret stores no second one. 403 for a
- * caller whose own key no longer has what it gives.
+ * Stores a new key in the organization. A retry with the same id and secret doesn't store a second one. Throws a 403 if
+ * the caller's own key no longer has the scopes it would grant.
  */
 export async function addApiKey(
   store: Store,
@@ -137,8 +137,8 @@ export async function addApiKey(
 }
 
 /**
- * Whether who acts may manage now, and give these scopes. An isolate remembers a key for half a minute, and the ways in that a
- * revoked one opens in that time would outlive it.
+ * Whether the caller's key may still manage and grant these scopes. An isolate caches a key for 30 seconds; a key or
+ * link that a revoked key created in that time would outlive it.
  */
 export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []): SQL =>
   keyId === null
@@ -148,25 +148,25 @@ export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []
         and not exists (select 1 from json_each(${JSON.stringify(['manage', ...scopes])}) as item
           where instr(actor.scopes, item.value) = 0))`
 
-/** 403 where they may not. */
+/** The 403 for a caller whose key has lost its rights. */
 export const noLonger = () => new Revoked('This key may no longer do that: it was revoked or changed')
 
-/** A key as it is right after its creation. */
+/** A key right after its creation. */
 export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
   return { ...fields, prefix, projectId: project?.id ?? null, revokedAt: null, replacedBy: null }
 }
 
-/** A key of the organization; what may be done to it depends on who asks. */
+/** Finds a key in the organization. Callers must check what the request may do with it. */
 export async function findApiKey(store: Store, id: string): Promise<ApiKey | undefined> {
   const [row] = await selectApiKeys(store, eq(apiKeys.id, id))
   return row && { ...row, scopes: parseScopes(row.scopes) }
 }
 
-/** Ends a key's life at once, unless it ended before. */
+/** Revokes a key immediately. Does nothing if it was revoked before. */
 export async function revokeApiKey(store: Store, act: Act, id: string): Promise<void> {
   const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, id))
   await store.database.batch([
-    // Before the key is dead, which a revocation of a dead one leaves as it is.
+    // Record first: revoking a revoked key isn't audited.
     recordAct(
       store,
       act,
@@ -181,8 +181,8 @@ export async function revokeApiKey(store: Store, act: Act, id: string): Promise<
 }
 
 /**
- * Changes a key. Undefined if it is revoked. The same values again change nothing, and leave no line in the audit log. 403 as
- * for `addApiKey`.
+ * Changes a key. Returns undefined if it is revoked. Setting the same values again changes nothing and isn't audited.
+ * Throws a 403 like `addApiKey`.
  */
 export async function changeApiKey(
   store: Store,
@@ -207,7 +207,7 @@ export async function changeApiKey(
     ),
     database
       .update(apiKeys)
-      // A statement must set something, and a call may change nothing.
+      // An update must set something, even if the call changes nothing.
       .set({ prefix: sql`${apiKeys.prefix}`, ...set })
       .where(isChange),
     database
@@ -222,9 +222,9 @@ export async function changeApiKey(
 }
 
 /**
- * Stores the successor of a key, with all its rights, and ends the old one's life at `revokedAt`. Undefined if the old one is
- * dead, or has a successor that nobody revoked, or if the caller's own key no longer has what it gives; a second attempt with
- * the same id and secret stores no second successor.
+ * Stores a key's successor with the same rights, and revokes the old key at `revokedAt`. Returns undefined if the old
+ * key is revoked, if it has a successor that isn't revoked, or if the caller's own key has lost its rights. A retry
+ * with the same id and secret doesn't store a second successor.
  */
 export async function rotateApiKey(
   store: Store,
@@ -272,20 +272,23 @@ export async function rotateApiKey(
   return successor && { ...old, id, prefix, createdAt, revokedAt: null, replacedBy: null }
 }
 
-/** Whether a key has a successor that lives, or that has one itself: of one key at most one line goes on. */
+/**
+ * Whether a key has a successor that is valid or has itself been replaced, so that each key has at most one line of
+ * successors.
+ */
 const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys} as successor
   where successor.id = ${apiKeys.replacedBy}
     and (successor.replaced_by is not null or coalesce(successor.revoked_at, ${time} + 1) > ${time}))`
 
-/** A key that dies sooner is not given a longer life. */
+/** Never extends the life of a key that is revoked sooner. */
 const notLater = (revokedAt: number): SQL => sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
 
-/** Whether a key is not revoked by then. */
+/** Whether a key isn't revoked at that time. */
 const livesPast = (time: number): SQL => sql`coalesce(${apiKeys.revokedAt}, ${time} + 1) > ${time}`
 
 const projectKeyOf = (isKey: SQL | undefined): SQL => sql`(select ${apiKeys.projectKey} from ${apiKeys} where ${isKey})`
 
-/** A page of the organization's keys, oldest first; of one project's keys where `project` is given. */
+/** A page of the organization's keys, oldest first. With `project`, only that project's keys. */
 export async function listApiKeys(
   store: Store,
   project: Project | null,
@@ -321,5 +324,5 @@ const selectApiKeys = (store: Store, ...conditions: (SQL | undefined)[]) =>
     .leftJoin(projects, eq(projects.key, apiKeys.projectKey))
     .where(and(eq(apiKeys.organizationKey, store.organization.key), ...conditions))
 
-/** The scopes that a key's row names. */
+/** The scopes in a key's row. */
 export const parseScopes = (text: string): Scope[] => SCOPES.filter(scope => text.split(' ').includes(scope))

@@ -9,9 +9,9 @@ import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
 /** Who makes a write, and in which request. */
 export interface Act {
-  /** The key that calls; null: the ADMIN_TOKEN, or a user who came through Cloudflare Access. */
+  /** The calling key. Null: the ADMIN_TOKEN, or a user who signed in through Cloudflare Access. */
   keyId: string | null
-  /** The user that the key acts for, or who came without one; null: none. */
+  /** The user that the key acts for, or who signed in through Cloudflare Access; null if there is none. */
   userId: string | null
   requestId: string
   /** Milliseconds since 1970. */
@@ -20,21 +20,21 @@ export interface Act {
 
 type Actor = { userId: string | null; keyId: string } | { userId: string; keyId: null }
 
-/** Whose an act is: the user's, or the key's own that acts for none. */
+/** The actor's id: the user's, or the key's if it acts for no user. */
 export function actorOf(actor: Actor): string
 export function actorOf(act: Pick<Act, 'userId' | 'keyId'>): string | null
 export function actorOf({ userId, keyId }: Pick<Act, 'userId' | 'keyId'>): string | null {
   return userId ?? keyId
 }
 
-/** What was done to what. */
+/** A write as the audit log records it. */
 export interface AuditEvent {
   /** `<resource>.<verb>`. */
   action: AuditAction
   targetId: string | SQL
-  /** Null where it concerns the organization as a whole. */
+  /** Null if the write concerns the whole organization. */
   projectKey: number | SQL | null
-  /** The ids of what was in force before and after. */
+  /** The ids of the version, review, or key in force before and after. */
   beforeId?: string | SQL | null
   afterId?: string | SQL | null
 }
@@ -74,15 +74,15 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** A store, or the making of one: of a new organization only SQLite knows the key. */
+/** A store, or its equivalent for an organization that is being created, whose key only SQLite knows. */
 interface Place {
   database: Store['database']
   organization: { key: Organization['key'] | SQL }
 }
 
 /**
- * The statement that says who did it, for the batch of the write itself: with it or not at all. `happened`: a condition
- * that holds where the write took effect. Sent twice, it leaves one row.
+ * The statement that records a write. It belongs in the write's own batch, so that both happen or neither. `happened`
+ * is a condition that holds if the write took effect. Running it twice adds one row.
  */
 export const recordAct = ({ database, organization }: Place, act: Act, event: AuditEvent, happened: SQL = sql`true`) =>
   database
@@ -103,7 +103,10 @@ export const recordAct = ({ database, organization }: Place, act: Act, event: Au
     )
     .onConflictDoNothing()
 
-/** The same for many writes in one statement: `event`'s parts are of the rows of `from`, a join with its conditions. */
+/**
+ * Like `recordAct` for many writes in one statement: the values of `event` come from the rows of `from`, a join with
+ * its conditions.
+ */
 export const recordActs = (
   { database, organization }: Store,
   act: Act,
@@ -117,13 +120,13 @@ export const recordActs = (
 
 const columnsOf = ({ at, keyId, userId, requestId }: Act) => ({ createdAt: at, keyId, userId, requestId })
 
-/** What entries must be to be listed; what is undefined is not asked. */
+/** Conditions on audit entries. Undefined fields don't filter. */
 export interface AuditFilter {
   action?: AuditAction | undefined
   keyId?: string | undefined
   userId?: string | undefined
   targetId?: string | undefined
-  /** Entries that concern this project; null: all of the organization's. */
+  /** Only entries about this project. Null: the whole organization's. */
   project: { key: number } | null
   /** Inclusive. */
   from?: number | undefined
@@ -131,7 +134,7 @@ export interface AuditFilter {
   to?: number | undefined
 }
 
-/** One line of the log. */
+/** An entry in the audit log. */
 export interface AuditEntry {
   id: string
   createdAt: number
@@ -145,15 +148,15 @@ export interface AuditEntry {
   requestId: string
 }
 
-/** A place in the log: after all that is newer. */
+/** A position in the log, newest first. A page starts after it. */
 export interface AuditPosition {
   createdAt: number
   id: string
 }
 
 /**
- * A page of the organization's entries that match, newest first. It looks at 5,000 entries at most: `items` may be few
- * although more follow. `nextPlace`: where the next page begins; null where nothing is left.
+ * A page of the organization's matching entries, newest first. It scans at most 5,000 entries, so `items` may be short
+ * although more follow. `nextPlace` is where the next page begins; null if nothing is left.
  */
 export async function listEntries(
   { database, organization }: Store,
@@ -207,8 +210,8 @@ export async function listEntries(
 }
 
 /**
- * Goes on with a pass over all organizations, some at a time: deletes up to `limit` of their entries that are older
- * than `before`. Returns how many it deleted. Safe to run twice and at the same time.
+ * Continues a pass over all organizations, a few at a time. Deletes up to `limit` entries older than `before` and
+ * returns how many it deleted. Safe to run twice or concurrently.
  */
 export async function deleteOldEntries(
   unscoped: UnscopedStore,
@@ -229,7 +232,7 @@ export async function deleteOldEntries(
       select old.organization_key, old.created_at, old.id from json_each(${keys}) as item cross join ${auditLog} old
       where old.organization_key = item.value and old.created_at < ${before} limit ${limit})`)
   const deleted = meta.changes
-  // What is left of these organizations comes first the next time.
+  // If these organizations have more, the next run starts with them.
   const last = deleted === limit ? cursor : String(page.at(-1)?.key ?? '')
   const isDone = deleted < limit && page.length < AUDIT_SWEEP_ORGANIZATIONS
   await savePass(unscoped, 'audit', isDone ? { cursor: '', dueAt: now + AUDIT_PASS_MS } : { cursor: last, dueAt: now })

@@ -5,9 +5,9 @@ import type { Store } from '../core/store.ts'
 import { modelCalls, projects } from '../schema/accounts.ts'
 
 /**
- * Counts a call of a model before it is made, unless `limit` calls were counted for the project on this day (UTC) already.
- * Returns whether the call may be made. One conditional write, so that of calls at once no more than `limit` get through; one
- * whose answer was lost stays counted.
+ * Counts a model call before it is made, unless the project has used up `limit` for this UTC day. Returns whether the
+ * call may be made. One conditional write, so that concurrent calls can't exceed `limit`. A call whose reply was lost
+ * stays counted.
  */
 export async function reserveModelCall(
   { database, organization }: Store,
@@ -31,7 +31,7 @@ export async function reserveModelCall(
       target: modelCalls.projectKey,
       set: {
         calls: sql`iif(${isNewDay}, 1, ${modelCalls.calls} + 1)`,
-        // A clock that is behind counts for the later day.
+        // A clock that lags counts toward the later day.
         day: sql`max(excluded.day, ${modelCalls.day})`,
       },
       setWhere: sql`${isNewDay} or ${modelCalls.calls} < ${limit}`,

@@ -5,10 +5,10 @@ import type { Organization, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 
-/** What a bound store needs of an organization. */
+/** The columns of an organization that a bound store needs. */
 export const organizationColumns = { key: organizations.key, id: organizations.id, slug: organizations.slug }
 
-/** A new organization; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
+/** A new organization. The caller chooses `id`, so that a retry doesn't create a second one. */
 export interface OrganizationDraft {
   id: string
   slug: string
@@ -16,7 +16,7 @@ export interface OrganizationDraft {
   createdAt: number
 }
 
-/** The key that a new organization begins with: for all of its projects. */
+/** The key that a new organization starts with. It covers all projects. */
 interface FirstKey {
   id: string
   name: string
@@ -25,8 +25,8 @@ interface FirstKey {
 }
 
 /**
- * Creates an organization with a key for all its projects, in one batch: one without a key would hold its slug for nobody.
- * False where the slug is another's; sent twice with the same ids, it creates one of each.
+ * Creates an organization with a key for all its projects, in one batch: an organization without a key would block its
+ * slug for nothing. Returns false if the slug is taken. A retry with the same ids creates nothing more.
  */
 export async function addOrganization(
   { database }: UnscopedStore,
@@ -80,13 +80,13 @@ export async function addOrganization(
   return row?.id === draft.id
 }
 
-/** The organization with this slug. */
+/** Finds the organization with this slug. */
 export async function findOrganization({ database }: UnscopedStore, slug: string): Promise<Organization | undefined> {
   const [row] = await database.select(organizationColumns).from(organizations).where(eq(organizations.slug, slug))
   return row
 }
 
-/** The organization behind the key in a job. */
+/** Finds the organization whose key a job names. */
 export async function findOrganizationByKey(
   { database }: UnscopedStore,
   key: number,

@@ -9,16 +9,16 @@ import { versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Of requests' queries on tenants' data the only ones that no organization binds: whether what a bound store did not find
- * is another organization's. Asked only after a miss, and only a yes or no comes out; the read interface answers 403 or
- * 404 by it.
+ * The only queries on tenants' data in a request that aren't bound to an organization. They run after a miss and ask
+ * whether another organization has the record. Only a yes or no leaves them; the read interface answers 403 or 404
+ * accordingly.
  */
 
-/** Whether something is of a project that is not deleted. */
+/** Whether a record's project isn't deleted. */
 const isOfProject = (projectKey: SQLiteColumn) =>
   sql`exists (select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
 
-/** Whether a trace is there still. */
+/** Whether a trace isn't deleted. */
 const isThere = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
 
 /** Whether another organization has a trace with this id. */
@@ -34,7 +34,7 @@ export async function isForeignTrace({ database }: UnscopedStore, own: Organizat
 export const isForeignSpan = async (unscoped: UnscopedStore, own: Organization, id: string): Promise<boolean> =>
   (await foreignSpans(unscoped, own, [id])).has(id)
 
-/** Those of these ids with which another organization has a span. */
+/** The ids among these that belong to another organization's spans. */
 export async function foreignSpans(
   { database }: UnscopedStore,
   own: Organization,
@@ -74,8 +74,8 @@ export async function isForeignApiKey({ database }: UnscopedStore, own: Organiza
 }
 
 /**
- * Whether another organization has a user with this id: a seek in each, for an index by id would be written with each new
- * labeller.
+ * Whether another organization has a user with this id. It seeks once in each organization: every new labeller would
+ * have to write an index by id.
  */
 export async function isForeignUser({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
@@ -94,7 +94,7 @@ export async function isForeignUser({ database }: UnscopedStore, own: Organizati
   return rows.length > 0
 }
 
-/** Whether another organization has a prompt, or a knowledge doc, with this id. */
+/** Whether another organization has a prompt or knowledge doc with this id. */
 export async function isForeignText(
   { database }: UnscopedStore,
   own: Organization,

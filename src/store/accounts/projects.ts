@@ -6,21 +6,21 @@ import type { Store } from '../core/store.ts'
 import { apiKeys, projects } from '../schema/accounts.ts'
 import { type Act, recordAct } from './audit.ts'
 
-/** A project as the rows know it (`key`) and as the world does: what stays as it is until it is deleted. */
+/** The fields of a project that never change: `key` in the database, `id` and `slug` in the API. */
 export interface Project {
   key: number
   id: string
   slug: string
 }
 
-/** What a project's owners may change. */
+/** The settings that a project's owners may change. */
 export interface ProjectSettings {
   name: string
-  /** Traces older than that many days are deleted; null: none. */
+  /** Traces older than this are deleted. Null: never. */
   retentionDays: number | null
-  /** Whether those with a reviewed span are kept nevertheless. */
+  /** Whether traces with a reviewed span are kept anyway. */
   retainReviewed: boolean
-  /** Whether negative feedback and corrections are analyzed without being asked. */
+  /** Whether negative feedback and corrections start an attribution automatically. */
   autoAttribute: boolean
 }
 
@@ -29,19 +29,22 @@ export interface ProjectRecord extends Project, ProjectSettings {
   createdAt: number
 }
 
-/** The columns of a project that do not change while it lives, so that they may be remembered. */
+/** The columns that don't change while a project exists, so they can be cached. */
 export const projectColumns = { key: projects.key, id: projects.id, slug: projects.slug }
 
-/** How a request names a project. */
+/** A project's identifier in a request. */
 type ProjectSelector = { slug: string } | { id: string }
 
-/** A project keeps its id and its slug, so what was found needs no second look for as long as a key's. */
+/** A project's id and slug never change, so an entry may live as long as a cached key. */
 const remembered = new IsolateCache<{ project: Project; checkedAt: number }>(ISOLATE_CACHE_ENTRIES)
 
 const cacheKeyOf = ({ organization }: Store, selector: ProjectSelector): string =>
   JSON.stringify([organization.id, selector])
 
-/** The organization's project with this slug or id. One that was deleted elsewhere is known here for 30 s at most. */
+/**
+ * Finds the organization's project with this slug or id. After another isolate deletes it, this one may still return it
+ * for 30 seconds.
+ */
 export async function findProject(store: Store, selector: ProjectSelector): Promise<Project | undefined> {
   const cacheKey = cacheKeyOf(store, selector)
   const now = Date.now()
@@ -56,7 +59,7 @@ export async function findProject(store: Store, selector: ProjectSelector): Prom
   return row
 }
 
-/** 404 where a project that this isolate remembers was deleted. */
+/** Throws a 404 if a project that this isolate has cached was deleted. */
 export async function requireExisting(store: Store, project: Project): Promise<void> {
   forgetProject(store, project)
   if (!(await findProject(store, { id: project.id }))) throw new Gone('Project not found')
@@ -68,8 +71,8 @@ function forgetProject(store: Store, { id, slug }: Project): void {
 }
 
 /**
- * Whether what names a project belongs to none that was deleted: whose purge goes on, that is, for one that is through has
- * left nothing. Costs no row read while none of the organization's projects is being purged.
+ * Whether a record's project isn't deleted. It checks only projects whose purge isn't finished: a finished purge leaves
+ * no records. Reads no row unless one of the organization's projects is being purged.
  */
 export const isOfExistingProject = (
   { organization }: { organization: { key: number | Placeholder } },
@@ -77,12 +80,15 @@ export const isOfExistingProject = (
 ): SQL => sql`${projectKey} not in (select deleted.key from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null)`
 
-/** The same of a project that is known before the query: SQLite asks a condition without columns of the outer query only once. */
+/** The same for a project known before the query: SQLite evaluates a condition without outer columns only once. */
 export const isExistingProject = ({ organization }: Store, { key }: Project): SQL => sql`not exists (
   select 1 from ${projects} as deleted
   where deleted.organization_key = ${organization.key} and deleted.purge_due_at is not null and deleted.key = ${key})`
 
-/** Creates a project. Undefined where the organization has one with this slug; sent twice with one id, it creates one. */
+/**
+ * Creates a project. Returns undefined if the organization has one with this slug. A retry with the same id creates
+ * nothing more.
+ */
 export async function addProject(
   store: Store,
   act: Act,
@@ -106,7 +112,7 @@ export async function addProject(
   return row?.id === draft.id ? row : undefined
 }
 
-/** Changes what is given of a project. Undefined where the organization has none with this id. */
+/** Changes the given settings of a project. Returns undefined if the organization has no project with this id. */
 export async function updateProject(
   store: Store,
   act: Act,
@@ -130,7 +136,7 @@ export async function updateProject(
     return row
   }
   const [, [row]] = await store.database.batch([
-    // Before the change, which one that changes nothing is not.
+    // Record first: a no-op isn't audited.
     recordAct(
       store,
       act,
@@ -147,9 +153,9 @@ export async function updateProject(
 }
 
 /**
- * Hides a project with all that belongs to it, at once, and ends its keys, with their sessions and links. Its row stays, under a
- * slug that no project can have; jobs purge the rest (`project-purge.ts`). Returns whether it was there; a second attempt with
- * the same act says so again.
+ * Hides a project with everything in it at once, and revokes its keys, which ends their sessions and links. The row
+ * stays, under a slug that no project can have; jobs purge the rest (`project-purge.ts`). Returns whether the project
+ * existed; a retry with the same act returns the same.
  */
 export async function deleteProject(store: Store, act: Act, project: Project): Promise<boolean> {
   const { database, organization } = store
@@ -184,7 +190,7 @@ export async function deleteProject(store: Store, act: Act, project: Project): P
   return rows.length > 0
 }
 
-/** The condition of every query on projects: in the store's organization, and not deleted. */
+/** The condition of every query on projects: in the store's organization and not deleted. */
 const ofStore = ({ organization }: Store, ...conditions: (SQL | undefined)[]) =>
   and(eq(projects.organizationKey, organization.key), isNull(projects.deletedAt), ...conditions)
 
@@ -193,7 +199,9 @@ const projectKeyOf = (condition: SQL | undefined): SQL =>
 
 const anyProject = (condition: SQL | undefined): SQL => sql`exists (select 1 from ${projects} where ${condition})`
 
-/** A page of the organization's projects, oldest first; only `project` where a key serves no other. */
+/**
+ * A page of the organization's projects, oldest first. With `project`, only that one: the caller's key covers no other.
+ */
 export function listProjects(
   store: Store,
   project: Project | null,

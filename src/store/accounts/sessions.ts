@@ -8,28 +8,30 @@ import { type Act, type AuditAction, recordAct } from './audit.ts'
 import type { Project } from './projects.ts'
 
 /*
- * A session is a row by the hash of its secret, and all that it may do is its key's: what happens to the key happens to it.
- * The same holds for a sign-in link, whose row goes with its first use.
+ * A session is a row keyed by the hash of its secret. It has exactly its key's rights and ends when the key does. The
+ * same holds for a sign-in link, whose row is deleted on first use.
  */
 
-/** A session, and the key that it acts as. */
+/** A session and the key that it acts as. */
 export interface SessionCredential extends Credential {
-  /** When it ends by itself. */
+  /** When it expires. */
   endsAt: number
-  /** When it was signed out; null: it was not. */
+  /** When it was signed out, or null. */
   endedAt: number | null
 }
 
-/** A session that is to be: by whose secret's hash, and for how long. */
+/** A new session. */
 export interface SessionDraft {
   hash: string
-  /** The hash of the one that the browser has, which ends as this one begins: nobody would have its secret. Null: none. */
+  /**
+   * The hash of the browser's previous session, or null. It ends as the new one begins: the browser loses its secret.
+   */
   replacedHash: string | null
   createdAt: number
   endsAt: number
 }
 
-/** The session whose secret has this hash, ended ones included. */
+/** Finds the session whose secret has this hash, including ended ones. */
 export async function findSession({ database }: UnscopedStore, hash: string): Promise<SessionCredential | undefined> {
   const [row] = await database
     .select({ ...credentialColumns, endsAt: sessions.expiresAt, endedAt: sessions.revokedAt })
@@ -41,7 +43,7 @@ export async function findSession({ database }: UnscopedStore, hash: string): Pr
   return row && { ...row, scopes: parseScopes(row.scopes) }
 }
 
-/** Begins a session of a key, which ends with it at the latest. Sent twice, it is one. */
+/** Begins a session that ends with its key at the latest. A retry doesn't begin a second one. */
 export async function addSession(
   { database }: UnscopedStore,
   keyId: string,
@@ -58,8 +60,8 @@ export async function addSession(
 }
 
 /**
- * Begins a session of the key that a link was made with, and spends the link, in one batch: of two that open it at the same
- * time one gets a session. Returns whether the draft's session is there; sent twice, it is one.
+ * Begins a session of the key that a link belongs to and deletes the link, in one batch: if two browsers open it at
+ * once, only one gets a session. Returns whether the draft's session exists. A retry doesn't begin a second one.
  */
 export async function redeemSignInLink(
   { database }: UnscopedStore,
@@ -87,7 +89,7 @@ export async function redeemSignInLink(
   return begun.length > 0
 }
 
-/** The statements that record that a draft's session began, if it is there, and end the one that it replaces. */
+/** The statements that record the start of a draft's session, if it exists, and end the session that it replaces. */
 function replaceSession(database: UnscopedStore['database'], draft: SessionDraft, requestId: string) {
   const { hash, replacedHash, createdAt: at } = draft
   const hasBegun = sql`exists (select 1 from ${sessions} as begun where begun.hash = ${hash})`
@@ -101,7 +103,10 @@ function replaceSession(database: UnscopedStore['database'], draft: SessionDraft
   ] as const
 }
 
-/** The statement that says in the audit log what became of a session, as an act of its key; of none, nothing. */
+/**
+ * The statement that audits a session's start or end as an act of its key. Records nothing if the session doesn't
+ * exist.
+ */
 const recordSession = (
   database: UnscopedStore['database'],
   action: AuditAction,
@@ -132,10 +137,10 @@ const recordSession = (
     )
     .onConflictDoNothing()
 
-/** Whether a session has not ended by then. */
+/** Whether a session hasn't ended by that time. */
 const isOpen = (time: number): SQL => sql`(${sessions.revokedAt} is null and ${sessions.expiresAt} > ${time})`
 
-/** A new session of the key that a statement is at. */
+/** The values of a new session for the current key. */
 const newSession = (draft: SessionDraft) => ({
   hash: draft.hash,
   keyId: apiKeys.id,
@@ -144,11 +149,11 @@ const newSession = (draft: SessionDraft) => ({
   revokedAt: null,
 })
 
-/** The time at which a session ends by itself: its own, or its key's if that comes first. */
+/** When a session expires: at its own time, or its key's if that comes first. */
 const endOf = ({ endsAt }: SessionDraft) =>
   sql`min(${endsAt}, coalesce(${apiKeys.expiresAt}, ${endsAt}), coalesce(${apiKeys.revokedAt}, ${endsAt}))`
 
-/** Ends a session, unless it was ended before. Returns the id of its key; undefined where there is no such session. */
+/** Ends a session unless it has ended. Returns its key's id, or undefined if there is no such session. */
 export async function endSession(
   { database }: UnscopedStore,
   hash: string,
@@ -165,7 +170,7 @@ export async function endSession(
   return row?.keyId
 }
 
-/** Stores a link that signs a browser in as a key, once. Sent twice, it is one. */
+/** Stores a link that signs a browser in as a key, once. A retry doesn't store a second one. */
 export async function addSignInLink(
   store: Store,
   act: Act,
@@ -177,7 +182,7 @@ export async function addSignInLink(
   ])
 }
 
-/** Deletes up to `limit` sessions, and as many links, that are past their time. Safe to run twice and at the same time. */
+/** Deletes up to `limit` expired sessions and as many expired links. Safe to run twice or concurrently. */
 export async function deleteExpiredSessions({ database }: UnscopedStore, now: number, limit: number): Promise<void> {
   const pastSessions = database.select({ hash: sessions.hash }).from(sessions).where(lt(sessions.expiresAt, now))
   const pastLinks = database.select({ hash: signInLinks.hash }).from(signInLinks).where(lt(signInLinks.expiresAt, now))
@@ -187,16 +192,16 @@ export async function deleteExpiredSessions({ database }: UnscopedStore, now: nu
   ])
 }
 
-/** Who a caller is, in words. */
+/** The names that describe a caller. */
 export interface Identity {
   organizationName: string
-  /** The projects that it may see, by slug: the first `limit`. */
+  /** The first `limit` projects that the caller may see, by slug. */
   projects: { id: string; slug: string; name: string }[]
   user: { id: string; email: string; name: string } | undefined
   key: { id: string; name: string; prefix: string } | undefined
 }
 
-/** The names behind a caller's ids, in one round trip. */
+/** Finds the names behind a caller's ids, in one round trip. */
 export async function findIdentity(
   { database, organization }: Store,
   caller: { keyId: string | null; userId: string | null; project: Project | null },

@@ -8,15 +8,18 @@ import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import type { Project } from './projects.ts'
 
-/** A person: a reviewer, or one whose feedback a pipeline passed on. */
+/** A reviewer, or a person whose feedback a pipeline sent. */
 export interface User {
   id: string
-  /** In lower case. */
+  /** In lowercase. */
   email: string
-  /** '' where only the e-mail is known. */
+  /** '' if only the e-mail is known. */
   name: string
   createdAt: number
-  /** Whether a manager of the whole organization created or confirmed them. False: a labeller, known from feedback alone. */
+  /**
+   * Whether a manager of the whole organization created or confirmed them. False for a labeller, who is known only from
+   * feedback.
+   */
   isConfirmed: boolean
 }
 
@@ -30,8 +33,9 @@ export async function userExists({ database, organization }: Store, id: string):
 }
 
 /**
- * Creates a user, or confirms the labeller who has the e-mail: their id stays, and the name is the one given. Undefined if
- * somebody created or confirmed one before. A second attempt with the same act has the same effect. 403 as for `addApiKey`.
+ * Creates a user, or confirms the labeller who has this e-mail: the labeller's id stays and takes the given name.
+ * Returns undefined if the user was already created or confirmed. A retry of the same batch has the same effect. Throws
+ * a 403 like `addApiKey`.
  */
 export async function addUser(
   store: Store,
@@ -78,8 +82,9 @@ export async function addUser(
 }
 
 /**
- * Changes a user, whose id stays. `email_taken`: another user of the organization has the e-mail. Undefined if there is no such
- * user. The same values again change nothing, and leave no line in the audit log. 403 as for `addApiKey`.
+ * Changes a user; the id stays. Returns `email_taken` if another user of the organization has the e-mail, and undefined
+ * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
+ * `addApiKey`.
  */
 export async function changeUser(
   store: Store,
@@ -105,7 +110,7 @@ export async function changeUser(
       { action: 'user.change', targetId: id, projectKey: null },
       sql`exists (select 1 from ${users} where ${isChange})`,
     ),
-    // A statement must set something, and a call may change nothing.
+    // An update must set something, even if the call changes nothing.
     database
       .update(users)
       .set({ email: email ?? sql`${users.email}`, name: name ?? sql`${users.name}` })
@@ -119,15 +124,15 @@ export async function changeUser(
 }
 
 /**
- * Deletes a user and revokes the keys that act for them; a job then gives all their records `newId`, a random one
- * (`user-deletion.ts`). Returns whether there was such a user; a second attempt with the same `newId` says so again.
+ * Deletes a user and revokes the keys that act for them. A job then moves all their records to `newId`, a random id
+ * (`user-deletion.ts`). Returns whether the user existed; a retry with the same `newId` returns the same.
  */
 export async function deleteUser(store: Store, act: Act, id: string, newId: string): Promise<boolean> {
   const { database, organization } = store
   const isUser = and(eq(users.organizationKey, organization.key), eq(users.id, id))
   const isDeletion = and(eq(userDeletions.organizationKey, organization.key), eq(userDeletions.userId, id))
   const [, , , , deletions] = await database.batch([
-    // By the new id alone: the log must not lead from the one to the other.
+    // Only the new id: the log must not link it to the old one.
     recordAct(
       store,
       act,
@@ -162,7 +167,7 @@ export async function deleteUser(store: Store, act: Act, id: string, newId: stri
   return deletions.length > 0
 }
 
-/** The statement that ends the keys of a deleted user, and with them the sessions and sign-in links. */
+/** The statement that revokes a deleted user's keys, which ends their sessions and sign-in links. */
 export const revokeKeysOf = (
   { database, organization }: Store,
   { userId, newId }: { userId: string; newId: string },
@@ -174,15 +179,16 @@ export const revokeKeysOf = (
     .set({ userId: newId, revokedAt: sql`min(coalesce(${apiKeys.revokedAt}, ${at}), ${at})` })
     .where(and(eq(apiKeys.organizationKey, organization.key), eq(apiKeys.userId, userId), condition))
 
-/** A user of an organization. */
+/** A user's membership in an organization. */
 export interface Membership {
   userId: string
   organization: Organization & { name: string }
 }
 
 /**
- * The confirmed users with an e-mail, up to `limit` of them, of the oldest organizations first: of the organization with a slug, or of any. A
- * labeller is none of them, whatever key acts for one: a pipeline, or a project's manager, must not open an organization.
+ * The confirmed users with this e-mail in one organization or in all, up to `limit`, oldest organizations first.
+ * Labellers don't count, whatever keys act for them: a pipeline or a project's manager must not be able to admit people
+ * to an organization.
  */
 export function findMemberships(
   { database }: UnscopedStore,
@@ -203,7 +209,10 @@ export function findMemberships(
     .limit(limit)
 }
 
-/** What those who act are called, by an id: a user's name, or the e-mail without one, or a key's name; null for what is neither. */
+/**
+ * An actor's display name by id: the user's name, else the user's e-mail, else the key's name. Null if the id is
+ * neither a user's nor a key's.
+ */
 export const actorName = (store: Store, id: SQL): SQL =>
   nameBehind(store, id, sql`coalesce(nullif(${users.name}, ''), ${users.email})`)
 
@@ -213,8 +222,8 @@ const nameBehind = ({ organization }: Store, id: SQL, userName: SQL): SQL => sql
     where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
 
 /**
- * The names behind ids of those who act. Ids that are no user's and no key's of the organization have none; nor, without
- * `withEmails`, have users of whom only the e-mail is known.
+ * Finds actors' names by id. Ids that are no user or key of the organization are missing from the map; without
+ * `withEmails`, so are users known only by e-mail.
  */
 export async function findActorNames(
   store: Store,
@@ -229,7 +238,9 @@ export async function findActorNames(
   return new Map(rows.flatMap(({ id, name }) => (name === null ? [] : [[id, name] as const])))
 }
 
-/** A page of the organization's users, by e-mail; with a project, of those for whom a key of it acts, or acted. */
+/**
+ * A page of the organization's users, by e-mail. With a project, only users for whom one of its keys acts, or acted.
+ */
 export async function listUsers(
   { database, organization }: Store,
   project: Project | null,

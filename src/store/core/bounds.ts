@@ -3,23 +3,23 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { PREVIEW_BYTES } from '../../limits.ts'
 
 /*
- * How much of what a query finds travels to the Worker: its rows may hold more than an isolate does, and only SQLite knows
- * before they are sent.
+ * Bounds on how much of a query's result travels to the Worker. Its rows may not fit in an isolate's memory, and only
+ * SQLite knows their size before it sends them.
  */
 
-/** A text as JSON spells it, where a byte may become six; null stays null. */
+/** A text as a JSON string, in which one byte may become six. Null stays null. */
 export const spelled = (text: SQLiteColumn | string): SQL => sql`nullif(json_quote(${text}), 'null')`
 
-/** The bytes of these columns, or texts made of them, in all rows together. */
+/** The total bytes of these columns or expressions over all rows. */
 export const bytesOf = (...texts: (SQLiteColumn | SQL)[]): SQL => {
   const bytes = texts.map(text => sql`coalesce(octet_length(${text}), 0)`)
   return sql`sum(${sql.join(bytes, sql` + `)})`
 }
 
-/** The bytes of these columns in a row and in all that SQLite read before it. */
+/** The running total of these columns' bytes, in the order in which SQLite reads the rows. */
 export const bytesSoFar = (...texts: (SQLiteColumn | SQL)[]): SQL =>
   sql`${bytesOf(...texts)} over (rows unbounded preceding)`
 
-/** Rows with a column's whole text while what was read fits `maxBytes`, after that with its beginning. */
+/** A column's whole text while `soFar` stays within `maxBytes`; after that, only the beginning of the text. */
 export const bounded = (column: SQLiteColumn, soFar: SQL, maxBytes: SQL, name: string) =>
   sql<string | null>`iif(${soFar} > ${maxBytes}, substr(${column}, 1, ${PREVIEW_BYTES}), ${column})`.as(name)

@@ -6,13 +6,16 @@ import { MAX_ARRAY_BYTES } from '../../limits.ts'
  * and a parameter 2,000,000 bytes.
  */
 
-/** A run of items and their rows as one JSON array. */
+/** Some of the items, with their rows as one JSON array. */
 interface Chunk<Item> {
   items: Item[]
   json: string
 }
 
-/** Splits items into runs whose rows fit one parameter. `rowOf` makes an item's row; `extraBytes`, what else it sends. */
+/**
+ * Splits items into chunks whose rows fit in one parameter. `rowOf` returns an item's row; `extraBytes`, the size of
+ * anything else sent for it.
+ */
 export function* chunkRows<Item>(
   items: readonly Item[],
   rowOf: (item: Item) => readonly unknown[],

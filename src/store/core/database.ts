@@ -5,25 +5,25 @@ import { type Deadline, withRetry } from './deadline.ts'
 
 export type Database = ReturnType<typeof openDatabase>
 
-/** D1 behind drizzle, each round trip bounded in time and tried again as `withRetry` says. */
+/** D1 behind drizzle. Each round trip is bounded in time and retried by `withRetry`. */
 export const openDatabase = (database: D1Database, deadline: Deadline) =>
   drizzle(new RetryingDatabase(database, deadline))
 
-/** What drizzle builds. */
+/** A query that drizzle built. */
 interface Query<Result = unknown> extends PromiseLike<Result> {
   toSQL: () => { sql: string; params: unknown[] }
 }
 
 /**
- * Runs queries in one round trip, their rows as D1 gives them: where rows are many, drizzle takes longer to map them than
- * SQLite to read them. Each field must be `named`, or an expression of that name.
+ * Runs queries in one round trip and returns their rows as D1 gives them: with many rows, drizzle takes longer to map
+ * them than SQLite takes to read them. Each field must be `named`, or an expression aliased to the field's name.
  */
 export async function readPlain<const Queries extends readonly Query<unknown[]>[]>(
   { $client: client }: Database,
   queries: Queries,
 ): Promise<{ [Index in keyof Queries]: Awaited<Queries[Index]> }> {
   const rows = (await client.batch(prepared(client, queries))).map(({ results }) => results)
-  // Rows of the fields that each query selects: what `named` gives needs no mapping.
+  // Fields from `named` need no mapping, so D1's rows already have the selected shape.
   return rows as { [Index in keyof Queries]: Awaited<Queries[Index]> }
 }
 
@@ -33,7 +33,7 @@ const prepared = (client: Database['$client'], queries: readonly Pick<Query, 'to
     return client.prepare(sql).bind(...params)
   })
 
-/** Runs statements, however many, as one batch, and gives the rows of the last one, of `named` fields. */
+/** Runs any number of statements as one batch and returns the rows of the last one. Its fields must be `named`. */
 export async function runLast<Row>(
   { $client: client }: Database,
   statements: readonly [...Pick<Query, 'toSQL'>[], Query<Row[]>],
@@ -44,8 +44,8 @@ export async function runLast<Row>(
 }
 
 /**
- * A query whose text is the same each time, built once: building it anew would be the largest part of what a small request
- * does in the Worker. Its values are `sql.placeholder`s, and its fields `named`, as for `readPlain`.
+ * A query whose SQL text never changes, built once: building it for each request would be most of the Worker's work in
+ * a small request. Its values are `sql.placeholder`s and its fields are `named`, as for `readPlain`.
  */
 export class Template<Result> {
   readonly #build: (database: Database) => Query<Result>
@@ -55,21 +55,24 @@ export class Template<Result> {
     this.#build = build
   }
 
-  /** The statement with its values by the names of their placeholders, for a batch. */
+  /** The statement for a batch, with values by placeholder name. */
   with(database: Database, values: Record<string, unknown>): D1PreparedStatement {
     this.#text ??= this.#build(database).toSQL()
     const { sql, params } = this.#text
     return database.$client.prepare(sql).bind(...fillPlaceholders(params, values))
   }
 
-  /** Its rows in what a batch gave for it. */
+  /** The rows in this statement's batch result. */
   rowsOf(result: D1Result | undefined): Result | [] {
     // As in `readPlain`.
     return (result?.results ?? []) as Result | []
   }
 }
 
-/** Columns under the names of their fields, for `readPlain`: those whose values D1 holds as they are, texts and numbers. */
+/**
+ * Aliases columns to their field names, for `readPlain`. Works only for columns whose values D1 stores as they are:
+ * text and numbers.
+ */
 export function named<Columns extends Record<string, SQLiteColumn>>(columns: Columns): NamedFields<Columns> {
   const fields = Object.entries(columns).map(([name, column]) => [name, sql`${column}`.as(name)])
   return Object.fromEntries(fields)

@@ -9,8 +9,8 @@ import {
 import { classifyFault, TimedOut } from './faults.ts'
 
 /**
- * How long a request, or a job, may still wait for D1 and R2. Spent while at least one call is under way: calls side by
- * side cost once, and a client's slow upload costs nothing.
+ * How much longer a request or job may wait for D1 and R2. Time counts only while at least one call is in flight:
+ * parallel calls count once, and a client's slow upload doesn't count.
  */
 export class Deadline {
   readonly attemptMs: number
@@ -18,7 +18,7 @@ export class Deadline {
   #underWay = 0
   #since = 0
 
-  /** `attemptMs` bounds one attempt at one call. */
+  /** `attemptMs` limits one attempt at one call. */
   constructor(milliseconds: number, attemptMs = STORE_ATTEMPT_MS) {
     this.#remainingMs = milliseconds
     this.attemptMs = attemptMs
@@ -28,19 +28,19 @@ export class Deadline {
     return this.#remainingMs - (this.#underWay > 0 ? Date.now() - this.#since : 0)
   }
 
-  /** The operation's result, or `TimedOut` after `ms`; what it takes is spent. */
+  /** Returns the operation's result, or throws `TimedOut` after `ms`. The time taken counts against the deadline. */
   spend<T>(ms: number, operation: () => Promise<T>): Promise<T> {
     return this.#charge(() => within(ms, operation))
   }
 
-  /** Waits, and spends what it waits. */
+  /** Waits. The wait counts against the deadline. */
   pause(ms: number): Promise<void> {
     return this.#charge(() => new Promise(resolve => setTimeout(resolve, ms)))
   }
 
   /**
-   * Waits because somebody else's write came first, for the `losses`th time: a random while, for callers that meet here must
-   * draw ever further apart, or each would outrun all others.
+   * Waits after losing a race to another write for the `losses`th time. The delay is random and grows, so that
+   * competing callers spread out and none keeps winning.
    */
   giveWay(losses: number): Promise<void> {
     return this.pause(Math.random() * Math.min(FIRST_GIVE_WAY_MS * 2 ** (losses - 1), MAX_GIVE_WAY_MS))
@@ -56,7 +56,10 @@ export class Deadline {
   }
 }
 
-/** The operation's result, or `TimedOut` after `ms`. The operation itself goes on: nothing can cancel it. */
+/**
+ * Returns the operation's result, or throws `TimedOut` after `ms`. The operation itself keeps running: nothing can
+ * cancel it.
+ */
 export async function within<T>(ms: number, operation: () => Promise<T>): Promise<T> {
   let timer: number | null = null
   const timeout = new Promise<never>((_, reject) => {
@@ -70,9 +73,9 @@ export async function within<T>(ms: number, operation: () => Promise<T>): Promis
 }
 
 /**
- * One D1 or R2 call, bounded in time and tried a second time where a fault may pass. The operation must be one that
- * has the same effect when it runs twice: a fault does not say whether the first attempt took effect.
- * Faults of the platform come out as `Unanswered`, anything else as it is.
+ * Makes one D1 or R2 call, bounded in time, and retries it once if the fault may pass. The operation must be
+ * idempotent: a fault doesn't say whether the first attempt took effect. Platform faults are thrown as `Unanswered`,
+ * other errors unchanged.
  */
 export async function withRetry<T>(deadline: Deadline, operation: () => Promise<T>): Promise<T> {
   let cause: unknown = new Error('no deadline left for another call')

@@ -1,12 +1,12 @@
-/** What to do about a fault of the platform. */
+/** How to handle a fault of the platform. */
 export interface Fault {
   /** Whether a second attempt inside the same request may succeed. */
   retry: boolean
-  /** Seconds that the client should wait before it sends the request again. */
+  /** Seconds that the client should wait before it retries the request. */
   retryAfterSeconds: number
 }
 
-/** An operation that took longer than its caller could wait. Whether it took effect is unknown. */
+/** An operation took longer than its caller could wait. Whether it took effect is unknown. */
 export class TimedOut extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`)
@@ -18,7 +18,7 @@ const TRANSIENT: Fault = { retry: true, retryAfterSeconds: 2 }
 const STALLED: Fault = { retry: false, retryAfterSeconds: 5 }
 const OVERLOADED: Fault = {
   retry: false,
-  /** From 1 to 5: clients that all come back at the same moment are the next overload. */
+  /** Between 1 and 5: clients that all retry at the same moment would cause the next overload. */
   get retryAfterSeconds() {
     return 1 + Math.floor(Math.random() * 5)
   },
@@ -26,7 +26,7 @@ const OVERLOADED: Fault = {
 const NOT_MIGRATED: Fault = { retry: false, retryAfterSeconds: 5 }
 const UNKNOWN: Fault = { retry: false, retryAfterSeconds: 2 }
 
-/** What D1 and R2 say when they fail, and what follows from it (Cloudflare docs, "Debug D1" and R2's "Error codes"). */
+/** D1's and R2's error messages and how to handle each (Cloudflare docs, "Debug D1" and R2's "Error codes"). */
 const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
   ['Network connection lost', TRANSIENT],
   ['reset because its code was updated', TRANSIENT],
@@ -42,7 +42,7 @@ const FAULTS: readonly (readonly [words: string, fault: Fault])[] = [
   ['(10058)', OVERLOADED], // R2: too many writes of one object
 ]
 
-/** What D1 says of a statement that is wrong in itself. No retry mends it, so it must be seen, as a 500. */
+/** D1's messages for a statement that is itself wrong. A retry can't help, so the error must surface as a 500. */
 const MISTAKES: readonly string[] = [
   'constraint failed',
   'D1_TYPE_ERROR',
@@ -60,9 +60,9 @@ const MISTAKES: readonly string[] = [
 ]
 
 /**
- * The fault behind an error that a D1 or R2 binding threw, by the words of its message: neither gives a code.
- * Undefined for a mistake of ours; a message that is in neither table is taken for a fault, since clients retry a 503.
- * A call that was not answered in time may have taken effect, as one whose connection was lost.
+ * Classifies an error that a D1 or R2 binding threw. It matches words in the message because neither gives an error
+ * code. Returns undefined for a bug of ours. A message in neither table counts as a fault, since clients retry a 503. A
+ * call that timed out or lost its connection may have taken effect.
  */
 export function classifyFault(error: unknown): Fault | undefined {
   if (error instanceof TimedOut) return TRANSIENT

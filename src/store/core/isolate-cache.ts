@@ -1,6 +1,6 @@
 /**
- * What this isolate remembers between requests: a bounded map that forgets the entry unused for longest. Keys must name
- * their organization, unless they are secrets themselves.
+ * A bounded map that an isolate keeps between requests; it evicts the least recently used entry. Keys must include
+ * their organization unless they are secrets themselves.
  */
 export class IsolateCache<Value> {
   readonly #entries = new Map<string, Value>()

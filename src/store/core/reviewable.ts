@@ -3,67 +3,73 @@ import { reviews } from '../schema/reviews.ts'
 import { isNoRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
-/*
- * Which spans there are to review, as conditions on the rows of `spans` and `traces` that a statement is at.
- */
+/* Conditions for which spans need review, on the current rows of `spans` and `traces`. */
 
-/** Whether an output, or null as one, came before its span: asked of the observations that the trace at hand has so far. */
+/**
+ * Whether an output arrived before its span did, judging by the observations that the current trace has so far.
+ * `toNull` is the comparison with null: `=` asks for a null output, `<>` for any other.
+ */
 export const hasObservedOutput = (id: SQL, toNull: SQL) => sql`exists (
   select 1 from ${observations}
   where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
     and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
 
-/** A column of the observation that a span's output is, as `foldObservations` chooses it; null where it has none. */
+/** A column of the observation that holds a span's output, chosen as `foldObservations` does. Null if there is none. */
 const lastOutput = (column: 'id' | 'data') => sql`(
   select ${sql.raw(`observed.${column}`)} from ${observations} observed
   where observed.trace_key = ${spans.traceKey} and observed.type = 'output'
     and coalesce(observed.span_id, (select own.root_span_id from ${traces} own where own.key = ${spans.traceKey})) = ${spans.id}
   order by observed.timestamp desc, observed.received_at desc, observed.id desc limit 1)`
 
-/** The text of the output that a span's observations fold to, over what was given to the span itself. */
+/** The output text that a span's observations fold to, or else the output given to the span itself. */
 const foldedOutput = sql`coalesce(${lastOutput('data')}, ${spans.output}, 'null')`
 
-/** The name of that output, as `FoldedSpan.outputRevision` has it. */
+/** The revision of that output, as in `FoldedSpan.outputRevision`. */
 export const outputRevision = sql`coalesce(${lastOutput('id')}, ${spans.outputRevision}, 'none')`
 
-/** Whether a row of `reviews` is the decision that counts for a reviewed span. */
+/** Whether a row of `reviews` is the decision in force for a reviewed span. */
 export const isDecidedBy = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
   and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber})`
 
-/** Whether a span has a review of another output than the one it has now, told by their names alone. */
+/** Whether a span's review was of another output than its current one. Compares revisions only. */
 export const hasOtherOutput = sql`(${spans.reviewState} is not null and not exists (
   select 1 from ${reviews} where ${isDecidedBy} and ${reviews.outputRevision} = ${outputRevision}))`
 
-/** Whether a span has an output now. Only one that null arrived at too needs to be folded for it. */
+/** Whether a span has an output now. Only a span that also received a null output has to be folded to find out. */
 export const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
 
-/** Whether a span counts as reviewed: `isReviewed` of `domain/review-state.ts`. */
+/** Whether a span counts as reviewed, as `isReviewed` in `domain/review-state.ts` defines it. */
 export const isReviewed = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 0)`
 
-/** Whether a reviewed span waits in the queue again, for another output. One whose output became null has nothing to review. */
+/**
+ * Whether a reviewed span is back in the queue because its output changed. If the output became null, there's nothing
+ * to review.
+ */
 export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale} = 1 and ${hasOutput})`
 
-/** Whether a span has an output, and no review of it. */
+/** Whether a span has an output and no review of it. */
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
-/** The same of the steps of an AI pipeline, which are what there is to review. */
+/** Whether an AI pipeline's step is unreviewed. Other spans aren't reviewed. */
 export const isToReview = sql`(${spans.isGeneric} = 0 and ${isUnreviewed})`
 
-/** Whether nobody but this one holds a span. */
+/** Whether a span is unclaimed, or claimed by this holder. */
 export const isFree = (holder: string, now: number): SQL =>
   sql`(${spans.claimedUntil} is null or ${spans.claimedUntil} <= ${now} or ${spans.claimedBy} = ${holder})`
 
 export const isCorrected = sql`(${isReviewed} and ${eq(spans.reviewState, 'corrected')})`
 
-/** The spans of the trace that a statement is at, which no single index has. */
+/** The spans of the current trace. No single index has them all: roots have none by trace. */
 export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNoRoot})
   or (${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
 
-/** Whether a trace has a reviewed span, or one whose review is of this kind. The first condition is its index's. */
+/**
+ * Whether a trace has a reviewed span that also meets `kind`. The `is not null` condition selects the partial index.
+ */
 export const hasReviewed = (kind: SQL = isReviewed): SQL =>
   sql`exists (select 1 from ${spans}
     where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
-/** What `traces.needsReview` must be: a trace without any review is not looked into. */
+/** The value that `traces.needsReview` must have. The spans of a trace without any review aren't examined. */
 export const needsReview = sql`(${traces.isGeneric} = 0 and (
   not ${hasReviewed()} or exists (select 1 from ${spans} where ${ofTrace} and ${isToReview})))`

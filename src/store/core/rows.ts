@@ -2,30 +2,30 @@ import { getTableColumns, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 /*
- * Rows travel to D1 as one parameter, a JSON array of arrays that `json_each` expands. Which place a value has in its array,
- * and a column in its table, is known here alone: everywhere else both have names.
+ * Rows travel to D1 as one parameter: a JSON array of arrays that `json_each` expands. Only this file knows the
+ * position of a value in its array or of a column in its table; all other code uses names.
  */
 
-/** A value of a row; undefined travels as null. */
+/** A value in a row. Undefined travels as null. */
 type Cell = string | number | null | undefined
 
-/** A kind of rows that statements read from a parameter. */
+/** Rows that statements read from a parameter. */
 export interface RowSet<Name extends string> {
-  /** A row as the parameter holds it. */
+  /** Encodes a row as the parameter holds it. */
   encode: (row: Readonly<Record<Name, Cell>>) => Cell[]
-  /** Many of them, as the parameter. */
+  /** Encodes many rows as the whole parameter. */
   encodeAll: (rows: readonly Readonly<Record<Name, Cell>>[]) => string
-  /** The table of the rows in a parameter. */
+  /** The parameter's rows, as a table in a `from` clause. */
   from: (parameter: string | Placeholder, alias?: string) => SQL
-  /** The columns of the row that a statement is at. */
+  /** The columns of the current row. */
   row: Readonly<Record<Name, SQL>>
-  /** The same under another alias than `from` gives unasked. */
+  /** The same columns, under an alias that was given to `from`. */
   rowOf: (alias: string) => Readonly<Record<Name, SQL>>
 }
 
 const ALIAS = 'item'
 
-/** Declares rows by the names of their columns. */
+/** Declares a row set by the names of its columns. */
 export function rowSet<const Name extends string>(columns: readonly Name[]): RowSet<Name> {
   const encode = (row: Readonly<Record<Name, Cell>>) => columns.map(column => row[column])
   const rowOf = (alias: string): Readonly<Record<Name, SQL>> => {
@@ -41,10 +41,10 @@ export function rowSet<const Name extends string>(columns: readonly Name[]): Row
   }
 }
 
-/** What a column of an inserted row becomes: an expression, or a value. */
+/** The value of a column in an inserted row: an expression or a constant. */
 type Inserted = SQL | SQLiteColumn | string | number | null
 
-/** The query of an `insert … select`: what each column of the table becomes, for the rows of `from`. */
+/** The query of an `insert … select`, with a value for each of the table's columns, for every row of `from`. */
 export function selectFor<Table extends SQLiteTable>(
   table: Table,
   values: Readonly<Record<keyof Table['_']['columns'], Inserted>>,
@@ -54,13 +54,13 @@ export function selectFor<Table extends SQLiteTable>(
   return sql`select ${sql.join(columns, sql`, `)} ${from}`
 }
 
-/** Expressions in a row, as for `group by`. */
+/** A comma-separated list of expressions, as for `group by`. */
 export const listOf = (expressions: Readonly<Record<string, SQL | SQLiteColumn>>): SQL =>
   sql.join(
     Object.values(expressions).map(expression => sql`${expression}`),
     sql`, `,
   )
 
-/** Of values, null and flags are written out, for a statement takes 100 parameters. */
+/** Writes null, 0, and 1 as literals: a statement takes at most 100 parameters. */
 const written = (value: Inserted | undefined): SQL =>
   value === null || value === 0 || value === 1 ? sql.raw(String(value)) : sql`${value}`

@@ -1,12 +1,12 @@
-/** A row of what a bounded query looked at: its place among them, and whether it is what was asked for. */
+/** A row that a bounded query scanned: its position in the scan, and whether it matched. */
 export interface ScannedRow {
   position: number
   isMatch: number
 }
 
 /**
- * The page that such rows make, up to `limit` of them, and the row after which the next one begins: its last, or the last
- * that was looked at. Null where nothing is left.
+ * Builds a page of up to `limit` matching rows. `nextPlace` is the row after which the next page begins: the page's
+ * last row or the last row scanned. It is null if nothing is left.
  */
 export function pageOfScanned<Row extends ScannedRow>(
   rows: readonly Row[],

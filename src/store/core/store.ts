@@ -3,14 +3,14 @@ import { sweeps } from '../schema/sweeps.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Deadline } from './deadline.ts'
 
-/** An organization as the rows know it (`key`) and as the world does (`id`, `slug`). */
+/** An organization: `key` in the database, `id` and `slug` in the API. */
 export interface Organization {
   key: number
   id: string
   slug: string
 }
 
-/** D1 and R2, bound to one organization: the first argument of every query on tenants' data. */
+/** D1 and R2, bound to one organization. The first argument of every query on tenants' data. */
 export interface Store {
   readonly organization: Organization
   readonly database: Database
@@ -19,34 +19,34 @@ export interface Store {
 }
 
 /**
- * D1 and R2 where no organization is known or all are meant: keys by their hash, the creation of organizations, what cron
- * does (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. A query that takes one is one to look at twice.
+ * D1 and R2 when the organization isn't known or all are meant: looking up keys by hash, creating organizations, cron's
+ * jobs (`purge.ts`, `orphans.ts`, `output-days.ts`), and `ownership.ts`. Review any query that takes one with care.
  */
 export interface UnscopedStore {
-  /** Keeps a store, which has all the rest, from passing for one. */
+  /** Keeps a `Store`, which has all the other fields, from being passed as one. */
   readonly scope: 'deployment'
   readonly database: Database
   readonly payloads: R2Bucket
   readonly deadline: Deadline
 }
 
-/** The bindings that hold the data. */
+/** The bindings that hold data. */
 export interface StoreBindings {
   DB: D1Database
   PAYLOADS: R2Bucket
 }
 
-/** Opens the store of one organization, for one request or one step of a job. */
+/** Opens one organization's store, for one request or one step of a job. */
 export function openStore({ DB, PAYLOADS }: StoreBindings, organization: Organization, deadline: Deadline): Store {
   return { organization, database: openDatabase(DB, deadline), payloads: PAYLOADS, deadline }
 }
 
-/** Opens what is not bound to an organization. */
+/** Opens a store that isn't bound to an organization. */
 export function openUnscopedStore({ DB, PAYLOADS }: StoreBindings, deadline: Deadline): UnscopedStore {
   return { scope: 'deployment', database: openDatabase(DB, deadline), payloads: PAYLOADS, deadline }
 }
 
-/** 503 where D1 does not answer, or lacks the tables of this release. */
+/** Throws a 503 if D1 doesn't answer or lacks this release's tables. */
 export async function requireDatabase({ database }: UnscopedStore): Promise<void> {
   await database.select({ name: sweeps.name }).from(sweeps).where(eq(sweeps.name, ''))
 }

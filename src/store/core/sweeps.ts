@@ -5,13 +5,13 @@ import type { UnscopedStore } from './store.ts'
 /** A pass that cron makes in pieces, by its name in `sweeps`. */
 type Pass = 'orphans' | 'audit' | 'retention' | 'outputs' | 'labellers'
 
-/** Where a pass goes on, '' at its beginning. Undefined where no piece of it is due. */
+/** The cursor at which a pass resumes; '' at its beginning. Undefined if no piece of it is due. */
 export async function duePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {
   const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, name))
   return pass && pass.dueAt > now ? undefined : (pass?.cursor ?? '')
 }
 
-/** Notes where a pass goes on, and when. */
+/** Saves where a pass resumes, and when. */
 export async function savePass(
   { database }: UnscopedStore,
   name: Pass,

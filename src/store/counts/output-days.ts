@@ -21,30 +21,33 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * How many outputs a day's traces have is counted by cron, for ingestion writes nothing for it: which days have new traces
- * is read off the traces' keys, which are made of the time. A day that did not change is not counted again.
+ * Cron counts the outputs of each day's traces, so that ingestion writes nothing for it. A trace's key contains the
+ * time, so the keys show which days have new traces. Days without a change aren't counted again.
  */
 
-/** The day of a time, which may be before 1970 and have a fraction. */
+/** The day of a time, which may be before 1970 and may have a fraction. */
 const dayOf = (time: SQL): SQL => sql`cast(floor(${time} / ${sql.raw(`${DAY_MS}.0`)}) as integer)`
 
-/** What is set of a day when something changes on it. */
+/** The columns to set if something changes on a day. */
 const changedAt = (now: number) => ({
   isChanged: true,
   dueAt: sql`max(${now}, ${countedDays.restsUntil})`,
 })
 
-/** Whether no purge of a deleted project goes on, after which a count of what was there before would stay. Reads no row if none does. */
+/**
+ * Whether the project isn't being purged: counts saved during a purge would never be removed. Reads no row unless some
+ * purge is going on.
+ */
 const isOfExistingProject = (projectKey: SQL): SQL =>
   sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
 
-/** Not what is marked already: in the hands of a count, it stays so until the next one begins. */
+/** Skips days that are already marked. A count in progress keeps the mark for the next count. */
 const isUnmarked = sql`${countedDays.isChanged} = 0`
 
 /**
- * The statement that has days counted again, a row or two for each that does not wait for it already. `ofTraces`: a query
- * of `project_key` and `timestamp` of the traces that are not what they were. `at once`: however lately it was counted, as an
- * explicit deletion asks for; what a minute counts in all is bounded all the same.
+ * The statement that schedules days to be counted again. It writes a row or two for each day that isn't scheduled
+ * already. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once` ignores the rest
+ * period, as an explicit deletion asks for; the total counted in a minute is limited all the same.
  */
 export const markDays = (
   { database }: Pick<Store, 'database'>,
@@ -61,7 +64,7 @@ export const markDays = (
         select changed.project_key, ${dayOf(sql`changed.timestamp`)} from (${ofTraces}) as changed)`,
     )
 
-/** Notes the days of traces that are new since it did so before, some at a time. */
+/** Schedules the days of traces that arrived since the last call, some at a time. */
 export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped
   const cursor = await duePass(unscoped, 'outputs', now)
@@ -74,7 +77,7 @@ export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promi
     database
       .insert(countedDays)
       .select(
-        // Days first: to look at each trace's project would be to read each trace once more.
+        // Group by day first: checking each trace's project would read every trace once more.
         selectFor(
           countedDays,
           {
@@ -100,7 +103,7 @@ export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promi
   if (noted?.last) await savePass(unscoped, 'outputs', { cursor: String(noted.last), dueAt: now })
 }
 
-/** A day to be counted. */
+/** A day that is due for counting. */
 export interface DueDay {
   projectKey: number
   day: number
@@ -108,7 +111,7 @@ export interface DueDay {
   progress: string | null
 }
 
-/** Takes the days that wait longest for being counted, and puts each off: should this run die, they come again. */
+/** Takes the days that have waited longest and postpones each, so that they come again if this run dies. */
 export async function takeDueDays({ database }: UnscopedStore, now: number): Promise<DueDay[]> {
   const due = database
     .select({ projectKey: countedDays.projectKey, day: countedDays.day })
@@ -121,27 +124,27 @@ export async function takeDueDays({ database }: UnscopedStore, now: number): Pro
     .update(countedDays)
     .set({
       dueAt: now + COUNT_LEASE_MS,
-      // What changes from here on is for the next count.
+      // Changes from here on are for the next count.
       isChanged: sql`iif(${progress} is null, 0, ${countedDays.isChanged})`,
     })
     .where(sql`(project_key, day) in ${due}`)
     .returning({ projectKey, day, countedAt, progress })
 }
 
-/** What the next piece of a day has. */
+/** The result of counting the next piece of a day. */
 export interface Piece {
-  /** Of the traces looked at. */
+  /** The outputs of the traces in this piece. */
   steps: StepOutputs[]
   traces: number
-  /** The last of them; null where there are no more. */
+  /** The last of these traces. Null if there are no more. */
   after: CountProgress['after'] | null
-  /** What is stored of the day. */
+  /** The day's stored counts. */
   stored: StepOutputs[]
 }
 
 const DUE_DAYS = rowSet(['projectKey', 'day', 'end', 'afterTime', 'afterId'])
 
-/** Counts the next traces of each of some days, in one round trip. */
+/** Counts the next traces of several days in one round trip. */
 export async function countPieces(
   { database }: UnscopedStore,
   days: readonly (DueDay & { after: CountProgress['after'] | undefined })[],
@@ -181,7 +184,7 @@ export async function countPieces(
           group by item.key, ${spans.stepId}) as scanned`,
       )
       .groupBy(sql`scanned.place`, stepId),
-    // Grouped, a subquery is not merged into the query, which would count as often as it names the count.
+    // `group by` keeps SQLite from inlining the subquery, which would count once for each mention of the count.
     database
       .select({
         place: sql<number>`scanned.place`.as('place'),
@@ -216,16 +219,16 @@ export async function countPieces(
   })
 }
 
-/** What has become of a day by a piece. */
+/** What to store for a day after a piece. */
 export interface CountedPiece {
   day: DueDay
-  /** Where the count goes on; null: it is through. */
+  /** Where the count continues. Null: it's complete. */
   progress: CountProgress | null
   countedAt: number | null
   restsUntil: number
-  /** When it is counted again if nothing changed meanwhile. */
+  /** When the day is counted again if nothing changes in the meantime. */
   dueAt: number | null
-  /** The counts to be stored, and the steps whose counts are not to be any more. */
+  /** The counts to store, and the steps whose counts to delete. */
   changed: readonly StepOutputs[]
   gone: readonly string[]
 }
@@ -235,7 +238,9 @@ const COUNTS = rowSet(['projectKey', 'day', 'stepId', 'outputs', 'reviewed'])
 const DAYS = rowSet(['projectKey', 'day', 'progressBefore', 'progress', 'countedAt', 'restsUntil', 'dueAt'])
 const placeOf = ({ projectKey, day }: DueDay) => ({ projectKey, day })
 
-/** Stores what pieces came to; of a day that another run has gone on with, nothing but what is the same for both. */
+/**
+ * Stores the counts of pieces. If another run has continued a day, only the values that both runs agree on are stored.
+ */
 export async function saveCounts({ database }: UnscopedStore, counted: readonly CountedPiece[]): Promise<void> {
   const changed = counted.flatMap(({ day, changed }) =>
     changed.map(({ stepId, outputs, reviewed }) => ({ ...placeOf(day), stepId, outputs, reviewed })),

@@ -8,15 +8,15 @@ import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 
 /*
- * Statements that count decisions and answers, for the batch that writes them: with them or not at all. What is counted is
- * what is in force: what is new adds one, and what it replaces takes back the one that it added. Both are columns of the
- * decision and of the answer, for their spans may have another step by then.
+ * Statements that count decisions and answers, for the batch that writes them: both happen or neither. Only what is in
+ * force counts: a new decision or answer adds one, and the one it replaces subtracts the one it added. The columns to
+ * count by are stored with the decision or answer, because its span's step may change.
  */
 
-/** The day of a whole time since 1970. */
+/** The day of a time in whole milliseconds since 1970. */
 const dayOf = (time: SQL): SQL => sql`${time} / ${sql.raw(String(DAY_MS))}`
 
-/** What becomes of a row of `review_days` to which another one is added. */
+/** Adds the counts to an existing row of `review_days`. */
 const ADDED_UP = {
   target: [
     reviewDays.projectKey,
@@ -33,8 +33,8 @@ const ADDED_UP = {
 }
 
 /**
- * The statement that counts decisions: those under the number that follows `spans.reviewNumber`, which are in `reviews`
- * already while the span is not moved on to them. `from`: a join with its conditions that gives each such span once.
+ * The statement that counts new decisions. They are already in `reviews`, under the number after `spans.reviewNumber`,
+ * but their spans don't point to them yet. `from` is a join with its conditions that returns each such span once.
  */
 export function countDecisions({ database }: Store, from: SQL) {
   const sumOf = (state: 'accepted' | 'corrected') =>
@@ -65,7 +65,10 @@ export function countDecisions({ database }: Store, from: SQL) {
     .onConflictDoUpdate(ADDED_UP)
 }
 
-/** The statement that counts the answer to a job, which is in `attributions` already while the job names the one before. */
+/**
+ * The statement that counts a job's new answer. It is already in `attributions`, but the job still points to the
+ * previous one.
+ */
 export function countAnswer({ database }: Store, isJob: SQL | undefined) {
   const place = {
     projectKey: sql`answer.project_key`,
@@ -94,14 +97,14 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
 }
 
 /*
- * An explicit deletion takes back what is in force on its trace, in the batch that deletes the rows that it was counted by:
- * a step that runs twice finds them gone. `isPiece`: which rows those are. What was never counted has no step.
+ * An explicit deletion subtracts a trace's decisions and answers from the counts, in the batch that deletes their rows,
+ * so that a step that runs twice finds no rows. `isPiece` selects the rows. Rows that were never counted have no step.
  */
 
 /**
- * The statement that takes decisions back. Their spans are still there, and say which of them count. It adds what is negative
- * rather than changing what is there: a row that is under another reviewer's id by now, for the user is being deleted, ends
- * in the same sum.
+ * The statement that subtracts decisions. Their spans must still exist, because they say which decisions are in force.
+ * It inserts negative counts rather than updating a row: if the reviewer is being deleted and the row is already under
+ * another id, the sum is still right.
  */
 export function uncountDecisions({ database }: Store, isPiece: SQL) {
   const place = {
@@ -129,7 +132,9 @@ export function uncountDecisions({ database }: Store, isPiece: SQL) {
     .onConflictDoUpdate(ADDED_UP)
 }
 
-/** The statement that takes a trace's answer back. Its job is still there, and says which of them counts. */
+/**
+ * The statement that subtracts a trace's answer. Its job must still exist, because it says which answer is in force.
+ */
 export const uncountAnswers = ({ database }: Store, isPiece: SQL) =>
   database
     .update(answerDays)

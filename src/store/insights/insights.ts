@@ -8,13 +8,13 @@ import { answerDays, countedDays, outputDays, reviewDays } from '../schema/count
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { versionNumber } from './version-number.ts'
 
-/** Days of UTC, counted from 1970: the first one, and the one after the last. */
+/** A range of UTC days, counted from 1970. `from` is inclusive, `to` exclusive. */
 export interface DayRange {
   from: number
   to: number
 }
 
-/** How many decisions are in force. */
+/** The number of decisions in force. */
 export interface Decided {
   accepted: number
   corrected: number
@@ -28,12 +28,13 @@ const inRange = (
 
 const accepted = sql<number>`sum(${reviewDays.accepted})`.as('accepted')
 const corrected = sql<number>`sum(${reviewDays.corrected})`.as('corrected')
-/** Rows that count nothing any more stay where they are. */
+/** Skips rows whose counts dropped to zero; they aren't deleted. */
 const isAny = sql`sum(${reviewDays.accepted} + ${reviewDays.corrected}) > 0`
 
 /**
- * What is counted of a project for some days, each list of at most `MAX_INSIGHT_ROWS` rows: outputs by the day of their
- * trace, the rest by the day of the decision or answer. One round trip, whose cost does not depend on the number of traces.
+ * A project's counts for a range of days; each list has at most `MAX_INSIGHT_ROWS` rows. Outputs count by the day of
+ * their trace, everything else by the day of the decision or answer. One round trip, whose cost doesn't depend on the
+ * number of traces.
  */
 export async function readInsights(store: Store, project: Project, days: DayRange) {
   const { database } = store
@@ -148,7 +149,7 @@ export async function readInsights(store: Store, project: Project, days: DayRang
   }
 }
 
-/** The query of how many decisions are in force on spans that used versions of a text, for `decidedByVersion`. */
+/** Queries the number of decisions in force on spans that used versions of a text, for `decidedByVersion`. */
 export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefined) =>
   database
     .select({ ...named({ versionId: reviewDays.promptVersionId }), accepted, corrected })
@@ -160,7 +161,8 @@ export const versionDecisionsQuery = ({ database }: Store, ofText: SQL | undefin
         ofText,
         eq(textVersions.textKey, versionedTexts.key),
         eq(reviewDays.promptVersionId, textVersions.id),
-        // To the letter as in the index, of which the plus makes the choice: the primary key would be all of the project.
+        // The first condition must match the partial index literally. The plus keeps SQLite from using the primary key
+        // instead, which would scan the whole project.
         sql`${reviewDays.promptVersionId} <> ''`,
         sql`+${reviewDays.projectKey} = ${versionedTexts.projectKey}`,
       ),

@@ -3,10 +3,13 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'driz
 
 /*
  * `id` is public (a UUID); `key` is internal (an integer, short in every index). Times are milliseconds since 1970.
- * JSON columns hold text that SQL never looks into: SQLite fails a statement on JSON nested over 1,000 levels.
- * There are no foreign keys: children are inserted by statements guarded by their parent, and D1 bills each check.
- * Tables with a composite primary key are WITHOUT ROWID (one billed row a write instead of two); drizzle-kit cannot say
- * so, it is added to the migration by hand, and a test reads it back.
+ *
+ * SQL never parses JSON columns: SQLite fails a statement on JSON nested over 1,000 levels.
+ *
+ * There are no foreign keys: statements that insert children check for the parent, and D1 bills each foreign key check.
+ *
+ * Tables with a composite primary key are WITHOUT ROWID, so that a write bills one row instead of two. drizzle-kit
+ * can't express that: add it to the migration by hand. A test checks it.
  */
 
 export const organizations = sqliteTable('organizations', {
@@ -26,15 +29,15 @@ export const projects = sqliteTable(
     slug: text('slug').notNull(),
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Traces older than this are deleted; null: none ever. */
+    /** Traces older than this are deleted. Null: never. */
     retentionDays: integer('retention_days'),
-    /** Whether a trace with a reviewed span, which is ground truth, outlives `retentionDays`. */
+    /** Whether traces with a reviewed span, which are ground truth, are kept past `retentionDays`. */
     retainReviewed: integer('retain_reviewed', { mode: 'boolean' }).notNull().default(true),
-    /** Whether negative feedback and corrections are analyzed without being asked. */
+    /** Whether negative feedback and corrections start an attribution automatically. */
     autoAttribute: integer('auto_attribute', { mode: 'boolean' }).notNull().default(false),
-    /** A deleted project's row stays: the audit log shows its `id`, and its `key` is never another's. */
+    /** A deleted project keeps its row: the audit log shows its `id`, and its `key` must never be reused. */
     deletedAt: integer('deleted_at'),
-    /** When cron goes on with the purge of a deleted project; null once it is through, and while the project lives. */
+    /** When cron continues the purge of a deleted project. Null if the purge is done or the project isn't deleted. */
     purgeDueAt: integer('purge_due_at'),
   },
   table => [
@@ -46,7 +49,7 @@ export const projects = sqliteTable(
   ],
 )
 
-/** One e-mail is one user, however it is first seen; `users_by_email` decides which `id` that is. */
+/** One e-mail is one user, whatever created it first; `users_by_email` decides which `id` wins. */
 export const users = sqliteTable(
   'users',
   {
@@ -56,11 +59,12 @@ export const users = sqliteTable(
     name: text('name').notNull(),
     createdAt: integer('created_at').notNull(),
     /**
-     * Names the write of `POST /api/users` by which a manager of the whole organization created or confirmed the user, as
-     * feedback's does; null: a labeller, who is nobody's word but a pipeline's, and whom Cloudflare Access lets in nowhere.
+     * Identifies the `POST /api/users` write by which a manager of the whole organization created or confirmed the
+     * user, like `feedback.createdBy`. Null for a labeller: only a pipeline vouches for them, so Cloudflare Access
+     * doesn't sign them in.
      */
     createdBy: text('created_by'),
-    /** Since when a labeller may have no record left; null: there is no reason to look. */
+    /** Since when a labeller may have no records left. Null: no reason to check. */
     uncheckedSince: integer('unchecked_since'),
   },
   table => [
@@ -71,19 +75,19 @@ export const users = sqliteTable(
   ],
 )
 
-/** Users who were deleted, until all their records are under another id. */
+/** Deleted users whose records haven't all moved to another id yet. */
 export const userDeletions = sqliteTable(
   'user_deletions',
   {
     organizationKey: integer('organization_key').notNull(),
-    /** The id that the user had. */
+    /** The user's former id. */
     userId: text('user_id').notNull(),
-    /** The random id that their records get. */
+    /** The random id that replaces it in their records. */
     newId: text('new_id').notNull(),
     deletedAt: integer('deleted_at').notNull(),
-    /** When cron goes on. */
+    /** When cron continues. */
     dueAt: integer('due_at').notNull(),
-    /** When the pass that is under way began, and how far it has come, as JSON; '': at its beginning. */
+    /** When the current pass began, and its cursor as JSON; '' at the beginning. */
     passStartedAt: integer('pass_started_at').notNull(),
     cursor: text('cursor').notNull(),
   },
@@ -98,37 +102,34 @@ export const apiKeys = sqliteTable(
   {
     key: integer('key').primaryKey(),
     id: text('id').notNull().unique(),
-    /** SHA-256 of the secret in hex; the secret itself is nowhere. */
+    /** SHA-256 of the secret in hex. The secret itself isn't stored. */
     hash: text('hash').notNull().unique(),
     prefix: text('prefix').notNull(),
     name: text('name').notNull(),
     organizationKey: integer('organization_key').notNull(),
-    /** Null: every project of the organization. */
+    /** Null: every project in the organization. */
     projectKey: integer('project_key'),
     /** The user that the key acts for, or null. */
     userId: text('user_id'),
-    /** Scopes, separated by spaces. */
+    /** Space-separated scopes. */
     scopes: text('scopes').notNull(),
     rateLimitPerMinute: integer('rate_limit_per_minute'),
     expiresAt: integer('expires_at'),
     revokedAt: integer('revoked_at'),
     createdAt: integer('created_at').notNull(),
-    /** The key's `id` that a rotation made its successor; null: none did. */
+    /** The `id` of the key that replaced this one in a rotation, or null. */
     replacedBy: text('replaced_by'),
   },
   table => [index('api_keys_by_organization').on(table.organizationKey)],
 )
 
-/**
- * Who is signed in to the app: a browser that holds the secret of which this is the hash acts as the key that it was
- * signed in with.
- */
+/** Signed-in browsers. A browser that holds the secret acts as the key that it signed in with. */
 export const sessions = sqliteTable(
   'sessions',
   {
     /** SHA-256 of the cookie's value in hex. */
     hash: text('hash').primaryKey(),
-    /** The key's `id`: a session is no longer worth anything once its key is not. */
+    /** The key's `id`: a session ends when its key does. */
     keyId: text('key_id').notNull(),
     createdAt: integer('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
@@ -137,7 +138,7 @@ export const sessions = sqliteTable(
   table => [index('sessions_by_expiry').on(table.expiresAt)],
 )
 
-/** Links that sign a browser in as a key, each once. */
+/** Single-use links that sign a browser in as a key. */
 export const signInLinks = sqliteTable(
   'sign_in_links',
   {
@@ -151,28 +152,28 @@ export const signInLinks = sqliteTable(
 
 export const modelCalls = sqliteTable('model_calls', {
   projectKey: integer('project_key').primaryKey(),
-  /** Days since 1970, in UTC: the last one on which a model was asked. */
+  /** The last day on which a model was called: days since 1970, in UTC. */
   day: integer('day').notNull(),
   calls: integer('calls').notNull(),
 })
 
-/** Who did what: one row for each write of managers and reviewers. */
+/** One row for each write by a manager or reviewer. */
 export const auditLog = sqliteTable(
   'audit_log',
   {
     organizationKey: integer('organization_key').notNull(),
     createdAt: integer('created_at').notNull(),
     id: text('id').notNull(),
-    /** Null: it concerns the organization as a whole. */
+    /** Null: the entry concerns the whole organization. */
     projectKey: integer('project_key'),
-    /** The key that called; null: the ADMIN_TOKEN, or with a user, Cloudflare Access. */
+    /** The calling key. Null for the ADMIN_TOKEN or, if there's a user, Cloudflare Access. */
     keyId: text('key_id'),
-    /** The user that the key acts for, or who came without one. */
+    /** The user that the key acts for, or who signed in through Cloudflare Access. */
     userId: text('user_id'),
     /** `<resource>.<verb>`. */
     action: text('action').notNull(),
     targetId: text('target_id').notNull(),
-    /** The ids of what was in force before and after: of versions, reviews, keys. */
+    /** The ids of the version, review, or key in force before and after. */
     beforeId: text('before_id'),
     afterId: text('after_id'),
     requestId: text('request_id').notNull(),

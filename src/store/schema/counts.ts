@@ -1,17 +1,24 @@
 import { isNotNull, sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** How many decisions are in force that were made on a day, by what they count under. Some rows count none any more. */
+/*
+ * The counts that insights read, however many traces there are. A `day` is a UTC day, counted from 1970.
+ */
+
+/**
+ * The number of decisions in force that were made on a day, by the dimensions that insights show. Both counts may drop
+ * to 0.
+ */
 export const reviewDays = sqliteTable(
   'review_days',
   {
     projectKey: integer('project_key').notNull(),
     day: integer('day').notNull(),
     stepId: text('step_id').notNull(),
-    /** '': none. */
+    /** '' if there is none. */
     promptVersionId: text('prompt_version_id').notNull(),
     userId: text('user_id').notNull(),
-    /** The error type that the decision named; '': none. */
+    /** The error type that the decision names; '' if none. */
     errorType: text('error_type').notNull(),
     accepted: integer('accepted').notNull(),
     corrected: integer('corrected').notNull(),
@@ -20,18 +27,18 @@ export const reviewDays = sqliteTable(
     primaryKey({
       columns: [table.projectKey, table.day, table.stepId, table.promptVersionId, table.userId, table.errorType],
     }),
-    // A row more for the first of a day alone: what counts is in no index.
+    // Only the first decision of a day writes this index: the counts aren't in it.
     index('review_days_by_version').on(table.promptVersionId).where(sql`${table.promptVersionId} <> ''`),
   ],
 )
 
-/** How many traces' last answer of an engine was given on a day, by its error type and the step that it blames. */
+/** The number of traces whose latest engine answer was given on a day, by error type and blamed step. */
 export const answerDays = sqliteTable(
   'answer_days',
   {
     projectKey: integer('project_key').notNull(),
     day: integer('day').notNull(),
-    /** '': none. */
+    /** '' if there is none. */
     stepId: text('step_id').notNull(),
     errorType: text('error_type').notNull(),
     answers: integer('answers').notNull(),
@@ -39,14 +46,14 @@ export const answerDays = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId, table.errorType] })],
 )
 
-/** How many spans with an output the traces of a day have, by step, when cron last counted them. */
+/** By day and step, the number of spans with an output, as of cron's last count. */
 export const outputDays = sqliteTable(
   'output_days',
   {
     projectKey: integer('project_key').notNull(),
-    /** Of the traces' own timestamps. */
+    /** The day of the traces' own timestamps. */
     day: integer('day').notNull(),
-    /** '': steps past as many as are counted one by one. */
+    /** '' collects the steps beyond the limit of steps counted separately. */
     stepId: text('step_id').notNull(),
     outputs: integer('outputs').notNull(),
     reviewed: integer('reviewed').notNull(),
@@ -54,21 +61,21 @@ export const outputDays = sqliteTable(
   table => [primaryKey({ columns: [table.projectKey, table.day, table.stepId] })],
 )
 
-/** The days that have traces: when their outputs were counted, and when they are to be counted again. */
+/** The days that have traces: when their outputs were last counted, and when they're due again. */
 export const countedDays = sqliteTable(
   'counted_days',
   {
     projectKey: integer('project_key').notNull(),
     day: integer('day').notNull(),
-    /** When the last whole count began; null: there was none yet. */
+    /** When the last complete count began. Null: there was none yet. */
     countedAt: integer('counted_at'),
-    /** Until when it is not counted again, whatever changes: a large day rests longer. */
+    /** The day isn't counted again before then, whatever changes: large days wait longer. */
     restsUntil: integer('rests_until').notNull(),
-    /** When cron counts, or goes on counting; null: nothing is expected to change. */
+    /** When cron starts or continues the count. Null: no change is expected. */
     dueAt: integer('due_at'),
-    /** Whether something changed of which the last count, or the one under way, may not know. */
+    /** Whether something changed that the last count, or the current one, may have missed. */
     isChanged: integer('is_changed', { mode: 'boolean' }).notNull(),
-    /** A count under way, a `CountProgress` as JSON; null: none. */
+    /** The current count's progress, a `CountProgress` as JSON, or null. */
     progress: text('progress'),
   },
   table => [

@@ -18,17 +18,20 @@ export const feedback = sqliteTable(
     correction: text('correction', { mode: 'json' }).$type<JsonObject>(),
     labeller: text('labeller', { mode: 'json' }).$type<Labeller>(),
     timestamp: integer('timestamp').notNull(),
-    /** With a fraction, as an observation's. */
+    /** Has a fraction, like an observation's. */
     receivedAt: integer('received_at').notNull(),
-    /** Names the write that created it, so that this write, tried twice, still knows it did. */
+    /** Identifies the write that created the row, so that a retry of that write can tell that it did. */
     createdBy: text('created_by').notNull(),
-    /** A pipeline's, or a reviewer's comment. */
+    /** Whether a pipeline sent it, or a reviewer wrote it as a comment. */
     source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),
   },
   table => [primaryKey({ columns: [table.id, table.traceKey] }), index('feedback_by_trace').on(table.traceKey)],
 )
 
-/** Every decision ever made on a span, numbered from 1. The approved value lies here alone; the span's `reviewNumber` says where. */
+/**
+ * Every decision ever made on a span, numbered from 1. Only this table has approved values; the span's `reviewNumber`
+ * says which row is in force.
+ */
 export const reviews = sqliteTable(
   'reviews',
   {
@@ -38,20 +41,23 @@ export const reviews = sqliteTable(
     id: text('id').notNull(),
     projectKey: integer('project_key').notNull(),
     decision: text('decision', { enum: DECISIONS }).notNull(),
-    /** What it left the span as; null: unreviewed. */
+    /** The state in which it left the span. Null: unreviewed. */
     state: text('state', { enum: REVIEW_OUTCOMES }),
-    /** The reviewer: a user's id, or a key's that acts for none. */
+    /** The reviewer: a user's id, or the id of a key that acts for no user. */
     userId: text('user_id').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** What the output was: the name of the one that was judged, and a hash of its value. */
+    /** The judged output: its revision, and a hash of its value. */
     outputRevision: text('output_revision').notNull(),
     outputHash: text('output_hash').notNull(),
-    /** The approved output, held as an observation's `data` is; null where the decision left none. */
+    /** The approved output, stored like an observation's `data`. Null if the decision left none. */
     approved: text('approved'),
     approvedRef: text('approved_ref'),
     comment: text('comment'),
     errorType: text('error_type'),
-    /** The span's step and prompt version ('': none) as it was decided: what it counts under. Null: it was never counted. */
+    /**
+     * The span's step and prompt version ('' if none) at the time of the decision, under which it is counted. Null: it
+     * was never counted.
+     */
     stepId: text('step_id'),
     promptVersionId: text('prompt_version_id'),
   },

@@ -6,9 +6,9 @@ import { REVIEW_OUTCOMES } from '../../domain/review-state.ts'
 import { SPAN_STATUSES } from '../../domain/span.ts'
 
 /**
- * The root span is found by its id, which the trace's row holds; only the others need the index by trace. What a client
- * has not given yet is null. A trace that is known from telemetry alone has no root before a span without parent came, or
- * something that belongs to the whole.
+ * The trace's row holds the root span's id, so only the other spans need the index by trace. Fields that a client
+ * hasn't sent yet are null. A trace known only from telemetry has no root until a span without a parent arrives, or
+ * data that belongs to the whole trace.
  */
 export const spans = sqliteTable(
   'spans',
@@ -16,44 +16,50 @@ export const spans = sqliteTable(
     id: text('id').notNull(),
     traceKey: integer('trace_key').notNull(),
     isRoot: integer('is_root', { mode: 'boolean' }).notNull(),
-    /** Null or '': a span without parent, which hangs under the root. */
+    /** Null or '': the span has no parent and hangs under the root. */
     parentId: text('parent_id'),
     stepId: text('step_id').notNull(),
-    /** Of telemetry, with a fraction of microseconds. */
+    /** With fractional milliseconds if it came from telemetry. */
     timestamp: integer('timestamp').notNull(),
     promptVersionId: text('prompt_version_id'),
     metadata: text('metadata', { mode: 'json' }).$type<JsonObject>(),
-    /** Whether an output other than null arrived: such spans are what there is to review. */
+    /** Whether a non-null output arrived. Only such spans need review. */
     hasOutput: integer('has_output', { mode: 'boolean' }).notNull().default(false),
     status: text('status', { enum: SPAN_STATUSES }),
     durationMs: integer('duration_ms'),
-    /** Values given to the span itself, held as an observation's `data` is. Observations fold over them. */
+    /** Values given to the span itself, stored like an observation's `data`. Observations fold over them. */
     input: text('input'),
     inputRef: text('input_ref'),
     output: text('output'),
     outputRef: text('output_ref'),
-    /** Changes with `output`: what a reviewer's `If-Match` compares. */
+    /** Changes with `output`; a reviewer's `If-Match` is compared with it. */
     outputRevision: text('output_revision'),
-    /** Whether null arrived as an output, too: then only the fold can tell whether the span has one. */
+    /** Whether a null output arrived as well. Then only the fold can tell whether the span has an output. */
     hasNullOutput: integer('has_null_output', { mode: 'boolean' }).notNull().default(false),
-    /** How many decisions `reviews` has of it; the last one counts. */
+    /** The number of its decisions in `reviews`. The last one is in force. */
     reviewNumber: integer('review_number').notNull().default(0),
-    /** What the last decision left it as; null: unreviewed. */
+    /** The state in which the last decision left it. Null: unreviewed. */
     reviewState: text('review_state', { enum: REVIEW_OUTCOMES }),
-    /** Who holds it for review (a user's id, or a key's that acts for none), and until when. */
+    /** Who has claimed it for review (a user's id, or the id of a key that acts for no user), and until when. */
     claimedBy: text('claimed_by'),
     claimedUntil: integer('claimed_until'),
-    /** Whether it is no step of an AI pipeline: the queue leaves it out. */
+    /** Whether it isn't a step of an AI pipeline. The queue leaves such spans out. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
-    /** State given to the span itself: a JSON array of `[key, text, ref]`, each value held as an observation's `data` is. */
+    /**
+     * State given to the span itself: a JSON array of `[key, text, ref]`, each value stored like an observation's
+     * `data`.
+     */
     state: text('state'),
-    /** The object that such values lie in, as the reference to one of them: they are put together. */
+    /** The R2 object with these values, as a reference to one of them: they share one object. */
     stateRef: text('state_ref'),
-    /** Of a span from telemetry: which of several exports of it counts, the greatest. Null: a client's, whose fields stay. */
+    /**
+     * For a span from telemetry: the greatest revision of several exports of one span wins. Null: a client sent the
+     * span, and its fields stay.
+     */
     exportRevision: text('export_revision'),
-    /** Whether the output has changed since the last decision: such a span waits for review again. */
+    /** Whether the output has changed since the last decision. Such a span waits for review again. */
     isStale: integer('is_stale', { mode: 'boolean' }).notNull().default(false),
-    /** When the service first heard of it; null: before it kept that. */
+    /** When the service first received it. Null for spans from before this column existed. */
     receivedAt: integer('received_at'),
   },
   table => [
@@ -63,7 +69,9 @@ export const spans = sqliteTable(
   ],
 )
 
-/** What a query must say to be served from `spans_by_trace`, to the letter: a bound parameter would not match the index. */
+/**
+ * Queries must use this exact condition to be served from `spans_by_trace`: a bound parameter wouldn't match the index.
+ */
 export const isNoRoot = sql`${spans.isRoot} = 0`
 
 export const observations = sqliteTable(
@@ -75,11 +83,11 @@ export const observations = sqliteTable(
     spanId: text('span_id'),
     type: text('type', { enum: OBSERVATION_TYPES }).notNull(),
     stateKey: text('state_key'),
-    /** JSON, or its first bytes where `dataRef` says that the whole lies in R2. */
+    /** JSON, or its first bytes if `dataRef` refers to the whole value in R2. */
     data: text('data').notNull(),
     dataRef: text('data_ref'),
     timestamp: integer('timestamp').notNull(),
-    /** With a fraction that keeps the events of one batch in their order. */
+    /** Has a fraction that keeps the events of one batch in order. */
     receivedAt: integer('received_at').notNull(),
   },
   table => [primaryKey({ columns: [table.traceKey, table.id] })],

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-/** How far a pass that cron makes in pieces has come. */
+/** The progress of a pass that cron makes in pieces. */
 export const sweeps = sqliteTable('sweeps', {
   name: text('name').primaryKey(),
   /** Where the next piece begins; '' at the start of a pass. */

@@ -3,7 +3,7 @@ import { integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm
 import type { JsonObject } from '../../domain/json.ts'
 import { TEXT_KINDS } from '../../domain/versioned-text.ts'
 
-/** Prompts and knowledge docs: to the database the same thing, a name in a project whose text has versions. */
+/** Prompts and knowledge docs. The database treats them alike: each has a name in a project, and versions. */
 export const versionedTexts = sqliteTable(
   'versioned_texts',
   {
@@ -12,16 +12,19 @@ export const versionedTexts = sqliteTable(
     organizationKey: integer('organization_key').notNull(),
     projectKey: integer('project_key').notNull(),
     kind: text('kind', { enum: TEXT_KINDS }).notNull(),
-    /** A prompt's step id, a knowledge doc's slug. */
+    /** A prompt's step id or a knowledge doc's slug. */
     name: text('name').notNull(),
-    /** A knowledge doc's; '' for a prompt. */
+    /** A knowledge doc's title; '' for a prompt. */
     title: text('title').notNull(),
     createdAt: integer('created_at').notNull(),
   },
   table => [uniqueIndex('versioned_texts_by_name').on(table.projectKey, table.kind, table.name)],
 )
 
-/** One of a text's versions is active, and the partial index lets no second one be; each batch that ends one makes another. */
+/**
+ * Exactly one version of a text is active: the partial index allows only one, and each batch that deactivates one
+ * activates another.
+ */
 export const textVersions = sqliteTable(
   'text_versions',
   {
@@ -29,12 +32,12 @@ export const textVersions = sqliteTable(
     id: text('id').notNull().unique(),
     textKey: integer('text_key').notNull(),
     content: text('content').notNull(),
-    /** A prompt's; null for a knowledge doc. */
+    /** A prompt's schema; null for a knowledge doc. */
     outputSchema: text('output_schema', { mode: 'json' }).$type<JsonObject>(),
     note: text('note'),
     isActive: integer('is_active', { mode: 'boolean' }).notNull(),
     createdAt: integer('created_at').notNull(),
-    /** 1 is the text's first; null where a release that knew no numbers added it. */
+    /** A text's versions are numbered from 1. Null if a release added the version before versions had numbers. */
     number: integer('number'),
   },
   table => [
@@ -43,7 +46,7 @@ export const textVersions = sqliteTable(
   ],
 )
 
-/** Every activation ever made: which version was active at some time, and since when the active one is. */
+/** Every activation: which version was active at a time, and since when the current one is. */
 export const textActivations = sqliteTable(
   'text_activations',
   {

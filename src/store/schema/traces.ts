@@ -5,13 +5,13 @@ import type { JsonObject } from '../../domain/json.ts'
 import { TRACE_STATUSES } from '../../domain/trace-status.ts'
 
 /**
- * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged; the
- * same `trace_id` may have a live row beside it.
+ * One row per creation of a `trace_id`. A deleted trace's row stays as a tombstone until its children are purged,
+ * perhaps beside a live row with the same `trace_id`.
  */
 export const traces = sqliteTable(
   'traces',
   {
-    /** `newKeys`, never given out again: what a late write or purge still holds must not be another trace's. */
+    /** From `newKeys`, and never reused: a late write or purge may still hold it, and must not hit another trace. */
     key: integer('key').primaryKey(),
     /** UUIDv5 of `trace:<trace_id>` in the project. */
     id: text('id').notNull(),
@@ -19,7 +19,7 @@ export const traces = sqliteTable(
     projectKey: integer('project_key').notNull(),
     /** The client's `trace_id`. */
     traceId: text('trace_id').notNull(),
-    /** Here, so that a reader who has the trace's id reaches the root span in the same round trip. */
+    /** Stored here so that a reader who has the trace's id reaches the root span in the same round trip. */
     rootSpanId: text('root_span_id').notNull(),
     name: text('name').notNull(),
     status: text('status', { enum: TRACE_STATUSES }).notNull(),
@@ -27,35 +27,40 @@ export const traces = sqliteTable(
     timestamp: integer('timestamp').notNull(),
     durationMs: integer('duration_ms'),
     metadata: text('metadata', { mode: 'json' }).$type<JsonObject>().notNull(),
-    /** The metadata fields that completing calls gave: running calls do not overwrite them. */
+    /** The metadata fields that completing calls set. Running calls don't overwrite them. */
     completedFields: text('completed_fields', { mode: 'json' }).$type<readonly string[]>().notNull(),
-    /** Changes with every write of this row: what a write that was computed from an earlier read compares. */
+    /** Changes with every write of this row. A write that was computed from an earlier read compares it. */
     revision: text('revision').notNull(),
     receivedAt: integer('received_at').notNull(),
     updatedAt: integer('updated_at').notNull(),
     deletedAt: integer('deleted_at'),
-    /** When cron sends the purge of a deleted trace again, if no job works on it before; null while it lives. */
+    /**
+     * When cron sends the purge of a deleted trace again, unless a job gets to it first. Null while the trace exists.
+     */
     purgeDueAt: integer('purge_due_at'),
-    /** False once every span with an output has a review: such traces are no longer looked through for what to review. */
+    /** False once every span with an output has a review. The search for reviewable spans then skips the trace. */
     needsReview: integer('needs_review', { mode: 'boolean' }).notNull().default(true),
-    /** Whether some feedback on it is negative. */
+    /** Whether any of its feedback is negative. */
     isNegative: integer('is_negative', { mode: 'boolean' }).notNull().default(false),
-    /** Whether a client posted it: its word counts then. False: it is known from telemetry alone. */
+    /** Whether a client posted it, in which case the client's values win. False: it's known only from telemetry. */
     isPosted: integer('is_posted', { mode: 'boolean' }).notNull().default(true),
-    /** Where what telemetry says of it came from; null where none ever did. */
+    /** Where the fields from telemetry came from. Null if there never was any telemetry. */
     derivation: text('derivation', { mode: 'json' }).$type<Derivation>(),
-    /** When it counts as completed although its root never came; null where nothing is waited for. */
+    /** When it counts as completed even if its root never arrives. Null if nothing is awaited. */
     closesAt: integer('closes_at'),
-    /** Whether all that is known of it are spans that are no step of an AI pipeline: lists leave it out. */
+    /** Whether no known span of it is a step of an AI pipeline. Lists leave such traces out. */
     isGeneric: integer('is_generic', { mode: 'boolean' }).notNull().default(false),
-    /** Of a deleted trace: whether its purge takes what was decided on it out of the counts. Expiry leaves them as they are. */
+    /**
+     * For a deleted trace: whether its purge subtracts its decisions from the counts. Expiry leaves the counts as they
+     * are.
+     */
     isUncounted: integer('is_uncounted', { mode: 'boolean' }).notNull().default(false),
   },
   table => [
     uniqueIndex('traces_by_id').on(table.id).where(isNull(table.deletedAt)),
     index('traces_by_time').on(table.projectKey, table.timestamp, table.id).where(isNull(table.deletedAt)),
     index('traces_by_name').on(table.projectKey, table.name, table.timestamp, table.id).where(isNull(table.deletedAt)),
-    // Of those in flight alone: a completion leaves it, which D1 does not bill.
+    // Only traces in flight. D1 doesn't bill the index write when a completed trace leaves it.
     index('traces_running')
       .on(table.projectKey, table.status, table.timestamp, table.id)
       .where(sql`${table.deletedAt} is null and ${table.status} = 'running'`),
@@ -72,14 +77,17 @@ export const traces = sqliteTable(
   ],
 )
 
-/** What a query must say to be served from the partial indexes `traces_running`, `_to_review` and `_negative`, to the letter. */
+/**
+ * Queries must use these exact conditions to be served from the partial indexes `traces_running`, `_to_review`, and
+ * `_negative`.
+ */
 export const isRunning = sql`${traces.status} = 'running'`
 
 export const isOpenForReview = sql`${traces.needsReview} = 1`
 
 export const isNegative = sql`${traces.isNegative} = 1`
 
-/** One row per searchable metadata leaf of a trace: a seek per filter, newest first for free. */
+/** One row per searchable metadata leaf of a trace. Each filter is one index seek, already sorted by time. */
 export const traceFields = sqliteTable(
   'trace_fields',
   {

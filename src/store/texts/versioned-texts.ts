@@ -19,7 +19,7 @@ export interface ActiveText {
   title: string
   versionId: string
   content: string
-  /** Of a prompt; null for a knowledge doc. */
+  /** A prompt's schema; null for a knowledge doc. */
   outputSchema: JsonText | null
   createdAt: number
   activatedAt: number
@@ -33,11 +33,11 @@ export interface TextVersion {
   note: string | null
   isActive: boolean
   createdAt: number
-  /** 1 is the text's first. */
+  /** Versions of a text are numbered from 1. */
   number: number
 }
 
-/** A text without its versions, which may be long. */
+/** A text without its versions, which may be large. */
 export interface TextHead {
   id: string
   kind: TextKind
@@ -53,16 +53,16 @@ export interface TextDetail {
   versions: TextVersion[]
 }
 
-/** A prompt with every version, and how many decisions are in force on spans that used one, by its id. */
+/** A prompt with every version, and by version id the number of decisions in force on spans that used it. */
 export interface PromptRecord extends TextDetail {
   decided: ReadonlyMap<string, Decided>
 }
 
-/** A new version; `id` is chosen by the caller, so that a repeated attempt makes no second one. */
+/** A new version. The caller chooses `id`, so that a retry doesn't add a second one. */
 export interface VersionDraft {
   id: string
   content: string
-  /** As JSON; null where none is sent: the version takes that of the active one. */
+  /** As JSON. Null inherits the active version's schema. */
   outputSchema: string | null
   note: string | null
   createdAt: number
@@ -76,7 +76,10 @@ interface TextDraft {
   version: VersionDraft
 }
 
-/** Creates a text with its first version, which is active. Undefined where the project has one of this kind and name. */
+/**
+ * Creates a text with its first version, which is active. Returns undefined if the project has a text of this kind and
+ * name.
+ */
 export async function addText(
   store: Store,
   act: Act,
@@ -121,8 +124,8 @@ export async function addText(
 }
 
 /**
- * Adds a version to a text of the store, and makes it the active one if so wished. `too_large`: all versions together
- * would exceed what a detail shows; `text_missing`: it was deleted meanwhile.
+ * Adds a version to a text and activates it if `isToBeActive`. `too_large`: the versions together would exceed what a
+ * detail can show. `text_missing`: the text was deleted meanwhile.
  */
 export async function addVersion(
   store: Store,
@@ -139,7 +142,7 @@ export async function addVersion(
   const bytesBefore = sql`(
     select ${bytesOf(spelled(textVersions.content), textVersions.outputSchema, spelled(textVersions.note))} + count(*) * ${VERSION_BYTES}
     from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
-  // Versions go with their text alone, so a count is a number that none has, or ever had.
+  // Versions are deleted only with their text, so the count is a number that no version has had.
   const countBefore = sql`(
     select count(*) from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   const insert = database
@@ -176,7 +179,10 @@ export async function addVersion(
   return (await findTextHead(store, text)) ? 'too_large' : 'text_missing'
 }
 
-/** Makes a version of a text the active one. Returns the text, or which is missing: it, or a version of it with this id. */
+/**
+ * Activates a version of a text and returns the text. `text_missing` and `version_missing` say which of the two doesn't
+ * exist.
+ */
 export async function activateVersion(
   store: Store,
   act: Act,
@@ -197,7 +203,10 @@ export async function activateVersion(
   return active ? withSchema(active) : 'text_missing'
 }
 
-/** Gives a knowledge doc another title; undefined leaves it. Returns it with its active version, undefined where it is gone. */
+/**
+ * Renames a knowledge doc; an undefined title changes nothing. Returns the doc with its active version, or undefined if
+ * it's gone.
+ */
 export async function changeTitle(
   store: Store,
   act: Act,
@@ -223,8 +232,8 @@ export async function changeTitle(
 }
 
 /**
- * Deletes a text with its versions and their activations; its name is free again at once. Spans keep the ids of the
- * versions that they used. What is gone already stays gone, so that a batch which is tried again has deleted it, too.
+ * Deletes a text with its versions and activations; its name is free again at once. Spans keep the ids of the versions
+ * they used. Deleting a text that is already gone succeeds, so that a retried batch does.
  */
 export async function deleteText(store: Store, act: Act, { id, kind, projectKey }: TextHead): Promise<void> {
   const { database } = store
@@ -244,8 +253,8 @@ export async function deleteText(store: Store, act: Act, { id, kind, projectKey 
 }
 
 /**
- * A page of a project's texts of one kind with their active versions, by name; it may be short where they are long.
- * Returns whether more follow.
+ * A page of a project's texts of one kind with their active versions, by name, and whether more follow. The page may be
+ * short if the texts are long.
  */
 export async function listTexts(
   store: Store,
@@ -277,7 +286,7 @@ export async function listTexts(
   return { items: whole.map(withSchema), hasMore: rows.length > whole.length }
 }
 
-/** A text of the store, without its versions. */
+/** Finds a text without its versions. */
 export async function findTextHead(
   store: Store,
   { kind, id }: { kind: TextKind; id: string },
@@ -289,7 +298,7 @@ export async function findTextHead(
   return text
 }
 
-/** The same with the schema that a new version would inherit: the active one's. */
+/** Finds a text with the schema that a new version would inherit from the active one. */
 export async function findTextToExtend(
   store: Store,
   { kind, id }: { kind: TextKind; id: string },
@@ -305,7 +314,7 @@ export async function findTextToExtend(
   return text && withSchema(text)
 }
 
-/** A text of the store with all its versions. */
+/** Finds a text with all its versions. */
 export async function findText(
   store: Store,
   { kind, id }: { kind: TextKind; id: string },
@@ -318,11 +327,11 @@ export async function findText(
   return text && { ...text, versions: oldestFirst(versions) }
 }
 
-/** Whether a version is one of the text that meets a condition. */
+/** Whether a version belongs to the text that meets a condition. */
 const isOf = (ofText: SQL | undefined): SQL =>
   sql`${textVersions.textKey} = (select ${versionedTexts.key} from ${versionedTexts} where ${ofText})`
 
-/** A prompt of the store with all its versions and what was decided on them. */
+/** Finds a prompt with all its versions and the decisions on them. */
 export async function findPrompt(store: Store, id: string): Promise<PromptRecord | undefined> {
   const ofPrompt = ofStore(store, eq(versionedTexts.id, id), eq(versionedTexts.kind, 'prompt'))
   const [[prompt], versions, counts] = await store.database.batch([
@@ -334,7 +343,7 @@ export async function findPrompt(store: Store, id: string): Promise<PromptRecord
   return prompt && { ...prompt, versions: oldestFirst(versions), decided }
 }
 
-/** The versions of a text with these two ids, each undefined where the text has no such one. */
+/** Finds the two versions of a text with these ids. Each is undefined if the text has no such version. */
 export async function findVersions(
   store: Store,
   { id }: TextHead,
@@ -346,7 +355,7 @@ export async function findVersions(
   return [before && withSchema(before), after && withSchema(after)]
 }
 
-/** The condition of every query on texts: in the store's organization, and of a project that was not deleted. */
+/** The condition of every query on texts: in the store's organization, and in a project that isn't deleted. */
 const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
   and(
     eq(versionedTexts.organizationKey, store.organization.key),
@@ -354,12 +363,12 @@ const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
     ...conditions,
   )
 
-/** To the letter as in the index of active versions. */
+/** Must match the condition of the index on active versions literally. */
 const isActive = sql`${textVersions.isActive} = 1`
 
 /**
- * What makes a version of a text of the store the active one, if it is not: the one before first lets go, for the database
- * admits one alone. In one batch, so that nobody ever sees none.
+ * The statements that activate a version unless it's active. The active version is deactivated first, because the
+ * database allows only one. They run in one batch, so that no reader ever sees a text without an active version.
  */
 function activation(store: Store, versionId: string, now: number) {
   const { database } = store
@@ -367,7 +376,8 @@ function activation(store: Store, versionId: string, now: number) {
     select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
     where own.id = ${versionId} and ${ofStore(store)})`
   const isVersion = eq(textVersions.id, versionId)
-  // After the one before, whatever the clocks of two isolates say: the last in the history is the active one.
+  // Later than the previous activation even if isolates' clocks disagree: the last one in the history is the active
+  // one.
   const activatedAt = sql`max(${now}, coalesce((
     select max(${textActivations.activatedAt}) + 1 from ${textActivations}
     where ${textActivations.textKey} = ${textVersions.textKey}), 0))`
@@ -390,7 +400,10 @@ function activation(store: Store, versionId: string, now: number) {
   ] as const
 }
 
-/** An activation, and first, while the version before it is known, who made it; of the active version, nothing. */
+/**
+ * The statements that activate a version, preceded by its audit entry while the previous version is still known. A
+ * version that is already active isn't audited.
+ */
 function recordedActivation(store: Store, act: Act, text: TextHead, versionId: string) {
   const before = sql`(
     select ${textVersions.id}
@@ -408,7 +421,7 @@ function recordedActivation(store: Store, act: Act, text: TextHead, versionId: s
   ] as const
 }
 
-/** No two columns have one name, which drizzle would mix up in a batch. */
+/** Column names must be unique, because drizzle mixes up equal ones in a batch. */
 const activeColumns = {
   id: sql<string>`${versionedTexts.id}`.as('text_id'),
   name: versionedTexts.name,
@@ -448,7 +461,7 @@ const selectVersions = (store: Store, condition: SQL) =>
       ),
     )
 
-/** The index has them in this order, but for those that are numbered as they are read. */
+/** The index returns this order, except for versions whose number is computed on read. */
 const oldestFirst = <Row extends { number: number; outputSchema: string | null }>(versions: readonly Row[]) =>
   versions.toSorted((left, right) => left.number - right.number).map(withSchema)
 

@@ -6,7 +6,7 @@ import { organizations } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 import type { TraceRecord } from './trace-rows.ts'
 
-/** Traces whose root did not come in time, some of those that wait longest, by their organizations. */
+/** Finds traces whose root didn't arrive in time, those that have waited longest first, by organization. */
 export async function findDueTraces(
   { database }: UnscopedStore,
   now: number,

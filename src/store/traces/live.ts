@@ -3,29 +3,32 @@ import { isExistingProject, isOfExistingProject, type Project } from '../account
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 
-/** Whose traces a query is about: a store's, or in a `Template` those of the `organizationKey` that it is given. */
+/** The organization that binds a query on traces: a store's or, in a `Template`, the `organizationKey` passed later. */
 export type Bound = { organization: { key: number | Placeholder } }
 
 export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organizationKey') } }
 
-/** The condition of every query on traces: in the store's organization, and not deleted, nor their project. */
+/**
+ * The condition of every query on traces: in the store's organization, and neither the trace nor its project is
+ * deleted.
+ */
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
   and(isKept(bound), isOfExistingProject(bound, traces.projectKey), ...conditions)
 
-/** The same of one project's traces. That the project exists is asked once, and not of each trace. */
+/** The same for one project's traces. It checks the project once rather than for each trace. */
 export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | undefined)[]) =>
   and(isKept(store), eq(traces.projectKey, project.key), isExistingProject(store, project), ...conditions)
 
 const isKept = ({ organization }: Bound) => and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt))
 
-/** The key of the live trace with this id, as a query to put into another one. */
+/** A subquery for the key of the live trace with this id. */
 export const liveTraceKey = (store: Store, id: string) =>
   store.database
     .select({ key: traces.key })
     .from(traces)
     .where(isLive(store, eq(traces.id, id)))
 
-/** The keys of those of these traces that are there, by id. */
+/** The keys of the live traces among these ids, by id. */
 export async function liveTraceKeys(store: Store, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await store.database
     .select({ id: traces.id, key: traces.key })
@@ -34,6 +37,6 @@ export async function liveTraceKeys(store: Store, ids: readonly string[]): Promi
   return new Map(rows.map(({ id, key }) => [id, key]))
 }
 
-/** Whether a trace has one of these ids. */
+/** Whether a trace's id is one of these. */
 export const hasIdIn = (ids: readonly string[]): SQL =>
   sql`${traces.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`

@@ -9,8 +9,8 @@ import { isNoRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /**
- * Goes on with a pass over all objects in R2, a page at a time: removes those that no row names and that are older than
- * 24 hours, which is longer than any request takes to name what it put. Returns how many it removed.
+ * Continues a pass over all R2 objects, a page at a time. Deletes those that no row refers to and that are over 24
+ * hours old: no request takes that long to store the row. Returns how many it deleted.
  */
 export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promise<number> {
   const { payloads, deadline } = unscoped
@@ -30,13 +30,15 @@ export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promis
   return orphans.length
 }
 
-/** The parts of an object's key, `<organization>/<trace key>/<name>`. What else lies in the bucket is not ours to judge. */
+/**
+ * Parses an object's key, `<organization>/<trace key>/<name>`. Ignores other objects in the bucket, which aren't ours.
+ */
 function partsOf(key: string): { key: string; traceKey: number; name: string }[] {
   const [, traceKey, name] = /^[0-9a-f-]{36}\/(\d+)\/([0-9a-f-]{36})$/.exec(key) ?? []
   return traceKey && name ? [{ key, traceKey: Number(traceKey), name }] : []
 }
 
-/** The objects that rows of these traces name, as `<trace key>/<name>`. */
+/** The objects that these traces' rows refer to, as `<trace key>/<name>`. */
 async function namedObjects({ database }: UnscopedStore, traceKeys: readonly number[]): Promise<Set<string>> {
   const distinct = [...new Set(traceKeys)]
   const named = new Set<string>()
@@ -84,6 +86,6 @@ async function namedObjects({ database }: UnscopedStore, traceKeys: readonly num
 
 const hasRef: SQL = sql`coalesce(${spans.inputRef}, ${spans.outputRef}, ${spans.stateRef}) is not null`
 
-/** The object that a reference names, within its trace. */
+/** The object that a reference points to, as `<trace key>/<name>`. */
 const nameIn = (traceKey: SQLiteColumn, ref: SQLiteColumn) =>
   sql<string | null>`${traceKey} || '/' || substr(${ref}, 1, instr(${ref}, ':') - 1)`.as(`named_by_${ref.name}`)

@@ -14,30 +14,36 @@ import { withRetry } from '../core/deadline.ts'
 import type { Store } from '../core/store.ts'
 import { liveTraceKeys } from './live.ts'
 
-/** A value as a row holds it: its JSON, or the JSON's first bytes and a reference to the whole in R2. */
+/** A value as stored in a row: its JSON, or the JSON's first bytes and a reference to the whole value in R2. */
 export interface StoredValue {
   text: string
-  /** `<object>:<offset>:<length>`, bytes; the object is named within its trace. Null: `text` is the whole. */
+  /**
+   * `<object>:<offset>:<length>` in bytes; the object's name is unique within its trace. Null: `text` is the whole
+   * value.
+   */
   ref: string | null
 }
 
-/** A value (as JSON) that is to be stored under a trace. */
+/** A new value, as JSON, to store under a trace. */
 export interface NewValue {
   traceUuid: string
   json: string
 }
 
-/** A value in its place; in R2, with the key of the trace in whose folder it lies: a row of no other one may name it. */
+/**
+ * A value with its place. For a value in R2, `traceKey` is the trace whose folder holds it; only that trace's rows may
+ * refer to it.
+ */
 export interface PlacedValue extends StoredValue {
   traceKey: number | null
 }
 
-/** Where each new value lies; those are missing that are large and whose trace is not there. */
+/** The place of each new value. Large values whose trace doesn't exist are missing. */
 export type Placement = ReadonlyMap<NewValue, PlacedValue>
 
 /**
- * Finds each value its place, before the rows that refer to it: small ones in their row, the large ones of each trace in
- * one object in R2. Where no row comes to name it, the sweep of orphans removes it.
+ * Stores large values before the rows that refer to them: one R2 object for each trace. Small values go into their
+ * rows. If no row ever refers to an object, the orphan sweep deletes it.
  */
 export async function placeValues(store: Store, values: readonly NewValue[]): Promise<Placement> {
   const placement = new Map<NewValue, PlacedValue>()
@@ -58,7 +64,7 @@ export async function placeValues(store: Store, values: readonly NewValue[]): Pr
 
 const uuidsOf = (values: readonly NewValue[]) => new Set(values.map(({ traceUuid }) => traceUuid))
 
-/** Finds values that are to be stored under traces whose keys are known their places. */
+/** Places values of traces whose keys are known. */
 export async function placeUnder<Value extends { traceKey: number; json: string }>(
   store: Store,
   values: readonly Value[],
@@ -72,7 +78,7 @@ export async function placeUnder<Value extends { traceKey: number; json: string 
     ({ traceKey }) => traceKey,
   )
   await eachInParallel(large, async ([traceKey, values]) => {
-    // A new name, so that no attempt overwrites another's object.
+    // A new name for each attempt, so that none overwrites another's object.
     const name = newId()
     const parts = values.map(({ json }) => new TextEncoder().encode(json))
     const object = await new Blob(parts).arrayBuffer()
@@ -90,26 +96,29 @@ export async function placeUnder<Value extends { traceKey: number; json: string 
 /** Whether a value's JSON is too large for its row. */
 const needsObject = (json: string): boolean => json.length * 3 > INLINE_BYTES && utf8Length(json) > INLINE_BYTES
 
-/** A stored value as an answer shows it: its JSON, or a preview of it, which is JSON too. */
+/** A value as a response shows it: its JSON or a preview, which is also JSON. */
 export interface ShownValue {
   text: string
   isWhole: boolean
 }
 
-/** A trace's stored value as a query gave it. `isCut`: only the first characters of what the row holds. */
+/** A trace's stored value as a query returned it. `isCut`: the text is only the beginning of what the row holds. */
 export interface FoundValue extends StoredValue {
   traceKey: number
   isCut?: boolean
 }
 
-/** How values are shown: as was asked, or where they are too many or too large for that, each over 256 bytes by its beginning. */
+/**
+ * How to show values: as requested, or `brief` if there are too many or they are too large, which previews each value
+ * over 256 bytes.
+ */
 export type ShownMode = PayloadMode | 'brief'
 
 /**
- * What an answer shows of stored values. `full`: the values, those in R2 fetched a few at a time; what comes after `maxBytes` or
- * 1,000 fetched values is shown as a preview. `preview`: strings past 256 bytes are cut, and a value in R2 is its JSON's
- * beginning, as a string. `brief`: so is each value over 256 bytes.
- * Undefined where an object is gone, as it is when the trace is purged meanwhile.
+ * Prepares stored values for a response. `full` shows whole values and fetches those in R2, a few at a time; values
+ * beyond `maxBytes` or 1,000 fetches become previews. `preview` cuts strings at 256 bytes and shows the beginning of a
+ * value in R2 as a string. `brief` does the latter for every value over 256 bytes. Returns undefined if an object is
+ * gone, which happens if the trace is purged meanwhile.
  */
 export async function showValues(
   store: Store,
@@ -135,7 +144,9 @@ export async function showValues(
   return values.every(value => shown.has(value)) ? shown : undefined
 }
 
-/** The JSON of values in R2, those of one object that lie side by side in one read; those are missing whose object is gone. */
+/**
+ * Fetches the JSON of values in R2, adjacent ones of an object in one read. Values whose object is gone are missing.
+ */
 export async function fetchValues(
   store: Store,
   values: readonly FoundValue[],
@@ -163,19 +174,19 @@ const previewOf = ({ text }: StoredValue): ShownValue => ({
   isWhole: false,
 })
 
-/** A value that has at most 256 bytes as JSON, or its beginning. */
+/** A value of at most 256 bytes as JSON, or else the beginning of its JSON. */
 export const briefly = (text: string): ShownValue =>
   text.length > PREVIEW_BYTES || utf8Length(text) > PREVIEW_BYTES ? previewOf({ text, ref: null }) : whole(text)
 
 function withStringsCut(text: string): ShownValue {
-  // So short a text holds no string to cut.
+  // A text this short has no string to cut.
   if (utf8Length(text) <= PREVIEW_BYTES) return whole(text)
   const value = JSON.parse(text)
   const cut = cutStrings(value, PREVIEW_BYTES)
   return cut === value ? whole(text) : { text: JSON.stringify(cut), isWhole: false }
 }
 
-/** One read of an object and the values in it. */
+/** One range read from an object, and the values in it. */
 interface ObjectRange {
   traceKey: number
   name: string
@@ -184,7 +195,7 @@ interface ObjectRange {
   values: FoundValue[]
 }
 
-/** The reads that fetch values: those that lie side by side, as a batch puts them, and those that are the same, come in one. */
+/** The range reads for values. Identical and adjacent ranges merge into one; a batch stores its values side by side. */
 function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
   const ranges: ObjectRange[] = []
   const placed = values.map(value => ({ value, ...parseRef(value.ref) }))
@@ -203,15 +214,15 @@ function rangesOf(values: readonly FoundValue[]): ObjectRange[] {
   return ranges
 }
 
-/** What one read of traces found; `found` is undefined where an object was gone. */
+/** The result of one read of traces. `found` is undefined if an object was gone. */
 interface Reading<Found> {
   traces: readonly { id: string; key: number }[]
   found: Found | undefined
 }
 
 /**
- * What is read of traces with their values. Where one was deleted while it was read, they are read again: there may be a
- * new one in its place. 503 where an object is gone although its trace is not.
+ * Reads traces with their values, and reads again if a trace was deleted meanwhile, because a new one may have replaced
+ * it. Throws a 503 if an object is gone although its trace still exists.
  */
 export async function untilWhole<Found>(
   store: Store,
@@ -231,14 +242,14 @@ export async function untilWhole<Found>(
   }
 }
 
-/** How long a value is, in bytes of R2 or units of its row. */
+/** A value's length: bytes in R2, or UTF-16 code units in its row. */
 export const lengthOf = ({ text, ref }: StoredValue): number => (ref === null ? text.length : parseRef(ref).length)
 
-/** How many of these values one page gives in full, or `maxBytes` hold, one at least. */
+/** How many of these values fit in one page, or in `maxBytes`; at least one. */
 export const countFitting = (values: readonly StoredValue[], maxBytes?: number): number =>
   countWithin(values.map(lengthOf), maxBytes)
 
-/** How many items of these sizes one page holds, one at least. */
+/** How many items of these sizes fit in one page; at least one. */
 export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAGE_VALUE_BYTES): number {
   let bytes = 0
   for (const [index, size] of sizes.entries()) {
@@ -248,7 +259,7 @@ export function countWithin(sizes: readonly number[], maxBytes: number = MAX_PAG
   return sizes.length
 }
 
-/** Deletes every object of a trace. Returns whether any may be left. */
+/** Deletes a trace's objects. Returns whether there may be more. */
 export async function deleteValues(store: Store, traceKey: number): Promise<boolean> {
   const page = await withRetry(store.deadline, () => store.payloads.list({ prefix: tracePrefix(store, traceKey) }))
   const keys = page.objects.map(({ key }) => key)
@@ -256,7 +267,7 @@ export async function deleteValues(store: Store, traceKey: number): Promise<bool
   return page.truncated
 }
 
-/** Runs a task for each item, as many at a time as a Worker has connections. */
+/** Runs a task for each item, with as many in parallel as a Worker has connections. */
 async function eachInParallel<Item>(items: Iterable<Item>, task: (item: Item) => Promise<void>): Promise<void> {
   const queue = [...items].values()
   const workers = Array.from({ length: MAX_PARALLEL_CALLS }, async () => {

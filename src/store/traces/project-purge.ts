@@ -16,11 +16,15 @@ import { textActivations, textVersions, versionedTexts } from '../schema/texts.t
 import { traces } from '../schema/traces.ts'
 
 /*
- * What becomes of a deleted project. Its row hides it; a job deletes its traces, each of which is purged like any other, and
- * removes all the rest. It does so once more when no isolate can remember the project: what one wrote meanwhile goes, too.
+ * A deleted project's row hides it. A job deletes its traces, each of which is purged like any other, and everything
+ * else in the project. The job runs again once no isolate can have the project cached, to remove what was written in
+ * the meantime.
  */
 
-/** Takes up to `limit` deleted projects whose purge is due, and puts each off, so that it comes again only if nobody finishes it. */
+/**
+ * Takes up to `limit` deleted projects whose purge is due and postpones each, so that it comes again only if nobody
+ * finishes it.
+ */
 export async function takeDueProjects({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ key: projects.key })
@@ -36,9 +40,9 @@ export async function takeDueProjects({ database }: UnscopedStore, now: number, 
 }
 
 /**
- * Removes what belongs to a deleted project, in up to `steps` bounded statements; `onTraces` is given the traces that these
- * delete, to be purged. Returns whether nothing is left to do now; where not, the job is sent again. Safe to run twice and at
- * the same time: each step removes what is still there, and of a project that lives nothing.
+ * Deletes a project's data in up to `steps` bounded statements. `onTraces` receives the keys of the deleted traces,
+ * which must then be purged. Returns whether nothing is left to do now; if false, the job is sent again. Safe to run
+ * twice or concurrently: each step deletes only what still exists, and only if the project is deleted.
  */
 export async function purgeProject(
   store: Store,
@@ -51,7 +55,7 @@ export async function purgeProject(
     eq(projects.key, projectKey),
     isNotNull(projects.purgeDueAt),
   )
-  // While this works on it, cron need not.
+  // Cron needn't resend the job while this run works on it.
   const [project] = await database
     .update(projects)
     .set({ purgeDueAt: now + RESEND_AFTER_MS })
@@ -82,7 +86,9 @@ export async function purgeProject(
   return true
 }
 
-/** Deletes some of a project's traces, as retention does: nothing is left in which they could count. Returns their keys. */
+/**
+ * Deletes some of a project's traces, without adjusting counts, which are deleted with the project. Returns their keys.
+ */
 async function deleteTraces({ database, organization }: Store, projectKey: number, now: number): Promise<number[]> {
   const some = database
     .select({ key: traces.key })
@@ -98,7 +104,10 @@ async function deleteTraces({ database, organization }: Store, projectKey: numbe
   return deleted.map(({ key }) => key)
 }
 
-/** The statements that remove what belongs to a project besides its traces, each so many rows: parts before their wholes. */
+/**
+ * The statements that delete a project's data other than traces, a limited number of rows each, children before
+ * parents.
+ */
 function removals(projectKey: number): { limit: number; statement: SQL }[] {
   const ofProject = sql`project_key = ${projectKey}`
   const ofTexts = sql`text_key in (

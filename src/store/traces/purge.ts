@@ -14,8 +14,8 @@ import { deleteValues } from './payloads.ts'
 import { deleteTraceFields } from './trace-fields.ts'
 
 /**
- * Takes up to `limit` deletions whose purge is due and puts each off, so that it comes again only if this time too nobody
- * finishes it, and after those that wait longer.
+ * Takes up to `limit` deleted traces whose purge is due and postpones each, so that it comes again only if nobody
+ * finishes it, and after those that have waited longer.
  */
 export async function takeDuePurges({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
@@ -32,8 +32,9 @@ export async function takeDuePurges({ database }: UnscopedStore, now: number, li
 }
 
 /**
- * Removes what hangs on a deleted trace, its row last, in bounded steps. Returns whether it is done; where not, the job
- * is sent again. Safe to run twice and at the same time: each step deletes what is still there, and of a live trace nothing.
+ * Deletes everything under a deleted trace in bounded steps, and its row last. Returns whether it's done; if not, the
+ * job is sent again. Safe to run twice or concurrently: each step deletes only what still exists, and nothing of a live
+ * trace.
  */
 export async function purgeTrace(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
@@ -47,7 +48,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
       id: traces.id,
       rootSpanId: traces.rootSpanId,
       metadata: traces.metadata,
-      // Of a deleted project there are no counts, which would come back below zero.
+      // A deleted project's counts are gone, and subtracting would bring them back below zero.
       isUncounted: sql<number>`${traces.isUncounted} and exists (
         select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.deletedAt} is null)`,
     })
@@ -58,7 +59,8 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [
-    // First, so that counts are right soon; the spans and the job, which say what counts, come last.
+    // These come first so that counts are right soon. The spans and the job come last, because they say which decisions
+    // and answers count.
     () => deleteSome(reviews, isUncounted ? uncountDecisions : undefined),
     () => deleteSome(attributions, isUncounted ? uncountAnswers : undefined),
     () => deleteValues(store, traceKey),
@@ -87,10 +89,10 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   return true
 }
 
-/** As below, and marks the labellers whose feedback goes. */
+/** Deletes some of a trace's feedback, marks its labellers, and returns whether there may be more. */
 async function deleteFeedback(store: Store, traceKey: number, now: number): Promise<boolean> {
   const { database } = store
-  // Both statements must mean the same rows.
+  // Both statements must select the same rows.
   const some = (columns: SQL) =>
     sql`(select ${columns} from ${feedback} where ${eq(feedback.traceKey, traceKey)} order by ${feedback.id} limit ${PURGE_ROWS})`
   const [, { meta }] = await database.batch([
@@ -100,7 +102,7 @@ async function deleteFeedback(store: Store, traceKey: number, now: number): Prom
   return meta.changes === PURGE_ROWS
 }
 
-/** What is in a table's primary key beside its trace's. */
+/** The columns of each table's primary key besides the trace's. */
 const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = {
   observations: [observations.id],
   reviews: [reviews.spanId, reviews.number],
@@ -111,8 +113,8 @@ const PRIMARY_KEYS: Record<PurgedTable['_']['name'], readonly SQLiteColumn[]> = 
 type PurgedTable = typeof observations | typeof reviews | typeof attributions | typeof spans
 
 /**
- * Deletes some of a trace's rows and says whether there may be more. `uncount` takes back what they count, in the same batch:
- * once, however often a step runs.
+ * Deletes some of a trace's rows and returns whether there may be more. `uncount` subtracts them from the counts in the
+ * same batch, so each row is subtracted once, however often a step runs.
  */
 async function deleteRows(
   store: Store,

@@ -8,7 +8,7 @@ import { markDays } from '../counts/output-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 
-/** How far a pass has come: a project, and a place among its traces. */
+/** The progress of a pass: a project, and a position among its traces. */
 interface Cursor {
   projectKey: number
   timestamp: number
@@ -18,9 +18,9 @@ interface Cursor {
 const START: Omit<Cursor, 'projectKey'> = { timestamp: Number.MIN_SAFE_INTEGER, id: '' }
 
 /**
- * Goes on, by one bounded step, with a pass over the traces that are older than their projects' `retentionDays`, and deletes
- * them as their owners would; those with a reviewed span stay, unless the project does not retain them. Returns what is to
- * be purged, or undefined where the pass is through. Safe to run twice: each step deletes what is old and still there.
+ * Continues a pass over the traces that are older than their project's `retentionDays`, by one bounded step, and
+ * deletes them. Traces with a reviewed span stay if the project retains them. Returns the traces to purge, or undefined
+ * if the pass is finished. Safe to run twice: each step deletes only what is old and still exists.
  */
 export async function expireTraces(
   unscoped: UnscopedStore,
@@ -56,7 +56,7 @@ export async function expireTraces(
     .limit(RETENTION_TRACES)
   const isToGo = and(
     sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
-    // A stale review is one, too: what it approved is ground truth.
+    // A stale review counts too: the output that it approved is ground truth.
     project.retainReviewed ? sql`not ${hasReviewed(sql`true`)}` : undefined,
   )
   const [looked, , deleted] = await database.batch([

@@ -10,7 +10,7 @@ import { hasIdIn, isLive } from './live.ts'
 import { joinedSpanId } from './span-ids.ts'
 import type { TraceUpdate } from './trace-rows.ts'
 
-/** The columns of a span that nothing is known of but its name, its time and where it is. */
+/** The columns of a span of which only the name, time, and place are known. */
 export const NEW_SPAN = {
   parentId: null,
   promptVersionId: null,
@@ -35,7 +35,7 @@ export const NEW_SPAN = {
   isStale: 0,
 } as const
 
-/** The root spans of traces. */
+/** Selects the rows of traces' root spans. */
 export const rootSpansOf = (ofTraces: SQL | undefined): SQL =>
   selectFor(
     spans,
@@ -51,14 +51,14 @@ export const rootSpansOf = (ofTraces: SQL | undefined): SQL =>
     sql`from ${traces} where ${ofTraces}`,
   )
 
-/** Whether a trace gets another root, or a client's first call, with which the derived root is there for good. */
+/** Whether a trace gets another root, or its first call from a client, which makes a derived root permanent. */
 export const isRerooted = ({ from, state }: TraceUpdate): boolean =>
   from.rootSpanId !== state.rootSpanId || from.isPosted !== state.isPosted
 
 export const isRenamed = ({ from, state }: TraceUpdate): boolean =>
   from.name !== state.name || from.timestamp !== state.timestamp
 
-/** Sets whether traces have something to review, where that is another now. */
+/** Updates traces' `needsReview` where it has changed. */
 export const judgeAgain = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
     .update(traces)
@@ -66,8 +66,8 @@ export const judgeAgain = ({ database }: Store, ofTraces: SQL | undefined) =>
     .where(and(ofTraces, ne(traces.needsReview, needsReview)))
 
 /**
- * Lets lists show traces of which only spans were known that are no step of a pipeline: a client said more. Under a new
- * revision, for an export that has read them must not write what it read.
+ * Lists traces that were hidden because they had only generic spans: a client has sent more. Changes the revision, so
+ * that an export that read the old row doesn't overwrite this.
  */
 export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
@@ -75,15 +75,18 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .set({ isGeneric: false, revision: newRevision() })
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
-/** Whether a span is a row alone: nothing was given to it, and nobody decided on it. */
+/** Whether a span is an empty row: no values were given to it, and nobody decided on it. */
 const holdsNothing = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
   and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0)`
 
-/** Where spans are. */
+/** The spans' ids and traces. */
 export const SPAN_PLACES = rowSet(['id', 'traceKey'])
 
-/** Makes other spans the roots of traces, in the traces that meet the condition; a root that held nothing of its own goes. */
+/**
+ * Makes other spans the roots of the traces that meet the condition. Deletes a former root that held nothing of its
+ * own.
+ */
 export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
   if (updates.length === 0) return []
   const places = updates.flatMap(({ from, state }) => [
@@ -120,7 +123,7 @@ export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], 
   ]
 }
 
-/** Gives roots that are no spans of telemetry's their traces' names and times, as these are now. */
+/** Gives roots that didn't come from telemetry their traces' current names and times. */
 export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], ofTraces: SQL | undefined) {
   const ids = updates.flatMap(({ from, state }) => (state.isPosted || !state.derivation?.root ? [from.id] : []))
   if (ids.length === 0) return []
@@ -140,18 +143,27 @@ export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], 
   ]
 }
 
-/** Whether a span has an output other than null, or null: given to it, or observed of it, or of the whole where it is the root. */
+/**
+ * Whether a span has a null output (`=`) or any other (`<>`): given to it, observed for it, or for a root, observed for
+ * the whole trace.
+ */
 const hasOutputNow = (toNull: SQL) => sql`(coalesce(${spans.output} ${toNull} 'null', 0) or exists (
   select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, toNull)}))`
 
-/** What a span's marks are when it becomes a root, or is one no longer. Its output counts as changed if it is another observation. */
+/**
+ * A span's output flags after it becomes a root or stops being one. Its output counts as changed if another observation
+ * now holds it.
+ */
 const OUTPUT_MARKS = {
   hasOutput: hasOutputNow(sql`<>`),
   hasNullOutput: hasOutputNow(sql`=`),
   isStale: hasOtherOutput,
 }
 
-/** Whether something belongs to a trace as a whole: it names the root, no span, or, as feedback, one that isn't there yet. */
+/**
+ * Whether something belongs to a trace as a whole: it names the root or no span or, in the case of feedback, a span
+ * that doesn't exist yet.
+ */
 const hasItemsOfWhole = sql`(
   exists (select 1 from ${observations} where ${observations.traceKey} = ${traces.key}
     and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${traces.rootSpanId})
@@ -159,8 +171,8 @@ const hasItemsOfWhole = sql`(
     and coalesce(${joinedSpanId('feedback')}, ${traces.rootSpanId}) = ${traces.rootSpanId}))`
 
 /**
- * Gives those of these traces a root that are known from telemetry alone and have none yet, where something belongs to the
- * whole.
+ * Adds roots to the traces among these that are known only from telemetry, have no root, and have data that belongs to
+ * the whole trace.
  */
 export async function ensureRoots(store: Store, ids: readonly string[]): Promise<void> {
   const { database } = store
@@ -173,8 +185,8 @@ export async function ensureRoots(store: Store, ids: readonly string[]): Promise
 }
 
 /**
- * Takes away the derived roots of traces that are known from telemetry alone, where nothing belongs to the whole any more:
- * the span that feedback named came, or the feedback was withdrawn.
+ * Removes derived roots from traces known only from telemetry if nothing belongs to the whole trace anymore: the span
+ * that feedback named has arrived, or the feedback was withdrawn.
  */
 export const removeIdleRoots = ({ database }: Store, ofTraces: SQL | undefined) =>
   database.delete(spans).where(

@@ -6,8 +6,8 @@ import { traces } from '../schema/traces.ts'
 import type { Bound } from './live.ts'
 
 /**
- * Whether a span or a piece of feedback with this id is on a live trace of the organization other than the named one; on a
- * deleted trace it no longer counts. `which`: those of them alone that meet this condition on `elsewhere`.
+ * Whether a span or feedback with this id is on another live trace of the organization than the given one. `which`
+ * limits the check to rows that meet this condition on `elsewhere`.
  */
 export const isOnOtherTrace = (
   bound: Bound,
@@ -19,9 +19,9 @@ export const isOnOtherTrace = (
     and ${isOfExistingProject(bound, sql`other.project_key`)} and other.id <> ${traceUuid} and ${which})`
 
 /**
- * Whether a span that something on the trace at hand names belongs to another trace. One that is nowhere yet does not. The ids
- * of roots and of telemetry's spans can be computed, and so taken by another trace before they are there: whose id is derived
- * has it, else the trace at hand if it has the span.
+ * Whether a span id that the current trace refers to belongs to another trace. An id that doesn't exist yet doesn't.
+ * Ids of roots and of telemetry spans can be computed, so another trace may take them before they exist. A derived id
+ * belongs to the trace that it was derived for; any other, to the current trace if it has the span.
  */
 export const isNamedOfOther = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
   and ${spanId} <> ${traces.rootSpanId} and ${isOnOtherTrace(bound, spans, {
@@ -32,8 +32,8 @@ export const isNamedOfOther = (bound: Bound, spanId: SQL): SQL => sql`(${spanId}
   })})`
 
 /**
- * The span that a row of feedback or of observations names, if it is there by now. Columns are written out, for drizzle drops
- * their table's name from some selections.
+ * The span that a row of feedback or observations refers to, if it exists by now. Columns are written out, because
+ * drizzle drops the table's name from some selections.
  */
 export const joinedSpanId = (table: 'feedback' | 'observations'): SQL<string | null> => {
   const row = sql.raw(table)

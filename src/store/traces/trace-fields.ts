@@ -6,27 +6,26 @@ import type { Store } from '../core/store.ts'
 import { traceFields, traces } from '../schema/traces.ts'
 
 /*
- * Statements for a batch: searchable fields of the traces that meet the condition `ofTraces`, which must bind the
- * organization. One statement however many fields: they travel as one parameter, of which a statement takes 100.
+ * Statements for a batch that write the searchable fields of traces. The condition `ofTraces` must bind the
+ * organization. All fields travel as one parameter, because a statement takes at most 100.
  */
 
-/** Fields of the trace with an id. */
+/** The fields of the trace with this id. */
 export interface FieldsOfTrace {
   id: string
   fields: readonly SearchableField[]
 }
 
-/** Adds fields; those that are there cost nothing. */
+/** Adds fields. Existing ones cost no write. */
 export const insertTraceFields = ({ database }: Store, fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined) =>
   database.insert(traceFields).select(rowsOf(fields, ofTraces)).onConflictDoNothing()
 
-/** Removes fields. */
 export const deleteTraceFields = ({ database }: Store, fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined) =>
   database
     .delete(traceFields)
     .where(sql`(project_key, path, value, timestamp, trace_key) in (${rowsOf(fields, ofTraces)})`)
 
-/** The bytes that a trace's fields add to the parameter that carries them. */
+/** The bytes that a trace's fields add to the parameter. */
 export const fieldBytes = (fields: FieldsOfTrace): number => utf8Length(encode([fields]))
 
 const FIELDS = rowSet(['traceUuid', 'path', 'value'])
@@ -38,11 +37,11 @@ const encode = (fieldsOfTraces: readonly FieldsOfTrace[]): string =>
     fieldsOfTraces.flatMap(({ id, fields }) => fields.map(({ path, value }) => ({ traceUuid: id, path, value }))),
   )
 
-/** The rows that these fields make up. */
+/** The rows for these fields. */
 const rowsOf = (fields: readonly FieldsOfTrace[], ofTraces: SQL | undefined): SQL =>
   selectFor(
     traceFields,
     { ...row, projectKey: traces.projectKey, timestamp: traces.timestamp, traceKey: traces.key },
-    // `ofTraces` may read rows of its own.
+    // A cross join, because `ofTraces` may itself read rows.
     sql`from ${FIELDS.from(encode(fields), 'field')} cross join ${traces} where ${traces.id} = ${row.traceUuid} and ${ofTraces}`,
   )

@@ -15,7 +15,7 @@ import { isNoRoot, spans } from '../schema/spans.ts'
 import { isNegative, isRunning, traceFields, traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
 
-/** What traces must be to be listed; what is undefined is not asked. */
+/** Conditions on listed traces. Undefined fields don't filter. */
 export interface TraceFilter {
   id?: string | undefined
   name?: string | undefined
@@ -24,31 +24,31 @@ export interface TraceFilter {
   from?: number | undefined
   /** Exclusive. */
   to?: number | undefined
-  /** A span of this step. */
+  /** Has a span of this step. */
   stepId?: string | undefined
-  /** A span that used this version. */
+  /** Has a span that used this prompt version. */
   promptVersionId?: string | undefined
   hasFeedback?: boolean | undefined
   rating?: 'positive' | 'negative' | undefined
   review?: TraceReviewState | undefined
-  /** This type is the reviewers', or where they named none, the last answer of an engine. */
+  /** Matches the type that reviewers named or, if they named none, the type of the engine's last answer. */
   errorType?: string | undefined
-  /** `all`: those, too, of which nothing is known but spans that are no step of an AI pipeline. */
+  /** `all` includes traces that have only generic spans, which are no steps of an AI pipeline. */
   kind?: 'all' | undefined
-  /** Metadata fields, all of which must match. */
+  /** Metadata fields, which must all match. */
   fields: readonly SearchableField[]
 }
 
-/** A place in the order of lists: after all that is newer. */
+/** A position in a list, newest first. A page starts after it. */
 export interface TracePosition {
   timestamp: number
   id: string
 }
 
 /**
- * The project's traces in the filter's span of time, those with one of its metadata fields if any are asked: where to read,
- * by which `time` they are in order, and what they are to be. `sought`: a condition that has an index in time order, for
- * where no metadata is asked. `more`: what else they must be, said of their time.
+ * How to read a project's traces in the filter's time range: the tables, the `time` column to order by, and the
+ * condition. With metadata filters, the search starts from one of these fields. `sought` is a condition with an index
+ * in time order, for searches without metadata. `more` adds conditions on the time column.
  */
 export function inProject(
   store: Store,
@@ -70,22 +70,25 @@ export function inProject(
     filter.to === undefined ? undefined : lt(time, filter.to),
     more(time),
   )
-  /** A cross join keeps SQLite to this order: it has no statistics by which to choose one. */
+  /** A cross join fixes the order of the tables: SQLite has no statistics to choose one. */
   const from = <Columns extends SelectedFields>(query: SQLiteSelectBuilder<Columns, 'async', D1Result, 'db'>) =>
     driver ? query.from(traceFields).crossJoin(traces) : query.from(traces)
   return { from, time, where }
 }
 
-/** By which traces are in order. */
+/** The column that orders traces. */
 export type Time = typeof traceFields.timestamp | typeof traces.timestamp
 
-/** A trace's place relative to another one's; the time on its own, too, which is what an index seeks by. */
+/** Compares a trace's position with another. The separate condition on time lets SQLite seek in an index. */
 export const standsAt = (time: Time, relation: '<' | '<=' | '>' | '>=', { timestamp, id }: TracePosition): SQL => {
   const bound = relation.startsWith('<') ? lte(time, timestamp) : gte(time, timestamp)
   return sql`(${bound} and (${traces.timestamp}, ${traces.id}) ${sql.raw(relation)} (${timestamp}, ${id}))`
 }
 
-/** Where no metadata is asked: the trace of an id, the traces in flight or those disliked, which are few, or those of a name; each has an index in time order. */
+/**
+ * The condition to search by if there are no metadata filters: a trace's id, the traces in flight or with negative
+ * ratings, which are few, or a name. Each has an index in time order.
+ */
 export function soughtColumn({ id, name, status, rating }: TraceFilter): SQL | undefined {
   if (id !== undefined) return eq(traces.id, id)
   if (status === 'running') return isRunning
@@ -94,8 +97,8 @@ export function soughtColumn({ id, name, status, rating }: TraceFilter): SQL | u
 }
 
 /**
- * The field from whose traces a search starts: the one that the fewest have, as far as a short count of each can tell, and
- * where all have many, a conversation's id or the longest value.
+ * The metadata field to start a search from: the one that the fewest traces have, as far as a short count of each can
+ * tell. If all are common, a conversation's id or the longest value.
  */
 function drivingField(project: Project, fields: readonly SearchableField[]): Record<'path' | 'value', SQL> | undefined {
   const ordered = fields.toSorted((left, right) => likelySelectivity(right) - likelySelectivity(left))
@@ -117,7 +120,7 @@ const fieldsFrom = (fields: readonly SearchableField[]): SQL =>
 const likelySelectivity = ({ path, value }: SearchableField): number =>
   path === 'group_id' ? Number.POSITIVE_INFINITY : value.length
 
-/** What a trace in the right project and time must be besides; undefined where nothing more is asked. */
+/** The filter's conditions besides project and time. Undefined if there are none. */
 export function matches(project: Project, filter: TraceFilter): SQL | undefined {
   const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
   return and(
@@ -140,25 +143,25 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
     rating === 'negative' ? isNegative : undefined,
     review && REVIEWED[review],
     errorType === undefined ? undefined : hasErrorType(errorType),
-    // With one field alone, all that is read has it.
+    // With a single field, every trace that is read has it.
     fields.length > 1 ? hasFields(project, fields) : undefined,
   )
 }
 
-/** Whether a trace is one that lists show unasked: it has a step of an AI pipeline, or people said something of it. */
+/** Whether lists show a trace by default: it has a step of an AI pipeline, or feedback. */
 const isOfPipeline = sql`(${traces.isGeneric} = 0 or exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
 
-/** Whether a trace's root is of a step: where a client posted the trace, that is its name. */
+/** Whether a trace's root is of a step. If a client posted the trace, the root's step is the trace's name. */
 const isRootStep = (stepId: string): SQL => sql`iif(${traces.isPosted} = 1, ${traces.name} = ${stepId}, exists (
   select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}
     and ${spans.stepId} = ${stepId}))`
 
-/** Whether a trace has feedback, of this kind if one is given. */
+/** Whether a trace has feedback, optionally of this kind. */
 const feedbackOf = (kind?: SQL): SQL =>
   sql`exists (select 1 from ${feedback} where ${and(eq(feedback.traceKey, traces.key), kind)})`
 
-/** As `traceReviewState` has it. */
+/** The same conditions as `traceReviewState`. */
 const REVIEWED: Record<TraceReviewState, SQL> = {
   unreviewed: sql`not ${hasReviewed()}`,
   accepted: sql`(${traces.needsReview} = 0 and ${hasReviewed()} and not ${hasReviewed(isCorrected)})`,
@@ -167,8 +170,8 @@ const REVIEWED: Record<TraceReviewState, SQL> = {
 }
 
 /**
- * Whether a trace's disagreement is of this type: by the decisions that count, or where they name none, by the last answer,
- * which stands while its job runs again, or has failed since.
+ * Whether a trace's disagreement is of this type: by the decisions in force or, if they name none, by the engine's last
+ * answer, which stays valid while its job runs again or after it failed.
  */
 const hasErrorType = (errorType: string): SQL => sql`(
   (exists (select 1 from ${attributionJobs} where ${attributionJobs.traceKey} = ${traces.key}
@@ -176,14 +179,17 @@ const hasErrorType = (errorType: string): SQL => sql`(
     and not ${namesErrorType(isNotNull(reviews.errorType))})
   or ${namesErrorType(eq(reviews.errorType, errorType))})`
 
-/** Whether the decision that counts for some span of a trace names such an error type. */
+/** Whether the decision in force for some span of a trace names such an error type. */
 const namesErrorType = (which: SQL): SQL => sql`exists (
   select 1 from ${spans} cross join ${reviews}
   where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)}
     and ${reviews.traceKey} = ${spans.traceKey} and ${reviews.spanId} = ${spans.id}
     and ${reviews.number} = ${spans.reviewNumber} and ${which})`
 
-/** Whether a trace has all of these fields: a seek in the primary key for each. They are one parameter, of 100 a statement. */
+/**
+ * Whether a trace has all these fields: one seek in the primary key for each. They share one parameter, because a
+ * statement takes at most 100.
+ */
 const hasFields = (project: Project, fields: readonly SearchableField[]): SQL =>
   sql`not exists (select 1 from ${fieldsFrom(fields)}
     where not exists (select 1 from ${traceFields} other

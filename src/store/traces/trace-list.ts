@@ -25,7 +25,7 @@ export interface TraceSummary {
   receivedAt: number
 }
 
-/** A trace as the read interface's list shows it. */
+/** A trace in the read interface's list. */
 export interface CountedTrace extends TraceSummary {
   spanCount: number
   reviewedCount: number
@@ -35,7 +35,7 @@ export interface CountedTrace extends TraceSummary {
   feedbackCount: number
 }
 
-/** The columns of a summary, the metadata as it lies. */
+/** The columns of a summary. The metadata stays JSON text. */
 const summaryColumns = {
   id: traces.id,
   traceId: traces.traceId,
@@ -51,7 +51,7 @@ const summaryColumns = {
 const countReviewed = (kind: SQL) =>
   sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
-/** How much belongs to the trace that a statement is at: what its detail lists. */
+/** The counts of what the current trace's detail lists. */
 export const traceCounts = {
   spanCount: sql<number>`(
     iif(${traces.isPosted} = 1, 1, (
@@ -67,7 +67,7 @@ export const traceCounts = {
 /** A page of a project's traces that match. */
 interface TracePage<Trace> {
   items: Trace[]
-  /** Where the next page begins; null where nothing is left. */
+  /** Where the next page begins. Null if nothing is left. */
   nextPlace: TracePosition | null
 }
 
@@ -77,8 +77,8 @@ interface PageQuery {
 }
 
 /**
- * A page of a project's traces that match, newest first, in one round trip. It looks at 5,000 traces at most: `items` may
- * be few although more follow.
+ * A page of a project's matching traces, newest first, in one round trip. It scans at most 5,000 traces, so `items` may
+ * be short although more follow.
  */
 export async function listTraces(
   store: Store,
@@ -87,7 +87,8 @@ export async function listTraces(
   page: PageQuery,
 ): Promise<TracePage<CountedTrace>> {
   const { scanned, place, isListed } = scan(store, project, filter, page)
-  // In the order of `scanned`: a cross join reads it first, row by row, and a sort would have to wait for all of it.
+  // A cross join reads `scanned` first, row by row, so the rows come in its order. A sort would have to wait for all of
+  // them.
   const rows = await store.database
     .select({ ...summaryColumns, ...place, ...traceCounts, needsReview: traces.needsReview })
     .from(scanned)
@@ -97,7 +98,7 @@ export async function listTraces(
   return pageOfRows(rows, page.limit)
 }
 
-/** The same without counts, of which each reads rows of its own. */
+/** The same without the counts, each of which reads more rows. */
 export async function findMatches(
   store: Store,
   project: Project,
@@ -114,7 +115,7 @@ export async function findMatches(
   return pageOfRows(rows, page.limit)
 }
 
-/** The traces that a page looks at, each with its `place` among them, and which of them are read. */
+/** The traces that a page scans, each with its `place` among them, and which of them to read. */
 function scan(store: Store, project: Project, filter: TraceFilter, { after }: PageQuery) {
   const { from, time, where } = inProject(
     store,
@@ -137,7 +138,7 @@ function scan(store: Store, project: Project, filter: TraceFilter, { after }: Pa
   }
 }
 
-/** The page that such rows make, which ends where their metadata fills an answer. */
+/** Builds a page from scanned rows. It ends early if the metadata fills the response. */
 function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
   const page = pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
   const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))

@@ -6,7 +6,7 @@ import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 
-/** A trace's own row, its metadata parsed. */
+/** A trace's row, with parsed metadata. */
 export interface TraceRecord extends TraceState {
   key: number
   id: string
@@ -16,7 +16,7 @@ export interface TraceRecord extends TraceState {
   revision: string
 }
 
-/** What the first call to a trace fixes for good, and what the service adds. */
+/** The fields that the first call to a trace fixes permanently, and those that the service adds. */
 export interface TraceDraft {
   id: string
   rootSpanId: string
@@ -26,7 +26,7 @@ export interface TraceDraft {
   receivedAt: number
 }
 
-/** A new trace's row, for `selectNewTraces`. */
+/** A new trace's encoded row, for `selectNewTraces`. */
 export const newTraceRow = ({
   key,
   id,
@@ -42,7 +42,7 @@ export const newTraceRow = ({
     receivedAt: now,
   })
 
-/** What rows of new traces and of updates say of a state alike. */
+/** The columns of a state, shared by rows of new traces and of updates. */
 export const STATE_COLUMNS = [
   'status',
   'durationMs',
@@ -73,7 +73,7 @@ export const columnsOf = (state: TraceState) => ({
 
 const NEW_TRACES = rowSet(['key', 'id', 'traceId', 'receivedAt', ...STATE_COLUMNS])
 
-/** New traces; none of a project that was deleted. */
+/** Selects the rows of new traces, unless the project was deleted. */
 export const selectNewTraces = (store: Store, project: Project, rows: string, revision: string): SQL => {
   const { row } = NEW_TRACES
   return selectFor(
@@ -94,7 +94,7 @@ export const selectNewTraces = (store: Store, project: Project, rows: string, re
   )
 }
 
-/** A trace's new state, computed from what was read. */
+/** A trace's new state, computed from an earlier read. */
 export interface TraceUpdate {
   from: TraceRecord
   state: TraceState

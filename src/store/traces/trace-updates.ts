@@ -12,10 +12,10 @@ import { isRenamed, isRerooted, judgeAgain, moveRoots, nameRoots } from './roots
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
 import { columnsOf, STATE_COLUMNS, type TraceRecord, type TraceUpdate } from './trace-rows.ts'
 
-/** What changes between a trace as it was read and its new state. */
+/** Computes the changes between a trace as it was read and its new state. */
 export async function traceUpdate(from: TraceRecord, state: TraceState, now: number): Promise<TraceUpdate> {
   const [before, after] = await Promise.all([from.metadata, state.metadata].map(searchableFields))
-  // A field's row has its trace's time, so that all are others when it moves.
+  // A field's row contains its trace's time, so a change of time replaces every row.
   const isMoved = from.timestamp !== state.timestamp
   const [removed, added] = [before ?? [], after ?? []]
   if (isMoved) return { from, state, added, removed, now }
@@ -28,8 +28,8 @@ function without(fields: readonly SearchableField[], others: readonly Searchable
 }
 
 /**
- * Writes traces' new states and the differences of their searchable fields, each if nobody wrote since its `from` was
- * read. Returns the ids of those that were written.
+ * Writes traces' new states and the changes to their searchable fields. Skips a trace that someone wrote after its
+ * `from` was read. Returns the ids of the traces written.
  */
 export async function updateTraces(store: Store, updates: readonly TraceUpdate[]): Promise<Set<string>> {
   const done = new Set<string>()
@@ -48,15 +48,17 @@ export async function updateTraces(store: Store, updates: readonly TraceUpdate[]
   return done
 }
 
-/** What an update sends besides its row. */
+/** The bytes that an update sends besides its row. */
 export const updateBytes = ({ from: { id }, added, removed }: TraceUpdate): number =>
   fieldBytes({ id, fields: added }) + fieldBytes({ id, fields: removed })
 
-/** Whether a trace is one of these, and was written under this revision. */
+/** Whether a trace is one of these and has this revision. */
 const hasRevision = (store: Store, updates: readonly TraceUpdate[], revision: string) =>
   isLive(store, hasIdIn(updates.map(({ from }) => from.id)), eq(traces.revision, revision))
 
-/** The statements, for one batch, that write new states under a new revision. `json`: each update as `updateRowOf` has it. */
+/**
+ * The batch statements that write new states under a new revision. `json` holds the updates, encoded by `updateRowOf`.
+ */
 export function updateStatements(
   store: Store,
   { items, json }: { items: readonly TraceUpdate[]; json: string },
@@ -75,7 +77,7 @@ export function updateStatements(
   const added = items.flatMap(({ from, added }) => (added.length > 0 ? [{ id: from.id, fields: added }] : []))
   const isMoved = items.some(isRenamed)
   return [
-    // Before the update, for a field's row has its trace's time.
+    // Before the update, because a field's row contains its trace's old time.
     ...(removed.length > 0 ? [deleteTraceFields(store, removed, unwritten)] : []),
     database
       .update(traces)
@@ -94,7 +96,7 @@ export function updateStatements(
       })
       .from(given)
       .where(isLive(store, and(isOfItem, sql`${traces.revision} = ${row.revision}`))),
-    // On their own: setting a column rewrites the indexes that it is part of, changed or not.
+    // A separate statement, because setting a column rewrites its indexes even if the value is the same.
     ...(isMoved
       ? [
           database
@@ -113,14 +115,14 @@ export function updateStatements(
       items.filter(update => isRenamed(update) || isRerooted(update)),
       written,
     ),
-    // An output of the whole trace goes with the root, from a span that was reviewed to one that was not.
+    // An output of the whole trace moves with the root, perhaps from a reviewed span to an unreviewed one.
     ...(items.some(update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update))
       ? [judgeAgain(store, written)]
       : []),
   ]
 }
 
-/** An update's row, for `updateStatements`. */
+/** An update's encoded row, for `updateStatements`. */
 export const updateRowOf = ({ from, state, now }: TraceUpdate) =>
   UPDATES.encode({ ...columnsOf(state), key: from.key, revision: from.revision, updatedAt: now })
 

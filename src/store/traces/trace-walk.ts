@@ -3,22 +3,22 @@ import type { Store } from '../core/store.ts'
 import { projects } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
 
-/** How far a walk over an organization's traces has come: a project, and the last trace of it that was looked at. */
+/** The progress of a walk over an organization's traces: a project and the last trace visited in it. */
 export interface TracePlace {
   projectKey: number
   timestamp: number
   id: string
 }
 
-/** Where a project's walk begins: it goes from the newest trace to the oldest. */
+/** The start of a project's walk, which goes from the newest trace to the oldest. */
 const NEWEST: Omit<TracePlace, 'projectKey'> = { timestamp: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** Where a walk begins. */
+/** The start of a walk. */
 export const WALK_START: TracePlace = { projectKey: 0, ...NEWEST }
 
 /**
- * The keys of the next live traces after a place, `limit` at most, and where to go on; `next` is null at the end. Traces
- * that come meanwhile may be missed.
+ * Returns the keys of the next live traces after a place, at most `limit`, and the place to continue from. `next` is
+ * null at the end. May miss traces that arrive during the walk.
  */
 export async function walkTraces(
   { database, organization }: Store,

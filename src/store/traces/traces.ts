@@ -16,16 +16,16 @@ import { rootSpansOf } from './roots.ts'
 import { fieldBytes, insertTraceFields } from './trace-fields.ts'
 import { newTraceRow, selectNewTraces, type TraceDraft, type TraceRecord } from './trace-rows.ts'
 
-/** The traces with these ids that are there. */
+/** Finds the live traces with these ids. */
 export const findTraces = (store: Store, ids: readonly string[]): Promise<TraceRecord[]> => selectTraces(store, ids)
 
-/** The trace with this id. */
+/** Finds the live trace with this id. */
 export async function findTrace(store: Store, id: string): Promise<TraceRecord | undefined> {
   const [trace] = await selectTraces(store, [id])
   return trace
 }
 
-/** A trace that is to be, unless it is there. */
+/** A trace to create if it doesn't exist. */
 interface NewTrace {
   draft: TraceDraft
   state: TraceState
@@ -33,10 +33,10 @@ interface NewTrace {
 }
 
 /**
- * Creates traces with their root spans and searchable fields, those that are not there: of the others, a completing state
- * that repeats the stored metadata completes its trace, and nothing else changes. Returns each trace as it stands after,
- * and whether it is new, by its id, in one round trip; a trace whose key was drawn twice in one millisecond is missing, and
- * the caller must try again. No two may have the same id.
+ * Creates the traces that don't exist, with their root spans and searchable fields. An existing trace changes in one
+ * case only: a completing state that repeats the stored metadata completes it. Returns each trace by id as it is
+ * afterwards, and whether it is new, in one round trip. A trace is missing if its random key was already taken; the
+ * caller must try again. Ids must be unique.
  */
 export async function addTraces(
   store: Store,
@@ -93,7 +93,7 @@ const selectTraces = (store: Store, ids: readonly string[]) =>
     .from(traces)
     .where(isLive(store, hasIdIn(ids)))
 
-/** Moves the time of update of traces; the condition must bind the organization. */
+/** The statement that updates traces' `updatedAt`. The condition must bind the organization. */
 export const touchTraces = ({ database }: Store, ofTraces: SQL | undefined, at: number) =>
   database
     .update(traces)
@@ -101,8 +101,8 @@ export const touchTraces = ({ database }: Store, ofTraces: SQL | undefined, at: 
     .where(ofTraces)
 
 /**
- * The same, and sets a flag of theirs. Two statements, the first of which leaves alone the flags that are right: setting a
- * column rewrites the indexes that ask for it, changed or not.
+ * Updates `updatedAt` and sets a flag. The first of the two statements handles traces whose flag is already right:
+ * setting a column rewrites its indexes even if the value is the same.
  */
 export const touchAndFlag = (
   store: Store,
@@ -122,8 +122,8 @@ export const touchAndFlag = (
 const laterThan = (at: number): SQL => sql`max(${traces.updatedAt}, ${Math.floor(at)})`
 
 /**
- * Hides a trace from every read, at once. Its row stays as a tombstone, from which a job removes what hangs on it.
- * Returns its key, or undefined where there is no such live trace, in `project` if that is given.
+ * Hides a trace from every read at once. Its row stays as a tombstone, and a job deletes the rest. Returns the trace's
+ * key, or undefined if there is no such live trace (in `project`, if given).
  */
 export async function deleteTrace(
   store: Store,
@@ -134,7 +134,8 @@ export async function deleteTrace(
   const { database } = store
   const revision = newRevision()
   const purgeDueAt = act.at + RESEND_AFTER_MS
-  // Tried a second time because the reply was lost, this deletion must neither deny itself nor take the trace's successor.
+  // If the reply was lost and the batch is retried, this deletion must still report success, and must not delete a
+  // trace created since under the same id.
   const thisDeletion = alias(traces, 'this_deletion')
   const isTombstone = and(
     eq(thisDeletion.organizationKey, store.organization.key),
