@@ -1,7 +1,7 @@
 import type { RateLimiter } from './rate-limit/limiter.ts'
 import type { StoreBindings } from './store/core/store.ts'
 
-/** What the queue carries: a hint that names its subject. The truth about what is to be done lies in D1. */
+/** A queue message: only a hint that names its subject. D1 holds what there is to do. */
 export type Job =
   | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
   | { kind: 'attribute_trace'; organizationKey: number; traceKey: number }
@@ -10,45 +10,51 @@ export type Job =
 
 /** Every binding and variable of the Worker, as wrangler.toml declares them. */
 export interface Env extends StoreBindings {
-  /** The pages of `src/ui`. Files that exist are served before the Worker is asked. */
+  /** The pages of `src/ui`. The platform serves existing files before it runs the Worker. */
   ASSETS?: Fetcher
   RATE_LIMITER: DurableObjectNamespace<RateLimiter>
-  /** Absent on a deployment without queues; cron then does the work. */
+  /** Absent on a deployment without queues; cron does the work there. */
   JOBS?: Queue<Job>
-  /** Sent to by the platform alone; bound so that a deploy creates it. */
+  /** Only the platform sends to it. It's bound so that a deploy creates it. */
   DEAD_JOBS?: Queue<Job>
-  /** Secret. Creates organizations and recovers a lost key; with none set, those endpoints answer 404. */
+  /** Secret. Creates organizations and recovers lost keys. Without it, those endpoints answer 404. */
   ADMIN_TOKEN?: string
-  /** Requests per minute of a key that has no limit of its own; DEFAULT_RATE_LIMIT_PER_MINUTE where unset. */
+  /** Requests per minute for a key without its own limit. Default: DEFAULT_RATE_LIMIT_PER_MINUTE. */
   RATE_LIMIT_PER_MINUTE?: string
-  /** `<team>.cloudflareaccess.com`, before which Cloudflare Access stands: with ACCESS_AUD, who it lets in is let in here. */
+  /** `<team>.cloudflareaccess.com`. Set it with ACCESS_AUD to trust Cloudflare Access sign-ins. */
   ACCESS_TEAM_DOMAIN?: string
-  /** The audience tag of the deployment's application in Access. */
+  /** The audience tag of this deployment's Access application. */
   ACCESS_AUD?: string
-  /** What those may do, words of `SCOPES`; `read review` where unset. */
+  /** What Access users may do, as words of `SCOPES`. Default: `read review`. */
   ACCESS_SCOPES?: string
-  /** How long the audit log keeps an entry; the constant AUDIT_RETENTION_DAYS where unset. */
+  /** How many days the audit log keeps an entry. Default: the constant AUDIT_RETENTION_DAYS. */
   AUDIT_RETENTION_DAYS?: string
-  /** `<provider>/<model>`: who attributes instead of the rules. `attribution/provider.ts` names the providers. */
+  /**
+   * `<provider>/<model>`: the model that attributes instead of the rules. `attribution/provider.ts` lists the
+   * providers.
+   */
   ATTRIBUTION_MODEL?: string
-  /** Where the provider is asked, if not at its own address. */
+  /** The provider's URL, if it isn't the default one. */
   ATTRIBUTION_BASE_URL?: string
-  /** Secret. The provider's key. */
+  /** Secret. The provider's API key. */
   ATTRIBUTION_API_KEY?: string
-  /** US dollars that a million tokens of a question and of an answer cost; unset, no result tells what it cost. */
+  /** US dollars per million input and output tokens. If unset, results have no cost. */
   ATTRIBUTION_INPUT_PRICE?: string
   ATTRIBUTION_OUTPUT_PRICE?: string
-  /** Calls of a model for a project on a day (UTC), over all uses; the constant MODEL_DAILY_LIMIT where unset. */
+  /** Model calls per project and day (UTC), for all uses. Default: the constant MODEL_DAILY_LIMIT. */
   MODEL_DAILY_LIMIT?: string
-  /** Workers AI: bound by `npm run deploy -- --workers-ai` alone, for an account without it could not deploy. */
+  /**
+   * Workers AI. Only `npm run deploy -- --workers-ai` binds it: an account without Workers AI couldn't deploy
+   * otherwise.
+   */
   AI?: Ai
 }
 
-/** What a request runs in. */
+/** The environment of one request. */
 export interface Runtime {
   env: Env
   waitUntil: (promise: Promise<unknown>) => void
   requestId: string
-  /** Where the request comes from, as `addressOf` groups it. */
+  /** The client's address, as `addressOf` groups it. */
   address: string
 }

@@ -8,6 +8,6 @@ export { RateLimiter } from './rate-limit/limiter.ts'
 export default {
   fetch: (request, env, context) => answer(request, env, context),
   queue: (batch, env) => consume(batch, env),
-  // By its own clock: whoever fires it may name a time at which everything kept is past its own.
+  // Uses the Worker's own clock: a caller of this handler could pass any time, and a late one would expire all data.
   scheduled: (_, env) => sweep(env, Date.now()),
 } satisfies ExportedHandler<Env, Job>

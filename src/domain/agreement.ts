@@ -1,18 +1,18 @@
-/** Traces on which an engine answered one error type and a reviewer named one, maybe the same. */
+/** Traces with one engine's answer and one reviewer's, which may be the same error type. */
 export interface ComparedAnswers {
   engine: string
-  /** What the engine answered. */
+  /** The engine's error type. */
   answered: string
-  /** What the reviewer named. */
+  /** The reviewer's error type. */
   named: string
-  /** Which tenth its confidences fall into: 0 are those below 0.1, 9 those from 0.9 on. */
+  /** The tenth that the confidences fall into: 0 for those below 0.1, 9 for those from 0.9 on. */
   tenth: number
   count: number
-  /** The sum of its confidences. */
+  /** The sum of the confidences. */
   confidence: number
 }
 
-/** Of error types, and of their categories alone. */
+/** One number for error types, and one for their categories. */
 interface ByDepth {
   errorType: number | null
   category: number | null
@@ -20,30 +20,30 @@ interface ByDepth {
 
 /** How well engines and reviewers agree. */
 export interface AttributionQuality {
-  /** Traces that were compared. */
+  /** Compared traces. */
   reviewed: number
-  /** The share on which both say the same, 0 to 1; null where there is none. */
+  /** The share with the same answer, 0 to 1. Null if no traces were compared. */
   agreement: ByDepth
-  /** Cohen's κ: 1 is full agreement, 0 what chance would give; null where it is not defined. */
+  /** Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined. */
   kappa: ByDepth
-  /** What engines answered, the most frequent first. */
+  /** Engines' answers, the most frequent first. */
   errorTypes: {
     errorType: string
     answered: number
     agreed: number
     precision: number
-    /** What reviewers named instead, the most frequent first. */
+    /** Reviewers' different answers, the most frequent first. */
     overruled: { errorType: string; count: number }[]
   }[]
-  /** The one with the most answers first. */
+  /** The engine with the most answers first. */
   engines: { engine: string; reviewed: number; agreement: ByDepth }[]
-  /** By tenths of confidence, `to` exclusive but for the last. */
+  /** By tenths of confidence. `to` is exclusive except for the last tenth. */
   calibration: { from: number; to: number; count: number; meanConfidence: number | null; agreement: number | null }[]
 }
 
 const TENTHS = 10
 
-/** What compared answers say of the engines' quality. `categoryOf`: of an error type. */
+/** Computes the engines' quality from compared answers. `categoryOf` maps an error type to its category. */
 export function attributionQuality(
   compared: readonly ComparedAnswers[],
   categoryOf: (errorType: string) => string,
@@ -90,7 +90,7 @@ export function attributionQuality(
   }
 }
 
-/** How often two raters gave the same thing one label and another, or the same. */
+/** How often two raters gave this pair of labels. */
 interface RatedAlike {
   answered: string
   named: string
@@ -98,16 +98,16 @@ interface RatedAlike {
 }
 
 /**
- * Cohen's κ of two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi 10.1177/001316446002000104):
- * by how much they agree more often than chance lets raters with their habits, in shares of how much that could be. Null
- * where nothing was rated, or both gave all one label: chance alone agrees then.
+ * Cohen's κ of two raters (J. Cohen, A coefficient of agreement for nominal scales, 1960, doi
+ * 10.1177/001316446002000104): their agreement beyond chance, divided by the largest possible one. Null if nothing was
+ * rated, or if both raters gave everything one label, so that chance alone agrees.
  */
 export function cohensKappa(rated: readonly RatedAlike[]): number | null {
   const all = total(rated)
   const answered = countsBy(rated, each => each.answered)
   const named = countsBy(rated, each => each.named)
   const byChance = [...answered].reduce((sum, [label, count]) => sum + count * (named.get(label) ?? 0), 0)
-  // In whole numbers up to here: whether chance agrees on all is no question of rounding.
+  // Whole numbers up to here, so that rounding can't hide that chance agrees on everything.
   if (byChance === all * all) return null
   const expected = byChance / (all * all)
   return (total(rated.filter(isAgreed)) / all - expected) / (1 - expected)
@@ -128,7 +128,7 @@ const countsBy = <Counted extends { count: number }>(
 ): Map<string, number> =>
   new Map([...Map.groupBy(counted, labelOf)].map(([label, group]) => [label, total(group)] as const))
 
-/** Groups by a label, the one that counts most first. */
+/** Groups by label, largest count first. */
 const frequentFirst = <Counted extends { count: number }>(
   counted: readonly Counted[],
   labelOf: (each: Counted) => string,

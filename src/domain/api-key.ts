@@ -1,12 +1,12 @@
-/** What a key may do. The endpoint list says which of them each call needs. */
+/** What a key may do. The endpoint list says which scope each call needs. */
 export const SCOPES = ['ingest', 'read', 'review', 'manage'] as const
 export type Scope = (typeof SCOPES)[number]
 
 export const isScope = (word: string): word is Scope => SCOPES.some(scope => scope === word)
 
-/** A key as it is stored. */
+/** A key as stored. */
 export interface HashedKey {
-  /** The first characters, by which people tell keys apart. */
+  /** The first characters, which let people tell keys apart. */
   prefix: string
   hash: string
 }

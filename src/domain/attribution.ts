@@ -1,64 +1,67 @@
-/** How far the analysis of a trace's disagreement is. */
+/** The state of the analysis of a trace's disagreement. */
 export const ATTRIBUTION_STATUSES = ['pending', 'done', 'failed'] as const
 
 export const ERROR_CATEGORIES = ['User Error', 'Human Error', 'AI Error'] as const
 export type ErrorCategory = (typeof ERROR_CATEGORIES)[number]
 
-/** What a disagreement may come from. */
+/** A possible cause of a disagreement. */
 export interface ErrorType {
   errorType: string
-  /** UUIDv5: of `countersign:error-type:<error_type>` in the URL namespace for a built-in one. */
+  /** A UUIDv5. For built-in types, of `countersign:error-type:<error_type>` in the URL namespace. */
   id: string
   name: string
   category: ErrorCategory
-  /** When it is the cause. */
+  /** When this type is the cause. */
   rule: string
 }
 
-/** A place in a trace that speaks for an answer, for a person to check. */
+/** A place in a trace that supports an answer, for a person to check. */
 export interface Evidence {
-  /** The span; null: the trace as a whole, or what lies outside of it. */
+  /** The span. Null for the trace as a whole, or for something outside it. */
   spanId: string | null
   /** A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`, `knowledgeDocs.<slug>`. */
   path: string
-  /** What is there to be seen. */
+  /** What to see there. */
   note: string
 }
 
-/** Another type that may be the cause. */
+/** Another possible cause. */
 export interface Alternative {
   errorType: string
   /** Between 0 and 1. */
   confidence: number
 }
 
-/** What an engine answers. */
+/** An engine's answer. */
 export interface Attribution {
   errorType: string
-  /** How likely it is the cause: between 0 and 1. */
+  /** The probability that this is the cause, between 0 and 1. */
   confidence: number
-  /** The next two, likeliest first. */
+  /** The next two types, likeliest first. */
   alternatives: Alternative[]
-  /** The earliest span whose failure explains the rest; null where it was none of them. */
+  /** The earliest span whose failure explains the rest. Null if no span's does. */
   spanId: string | null
   /** Two to four sentences. */
   reasoning: string
-  /** What weighed most, first. */
+  /** The strongest evidence first. */
   evidence: Evidence[]
   /** `rules`, or a model's name. */
   engine: string
 }
 
-/** What a run of an engine took. */
+/** The time and cost of one engine run. */
 export interface AttributionCost {
   durationMs: number
-  /** Of a model that says so. */
+  /** Null unless a model ran and reported them. */
   inputTokens: number | null
   outputTokens: number | null
   costUsd: number | null
 }
 
-/** What a decision that names an error type says of the cause: the reviewer's words, and the decision as what shows it. */
+/**
+ * Turns a reviewer's decision that names an error type into reasoning (the reviewer's words) and evidence (the
+ * decision).
+ */
 export const reviewersStatement = ({
   spanId,
   name,

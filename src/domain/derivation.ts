@@ -1,18 +1,18 @@
-/** What is said of a trace, with its rank. */
+/** A fact about a trace, with its rank. */
 export interface Ranked<Value> {
   rank: string
   value: Value
 }
 
-/** Where a trace's state came from, beside what its row says. */
+/** How a trace's state was derived from telemetry, beside the columns of its row. */
 export interface Derivation {
   nameRank: string
-  /** Of the metadata fields that telemetry gave; the others are a client's, and stay. */
+  /** Ranks of the metadata fields from telemetry. Other fields come from a client and stay. */
   ranks: Record<string, string>
   startMs: number
   endMs: number
   root: Ranked<string> | null
   hasRemoteParent: boolean
-  /** Whether its time was up before its root came. */
+  /** Whether the trace was completed without its root. */
   isClosed: boolean
 }

@@ -5,32 +5,32 @@ import { mergeMetadata } from './merge-metadata.ts'
 import { isSameState, type TraceState } from './trace-status.ts'
 
 /*
- * A trace as telemetry tells it: spans that come in any order, in any number of exports, more than once. Whatever is said of
- * the trace has a rank, a text, and the lowest rank counts, so that the order of arrival never does.
+ * A trace built from telemetry: its spans arrive in any order, in any number of exports, more than once. Each fact
+ * about the trace has a rank (a string), and the lowest rank wins, so the order of arrival doesn't matter.
  */
 
-/** What the spans of one export say of their trace. */
+/** Facts about a trace from the spans of one export. */
 export interface TraceFacts {
   name: Ranked<string>
   /** Metadata, by field. */
   fields: ReadonlyMap<string, Ranked<Json>>
   startMs: number
   endMs: number
-  /** The earliest span without parent: its id as reads give it. */
+  /** The earliest span without a parent: its id in the read interface. */
   root: Ranked<string> | null
-  /** Whether a span's parent is in another process, from which nothing may ever come. */
+  /** Whether a span's parent is in another process, which may never send anything. */
   hasRemoteParent: boolean
   /** Whether no span is a step of an AI pipeline. */
   isGeneric: boolean
 }
 
-/** What a field of metadata says of a trace whose root never came. */
+/** The metadata field set on a trace whose root never arrived. */
 const INCOMPLETE_FIELD = 'otel_incomplete'
 
 /**
- * The state after one more export: the same in whatever order exports come, and however often, but for fields that no longer
- * fit into the metadata, which are `left`. It is `before` itself where nothing changes. What a client posted of the trace
- * stays as it is. `rootSpanId`: the root's id until a span without parent came.
+ * Merges one more export into a trace's state. The result doesn't depend on the order or number of exports, except for
+ * fields that no longer fit into the metadata; these are `left`. Returns `before` itself if nothing changes. Whatever a
+ * client posted stays as it is. `rootSpanId` is the root's id until a span without a parent arrives.
  */
 export function mergeExport(
   before: TraceState | undefined,
@@ -60,11 +60,14 @@ export function mergeExport(
   return { state: unlessSame(before, state), left }
 }
 
-/** The state before where the new one is the same: what is sent again says nothing new, and is not waited for any longer. */
+/**
+ * Returns `before` if the new state is the same: resent data says nothing new, and doesn't extend the wait for the
+ * root.
+ */
 const unlessSame = (before: TraceState | undefined, state: TraceState): TraceState =>
   before && isSameState({ ...state, closesAt: before.closesAt }, before) ? before : state
 
-/** The state of a trace whose root did not come in time. A root that comes later still sets it right. */
+/** The state of a trace whose root didn't arrive in time. A root that arrives later still replaces it. */
 export function closed(state: TraceState): TraceState {
   const { derivation, metadata } = state
   if (!derivation) return { ...state, closesAt: null }
@@ -82,7 +85,10 @@ export function closed(state: TraceState): TraceState {
   }
 }
 
-/** The state that a client's first call on a trace merges into, which was known from telemetry alone: from now on the client's word counts. */
+/**
+ * Prepares a state known only from telemetry for a client's first call on the trace. From now on the client's word
+ * counts.
+ */
 export function posted(
   state: TraceState,
   { name, timestamp, rootSpanId }: Pick<TraceState, 'name' | 'timestamp' | 'rootSpanId'>,
@@ -103,7 +109,7 @@ export function posted(
   }
 }
 
-/** Comes after every rank. */
+/** Sorts after every rank. */
 const LAST_RANK = '~'
 
 function mergeDerivation(before: Derivation | null, facts: TraceFacts): Derivation {
@@ -119,7 +125,7 @@ function mergeDerivation(before: Derivation | null, facts: TraceFacts): Derivati
   }
 }
 
-/** Metadata with the fields that rank before what is there. */
+/** Merges the fields that rank before the existing ones into the metadata. */
 function mergeFields(before: JsonObject, known: Record<string, string>, fields: TraceFacts['fields']) {
   const stays = (field: string, rank: string) =>
     Object.hasOwn(before, field) && (!Object.hasOwn(known, field) || (known[field] ?? '') <= rank)
@@ -128,9 +134,9 @@ function mergeFields(before: JsonObject, known: Record<string, string>, fields: 
     before,
     winning.map(([field, { value }]) => [field, value]),
   )
-  const isLeft = new Set(left)
-  const ranks = winning.flatMap(([field, { rank }]) => (isLeft.has(field) ? [] : [[field, rank] as const]))
-  // A map: a field may be named __proto__.
+  const leftFields = new Set(left)
+  const ranks = winning.flatMap(([field, { rank }]) => (leftFields.has(field) ? [] : [[field, rank] as const]))
+  // A map, because a field may be named __proto__.
   return { metadata, ranks: Object.fromEntries(new Map([...Object.entries(known), ...ranks])), left }
 }
 

@@ -1,7 +1,4 @@
-/*
- * Why a call of the store can fail through no mistake of the code. The store knows nothing of HTTP; `http/errors.ts` maps
- * these to answers.
- */
+/* Expected failures of the store. The store knows nothing of HTTP; `http/errors.ts` maps these to responses. */
 
 /** A part of the platform didn't answer. Whether a write took effect is unknown. */
 export class Unanswered extends Error {
@@ -14,12 +11,12 @@ export class Unanswered extends Error {
   }
 }
 
-/** What a call was to change is gone since the request found it. */
+/** The target of a write no longer exists, though the request found it before. */
 export class Gone extends Error {
   override readonly name = 'Gone'
 }
 
-/** The caller has lost the right to do this since the request was let in. The message is for the caller. */
+/** The caller lost the right to do this after the request was admitted. The message is for the caller. */
 export class Revoked extends Error {
   override readonly name = 'Revoked'
 }

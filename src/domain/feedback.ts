@@ -3,16 +3,16 @@ export const RATINGS = ['positive', 'negative'] as const
 /** A word, or a number from 0 to 1. */
 export type Rating = (typeof RATINGS)[number] | number
 
-/** Where feedback comes from: the ingestion interface, or a reviewer's comment. */
+/** The source of feedback: the ingestion interface, or a reviewer's comment. */
 export const FEEDBACK_SOURCES = ['api', 'review'] as const
 export type FeedbackSource = (typeof FEEDBACK_SOURCES)[number]
 
-/** Who gave feedback, as the client named them. */
+/** The person who gave feedback, as the client named them. */
 export interface Labeller {
   name?: string | undefined
   email?: string | undefined
 }
 
-/** Whether a rating says that something was wrong. */
+/** Whether a rating says that something is wrong. */
 export const isNegativeRating = (rating: Rating | null): boolean =>
   rating === 'negative' || (typeof rating === 'number' && rating < 0.5)

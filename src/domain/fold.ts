@@ -3,10 +3,10 @@ import { isJsonObject, type Json } from './json.ts'
 export const OBSERVATION_TYPES = ['input', 'output', 'state'] as const
 export type ObservationType = (typeof OBSERVATION_TYPES)[number]
 
-/** The state key of an input that is one message of a conversation: those of a span make up one input. */
+/** The state key of an input that is one message of a conversation. A span's messages form one input. */
 export const MESSAGE_KEY = 'message'
 
-/** An observation as far as it makes up a span. `Value` is how its data is held: parsed, or as it is stored. */
+/** The parts of an observation that matter to its span. `Value` is the type of its data: parsed, or as stored. */
 export interface FoldedObservation<Value> {
   id: string
   type: ObservationType
@@ -16,16 +16,16 @@ export interface FoldedObservation<Value> {
   receivedAt: number
 }
 
-/** Which values a span is made of; `output` is undefined where there is none. */
+/** A span's values. `output` is undefined if there is none. */
 export interface Folded<Value> {
-  /** The messages last. */
+  /** In order, messages last. */
   inputs: Value[]
   messageCount: number
   output: { value: Value; observationId: string } | undefined
   state: [key: string, value: Value][]
 }
 
-/** Compares observations by the order in which they fold: the client's time, then arrival, then id. */
+/** Orders observations for folding: by the client's time, then arrival, then id. */
 function byFoldOrder(
   left: Omit<FoldedObservation<unknown>, 'value'>,
   right: Omit<FoldedObservation<unknown>, 'value'>,
@@ -33,7 +33,7 @@ function byFoldOrder(
   return left.timestamp - right.timestamp || left.receivedAt - right.receivedAt || (left.id < right.id ? -1 : 1)
 }
 
-/** Chooses what one span's observations add up to: every input in order, the last output, the last value of each state key. */
+/** Folds one span's observations: every input in order, the last output, the last value of each state key. */
 export function foldObservations<Value>(observations: readonly FoldedObservation<Value>[]): Folded<Value> {
   const ordered = observations.toSorted(byFoldOrder)
   const output = ordered.findLast(({ type }) => type === 'output')
@@ -49,13 +49,13 @@ export function foldObservations<Value>(observations: readonly FoldedObservation
 }
 
 /**
- * Several inputs as one: objects merge at the top level, a single one stands as it is, others become an array of all. The last
- * ones, `messageCount` of them, are messages, which become one input `{messages}` first.
+ * Merges several inputs into one. Objects merge at the top level, a single input stays as it is, and anything else
+ * becomes an array. The last `messageCount` inputs are messages; these first become one input, `{messages}`.
  */
 export function mergeInputs(all: readonly Json[], messageCount = 0): Json | undefined {
   const messages = all.slice(all.length - messageCount)
   const inputs = messageCount === 0 ? all : [...all.slice(0, all.length - messageCount), { messages }]
   if (inputs.length <= 1) return inputs[0]
-  // Object.fromEntries, unlike Object.assign, keeps a field named __proto__ a field.
+  // Unlike Object.assign, Object.fromEntries keeps a field named __proto__.
   return inputs.every(isJsonObject) ? Object.fromEntries(inputs.flatMap(Object.entries)) : [...inputs]
 }

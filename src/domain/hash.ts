@@ -7,12 +7,12 @@ export async function sha256Hex(text: string): Promise<string> {
   return Array.from(new Uint8Array(await sha256(text)), byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** A name for a text that is the same for the same text: 32 hex digits of its SHA-256. */
+/** A name derived from a text's content: the first 32 hex digits of its SHA-256. */
 export const contentName = async (text: string): Promise<string> => (await sha256Hex(text)).slice(0, 32)
 
-/** Whether two texts are equal, in a time that says nothing about where they differ. */
+/** Compares two texts in a time that doesn't reveal where they differ. */
 export async function equalInConstantTime(left: string, right: string): Promise<boolean> {
-  // timingSafeEqual throws on unequal lengths; digests always have one.
+  // timingSafeEqual throws on unequal lengths. Digests have the same length.
   const [a, b] = await Promise.all([sha256(left), sha256(right)])
   return crypto.subtle.timingSafeEqual(a, b)
 }

@@ -2,23 +2,23 @@ const encoder = new TextEncoder()
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a text is a UUID of any version, in either case. */
+/** Whether a text is a UUID of any version, in upper or lower case. */
 export const isUuid = (text: string): boolean => UUID.test(text)
 
-/** Whether a UUID is of version 5, as the ids are that the service derives from names, and a client can compute. */
+/** Whether a UUID is version 5, like the ids that the service derives from names and that clients can compute. */
 export const isNameBased = (uuid: string): boolean => uuid[14] === '5'
 
-/** A new id for what the service itself names. */
+/** A new random id. */
 export const newId = (): string => crypto.randomUUID()
 
 const KEY_EPOCH_MS = Date.UTC(2026, 0)
 const KEYS_A_MILLISECOND = 2 ** 12
 
 /**
- * Internal keys that are new at each creation and never given out again, unlike SQLite's own row ids, and that need no
- * row of their own to be counted in, unlike AUTOINCREMENT. Milliseconds since 2026 and 12 bits that begin at random: 53
- * bits until 2095. More than a millisecond has are taken from the next ones. Two requests in one millisecond may draw the
- * same: an insert must be ready for that.
+ * New internal keys. Unlike SQLite's row ids they are never reused, and unlike AUTOINCREMENT they need no counter row.
+ * A key is milliseconds since 2026 and 12 bits that start at random: 53 bits until 2095. Keys past a millisecond's
+ * 4,096 come from the following milliseconds. Two requests in the same millisecond may draw the same key: an insert
+ * must handle that.
  */
 export function newKeys(now: number, count: number): number[] {
   const [random = 0] = crypto.getRandomValues(new Uint16Array(1))
@@ -29,30 +29,30 @@ export function newKeys(now: number, count: number): number[] {
   })
 }
 
-/** The least key that `newKeys` gives out at a time. */
+/** The lowest key that `newKeys` returns at a time. */
 export const firstKeyAt = (time: number): number => (Math.floor(time) - KEY_EPOCH_MS) * KEYS_A_MILLISECOND
 
-/** A token that no other write has: what a guarded write compares to know that nobody came between. */
+/** A token unique to one write. A guarded write compares it to detect a write in between. */
 export const newRevision = (): string => crypto.randomUUID().slice(24)
 
-/** The read interface's id of the trace that a client named `traceId` in a project. */
+/** The read interface's id of the trace that a client named `traceId`. */
 export const traceUuid = (projectId: string, traceId: string) => uuidV5(projectId, `trace:${traceId}`)
 
 /** The id of a trace's root span. */
 export const rootSpanUuid = (projectId: string, traceId: string) => uuidV5(projectId, `root:${traceId}`)
 
-/** The read interface's id of a span that came as telemetry, with the ids that it has there, in hex. */
+/** The read interface's id of a span from telemetry, from its own ids in hex. */
 export const exportedSpanUuid = (projectId: string, traceHex: string, spanHex: string) =>
   uuidV5(projectId, `span:${traceHex}:${spanHex}`)
 
-/** The id of an observation that came as telemetry; `key` tells apart those of one type on one span. */
+/** The id of an observation from telemetry. `key` distinguishes observations of one type on one span. */
 export const exportedObservationUuid = (
   projectId: string,
   traceId: string,
   { spanHex, type, key }: { spanHex: string; type: string; key: string },
 ) => uuidV5(projectId, `obs:${traceId}:${spanHex}:${type}:${key}`)
 
-/** The read interface's id of the feedback that a client named `feedbackId` in a project. */
+/** The read interface's id of the feedback that a client named `feedbackId`. */
 export const feedbackUuid = (projectId: string, feedbackId: string) => uuidV5(projectId, `feedback:${feedbackId}`)
 
 /** The id of a project's own error type. */

@@ -1,19 +1,19 @@
 import { MAX_DIFF_PATH_LENGTH } from '../limits.ts'
 import { isJsonObject, type Json } from './json.ts'
 
-/** One place at which two JSON values differ. */
+/** A place where two JSON values differ. */
 export interface JsonChange {
-  /** Its fields and indexes, with dots between them: `properties.answer.type`, `required.1`; '' for the whole. */
+  /** Fields and indexes joined with dots: `properties.answer.type`, `required.1`; '' for the whole value. */
   path: string
   op: 'add' | 'remove' | 'change'
-  /** null where it is absent, too. */
+  /** Null if absent. */
   before: Json
   after: Json
 }
 
 /**
- * Where two JSON values differ, place by place; the order of an object's fields is no difference. What is added or
- * removed with all that is in it is one place, and so is what differs below a very long path.
+ * Lists the places where two JSON values differ. The order of an object's fields doesn't matter. A value that is added
+ * or removed with everything in it is one place, and so is any difference below a very long path.
  */
 export const diffJson = (before: Json, after: Json): JsonChange[] => [...changesAt('', before, after)]
 
@@ -22,7 +22,7 @@ function* changesAt(path: string, before: Json, after: Json): Generator<JsonChan
   const isSameKind = (isJsonObject(before) && isJsonObject(after)) || (Array.isArray(before) && Array.isArray(after))
   if (!isSameKind) return yield { path, op: 'change', before, after }
   const within = changesWithin(path, before, after)
-  // Each place below it would repeat the path.
+  // Each place below would repeat the path.
   if (path.length <= MAX_DIFF_PATH_LENGTH) yield* within
   else if (!within.next().done) yield { path, op: 'change', before, after }
 }

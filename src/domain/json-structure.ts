@@ -3,9 +3,8 @@ const BACKSLASH = 0x5c
 const COMMA = 0x2c
 
 /**
- * Whether a JSON text nests deeper than `maxDepth`, or has more than `maxItems` items: objects, lists, and what follows a
- * comma. One pass that ends at the first excess, for texts that `JSON.parse` would take gigabytes for. The text need not be
- * valid.
+ * Whether a JSON text nests deeper than `maxDepth` or has more than `maxItems` items: objects, lists and commas. One
+ * pass that stops at the first excess, for texts that would cost `JSON.parse` gigabytes. The text needn't be valid.
  */
 export function findExcess(
   text: string,
@@ -30,7 +29,7 @@ export function findExcess(
   return undefined
 }
 
-/** The place of the quote that ends the string which the one at `start` begins; the text's end where there is none. */
+/** The index of the quote that closes the string opened at `start`, or the text's length if none does. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let firstBackslash = end

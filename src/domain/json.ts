@@ -5,11 +5,11 @@ import { cutText, utf8Length } from './text.ts'
 export type Json = string | number | boolean | null | Json[] | JsonObject
 export type JsonObject = { [field: string]: Json }
 
-/** Whether a JSON value is an object (and no array, no null). */
+/** Whether a JSON value is an object, not an array or null. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A value as JSON text, on its way from the store to a response: written out as it lies, never parsed. */
+/** A stored value as JSON text, written into a response as it is, without parsing. */
 export class JsonText {
   readonly text: string
 
@@ -17,30 +17,30 @@ export class JsonText {
     this.text = text
   }
 
-  /** Called by `JSON.stringify`, far faster than a replacer that looks at every value. */
+  /** `JSON.stringify` calls this. A replacer that sees every value would be far slower. */
   toJSON(): string {
     return takePieces([this.text])
   }
 }
 
-/** Notes what stands at the place that `JSON.stringify` is at, and marks the place. */
+/** Records the pieces for the current place in `JSON.stringify`, and returns the marker for it. */
 function takePieces(pieces: readonly string[]): string {
   if (!taken || !marker) throw new Error('stored JSON is written by jsonPieces alone')
   taken.push(pieces)
   return marker
 }
 
-/** A value that was written out as JSON before the rest of a response is; no value ever has the field `shape`, its type. */
+/** A value already written as JSON before the rest of its response. `shape` only carries the type; it's never set. */
 export class WrittenJson<Shape> {
   declare readonly shape: Shape
   readonly #pieces: readonly string[]
-  /** Of UTF-8. */
+  /** UTF-8 bytes. */
   readonly bytes: number
 
   constructor(value: Shape) {
     const pieces = jsonPieces(value)
     const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    // Small pieces together, so that they are few; large ones as they lie, for they are not to be copied.
+    // Joins small pieces so that they are few, but doesn't copy large ones.
     this.#pieces = length <= MAX_JOINED_LENGTH ? [pieces.join('')] : pieces
     this.bytes = this.#pieces.reduce((sum, piece) => sum + utf8Length(piece), 0)
   }
@@ -52,14 +52,14 @@ export class WrittenJson<Shape> {
 
 const MAX_JOINED_LENGTH = 16 * 1024
 
-/** What stands in the place of a text while a value is written; drawn when first needed, for not before may it be. */
+/** Replaces stored texts while a value is written. Drawn on first use: Workers allow no randomness at module load. */
 let marker: string | undefined
-/** What `jsonPieces` has met while it runs. */
+/** The pieces that `jsonPieces` has met so far. */
 let taken: (readonly string[])[] | undefined
 
-/** A value as JSON, in pieces: each `JsonText` in it is a piece of its own, and each `WrittenJson` its pieces. */
+/** Writes a value as JSON in pieces: each `JsonText` in it is its own piece, and each `WrittenJson` adds its pieces. */
 export function jsonPieces(value: unknown): string[] {
-  // No client ever sees the marker, so no string in the value holds it.
+  // No client ever sees the marker, so no string in the value contains it.
   marker ??= crypto.randomUUID()
   const met: (readonly string[])[] = []
   taken = met
@@ -73,22 +73,22 @@ export function jsonPieces(value: unknown): string[] {
 }
 
 /**
- * A value's JSON with the fields of each object in order: equal for values that are equal as JSON, and for no others.
- * `visit` is called for each value in it before it is written, and may end that by throwing.
+ * A value's JSON with sorted object fields: the same for values that are equal as JSON, and different for all others.
+ * `visit` is called for each value before it's written, and may throw to stop.
  */
 export const canonicalJson = (value: Json, visit?: (value: Json) => void): string =>
   [...canonicalPieces(value, visit)].join('')
 
-/** The same in pieces of some 64 KiB. Each is written when it is asked for. */
+/** The same in pieces of about 64 KiB, each written on demand. */
 export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Generator<string> {
-  // Joined rather than added to one text: what that would hold for each of millions of parts is many times as large.
+  // Collects parts to join them later: a string grown by millions of additions takes many times the memory.
   let parts: string[] = []
   let length = 0
   const write = (part: string): void => {
     parts.push(part)
     length += part.length
   }
-  /** The lists and objects that are begun, the outermost first. */
+  /** Open lists and objects, the outermost first. */
   const begun: { items: readonly Json[]; fields: readonly string[] | undefined; next: number }[] = []
   const begin = (value: Json): void => {
     visit?.(value)
@@ -123,7 +123,7 @@ export function* canonicalPieces(value: Json, visit?: (value: Json) => void): Ge
 
 const PIECE_LENGTH = 64 * 1024
 
-/** The value with its strings cut to `maxBytes` of UTF-8; the value itself where none is longer. */
+/** Cuts a value's strings to `maxBytes` of UTF-8. Returns the value itself if none is longer. */
 export function cutStrings(value: Json, maxBytes: number): Json {
   if (typeof value === 'string') return utf8Length(value) > maxBytes ? cutText(value, maxBytes) : value
   if (typeof value !== 'object' || value === null) return value
@@ -133,21 +133,21 @@ export function cutStrings(value: Json, maxBytes: number): Json {
   return Array.isArray(value) ? cut.map(([, item]) => item) : Object.fromEntries(cut)
 }
 
-/** What is wrong with a value, and where in it: the fields and indexes that lead there, unless they are too many to tell. */
+/** A fault in a value, and the fields and indexes that lead there. No path if it would be too long. */
 export interface JsonFault {
   path: (string | number)[] | undefined
   message: string
 }
 
 /**
- * The first thing that keeps a parsed value from being stored and given back as it was: nesting over 128, or a number
- * that overflowed to infinity, which JSON would write as null. Allocates next to nothing: a value may have millions of
- * items.
+ * Finds the first fault that would keep a parsed value from being stored and read back unchanged: nesting over 128, or
+ * a number that overflowed to infinity, which JSON writes as null. Allocates almost nothing: a value may have millions
+ * of items.
  */
 export function findJsonFault(value: unknown, depth = 0): JsonFault | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return { path: [], message: 'is a number out of range' }
   if (typeof value !== 'object' || value === null) return undefined
-  // Checked before going deeper, so that the recursion is as bounded as the value.
+  // Checked before going deeper, which bounds the recursion.
   if (depth === MAX_JSON_DEPTH) return { path: undefined, message: `nests deeper than ${MAX_JSON_DEPTH}` }
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {

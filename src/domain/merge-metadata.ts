@@ -2,19 +2,19 @@ import { MAX_METADATA_BYTES } from '../limits.ts'
 import type { Json, JsonObject } from './json.ts'
 import { utf8Length } from './text.ts'
 
-/** Metadata with more fields. */
+/** Metadata after a merge. */
 interface MergedMetadata {
   metadata: JsonObject
-  /** The given fields that didn't fit, in their order. */
+  /** The given fields that didn't fit, in the order given. */
   left: string[]
 }
 
 /**
- * Sets the given fields as far as the whole has at most 64 KiB as JSON. A field that doesn't fit is `left`: what was there
- * under its name stays. Fields that make the whole smaller go first, so the same fields, given again, change nothing.
+ * Sets the given fields while the whole stays within 64 KiB as JSON. A field that doesn't fit is `left`, and keeps its
+ * old value. Fields that make the whole smaller go first, so merging the same fields again changes nothing.
  */
 export function mergeMetadata(metadata: JsonObject, given: readonly (readonly [string, Json])[]): MergedMetadata {
-  // Maps: a field may be named __proto__.
+  // Maps, because a field may be named __proto__.
   const merged = new Map([...Object.entries(metadata), ...given])
   const whole = Object.fromEntries(merged)
   if (utf8Length(JSON.stringify(whole)) <= MAX_METADATA_BYTES) return { metadata: whole, left: [] }
@@ -26,7 +26,7 @@ function mergeWhatFits(fields: Map<string, Json>, given: ReadonlyMap<string, Jso
     const before = fields.get(field)
     return { field, value, added: bytesOf(field, value) - (before === undefined ? 0 : bytesOf(field, before)) }
   })
-  // The braces, less the comma that the last field lacks.
+  // Starts at 1: two braces, minus the comma that the last field lacks.
   let bytes = [...fields].reduce((sum, [field, value]) => sum + bytesOf(field, value), 1)
   const left = new Set<string>()
   for (const { field, value, added } of changes.toSorted(shrinkingFirst)) {
@@ -40,9 +40,9 @@ function mergeWhatFits(fields: Map<string, Json>, given: ReadonlyMap<string, Jso
   return { metadata: Object.fromEntries(fields), left: [...given.keys()].filter(field => left.has(field)) }
 }
 
-/** The sort is stable: otherwise the order in which the fields were given counts. */
+/** The sort is stable, so fields otherwise stay in the order given. */
 const shrinkingFirst = (left: { added: number }, right: { added: number }): number =>
   Number(left.added > 0) - Number(right.added > 0)
 
-/** What a field takes in an object's JSON, with its colon and a comma. */
+/** The bytes that a field takes in an object's JSON, with its colon and a comma. */
 const bytesOf = (field: string, value: Json): number => utf8Length(JSON.stringify(field) + JSON.stringify(value)) + 2

@@ -9,22 +9,22 @@ import { sha256Hex } from './hash.ts'
 import { isJsonObject, type Json, type JsonObject } from './json.ts'
 import { cutText, utf8Length } from './text.ts'
 
-/** A metadata leaf as the search compares it. */
+/** A metadata leaf in the form that search compares. */
 export interface SearchableField {
   path: string
   value: string
 }
 
 /**
- * The searchable leaves of metadata: scalars by their dotted path and as text (`42`, `true`), scalars in an array by the
- * array's path. The first 64 in document order count, of those with paths of at most 256 bytes.
+ * The searchable leaves of metadata: scalars by dotted path and as text (`42`, `true`), scalars in an array by the
+ * array's path. Only the first 64 leaves in document order count, among those with paths of at most 256 bytes.
  */
 export async function searchableFields(metadata: JsonObject): Promise<SearchableField[]> {
   const fields = await comparableFields(countLeaves(metadata).kept)
   return [...new Map(fields.map(field => [fieldKey(field), field])).values()]
 }
 
-/** Which fields of a call's metadata were left out, because the whole had no room for them; empty if none was. */
+/** Warns about metadata fields that were left out because they didn't fit. Empty if none were. */
 export function leftWarnings(left: readonly string[]): string[] {
   if (left.length === 0) return []
   const named = left.slice(0, MAX_NAMED_FIELDS).map(field => JSON.stringify(cutText(field, MAX_FIELD_PATH_BYTES)))
@@ -32,7 +32,7 @@ export function leftWarnings(left: readonly string[]): string[] {
   return [`metadata: all together may have ${MAX_METADATA_BYTES} bytes; left out ${named.join(', ')}${others}`]
 }
 
-/** Why some leaves of metadata are not searchable; empty where all are. */
+/** Warns about metadata leaves that aren't searchable. Empty if all are. */
 export function searchWarnings(metadata: JsonObject): string[] {
   const { kept, shortPaths, longPaths } = countLeaves(metadata)
   const warnings: string[] = []
@@ -56,25 +56,25 @@ function countLeaves(metadata: JsonObject) {
   return { kept, shortPaths, longPaths }
 }
 
-/** One text for each different field. */
+/** A string that identifies a field. */
 export const fieldKey = ({ path, value }: SearchableField): string => JSON.stringify([path, value])
 
-/** Filters as the search compares them. */
+/** Filters in the form that search compares. */
 export const comparableFields = (filters: readonly SearchableField[]): Promise<SearchableField[]> =>
   Promise.all(filters.map(async ({ path, value }) => ({ path, value: await comparable(value) })))
 
-/** What a search for `value` compares. Long values are hashed, so that an index row stays small. */
+/** The form in which search compares a value. Long values are hashed, which keeps index rows small. */
 async function comparable(value: string): Promise<string> {
   // D1 would turn each half of a broken surrogate pair into three replacement characters.
   const text = value.toWellFormed()
-  // A value that looks like a hash is hashed too, so that it cannot be taken for what it is the hash of.
+  // A value that looks like a hash is hashed as well, so that it can't match the value with that hash.
   const isHashed = utf8Length(text) > MAX_FIELD_VALUE_BYTES || text.startsWith(HASH_PREFIX)
   return isHashed ? HASH_PREFIX + (await sha256Hex(text)) : text
 }
 
 const HASH_PREFIX = 'sha256:'
 
-/** Stands for a path that is too long to search by, so that no longer one is ever built: 64 KiB can spell gigabytes. */
+/** Replaces a path that's too long to search by. Building such paths would take gigabytes: 64 KiB can spell them. */
 const TOO_LONG = Symbol('path too long')
 
 interface Leaf {

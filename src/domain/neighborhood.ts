@@ -1,7 +1,7 @@
-/** A span as far as it tells how near it is to a disagreement. */
+/** The parts of a span that tell how near it is to a disagreement. */
 export interface NearSpan {
   id: string
-  /** Null or '': it hangs under the root. */
+  /** Null or '' if its parent is the root. */
   parentId: string | null
   timestamp: number
   isError: boolean
@@ -9,9 +9,9 @@ export interface NearSpan {
 }
 
 /**
- * Up to `limit` of a trace's spans, those first that lie nearest to what people said: the root, the spans with feedback or a
- * review, what they hang under, those with an error, then the latest before them, then the first after them. Where people
- * spoke of the root alone, all the others lie before it, as what it was made of.
+ * Up to `limit` of a trace's spans, in order of distance from what people said: the root, spans with feedback or a
+ * review, their ancestors, spans with an error, then the spans before the last of those people spoke about, latest
+ * first, then the spans after it. If people spoke only about the root, every other span counts as before.
  */
 export function nearestSpans<Span extends NearSpan>(
   root: Span,
@@ -34,7 +34,7 @@ export function nearestSpans<Span extends NearSpan>(
   return [...new Set(inOrder)].slice(0, limit)
 }
 
-/** What spans hang under, the nearest first; a span that hangs under itself by way of others is no reason to go round. */
+/** The ancestors of spans, nearest first. Ends even if spans are their own ancestors. */
 function ancestorsOf<Span extends NearSpan>(spans: readonly Span[], all: readonly Span[]): Span[] {
   const byId = new Map(all.map(span => [span.id, span]))
   const found = new Set<Span>()

@@ -1,24 +1,26 @@
 import { MAX_COUNTED_STEPS } from '../limits.ts'
 
-/** Outputs of one step: how many spans have one, and how many of these are reviewed. '': of steps past `MAX_COUNTED_STEPS`. */
+/**
+ * One step's count of spans with an output, and of those reviewed. The step '' collects steps past `MAX_COUNTED_STEPS`.
+ */
 export interface StepOutputs {
   stepId: string
   outputs: number
   reviewed: number
 }
 
-/** A count of a day's outputs that goes on in pieces. */
+/** The progress of counting a day's outputs in pieces. */
 export interface CountProgress {
-  /** When it began. */
+  /** When the count began. */
   startedAt: number
-  /** How many traces it has looked at. */
+  /** How many traces were counted. */
   traces: number
-  /** The last of them. */
+  /** The last trace counted. */
   after: { timestamp: number; id: string }
   steps: readonly StepOutputs[]
 }
 
-/** Adds up counts by step; steps past the first `MAX_COUNTED_STEPS` are counted together. */
+/** Adds up counts by step. Steps past the first `MAX_COUNTED_STEPS` are counted together. */
 export function addedUp(...counts: readonly (readonly StepOutputs[])[]): StepOutputs[] {
   const byStep = new Map<string, StepOutputs>()
   const together = { stepId: '', outputs: 0, reviewed: 0 }
@@ -32,7 +34,7 @@ export function addedUp(...counts: readonly (readonly StepOutputs[])[]): StepOut
   return [...byStep.values(), ...(together.outputs > 0 ? [together] : [])]
 }
 
-/** What makes a day's counts those of a later one: the steps to be stored, and the ids of those that are no more. */
+/** Compares a day's counts: the steps to store, and the ids of steps that are gone. */
 export function changesOf(before: readonly StepOutputs[], after: readonly StepOutputs[]) {
   const stored = new Map(before.map(step => [step.stepId, step]))
   const kept = new Set(after.map(({ stepId }) => stepId))

@@ -5,29 +5,29 @@ import { findFaults, Unappliable } from './json-schema/check.ts'
 import { type Compiled, compileSchema, type SchemaError } from './json-schema/compile.ts'
 import { atOnce, type Work } from './turns.ts'
 
-/** One place at which a value breaks a schema. */
+/** A place where a value violates a schema. */
 export interface SchemaFault {
   path: string
   message: string
 }
 
-/** What checking a value found: its faults, none where it keeps to the schema; or why it can't be checked. */
+/** The result of a check: the value's faults, empty if it's valid, or why it can't be checked. */
 export type CheckResult = { faults: SchemaFault[] } | { unchecked: string }
 
-/** Checks a value, as JSON; the paths of its faults begin with `field`. */
+/** Checks a value given as JSON. The paths of its faults begin with `field`. */
 export type OutputCheck = (json: string, field: string, budget?: Budget) => CheckResult
 
 /**
- * The check of a step's outputs against its JSON Schema. A schema that can't be applied, or whose part that a value meets
- * can't, such as a reference into nowhere, leaves the value unchecked, and so does work that the budget has no operations
- * left for; without one given, each check has its own.
+ * Returns a check of a step's outputs against its JSON Schema. A value is left unchecked if the schema, or a part of it
+ * that the value reaches, can't be applied (such as a reference to nothing), or if the budget runs out. Each check has
+ * its own budget unless one is given.
  */
 export function outputCheck(schemaJson: string): OutputCheck {
   const check = pausingCheck(schemaJson)
   return (json, field, budget = new Budget()) => atOnce(check(json, field, budget))
 }
 
-/** The same, which yields before it parses a long value, and before it checks that. */
+/** The same, but yields before it parses a long value and before it checks it. */
 function pausingCheck(schemaJson: string) {
   let compiled: Compiled | undefined
   return function* (json: string, field: string, budget: Budget): Work<CheckResult> {
@@ -52,12 +52,15 @@ function pausingCheck(schemaJson: string) {
   }
 }
 
-/** The checks of one request, which share a budget: however many values and schemas it names, it ends in bounded time. */
+/**
+ * One request's checks, which share a budget: the request ends in bounded time, however many values and schemas it
+ * names.
+ */
 export class OutputChecks {
   readonly #budget = new Budget()
   readonly #checks = new Map<string, ReturnType<typeof pausingCheck>>()
 
-  /** Checks a value, as JSON, against a schema, as JSON. */
+  /** Checks a value against a schema, both given as JSON. */
   check(schemaJson: string, json: string, field: string): Work<CheckResult> {
     const check = this.#checks.get(schemaJson) ?? pausingCheck(schemaJson)
     this.#checks.set(schemaJson, check)
@@ -65,17 +68,17 @@ export class OutputChecks {
   }
 }
 
-const TOO_COSTLY = 'checking it takes more operations than one request may'
+const TOO_COSTLY = 'checking it takes more operations than one request may use'
 
-/** What keeps a schema, or a part of it, from being applied to any value; empty where nothing does. */
+/** What keeps a schema or a part of it from being applied to any value. Empty if nothing does. */
 export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSchema(schema).errors
 
 const spelled = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)
 
-/** Of a schema: it is parsed, read and remembered. */
+/** For a schema, which is parsed, compiled and kept. */
 const OPERATIONS_A_CHARACTER = 10
 
-/** What it takes to parse a JSON, about, in time and memory; found without parsing it. */
+/** The approximate time and memory to parse a JSON text, computed without parsing it. */
 function costOfParsing(json: string): number {
   let cost = json.length * COST.character
   for (let index = 0; index < json.length; index++) {
@@ -91,11 +94,11 @@ function costOfParsing(json: string): number {
   return cost
 }
 
-/** In operations of the budget, as for the worst of each: fields and texts of which no two are the same. */
+/** In operations of the budget, for the worst case of each: fields and texts that all differ. */
 const COST = { character: 1 / 32, item: 1, text: 4, field: 6, list: 3, object: 10 }
 const [QUOTE, COMMA, COLON, BRACKET, BACKSLASH, BRACE] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b]
 
-/** Where a text of a JSON ends that begins at a quote. */
+/** The index of the quote that closes the string opened at `start`, or the JSON's length if none does. */
 function endOfText(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let backslashes = 0

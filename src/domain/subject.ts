@@ -2,20 +2,20 @@ import type { FeedbackSource, Rating } from './feedback.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { SpanStatus } from './span.ts'
 
-/** A disagreement and what it is about: all that an engine goes by, as plain values. */
+/** A disagreement and its context: everything an engine reads, as plain values. */
 export interface Subject {
   /** When the service first received the trace, in milliseconds since 1970. */
   receivedAt: number
-  /** The trace's own timestamp, likewise. */
+  /** The trace's own timestamp, in the same unit. */
   timestamp: number
   isCompleted: boolean
   /** The root first, then by time. */
   steps: Step[]
-  /** Of the whole project, as they were active when the trace was received. */
+  /** The whole project's docs, in the versions active when the trace was received. */
   knowledgeDocs: KnowledgeDoc[]
   /** Oldest first. */
   feedback: SubjectFeedback[]
-  /** Why the above is not everything, a clause each: "9,700 of 10,000 spans that are far from the feedback". */
+  /** What is missing above, a clause each: "9,700 of 10,000 spans that are far from the feedback". */
   omitted: string[]
 }
 
@@ -29,22 +29,22 @@ export interface Step {
   timestamp: number
   durationMs: number | null
   status: SpanStatus | null
-  /** Null where nothing arrived. */
+  /** Null if none arrived. */
   input: Json
   output: Json
-  /** Whether an output arrived, if only null. */
+  /** Whether an output arrived, even null. */
   hasOutput: boolean
   state: Record<string, Json>
   metadata: JsonObject
-  /** Of the span's prompt version, or of its step's active one at the time. */
+  /** From the span's prompt version, or else the version of its step active at the time. */
   prompt: { content: string; outputSchema: JsonObject | null } | null
-  /** The decision in force; null: unreviewed. */
+  /** The current decision. Null if unreviewed. */
   review: StepReview | null
   /** Decisions on spans of other traces with this step and an equal input, newest first. */
   precedents: Precedent[]
 }
 
-/** What a reviewer decided on a step. */
+/** A reviewer's decision on a step. */
 interface StepReview {
   state: 'accepted' | 'corrected'
   approvedOutput: Json
@@ -52,7 +52,7 @@ interface StepReview {
   comment: string | null
 }
 
-/** A decision on an equal case. */
+/** An earlier decision on an equal input. */
 export interface Precedent {
   spanId: string
   state: 'accepted' | 'corrected'
@@ -60,18 +60,18 @@ export interface Precedent {
   userId: string
 }
 
-/** A knowledge doc in the version that was active when the trace was received. */
+/** A knowledge doc in the version active when the trace was received. */
 export interface KnowledgeDoc {
   slug: string
   title: string
   content: string
 }
 
-/** What somebody said of a step, or of the trace. */
+/** Feedback on a step or on the whole trace. */
 export interface SubjectFeedback {
-  /** The root's where it names no span. */
+  /** The root's id if the feedback names no span. */
   spanId: string
-  /** Whose it is: a user's id, or what tells labellers of a name alone apart. */
+  /** Who gave it: a user's id, or an id that tells apart labellers known only by name. */
   userId: string
   rating: Rating | null
   comment: string | null
@@ -79,7 +79,7 @@ export interface SubjectFeedback {
   source: FeedbackSource
 }
 
-/** The step that stands for the trace as a whole. Throws where a subject has none. */
+/** The root step, which represents the whole trace. Throws if there are no steps. */
 export function rootOf({ steps }: Subject): Step {
   const root = steps.find(({ isRoot }) => isRoot) ?? steps[0]
   if (!root) throw new Error('a trace has a root span')

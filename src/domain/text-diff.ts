@@ -7,17 +7,17 @@ export interface LineChange {
   text: string
 }
 
-/** How one text becomes another. */
+/** The changes that turn one text into another. */
 export interface TextDiff {
   lines: LineChange[]
-  /** Whether no diff has fewer lines removed and added. */
+  /** Whether no other diff removes and adds fewer lines. */
   isMinimal: boolean
 }
 
 /**
- * How one text becomes another, line by line: `same` and `remove` are the first one's lines in order, `same` and `add`
- * the second one's, and where lines differ what is removed comes first. Where the texts have too little in common to find
- * it in bounded time, all that lies between the first and the last difference is removed and added.
+ * Compares two texts line by line. `same` and `remove` lines are the first text in order, `same` and `add` lines the
+ * second; removed lines come before added ones. If the texts have too little in common to compare in bounded time,
+ * everything between the first and the last difference is removed and added.
  */
 export function diffLines(before: string, after: string): TextDiff {
   const [old, fresh] = [before.split('\n'), after.split('\n')]
@@ -34,7 +34,7 @@ export function diffLines(before: string, after: string): TextDiff {
 }
 
 function diffMiddle(old: readonly string[], fresh: readonly string[]): TextDiff {
-  // Numbers, for which it takes as long to tell that two long lines are the same as that they are not.
+  // Numbers instead of lines: comparing two long equal lines would take longer than two that differ early.
   const numbers = new Map<string, number>()
   const numberOf = (line: string): number => {
     const number = numbers.get(line) ?? numbers.size
@@ -63,12 +63,12 @@ function diffMiddle(old: readonly string[], fresh: readonly string[]): TextDiff 
   return { lines: pieces.flat(), isMinimal }
 }
 
-/** No more lines that are the same, which ends the last difference. */
+/** An empty run of equal lines, which ends the last difference. */
 const END = { count: 0, added: false, removed: false }
 
 const changes = (op: LineChange['op'], lines: readonly string[]): LineChange[] => lines.map(text => ({ op, text }))
 
-/** How many numbers from 0 on, below `limit`, hold in a row. */
+/** Counts how many numbers from 0 up to `limit` pass the test in a row. */
 function countWhile(limit: number, holds: (index: number) => boolean): number {
   let count = 0
   while (count < limit && holds(count)) count++

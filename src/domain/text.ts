@@ -2,7 +2,7 @@ const encoder = new TextEncoder()
 
 /** The length of a text in UTF-8 bytes. */
 export function utf8Length(text: string): number {
-  // Faster for short texts: answers measure one for each value.
+  // Counting is faster for short texts, and responses measure one for each value.
   return text.length > MAX_COUNTED_LENGTH ? encoder.encode(text).byteLength : countedLength(text)
 }
 
@@ -14,7 +14,7 @@ function countedLength(text: string): number {
     const unit = text.charCodeAt(index)
     if (unit < 0x80) continue
     bytes++
-    // The two halves of a pair are four bytes; half of one alone is replaced by three.
+    // The two halves of a surrogate pair take four bytes. A lone half is replaced by three.
     const isPair = unit >= 0xd800 && unit < 0xdc00 && (text.charCodeAt(index + 1) & 0xfc00) === 0xdc00
     if (isPair) {
       bytes++
@@ -24,10 +24,10 @@ function countedLength(text: string): number {
   return bytes
 }
 
-/** The longest beginning of a text that fits `maxBytes` of UTF-8 and cuts no character in two. */
+/** The longest prefix of a text that fits `maxBytes` of UTF-8 and splits no character. */
 export function cutText(text: string, maxBytes: number): string {
-  // A UTF-16 unit is at least one byte, so no more units than that can fit.
+  // A UTF-16 unit takes at least one byte, so no more units than that can fit.
   const bytes = encoder.encode(text.slice(0, maxBytes)).subarray(0, maxBytes)
-  // Streaming, the decoder keeps back a character that is not complete instead of replacing it.
+  // In streaming mode, the decoder drops an incomplete character instead of replacing it.
   return new TextDecoder().decode(bytes, { stream: true })
 }

@@ -5,19 +5,19 @@ import { mergeMetadata } from './merge-metadata.ts'
 export const TRACE_STATUSES = ['running', 'completed'] as const
 export type TraceStatus = (typeof TRACE_STATUSES)[number]
 
-/** What one call to `POST /api/v1/traces` says of a trace that may be there already. */
+/** One call to `POST /api/v1/traces`, for a trace that may exist already. */
 export interface TraceCall {
   status: TraceStatus
   metadata: JsonObject
   durationMs: number | null
 }
 
-/** What the calls and exports so far add up to. */
+/** The merged result of all calls and exports so far. */
 export interface TraceState extends TraceCall {
   name: string
   timestamp: number
   rootSpanId: string
-  /** Metadata fields that completing calls gave; running calls leave them as they are. */
+  /** Metadata fields from completing calls. Running calls don't overwrite them. */
   completedFields: readonly string[]
   isPosted: boolean
   derivation: Derivation | null
@@ -25,7 +25,7 @@ export interface TraceState extends TraceCall {
   closesAt: number | null
 }
 
-/** The state that a trace's first call merges into. */
+/** The state that a trace's first call is merged into. */
 export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpanId'>): TraceState => ({
   name: draft.name,
   timestamp: draft.timestamp,
@@ -41,9 +41,9 @@ export const newState = (draft: Pick<TraceState, 'name' | 'timestamp' | 'rootSpa
 })
 
 /**
- * The state after one more call, in whatever order calls arrive: `completed` wins for good; metadata merges at the top
- * level, a completing call's fields over those of running ones, else the later arrival, and all over what telemetry said;
- * the duration is the first completing call's. `left`: the call's metadata fields that the whole had no room for.
+ * Merges one more call into a trace's state, in whatever order calls arrive. `completed` is final. Metadata merges at
+ * the top level: a completing call's fields win over a running call's, then the later call wins, and clients win over
+ * telemetry. The duration is the first completing call's. `left` lists the call's metadata fields that didn't fit.
  */
 export function mergeCall(state: TraceState, call: TraceCall): { state: TraceState; left: string[] } {
   const { status, durationMs, completedFields, derivation } = state
@@ -51,8 +51,8 @@ export function mergeCall(state: TraceState, call: TraceCall): { state: TraceSta
   const settled = new Set(isCompleting ? [] : completedFields)
   const given = Object.entries(call.metadata).filter(([field]) => !settled.has(field))
   const { metadata, left } = mergeMetadata(state.metadata, given)
-  const isLeft = new Set(left)
-  const merged = given.flatMap(([field]) => (isLeft.has(field) ? [] : [field]))
+  const leftFields = new Set(left)
+  const merged = given.flatMap(([field]) => (leftFields.has(field) ? [] : [field]))
   const after = { ...state, metadata, derivation: derivation && withoutRanks(derivation, new Set(merged)) }
   if (!isCompleting) return { state: after, left }
   const completion = {
@@ -63,13 +63,13 @@ export function mergeCall(state: TraceState, call: TraceCall): { state: TraceSta
   return { state: { ...after, ...completion }, left }
 }
 
-/** What a client gave is no longer what telemetry said. */
+/** Fields from a client lose the rank that telemetry gave them. */
 function withoutRanks(derivation: Derivation, given: ReadonlySet<string>): Derivation {
   const ranks = Object.entries(derivation.ranks).filter(([field]) => !given.has(field))
   return { ...derivation, ranks: Object.fromEntries(ranks) }
 }
 
-/** Whether two states are the same in every field, metadata in the same order. */
+/** Whether two states are equal in every field, including the order of metadata. */
 export const isSameState = (left: TraceState, right: TraceState): boolean => textOf(left) === textOf(right)
 
 const textOf = (state: TraceState): string =>

@@ -1,12 +1,12 @@
 import { LENGTH_A_TURN } from '../limits.ts'
 
 /**
- * Work in pieces: wherever it yields, somebody else may have a turn. One isolate serves many requests with one thread, so
- * whatever takes long must yield, or all others wait for it.
+ * Work in pieces. At each yield, other requests may run: an isolate serves many requests on one thread, so long work
+ * must yield, or they all wait.
  */
 export type Work<Result> = Generator<void, Result>
 
-/** Does the work and lets other requests of the isolate have a turn between its pieces. */
+/** Does the work, and lets the isolate's other requests run between its pieces. */
 export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
   for (;;) {
     const { done, value } = work.next()
@@ -15,7 +15,7 @@ export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
   }
 }
 
-/** Does the work without a pause. */
+/** Does the work without pausing. */
 export function atOnce<Result>(work: Work<Result>): Result {
   for (;;) {
     const { done, value } = work.next()
@@ -23,12 +23,12 @@ export function atOnce<Result>(work: Work<Result>): Result {
   }
 }
 
-/** Resolves after what waits already: a timer that is due comes behind requests that have arrived. */
+/** Resolves after everything that's already waiting: a due timer runs after requests that have arrived. */
 export const giveTurn = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0))
 
 /**
- * What a task makes of each item, in their order: `size` of them are begun at once, then others have a turn. All at once they
- * would run as one piece, however often each of them waits for something that is there.
+ * Runs a task for each item and returns the results in order. It starts `size` items at once, then gives other requests
+ * a turn. If all were started at once, they would run as one piece, even if each awaits something already there.
  */
 export async function mapInTurns<Item, Result>(
   items: readonly Item[],
@@ -45,7 +45,10 @@ export async function mapInTurns<Item, Result>(
   return results
 }
 
-/** Gives a turn whenever what it was called for is longer, together, than `LENGTH_A_TURN`: before each text is worked on. */
+/**
+ * Returns a function to call with the length of each text before working on it. It gives other requests a turn whenever
+ * the lengths since the last turn exceed `LENGTH_A_TURN`.
+ */
 export function turnsByLength(): (length: number) => Promise<void> {
   let sum = 0
   return async length => {
@@ -56,7 +59,7 @@ export function turnsByLength(): (length: number) => Promise<void> {
   }
 }
 
-/** The items in order, at a time at most `size` of them, or fewer that weigh as much; one at least. */
+/** Splits items into pieces of at most `size` items, or of that total weight, but at least one item each. */
 export function* inPieces<Item>(
   items: readonly Item[],
   size: number,

@@ -181,7 +181,7 @@ describe('a check of hostile schemas and values', () => {
   const unlike = (make: (index: number) => string, count: number) =>
     `[${Array.from({ length: count }, (_, index) => make(index)).join()}]`
   const wide = `{${Array.from({ length: 300_000 }, (_, index) => `"b${index}":1`).join()}}`
-  const UNCHECKED = { unchecked: 'checking it takes more operations than one request may' }
+  const UNCHECKED = { unchecked: 'checking it takes more operations than one request may use' }
 
   it.for<[name: string, schema: unknown, json: () => string]>([
     ['objects without end', {}, () => listOf('{}')],

@@ -402,7 +402,10 @@ describe('the outputSchema of a step', () => {
     const answer = await review({ decision: 'correct', approvedOutput })
     expect(answer.status).toBe(422)
     expect(answer.body.details).toEqual([
-      { path: 'approvedOutput', message: 'cannot be checked: checking it takes more operations than one request may' },
+      {
+        path: 'approvedOutput',
+        message: 'cannot be checked: checking it takes more operations than one request may use',
+      },
     ])
     expect((await review({ decision: 'correct', approvedOutput, force: true })).status).toBe(200)
   })

@@ -1,15 +1,18 @@
 import { MAX_SCHEMA_OPERATIONS } from '../../limits.ts'
 
-/** What schemas may do to values, in operations: several checks may share one. Counts and no clock, so that what fits today fits tomorrow. */
+/**
+ * An allowance of operations for checking values against schemas; several checks may share it. It counts operations
+ * instead of time, so that a check that passes today passes tomorrow.
+ */
 export class Budget {
   #left = MAX_SCHEMA_OPERATIONS
 
-  /** Takes operations. Throws `TooCostly` when there are none left, then and from then on. */
+  /** Takes operations. Throws `TooCostly` once none are left. */
   spend(operations: number): void {
     this.#left -= operations
     if (this.#left < 0) throw new TooCostly()
   }
 }
 
-/** A check that would take more operations than its budget has. */
+/** A check needs more operations than its budget has. */
 export class TooCostly extends Error {}

@@ -4,7 +4,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../json
 import { type Budget, TooCostly } from './budget.ts'
 import type { Resource, Schema, SchemaError } from './compile.ts'
 
-/** One place at which a value breaks a schema. */
+/** A place where a value violates a schema. */
 export interface Fault {
   /** The fields and indexes that lead there. */
   path: (string | number)[]
@@ -12,7 +12,7 @@ export interface Fault {
   message: string
 }
 
-/** A schema that was to be applied and can't be. */
+/** A schema that applies to the value is invalid. */
 export class Unappliable extends Error {
   readonly error: SchemaError
 
@@ -23,8 +23,8 @@ export class Unappliable extends Error {
 }
 
 /**
- * Where a value breaks a schema, the first 20 faults; empty where it does not. Throws `Unappliable` where the value meets a
- * part of the schema that can't be applied, and `TooCostly` where the budget ends first.
+ * Finds where a value violates a schema: the first 20 faults, none if it's valid. Throws `Unappliable` if the value
+ * reaches a part of the schema that can't be applied, and `TooCostly` if the budget runs out.
  */
 export function findFaults(schema: Schema, value: Json, budget: Budget): Fault[] {
   const faults: FoundFault[] = []
@@ -33,7 +33,7 @@ export function findFaults(schema: Schema, value: Json, budget: Budget): Fault[]
   return faults.map(({ place, ...fault }) => ({ path: pathOf(place), ...fault }))
 }
 
-/** The last step that leads to a part of a value, and those before it: noted at each fault, which alternatives have many of. */
+/** A path as its last step and the path before. Cheap to note at each fault, of which alternatives have many. */
 type Place = { before: Place; step: string | number } | undefined
 
 type FoundFault = Omit<Fault, 'path'> & { place: Place }
@@ -44,29 +44,29 @@ function pathOf(place: Place): Fault['path'] {
   return path.reverse()
 }
 
-/** What of an object or list some schema has looked at, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** The fields and items that some schema has evaluated, for `unevaluatedProperties` and `unevaluatedItems`. */
 interface Seen {
   fields: Set<string>
   items: Set<number>
-  /** The items before this one are all seen. */
+  /** All items before this index. */
   first: number
 }
 
 const nothingSeen = (): Seen => ({ fields: new Set(), items: new Set(), first: 0 })
 
-/** Written without closures and generators: it runs for each of a million items. */
+/** Avoids closures and generators, because it runs for each of a million items. */
 class Check {
   readonly #budget: Budget
-  /** Undefined: only whether there are any is asked. */
+  /** Undefined if the caller only asks whether there are faults. */
   #faults: FoundFault[] | undefined
   #hasFailed = false
-  /** Whether all is known that was asked: what is left of the value needn't be looked at. */
-  #isOver = false
+  /** Whether the answer is known, so that the rest of the value needn't be checked. */
+  #isDone = false
   #place: Place
-  /** The resources that were entered on the way, the outermost first. */
+  /** The enclosing resources, the outermost first. */
   readonly #scope: Resource[] = []
   #depth = 0
-  /** The fields of objects that have many, which several schemas may ask for. */
+  /** Fields of large objects, because several schemas may ask for them. */
   readonly #fields = new Map<JsonObject, string[]>()
 
   constructor(budget: Budget, faults: FoundFault[]) {
@@ -87,9 +87,9 @@ class Check {
     const isAsked = schema.unevaluatedProperties || schema.unevaluatedItems
     const seen = seenAround ?? (isAsked ? nothingSeen() : undefined)
     this.#applyTypes(schema, value)
-    if (schema.isCombined && !this.#isOver) this.#applyInPlace(schema, value, seen)
-    if (this.#isOver) {
-      // Nobody asks what is wrong with the rest.
+    if (schema.isCombined && !this.#isDone) this.#applyInPlace(schema, value, seen)
+    if (this.#isDone) {
+      // The remaining faults don't matter.
     } else if (typeof value === 'string') this.#applyToText(schema, value)
     else if (typeof value === 'number') this.#applyToNumber(schema, value)
     else if (Array.isArray(value)) this.#applyToList(schema, value, seen)
@@ -105,11 +105,11 @@ class Check {
 
   #add(fault: FoundFault | undefined): void {
     this.#hasFailed = true
-    if (fault && !this.#isOver) this.#faults?.push(fault)
-    this.#isOver = !this.#faults || this.#faults.length >= MAX_ERROR_DETAILS
+    if (fault && !this.#isDone) this.#faults?.push(fault)
+    this.#isDone = !this.#faults || this.#faults.length >= MAX_ERROR_DETAILS
   }
 
-  /** Whether a value keeps to a schema. What is wrong with it goes to `faults`, and nowhere else. */
+  /** Whether a value matches a schema. Its faults go only to `faults`. */
   #keepsTo(schema: Schema, value: Json, seen: Seen | undefined, faults?: FoundFault[]): boolean {
     this.#budget.spend(COST.asking)
     const outerFaults = this.#faults
@@ -120,7 +120,7 @@ class Check {
     const isValid = !this.#hasFailed
     this.#faults = outerFaults
     this.#hasFailed = hadFailed
-    this.#isOver = false
+    this.#isDone = false
     return isValid
   }
 
@@ -154,7 +154,7 @@ class Check {
     )
   }
 
-  /** What other schemas say of the same value. */
+  /** Applies the other schemas that apply to the same value. */
   #applyInPlace(
     { ref, dynamicRef, allOf = [], anyOf, oneOf, not, ...schema }: Schema,
     value: Json,
@@ -162,13 +162,13 @@ class Check {
   ) {
     this.#budget.spend(COST.combining)
     if (ref) this.apply(ref, value, seen)
-    if (dynamicRef && !this.#isOver) this.apply(this.#dynamic(dynamicRef), value, seen)
-    for (const one of allOf) if (!this.#isOver) this.apply(one, value, seen)
-    if (anyOf && !this.#isOver) this.#applyChoice('anyOf', anyOf, value, seen)
-    if (oneOf && !this.#isOver) this.#applyChoice('oneOf', oneOf, value, seen)
-    if (not && !this.#isOver && this.#keepsTo(not, value, undefined))
+    if (dynamicRef && !this.#isDone) this.apply(this.#dynamic(dynamicRef), value, seen)
+    for (const one of allOf) if (!this.#isDone) this.apply(one, value, seen)
+    if (anyOf && !this.#isDone) this.#applyChoice('anyOf', anyOf, value, seen)
+    if (oneOf && !this.#isDone) this.#applyChoice('oneOf', oneOf, value, seen)
+    if (not && !this.#isDone && this.#keepsTo(not, value, undefined))
       this.#fail('not', 'Instance matched "not" schema.')
-    if (!schema.if || this.#isOver) return
+    if (!schema.if || this.#isDone) return
     const own = seen && nothingSeen()
     const isTrue = this.#keepsTo(schema.if, value, own)
     if (isTrue) this.#merge(seen, own)
@@ -176,7 +176,7 @@ class Check {
     if (chosen) this.apply(chosen, value, seen)
   }
 
-  /** The outermost schema on the way that has this dynamic anchor. */
+  /** The outermost enclosing schema with this dynamic anchor. */
   #dynamic({ anchor, schema }: { anchor: string; schema: Schema }): Schema {
     this.#budget.spend(this.#scope.length)
     for (const { dynamic } of this.#scope) {
@@ -194,13 +194,13 @@ class Check {
       if (!this.#keepsTo(choice, value, own, faults)) continue
       matches++
       this.#merge(seen, own)
-      // Further ones of `anyOf` can only say what else of the value is looked at.
+      // Further schemas of `anyOf` can only evaluate more of the value.
       if (keyword === 'anyOf' && !seen) return
     }
     if (matches === 0) {
       this.#hasFailed = true
       for (const fault of faults) this.#add(fault)
-      this.#isOver ||= !this.#faults
+      this.#isDone ||= !this.#faults
     } else if (keyword === 'oneOf' && matches > 1) {
       this.#fail('oneOf', `Instance does not match exactly one subschema (${matches} matches).`)
     }
@@ -226,14 +226,14 @@ class Check {
       this.#fail('maxProperties', `Instance has more than ${maxProperties} properties.`)
     for (const [field, names] of dependentRequired) if (Object.hasOwn(value, field)) this.#require(names, value)
     for (const [field, one] of dependentSchemas)
-      if (!this.#isOver && Object.hasOwn(value, field)) this.apply(one, value, seen)
+      if (!this.#isDone && Object.hasOwn(value, field)) this.apply(one, value, seen)
     for (const field of fields) {
-      if (this.#isOver) return
+      if (this.#isDone) return
       this.#applyToField(schema, field, fieldOf(value, field), seen)
     }
     if (!unevaluatedProperties) return
     for (const field of fields) {
-      if (this.#isOver) return
+      if (this.#isDone) return
       if (!seen || seen.fields.has(field)) continue
       this.#budget.spend(COST.remembering)
       seen.fields.add(field)
@@ -259,14 +259,14 @@ class Check {
     if (propertyNames) this.#applyWithin(field, propertyNames, field)
     const own = properties?.get(field)
     let isKnown = own !== undefined
-    if (own && !this.#isOver) this.#applyWithin(field, own, value)
+    if (own && !this.#isDone) this.#applyWithin(field, own, value)
     for (const { pattern, schema: one } of patternProperties) {
-      if (this.#isOver) return
+      if (this.#isDone) return
       if (!pattern.test(field, this.#budget)) continue
       isKnown = true
       this.#applyWithin(field, one, value)
     }
-    if (!isKnown && additionalProperties && !this.#isOver) this.#applyWithin(field, additionalProperties, value)
+    if (!isKnown && additionalProperties && !this.#isDone) this.#applyWithin(field, additionalProperties, value)
     if (!seen || !(isKnown || additionalProperties)) return
     this.#budget.spend(COST.remembering)
     seen.fields.add(field)
@@ -281,15 +281,15 @@ class Check {
     const end = items ? length : Math.min(prefixItems.length, length)
     if (seen) seen.first = Math.max(seen.first, end)
     for (let index = 0; index < end; index++) {
-      if (this.#isOver) return
+      if (this.#isDone) return
       const one = prefixItems[index] ?? items
       if (one) this.#applyWithin(index, one, list[index] ?? null)
     }
-    if (!this.#isOver) this.#applyContains(schema, list, seen)
-    if (uniqueItems && !this.#isOver) this.#applyUnique(list)
+    if (!this.#isDone) this.#applyContains(schema, list, seen)
+    if (uniqueItems && !this.#isDone) this.#applyUnique(list)
     if (!unevaluatedItems) return
     for (let index = seen?.first ?? 0; index < length; index++) {
-      if (this.#isOver) return
+      if (this.#isDone) return
       if (!seen || seen.items.has(index)) continue
       this.#budget.spend(COST.remembering)
       seen.items.add(index)
@@ -319,7 +319,7 @@ class Check {
   }
 
   #applyUnique(list: readonly Json[]): void {
-    // Apart, since a text may be the JSON of a list or an object.
+    // Separate maps, because a string may equal the JSON of a list or an object.
     const [scalars, others] = [new Map<Json, number>(), new Map<string, number>()]
     for (const [index, item] of list.entries()) {
       this.#budget.spend(COST.remembering + (typeof item === 'string' ? item.length * COST.unit : 0))
@@ -349,7 +349,7 @@ class Check {
   }
 
   #applyToText({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format }: Schema, value: string): void {
-    // A character has one or two units: most texts needn't be counted.
+    // A character has one or two units, so most texts needn't be counted.
     const isCounted = value.length > maxLength || value.length < 2 * minLength
     const length = isCounted ? this.#lengthOf(value) : value.length
     if (length < minLength) this.#fail('minLength', `String is too short (${length} < ${minLength}).`)
@@ -378,31 +378,31 @@ class Check {
   }
 }
 
-/** In operations, each about 40 ns: what takes longer than applying a schema without keywords. */
+/** In operations, each about 40 ns: the cost of what takes longer than applying an empty schema. */
 const COST = {
-  /** Applying a schema to a value whose faults aren't those of the whole. */
+  /** Applying a schema whose faults are collected separately. */
   asking: 3,
-  /** Looking for what else a schema says of the value itself: `$ref`, `allOf`, and their like. */
+  /** Looking for `$ref`, `allOf` and other schemas for the same value. */
   combining: 6,
   /** Each field of an object. */
   field: 4,
-  /** Putting something into a set of up to a million. */
+  /** Adding to a set of up to a million entries. */
   remembering: 10,
-  /** Each UTF-16 unit of a text that is looked at. */
+  /** Each UTF-16 unit read. */
   unit: 1 / 8,
   format: 15,
   regex: 60,
-  /** Of numbers whose digits and powers of ten make whole numbers of up to 600 digits. */
+  /** Dividing numbers whose digits and exponents expand to integers of up to 600 digits. */
   division: 50,
 }
 
 const MANY_FIELDS = 1000
 
-/** What it takes to write a value as canonical JSON, besides what is in it. */
+/** The cost of writing a value as canonical JSON, without the values inside it. */
 const costOfWriting = (value: Json): number =>
   typeof value === 'string' ? 4 + value.length * COST.unit : isJsonObject(value) ? 10 : 3
 
-/** The formats of JSON Schema that are checked. The library's `url`, a name of its own, backtracks without bound. */
+/** The JSON Schema formats to check. The library's own `url` format isn't one of them: it backtracks without bound. */
 const FORMATS: ReadonlySet<string> = new Set([
   'date',
   'time',
@@ -428,7 +428,10 @@ const typeOf = (value: Json): string => (value === null ? 'null' : Array.isArray
 const isOfType = (value: Json, type: string): boolean =>
   type === 'integer' ? Number.isInteger(value) : typeOf(value) === type
 
-/** Whether a number is a multiple of another one as both are written: 0.3 of 0.1, though their quotient is 2.9999…. */
+/**
+ * Whether a number is a multiple of another in decimal notation: 0.3 is a multiple of 0.1, though their quotient is
+ * 2.9999….
+ */
 function isMultipleOf(value: number, divisor: number): boolean {
   const [digits, exponent] = decimal(value)
   const [divisorDigits, divisorExponent] = decimal(divisor)
@@ -438,7 +441,7 @@ function isMultipleOf(value: number, divisor: number): boolean {
     : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n
 }
 
-/** A number's digits, and the power of ten that they are multiplied by. */
+/** A number's digits as an integer, and the power of ten to multiply it by. */
 function decimal(value: number): [digits: bigint, exponent: number] {
   const [coefficient = '0', exponent = '0'] = Math.abs(value).toString().split('e')
   const fraction = coefficient.split('.')[1] ?? ''

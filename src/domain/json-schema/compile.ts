@@ -2,23 +2,26 @@ import { MAX_CHOICES_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_APPLICATIONS, MAX_SC
 import { isJsonObject, type Json, type JsonObject } from '../json.ts'
 import { compilePattern, type Pattern, PatternFault } from './pattern.ts'
 
-/** Something that keeps a schema from being applied, and where in the schema: `properties.answer.pattern`, '' for the whole. */
+/**
+ * An error that keeps a schema from being applied, and its place in the schema: `properties.answer.pattern`, '' for the
+ * whole.
+ */
 export interface SchemaError {
   path: string
   message: string
 }
 
-/** A part of a document with its own `$id`, or the whole: what references and dynamic anchors are resolved in. */
+/** A whole document, or a part with its own `$id`. References and dynamic anchors are resolved in it. */
 export interface Resource {
   /** Its URI, without a fragment. */
   base: string
   value: Json
   anchors: Map<string, Json>
-  /** By their `$dynamicAnchor`; by '' the root with `$recursiveAnchor`. */
+  /** By `$dynamicAnchor`. The key '' is the root with `$recursiveAnchor`. */
   dynamic: Map<string, Schema>
 }
 
-/** A schema, ready to be applied: keywords that were checked, with their own schemas in place. */
+/** A compiled schema: checked keywords, with their own schemas in place. */
 export interface Schema {
   place: Place
   resource: Resource
@@ -26,7 +29,7 @@ export interface Schema {
   error?: SchemaError
   /** The schema `false`. */
   isNever?: true
-  /** Whether it has keywords that apply other schemas to the same value. */
+  /** Whether keywords apply other schemas to the same value. */
   isCombined?: true
   types?: readonly string[]
   constant?: { value: Json; shown: string }
@@ -70,19 +73,19 @@ export interface Schema {
   format?: string
 }
 
-/** Where a schema stands in its document; a list from the inside out, for most are never asked. */
+/** A schema's place in its document, as a list from the inside out: most places are never asked for. */
 type Place = { outer: Place; step: string } | undefined
 
-/** A schema that was compiled, and everything that keeps it, or parts of it, from being applied. */
+/** A compiled schema, and every error that keeps it or parts of it from being applied. */
 export interface Compiled {
   schema: Schema
   errors: readonly SchemaError[]
 }
 
 /**
- * Compiles a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, by its `$schema`; the last one where it names none. What is
- * wrong with a part keeps only that part from being applied. References are into `document`: the schema itself, or what it
- * is a part of.
+ * Compiles a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12, as `$schema` says; without `$schema`, 2020-12. An error
+ * in a part only keeps that part from being applied. References resolve in `document`: the schema itself, or the
+ * document that contains it.
  */
 export function compileSchema(value: Json, document: Json = value): Compiled {
   const compiler = new Compiler(document)
@@ -92,7 +95,7 @@ export function compileSchema(value: Json, document: Json = value): Compiled {
   return { schema, errors: compiler.errors }
 }
 
-/** Keywords as they were before 2019-09: nothing beside a `$ref` counts. */
+/** The drafts that differ in keywords. Before 2019-09, siblings of `$ref` are ignored. */
 type Draft = '4' | '7' | '2019-09' | '2020-12'
 
 const DRAFTS: ReadonlyMap<string, Draft> = new Map([
@@ -110,7 +113,7 @@ const draftOf = ($schema: Json | undefined): Draft | undefined =>
       ? DRAFTS.get($schema.replace(/^https?:\/\//, '').replace(/#$/, ''))
       : undefined
 
-/** What a document without an `$id` is resolved against. */
+/** The base URI of a document without an `$id`. */
 const NO_BASE = 'schema://document/'
 
 class Compiler {
@@ -125,7 +128,7 @@ class Compiler {
   constructor(document: Json) {
     const $schema = isJsonObject(document) ? document.$schema : undefined
     const draft = draftOf($schema)
-    // Read as the newest one nevertheless: stored before this was looked at, a schema still checks what it checked.
+    // Still read as the newest draft: schemas stored before this check existed keep checking what they checked.
     if (!draft) this.errors.push({ path: '$schema', message: 'is not the URI of a known draft of JSON Schema' })
     this.#draft = draft ?? '2020-12'
     this.root = { base: NO_BASE, value: document, anchors: new Map(), dynamic: new Map() }
@@ -133,7 +136,7 @@ class Compiler {
     this.compile(document, this.root, undefined)
   }
 
-  /** The schema of a JSON value that stands at a place in its document; each value has one. */
+  /** Compiles the schema at a place in the document. Each value is compiled once. */
   compile(value: Json, around: Resource, place: Place): Schema {
     if (value === true) return { place, resource: around }
     if (value === false) return { place, resource: around, isNever: true }
@@ -156,7 +159,7 @@ class Compiler {
     return schema
   }
 
-  /** Finds what references name, which may compile more of the document. */
+  /** Resolves references, which may compile more of the document. */
   resolve(): void {
     for (const { from, keyword, uri } of this.#references) {
       const found = this.#find(uri, from.resource.base)
@@ -170,7 +173,7 @@ class Compiler {
     }
   }
 
-  /** Finds schemas that apply themselves to the same value without end, or more of them to one value than can be. */
+  /** Finds schemas that apply themselves to the same value endlessly, or too many schemas to one value. */
   checkChains(): void {
     const done = new Map<Schema, { count: number; length: number }>()
     const open = new Set<Schema>()
@@ -184,7 +187,7 @@ class Compiler {
           open.delete(top.schema)
           stack.pop()
         } else if (open.has(next)) {
-          this.#fail(next, 'applies itself to the same value without end')
+          this.#fail(next, 'applies itself to the same value endlessly')
           done.set(next, { count: 1, length: 1 })
         } else if (!done.has(next)) {
           stack.push({ schema: next, inner: this.#applied(next), at: 0 })
@@ -220,7 +223,7 @@ class Compiler {
     return [...single, ...anyOf, ...allOf, ...oneOf, ...dependentSchemas.map(([, one]) => one), ...named]
   }
 
-  /** Takes in what names a schema. */
+  /** Registers a schema's ids and anchors. */
   #identify(schema: Schema, value: JsonObject): void {
     const id = value[this.#draft === '4' ? 'id' : '$id']
     if (typeof id === 'string' && !id.startsWith('#')) {
@@ -280,7 +283,7 @@ class Compiler {
     if (this.errors.length < MAX_ERRORS) this.errors.push(error)
   }
 
-  /** Reads one keyword. Returns what is wrong with it. */
+  /** Reads one keyword. Returns an error message if it's invalid. */
   #read(schema: Schema, keyword: string, given: Json, all: JsonObject): string | undefined {
     const place = (step?: string | number): Place => {
       const at = { outer: schema.place, step: keyword }
@@ -326,7 +329,7 @@ class Compiler {
     }
   }
 
-  /** Reads a keyword that is like no other. */
+  /** Reads a keyword with rules of its own. */
   #readOwn(
     schema: Schema,
     keyword: string,
@@ -411,7 +414,7 @@ class Compiler {
         else schema.items = inner(given)
         return undefined
       case 'additionalItems':
-        // Beside one schema for all items it says nothing.
+        // Ignored if `items` is one schema for all items.
         if (Array.isArray(all.items)) schema.items = inner(given)
         return undefined
       default:
@@ -439,7 +442,7 @@ class Compiler {
     return undefined
   }
 
-  /** A pattern, or what is wrong with it. */
+  /** A compiled pattern, or an error message. */
   #pattern(source: Json): Pattern | string {
     if (typeof source !== 'string') return 'must be a string'
     try {
@@ -455,16 +458,16 @@ class Compiler {
 }
 
 const NONE: readonly Schema[] = []
-/** A name that no anchor has. */
+/** A name that no anchor can have. */
 const NO_ANCHOR = '#'
-/** Errors that are kept: an answer names fewer. */
+/** The most errors to keep. A response shows fewer. */
 const MAX_ERRORS = 100
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']
 
 const COMBINING = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if']
 
-/** How each keyword is read; those that are missing say nothing about values, as any other field of a schema. */
+/** How to read each keyword. Other keywords say nothing about values. */
 const KEYWORDS: Readonly<Record<string, string>> = {
   $id: 'text',
   $anchor: 'text',
@@ -476,7 +479,7 @@ const KEYWORDS: Readonly<Record<string, string>> = {
   definitions: 'definitions',
   not: 'schema',
   if: 'schema',
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word, and no promise
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word, not a promise
   then: 'schema',
   else: 'schema',
   anyOf: 'schemas',
@@ -522,7 +525,7 @@ const shortJson = (value: Json): string => {
   return json.length > MAX_CHOICES_LENGTH ? `${json.slice(0, MAX_CHOICES_LENGTH)}…` : json
 }
 
-/** The strings of a list of nothing else. */
+/** The list's strings, or undefined if it contains anything else. */
 const textsIn = (value: Json): string[] | undefined => {
   if (!Array.isArray(value)) return undefined
   const texts = value.filter(item => typeof item === 'string')

@@ -2,9 +2,9 @@ import { MAX_PATTERN_CACHE, MAX_PATTERN_DEPTH, MAX_PATTERN_LOOKS } from '../../l
 import type { Budget } from './budget.ts'
 
 /*
- * Regular expressions of schemas, as JSON Schema means them (ECMA-262 with the flag `u`), in time that grows with the
- * text alone: a pattern runs as an automaton that looks at each character once. The built-in engine backtracks, and takes
- * hours for a few dozen characters of some patterns; here it only parses, and says which characters a class holds.
+ * Regular expressions as JSON Schema defines them (ECMA-262 with the flag `u`), in time linear in the text. A pattern
+ * runs as an automaton that reads each character once. The built-in engine backtracks, and can take hours for a few
+ * dozen characters; here it only validates patterns and tests which characters belong to a class.
  */
 
 /** Why a pattern can't be used. */
@@ -12,13 +12,13 @@ export class PatternFault extends Error {}
 
 /** A compiled regular expression. */
 export interface Pattern {
-  /** Whether some part of a text matches. Throws what the budget throws. */
+  /** Whether any part of a text matches. Throws `TooCostly` if the budget runs out. */
   test: (text: string, budget: Budget) => boolean
 }
 
 /**
- * Compiles a regular expression. `grow` is called for each state of the automaton and may throw, since `a{1000}` is a
- * thousand states. Throws a `PatternFault` for what is no expression, and for back-references, modifiers and deep nesting.
+ * Compiles a regular expression. `grow` is called for each state of the automaton and may throw, since `a{1000}` has a
+ * thousand states. Throws a `PatternFault` for invalid expressions, back-references, modifiers and deep nesting.
  */
 export function compilePattern(source: string, grow: () => void): Pattern {
   try {
@@ -28,7 +28,7 @@ export function compilePattern(source: string, grow: () => void): Pattern {
   }
   const parser = new Parser(source)
   const tree = parser.alternatives()
-  // A lookaround within another one is parsed first, and so its truth is known first.
+  // A nested lookaround is parsed first, so its result is known first.
   const looks = parser.looks.map(({ tree: inner, isAhead }) => new Automaton(inner, isAhead, grow))
   const whole = new Automaton(tree, false, grow)
   const test = (text: string, budget: Budget): boolean => {
@@ -44,7 +44,7 @@ export function compilePattern(source: string, grow: () => void): Pattern {
   return { test }
 }
 
-/** What holds at a position between two characters, as bits; those above are of lookarounds. */
+/** Conditions at a position between two characters, as bits. Higher bits are lookarounds. */
 const START = 1
 const END = 2
 const WORD_EDGE = 4
@@ -57,7 +57,7 @@ type Tree =
   | { kind: 'repeat'; item: Tree; min: number; max: number }
   | { kind: 'assertion'; bit: number; isNegated: boolean }
 
-/** Reads what the built-in engine took for an expression already. */
+/** Parses an expression that the built-in engine has accepted. */
 class Parser {
   readonly looks: { tree: Tree; isAhead: boolean }[] = []
   readonly #source: string
@@ -129,21 +129,21 @@ class Parser {
   }
 }
 
-/** A character or a class of them: `[…]`, an escape (a pair of surrogates is one character), or itself. */
+/** A character or a class: `[…]`, an escape (a surrogate pair is one character), or the character itself. */
 const CHARACTER =
   /\[(?:\\[\s\S]|[^\]\\])*\]|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]+\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[a-zA-Z]|\\[pP]\{[^}]*\}|\\[\s\S]|[\s\S]/uy
 
-/** One state: what a character must be to reach `next`, or where to be without one, or that all matched. */
+/** A state: a character set that leads to `next`, a condition that leads there without one, a split, or a match. */
 type State =
   | { kind: 'character'; set: number; next: number }
   | { kind: 'split'; next: number; other: number }
   | { kind: 'assertion'; bit: number; isNegated: boolean; next: number }
   | { kind: 'match' }
 
-/** The states in which an automaton may be at once, and where each character leads from there. */
+/** The set of states an automaton may be in, and where each character leads from there. */
 interface Situation {
   states: readonly number[]
-  /** By what holds at the position, then by the class of the character. */
+  /** By the conditions at the position, then by the character's class. */
   edges: (Edge | undefined)[][]
 }
 
@@ -152,34 +152,34 @@ interface Edge {
   next: Situation
 }
 
-/** The class of no character at all, at the end. */
+/** The class for the end of the text, where there is no character. */
 const NOTHING = 0
 
-/** A nondeterministic automaton whose situations are remembered as they are met, so that most characters cost a look-up. */
+/** A nondeterministic automaton. It caches its situations, so that most characters cost only a lookup. */
 class Automaton {
   readonly #isBackward: boolean
   readonly #grow: () => void
   readonly #states: State[] = [{ kind: 'match' }]
   readonly #start: number
-  /** Regular expressions of one character each, and their numbers by source. */
+  /** One-character regular expressions, and their indexes by source. */
   readonly #sets: RegExp[] = []
   readonly #setOf = new Map<string, number>()
-  /** The bits that matter to it. */
+  /** The condition bits that this automaton tests. */
   #bits = 0
-  /** Characters that no set tells apart are of one class. */
+  /** Characters that every set treats the same share a class. */
   readonly #classOf = new Map<number, number>()
   readonly #classOfAscii: (number | undefined)[] = []
   readonly #setsOfClass: Uint8Array[] = [new Uint8Array()]
   readonly #classes = new Map<string, number>()
   readonly #situations = new Map<string, Situation>()
-  /** That of no states, in which every run begins. */
+  /** The situation without states, where every run starts. */
   #first: Situation | undefined
   #remembered = 0
   /** When a state was last visited. */
   #visits = new Uint32Array()
   #visit = 0
 
-  /** `isBackward`: it reads a text from its end, for the same tree. */
+  /** `isBackward` reads the text from its end, for the same tree. */
   constructor(tree: Tree, isBackward: boolean, grow: () => void) {
     this.#isBackward = isBackward
     this.#grow = grow
@@ -187,8 +187,8 @@ class Automaton {
   }
 
   /**
-   * Runs over a text and calls `found` at each position where a match ends (one that began anywhere before it, in its
-   * direction), until it answers true; then that is the answer.
+   * Runs over a text and calls `found` at each position where a match ends, wherever it began. Stops and returns true
+   * once `found` does.
    */
   run(text: string, truths: Uint8Array | undefined, budget: Budget, found: (position: number) => boolean): boolean {
     budget.spend(1 + text.length * COST.character)
@@ -209,9 +209,9 @@ class Automaton {
     }
   }
 
-  /** Adds the states of a tree that lead on to `next`. Returns where they begin. */
+  /** Adds the states of a tree that continue at `next`. Returns the index of the first state. */
   #add(tree: Tree, next: number): number {
-    // Counted even if it adds no state, such as a thousand copies of nothing.
+    // Counted even if it adds no state, as in a thousand empty groups.
     this.#grow()
     switch (tree.kind) {
       case 'character':
@@ -283,12 +283,12 @@ class Automaton {
       this.#first = undefined
       this.#remembered = states.length + 1
     }
-    const made: Situation = { states, edges: [] }
-    this.#situations.set(key, made)
-    return made
+    const added: Situation = { states, edges: [] }
+    this.#situations.set(key, added)
+    return added
   }
 
-  /** Where a class of characters leads from a situation, remembered for the next time. */
+  /** Computes where a class of characters leads from a situation, and caches it. */
   #lead(situation: Situation, bits: number, characterClass: number, budget: Budget): Edge {
     budget.spend(COST.lead)
     this.#remembered++
@@ -319,12 +319,12 @@ class Automaton {
 
 /** In operations of the budget. */
 const COST = {
-  /** A character whose way from here is known. */
+  /** A character with a cached edge. */
   character: 1 / 2,
-  /** Working out where a class of characters leads, and each state looked at for it. */
+  /** Computing an edge, and each state visited for it. */
   lead: 20,
   state: 3,
-  /** Finding the class of a character, and each set that is asked for it. */
+  /** Finding a character's class, and each set tested for it. */
   classification: 10,
   set: 4,
 }
@@ -342,7 +342,7 @@ function isWordAt(text: string, index: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95
 }
 
-/** The character that ends at a position; half of a pair only where the other half is missing. */
+/** The character that ends at a position. Half of a surrogate pair only if the other half is missing. */
 function codeBefore(text: string, position: number): number {
   const pair = position > 1 ? (text.codePointAt(position - 2) ?? 0) : 0
   return pair > 0xffff ? pair : text.charCodeAt(position - 1)
