@@ -17,18 +17,18 @@ import { Remembered } from './remembered.ts'
 import { cookieOf } from './session.ts'
 
 /*
- * Cloudflare Access stands before a deployment, asks people who they are, and adds to each request what it found, signed
+ * Cloudflare Access sits in front of a deployment, signs people in, and adds a signed token to each request
  * (developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json).
  */
 
-/** Somebody whom Access let in and the deployment knows: a user, without a key. */
+/** A signed-in Access user who is a user of this deployment. They have no key. */
 export interface AccessUser {
   userId: string
   organization: Organization
   scopes: readonly Scope[]
 }
 
-/** What Access says of a request, if anything: in a header, or in the cookie that its own pages set. */
+/** A request's Access token, if it has one: in a header, or in the cookie that Access's own pages set. */
 export function accessTokenOf({ headers }: Request): string | undefined {
   const cookies = headers.get('cookie')
   const token =
@@ -37,9 +37,9 @@ export function accessTokenOf({ headers }: Request): string | undefined {
 }
 
 /**
- * The user of whom a token of Access speaks; undefined where the deployment has no Access. 401 for a token that Access did
- * not sign, for this application and for now, and where the user is of several organizations and `x-org-slug` names none;
- * 403 where no user has the e-mail; 503 where Access's keys, or D1, cannot be asked.
+ * Returns the user that an Access token identifies, or undefined if the deployment doesn't use Access. 401 if the token
+ * isn't validly signed for this application and the current time, or if the user belongs to several organizations and
+ * `x-org-slug` names none; 403 if no user has the e-mail; 503 if Access's keys or D1 can't be reached.
  */
 export async function authenticateAccess(token: string, lookup: Lookup): Promise<AccessUser | undefined> {
   const { request, env, now } = lookup
@@ -48,14 +48,14 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
   const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
   const found = await members.get(JSON.stringify([email, request.headers.get('x-org-slug')]), lookup)
   const [membership, another] = found ?? []
-  if (!membership) throw forbidden(`No user here has the e-mail ${email}, by which Cloudflare Access knows you`)
+  if (!membership) throw forbidden(`No user here has the e-mail ${email} that Cloudflare Access reports`)
   if (another) throw organizationRequired()
   return { ...membership, scopes: scopesFrom(env) }
 }
 
 /**
- * The organizations of which the person is a user of whom a token of Access speaks, by name: those that `x-org-slug` can name.
- * Empty where there are none. 401 and 503 as above, 401 too where the deployment has no Access.
+ * Lists the organizations of the person that an Access token identifies, sorted by name: `x-org-slug` can name any of
+ * them. Empty if there are none. 401 and 503 as above, and 401 if the deployment doesn't use Access.
  */
 export async function listAccessOrganizations(
   token: string | undefined,
@@ -72,7 +72,7 @@ export async function listAccessOrganizations(
     .toSorted((left, right) => left.name.localeCompare(right.name))
 }
 
-/** By the e-mail and the organization that the request names. Nobody is remembered as unknown: they may be made a user now. */
+/** By e-mail and `x-org-slug`. Misses aren't cached: the person may be added as a user at any time. */
 const members = new Remembered<readonly Membership[]>(
   async (unscoped, name) => {
     const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
@@ -82,10 +82,10 @@ const members = new Remembered<readonly Membership[]>(
   { isSecret: false },
 )
 
-/** The address of a team's Access, whether or not it was given with `https://`. */
+/** The URL of a team's Access, given with or without `https://`. */
 const issuerOf = (teamDomain: string): string => `https://${teamDomain.trim().replace(/^https:\/\/|\/+$/g, '')}`
 
-/** The e-mail in a token, in lower case. A token of a service, which stands for nobody, has none: 401. */
+/** The e-mail in a token, lowercased. 401 for a service token, which has no e-mail. */
 async function emailIn(
   token: string,
   { issuer, audience, now }: { issuer: string; audience: string; now: number },
@@ -107,7 +107,7 @@ async function emailIn(
 
 const certs = new Map<string, JWTVerifyGetKey>()
 
-/** The keys with which a team's Access signs: asked for once in ten minutes, and where a token names one that is not there. */
+/** A team's Access signing keys, fetched at most once in ten minutes, except when a token names an unknown key. */
 function certsOf(issuer: string): JWTVerifyGetKey {
   const known = certs.get(issuer)
   if (known) return known
@@ -126,14 +126,14 @@ function certsOf(issuer: string): JWTVerifyGetKey {
   return getKey
 }
 
-/** Where a token names a key that is none; whatever else goes wrong is no fault of the token. */
+/** Errors of the token: it names no usable key. Any other error is a failure to fetch the keys. */
 const TOKEN_FAULTS = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const
 
 const DEFAULT_SCOPES: readonly Scope[] = ['read', 'review']
 
 const scopesByText = new Map<string, readonly Scope[]>()
 
-/** What people may do who come through Access: a word that is no scope gives none. */
+/** The scopes of Access users. Unknown words grant nothing. */
 function scopesFrom({ ACCESS_SCOPES = '' }: Env): readonly Scope[] {
   const words = ACCESS_SCOPES.split(/[\s,]+/).filter(Boolean)
   if (words.length === 0) return DEFAULT_SCOPES

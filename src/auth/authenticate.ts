@@ -14,33 +14,33 @@ import { Remembered } from './remembered.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { sessionOf, sessionSecretOf } from './session.ts'
 
-/** What a caller may do. */
+/** A caller's rights. */
 interface Rights {
   organization: Organization
-  /** Null: all projects of the organization. */
+  /** The one project that the caller may use. Null for all projects of the organization. */
   project: Project | null
   scopes: readonly Scope[]
   rateLimitPerMinute: number
-  /** What bounds the caller's key itself, and so the keys that it may make; null: nothing does. */
+  /** The limits of the caller's key, which also bound the keys that it creates. Null if it has none. */
   ownLimits: Pick<Credential, 'expiresAt' | 'rateLimitPerMinute'>
-  /** When the session ends that the caller is known by; null: it is known by something else. */
+  /** When the caller's session ends. Null if the caller uses something else. */
   sessionExpiresAt: number | null
 }
 
-/** A key that calls, or the session of one. */
+/** A caller with a key, or with a session that a key opened. */
 export interface KeyCaller extends Rights {
   keyId: string
   /** The user that the key acts for, or null. */
   userId: string | null
 }
 
-/** A user who calls without a key: Cloudflare Access says who it is. */
+/** A user without a key, identified by Cloudflare Access. */
 interface AccessCaller extends Rights {
   keyId: null
   userId: string
 }
 
-/** Who is calling, and what they may do. */
+/** The caller and their rights. */
 export type Caller = KeyCaller | AccessCaller
 
 const keys = new Remembered<Credential>(
@@ -49,10 +49,10 @@ const keys = new Remembered<Credential>(
 )
 
 /**
- * Who sends a request: who its key stands for, or without one its session, or without a live one who Cloudflare Access says
- * it is. 401 where none of them is valid, or not of the organization that `x-org-slug` names; 503 where D1 is silent and
- * this isolate has not seen it before; 429 where it has not, and too many from this address were unknown; 403 where it is not
- * a key, and a page of another origin would change something.
+ * Authenticates a request by its key, else by its session, else by its Cloudflare Access token. 401 if none is valid,
+ * or if it belongs to another organization than `x-org-slug` names; 403 if a page of another origin would change
+ * something without a key; 429 if the credential is new to this isolate and its address sent too many unknown ones; 503
+ * if it's new and D1 doesn't answer.
  */
 export async function authenticate(lookup: Lookup): Promise<Caller> {
   const { request } = lookup
@@ -62,19 +62,19 @@ export async function authenticate(lookup: Lookup): Promise<Caller> {
   const token = accessTokenOf(request)
   const caller = (secret && (await sessionCaller(secret, lookup))) || (token && (await accessCaller(token, lookup)))
   if (!caller) throw notAuthenticated()
-  // A HEAD is served as its GET.
+  // A HEAD arrives here as its GET.
   if (request.method !== 'GET') requireSameOrigin(request)
   return caller
 }
 
-/** The caller that a key stands for; faults as above. */
+/** Authenticates a key. Errors as above. */
 export async function authenticateKey(secret: string | undefined, lookup: Lookup): Promise<KeyCaller> {
   const credential = secret ? await keys.get(secret, lookup) : undefined
   if (!credential || !isValid(credential, lookup.now)) throw notAuthenticated()
   return callerOf(credential, lookup, null)
 }
 
-/** The caller that a live session stands for: its key, with all the rights of that. Undefined where it is none. */
+/** Authenticates a session, which has all the rights of its key. Undefined if the session isn't live. */
 export async function sessionCaller(secret: string, lookup: Lookup): Promise<KeyCaller | undefined> {
   const { now } = lookup
   const session = await sessionOf(secret, lookup)
@@ -82,7 +82,7 @@ export async function sessionCaller(secret: string, lookup: Lookup): Promise<Key
   return isLive ? callerOf(session, lookup, session.endsAt) : undefined
 }
 
-/** The user of whom a token of Access speaks. Undefined where the deployment has no Access. */
+/** Authenticates an Access token. Undefined if the deployment doesn't use Access. */
 async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller | undefined> {
   const user = await authenticateAccess(token, lookup)
   const rateLimitPerMinute = deploymentLimit(lookup.env)
@@ -90,7 +90,7 @@ async function accessCaller(token: string, lookup: Lookup): Promise<AccessCaller
   return user && { ...user, keyId: null, project: null, rateLimitPerMinute, ownLimits, sessionExpiresAt: null }
 }
 
-/** What a valid credential lets its holder do. 401 where `x-org-slug` names another organization. */
+/** The rights of a valid credential. 401 if `x-org-slug` names another organization. */
 function callerOf(
   { keyId, userId, organization, project, scopes, rateLimitPerMinute, expiresAt }: Credential,
   { request: { headers }, env }: Lookup,
@@ -103,13 +103,16 @@ function callerOf(
   return { keyId, userId, organization, project, scopes, rateLimitPerMinute: limit, ownLimits, sessionExpiresAt }
 }
 
-/** Whether a request is let in, if at all, by what its browser, or Cloudflare Access, adds to whatever page sends it. */
+/**
+ * Whether a request's only credentials are ambient: the browser, or Cloudflare Access, adds them whatever page sends
+ * it.
+ */
 export const isAmbient = (request: Request): boolean =>
   !keyOf(request) && (sessionSecretOf(request) !== undefined || accessTokenOf(request) !== undefined)
 
 /**
- * Lets an ADMIN_TOKEN request pass. 401 with another token, which counts as a failed look-up; 429 after too many of them; 404
- * where the deployment has none.
+ * Checks the ADMIN_TOKEN. 401 for a wrong token, which counts as a failed lookup; 429 after too many of them; 404 if
+ * the deployment has no ADMIN_TOKEN.
  */
 export async function checkAdmin({ request, env: { ADMIN_TOKEN }, address, now }: Lookup): Promise<void> {
   if (!ADMIN_TOKEN) throw notFound()
@@ -123,18 +126,18 @@ export async function checkAdmin({ request, env: { ADMIN_TOKEN }, address, now }
   if (!isAdmin) throw notAuthenticated()
 }
 
-/** A variable that is no positive number must not close the service to everybody. */
+/** An invalid variable falls back to the default, so that a typo can't lock everybody out. */
 export function deploymentLimit({ RATE_LIMIT_PER_MINUTE }: Env): number {
   const configured = Number(RATE_LIMIT_PER_MINUTE)
   return configured >= 1 ? Math.floor(configured) : DEFAULT_RATE_LIMIT_PER_MINUTE
 }
 
-/** A request's key: in `x-api-key`, or a Bearer token. */
+/** A request's key, from `x-api-key` or a Bearer token. */
 const keyOf = (request: Request): string | undefined => request.headers.get('x-api-key') || bearerToken(request)
 
 /**
- * An exporter's key, which may also be the password of Basic, or bare in `Authorization`: exporters have one form each, and
- * no other to choose.
+ * An exporter's key. It may also be the password of Basic authentication, or bare in `Authorization`: exporters support
+ * different forms.
  */
 export function exporterKeyOf(request: Request): string | undefined {
   const authorization = request.headers.get('authorization') ?? ''

@@ -7,32 +7,32 @@ const PREFIX_LENGTH = 8
 const TOKEN_LENGTH = 32
 
 export interface NewKey extends HashedKey {
-  /** Shown once, stored nowhere. */
+  /** Shown once and never stored. */
   secret: string
 }
 
-/** A fresh API key, `cs_<24 base62>`: 142 bits of randomness, so that a plain SHA-256 of it is safe to store. */
+/** Creates an API key, `cs_<24 base62>`. It has 142 random bits, so storing its plain SHA-256 is safe. */
 export async function makeKey(): Promise<NewKey> {
   const secret = `cs_${randomBase62(SECRET_LENGTH)}`
   return { secret, prefix: secret.slice(0, PREFIX_LENGTH), hash: await hashKey(secret) }
 }
 
-/** Whether a text may be such a secret: what may not be one needs no look-up. */
+/** Whether a text has the form of a key. If not, it needs no lookup. */
 export const isKey = (text: string): boolean => /^cs_[0-9A-Za-z]{24}$/.test(text)
 
-/** A fresh secret of a session or a sign-in link, 190 bits of randomness, and the hash by which it is stored. */
+/** Creates the secret of a session or sign-in link, 190 random bits, and the hash to store. */
 export async function makeToken(): Promise<Pick<NewKey, 'secret' | 'hash'>> {
   const secret = randomBase62(TOKEN_LENGTH)
   return { secret, hash: await hashKey(secret) }
 }
 
-/** Whether a text may be such a secret: what may not be one needs no look-up. */
+/** Whether a text has the form of such a secret. If not, it needs no lookup. */
 export const isToken = (text: string): boolean => text.length === TOKEN_LENGTH && /^[0-9A-Za-z]+$/.test(text)
 
-/** The hash by which a key is stored and found: SHA-256 in hex. */
+/** The hash under which a key is stored: SHA-256 in hex. */
 export const hashKey = (secret: string): Promise<string> => sha256Hex(secret)
 
-/** Bytes past the largest multiple of 62 are thrown away: the remainder alone would favor the first characters. */
+/** Discards bytes past the largest multiple of 62, because their remainders would favor the first characters. */
 function randomBase62(length: number): string {
   const unbiased = 256 - (256 % ALPHABET.length)
   let text = ''

@@ -1,7 +1,7 @@
 import type { Runtime } from '../env.ts'
 import type { Deadline } from '../store/core/deadline.ts'
 
-/** A request whose sender is looked up, and what the look-up may use. */
+/** A request to authenticate, and what the lookup may use. */
 export interface Lookup extends Runtime {
   request: Request
   deadline: Deadline

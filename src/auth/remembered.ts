@@ -18,12 +18,12 @@ interface Entry<Found> {
   checkedAt: number
 }
 
-/** Asks D1 what a credential stands for. */
+/** Looks a credential up in D1. */
 type Find<Found> = (unscoped: UnscopedStore, credential: string, now: number) => Promise<Found | undefined>
 
 /**
- * What this isolate remembers of credentials of one kind, by the credentials themselves: hashing a secret for each request
- * would cost more than all else that is done to let it in.
+ * This isolate's cache of one kind of credential. Its keys are the secrets themselves: hashing a secret would cost more
+ * than the rest of a request's authentication.
  */
 export class Remembered<Found> {
   readonly #entries = new IsolateCache<Entry<Found>>(ISOLATE_CACHE_ENTRIES)
@@ -33,8 +33,8 @@ export class Remembered<Found> {
   readonly #isSecret: boolean
 
   /**
-   * `isSecret`: whether the credentials are random, so that one that stands for nothing was guessed or is gone, and never
-   * will again. Such look-ups count against the address that they come from, and their result is remembered.
+   * `isSecret` says that the credentials are random: an unknown one was guessed or revoked, and never becomes valid.
+   * Such lookups count against their address, and their result is cached.
    */
   constructor(find: Find<Found>, { isSecret }: { isSecret: boolean }) {
     this.#find = find
@@ -42,10 +42,10 @@ export class Remembered<Found> {
   }
 
   /**
-   * What a credential stands for, looked up again when it is no longer fresh; undefined where it stands for nothing. While D1
-   * is slow or silent one seen in the last ten minutes goes on: clients do not retry a 401, so a stall must not turn into
-   * one; an unknown one gets 503. The look-up itself goes on after the answer, so that a slow D1 does not keep a revoked one
-   * alive. 429 where an address that guesses names one that is not known here.
+   * Returns what a credential identifies, or undefined if nothing. Looks it up again once it's no longer fresh. While
+   * D1 is slow or doesn't answer, a credential seen in the last ten minutes keeps working, because clients don't retry
+   * a 401; an unknown one gets 503. The lookup continues after the response, so that a slow D1 doesn't keep a revoked
+   * credential alive. 429 if an address that guesses credentials sends one that isn't cached.
    */
   async get(
     credential: string,
@@ -60,7 +60,7 @@ export class Remembered<Found> {
       return known || !this.#isSecret ? lookUp() : lookUpFor(address, lookUp, now)
     }
     if (age < KEY_FRESH_MS) return known.found
-    // Of a deadline of its own: what it spends after the answer is not the request's.
+    // Has its own deadline, because it may outlast the request.
     const refresh = this.#lookUp(credential, openUnscopedStore(env, new Deadline(STORE_DEADLINE_MS)), now)
     try {
       return await within(REFRESH_TIMEOUT_MS, () => refresh)
@@ -70,7 +70,7 @@ export class Remembered<Found> {
     }
   }
 
-  /** From now on a credential stands for nothing here, whatever a look-up that is under way will say. */
+  /** Invalidates a credential in this isolate, whatever a pending lookup returns. */
   end(credential: string): void {
     this.#ended.set(credential, true)
     this.#entries.delete(credential)

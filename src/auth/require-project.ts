@@ -1,19 +1,19 @@
 import { forbidden, notFound, otherProject } from '../http/errors.ts'
 import type { Caller } from './authenticate.ts'
 
-/** Lets a caller pass to a project that its key serves. 403 for another one. */
+/** Checks that a caller may use a project. 403 if its key is for another one. */
 export function requireProject({ project }: Caller, projectKey: number): void {
   if (project && project.key !== projectKey) throw otherProject()
 }
 
-/** Lets a caller pass whose key serves every project. 403 for a project's key. */
+/** Checks that a caller may use every project. 403 if its key is for one project. */
 export function requireWholeOrganization({ project }: Caller): void {
   if (project) throw forbidden('This key is for one project only')
 }
 
 /**
- * What was found for a caller, of a project that its key serves. Where nothing was found: 403 for what is another
- * organization's, which is asked only then, else 404.
+ * Returns what was found, if the caller may use its project. If nothing was found: 403 if it belongs to another
+ * organization, which is checked only then, else 404.
  */
 export async function requireFound<Found extends { projectKey: number }>(
   caller: Caller,

@@ -1,8 +1,8 @@
 import { forbidden } from '../http/errors.ts'
 
 /**
- * Lets a request pass that a page of this very origin sent. A browser adds cookies to what any page sends, so for a request
- * that they let in, and that changes something, the page counts, too. 403 where it is another's, or the request does not say.
+ * Checks that a request comes from a page of this origin. Browsers add cookies to requests from any page, so a request
+ * that relies on them to change something must also come from here. 403 if it comes from elsewhere or doesn't say.
  */
 export function requireSameOrigin({ headers, url }: Request): void {
   const origin = headers.get('origin')

@@ -9,13 +9,13 @@ const sessions = new Remembered(async (unscoped, secret) => findSession(unscoped
 })
 
 /**
- * The session that a secret opens, live or not; undefined where there is none. 503 where D1 is silent and this isolate has
- * not seen it before.
+ * The session of a secret, live or not; undefined if there is none. 503 if D1 doesn't answer and this isolate hasn't
+ * seen the session before.
  */
 export const sessionOf = (secret: string, lookup: Lookup): Promise<SessionCredential | undefined> =>
   sessions.get(secret, lookup)
 
-/** Ends a session for this isolate at once; others ask D1 within 30 s. */
+/** Ends a session in this isolate at once. Other isolates ask D1 within 30 s. */
 export const forgetSession = (secret: string): void => sessions.end(secret)
 
 /** The secret of a request's session, if its cookie has one. */
@@ -33,14 +33,20 @@ export function cookieOf(cookies: string, name: string): string | undefined {
   return cookie?.trim().slice(prefix.length)
 }
 
-/** The `Set-Cookie` that gives the browser a session, or with null takes it away: no script can read it, no other site send it. */
+/**
+ * The `Set-Cookie` that sets a session, or with null clears it. Scripts can't read the cookie, and other sites can't
+ * send it.
+ */
 export function sessionCookie(request: Request, secret: string | null): string {
   const lifetime = secret === null ? 0 : SESSION_SECONDS
   const attributes = `Path=/; Max-Age=${lifetime}; HttpOnly; SameSite=Strict`
   return `${cookieName(request)}=${secret ?? ''}; ${attributes}${isSecure(request) ? '; Secure' : ''}`
 }
 
-/** The prefix keeps other hosts of the domain from setting it. Browsers take it over https alone, which localhost has not. */
+/**
+ * The `__Host-` prefix keeps the domain's other hosts from setting the cookie. Browsers accept it only over https,
+ * which localhost doesn't use.
+ */
 const cookieName = (request: Request): string => (isSecure(request) ? '__Host-countersign' : 'countersign')
 
 const isSecure = ({ url }: Request): boolean => url.startsWith('https:')

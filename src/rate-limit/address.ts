@@ -11,15 +11,15 @@ import {
 import { IsolateCache } from '../store/core/isolate-cache.ts'
 
 /*
- * What has no key can't be counted by key: it is counted by the address that it comes from, in the isolate alone. So strangers
- * cost no Durable Object, and what they may ask of D1 is bounded in each isolate that they reach.
+ * Requests without a key are counted by address, in each isolate alone. So strangers cost no Durable Object, and what
+ * they may ask of D1 is bounded per isolate.
  */
 
 const WINDOW_MS = 1000 * WINDOW_SECONDS
 
 /**
- * The address that a request counts for: what Cloudflare says, of IPv6 the 64 bits that one subscriber has. Where nothing
- * says it, as locally, all requests are from one.
+ * The address to count a request by: `cf-connecting-ip`, for IPv6 its first 64 bits, which one subscriber has. Without
+ * the header, as in local development, all requests share one address.
  */
 export function addressOf({ headers }: Request): string {
   const address = headers.get('cf-connecting-ip') ?? ''
@@ -30,16 +30,19 @@ export function addressOf({ headers }: Request): string {
   return [...groups, ...Array(Math.max(0, zeros)).fill('0'), ...(end ?? '').split(':')].slice(0, 4).join(':')
 }
 
-/** The look-ups that one address caused. Times are milliseconds since 1970. */
+/** The lookups from one address. Times are milliseconds since 1970. */
 class LookUps {
   readonly #failedAt: number[] = []
-  /** A time, not a count: what a request left undone when its client went away is never undone. */
+  /** Start times instead of a count: a request whose client went away may never call `end`. */
   readonly #underWay = new Set<{ since: number }>()
   #pausedUntil = 0
   #second = 0
   #passed = 0
 
-  /** Admits a look-up, which is under way until `end`. 429 while the address is paused and this second's are used up. */
+  /**
+   * Admits a lookup, which is under way until `end`. 429 if the address is paused and this second's lookups are used
+   * up.
+   */
   begin(now: number): { since: number } {
     if (this.#isPaused(now) && !this.#passes(now)) {
       throw tooManyCalls('look-ups', MAX_FAILED_LOOK_UPS, this.#pausedUntil - now)
@@ -60,7 +63,7 @@ class LookUps {
     if (now < since + WINDOW_MS) this.#pausedUntil = now + LOOK_UP_PAUSE_MS
   }
 
-  /** Those under way may all fail: many at once must not slip through before the first has failed. */
+  /** Counts lookups under way as failed: many at once must not slip through before the first one fails. */
   #isPaused(now: number): boolean {
     if (now < this.#pausedUntil) return true
     for (const lookUp of this.#underWay) if (now >= lookUp.since + STORE_DEADLINE_MS) this.#underWay.delete(lookUp)
@@ -79,15 +82,15 @@ class LookUps {
 const lookUpsByAddress = new IsolateCache<LookUps>(ISOLATE_CACHE_ENTRIES)
 
 /**
- * What a look-up of a secret finds. One that finds nothing counts against the address; 429 where that has failed more than 60
- * times in a minute, but for 5 look-ups a second, and until 10 seconds after the last failure.
+ * Looks a secret up. If it finds nothing, that counts against the address. 429 if that has failed more than 60 times in
+ * a minute, until 10 seconds after the last failure; 5 lookups a second still pass.
  */
 export async function lookUpFor<Found>(
   address: string,
   lookUp: () => Promise<Found | undefined>,
   now: number,
 ): Promise<Found | undefined> {
-  const lookUps = remembered(lookUpsByAddress, address, () => new LookUps())
+  const lookUps = getOrAdd(lookUpsByAddress, address, () => new LookUps())
   const begun = lookUps.begin(now)
   try {
     const found = await lookUp()
@@ -101,8 +104,8 @@ export async function lookUpFor<Found>(
 const openCalls = new IsolateCache<{ since: number; calls: number }>(ISOLATE_CACHE_ENTRIES)
 
 /**
- * Counts a call without a key that asks the database. 429 past what an address may make of it in a minute: of each endpoint apart,
- * because any page may have its visitors' browsers probe, but none may have them sign in.
+ * Counts a call that asks the database without a key. 429 past what an address may make in a minute. Each endpoint has
+ * its own count, because any page may make its visitors' browsers probe, but must not keep them from signing in.
  */
 export function takeOpenCall(endpoint: string, address: string, now: number): void {
   const caller = `${endpoint} ${address}`
@@ -120,10 +123,10 @@ function tooManyCalls(policy: string, limit: number, milliseconds: number) {
   })
 }
 
-function remembered<Value>(cache: IsolateCache<Value>, key: string, make: () => Value): Value {
+function getOrAdd<Value>(cache: IsolateCache<Value>, key: string, make: () => Value): Value {
   const known = cache.get(key)
   if (known !== undefined) return known
-  const made = make()
-  cache.set(key, made)
-  return made
+  const added = make()
+  cache.set(key, added)
+  return added
 }

@@ -1,25 +1,25 @@
 import { BUSY_LEASE_MS, FIRST_LEASE_TOKENS, LEASE_SECONDS, LIMITER_PAUSE_MS, LIMITER_TIMEOUT_MS } from '../limits.ts'
 import type { Ask, Grant } from './window.ts'
 
-/** Whether a request may pass, and what the key has left. */
+/** Whether a request may pass, and the key's remaining requests. */
 export interface Verdict {
   allowed: boolean
-  /** Requests that would still be admitted now. */
+  /** Further requests that would pass now. */
   remaining: number
-  /** Seconds, at least 1, until more are admitted than now. */
+  /** Seconds until more requests may pass than now, at least 1. */
   resetSeconds: number
 }
 
-/** The tokens of a grant that are not spent yet. */
+/** A grant and its unspent tokens. */
 interface Lease extends Grant {
   left: number
   takenAt: number
 }
 
 /**
- * One key's tokens in one isolate. Spends those of its lease and asks the key's Durable Object for the next one when they
- * are used up or 10 seconds old; a denial stands until a token can be free. A busy isolate asks for twice as many tokens
- * as it spent last time, any other for as many as it spent.
+ * One key's tokens in one isolate. Spends the tokens of its lease, and asks the key's Durable Object for the next lease
+ * when they are used up or 10 seconds old. A denial lasts until a token may be free. A busy isolate asks for twice as
+ * many tokens as it last spent, any other for as many as it spent.
  */
 export class Tokens {
   #lease: Lease | undefined
@@ -29,8 +29,8 @@ export class Tokens {
   #pauseUntil = 0
 
   /**
-   * Takes one token at `now`, in milliseconds. What `ask` throws is thrown on; in the second after that the limiter is not
-   * asked, and what would need it is undefined.
+   * Takes one token at `now`, in milliseconds. Rethrows what `ask` throws; for a second after that it doesn't ask the
+   * limiter, and returns undefined if it would have to.
    */
   async take(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Verdict | undefined> {
     const held = this.#spend(now) ?? this.#denied(now)
@@ -62,11 +62,14 @@ export class Tokens {
     return { allowed: false, remaining: 0, resetSeconds: secondsUntil(this.#denial.resetAt, now) }
   }
 
-  /** Gives the old lease back for a new one. Requests that come meanwhile ask for a token each: they cannot wait for it. */
+  /**
+   * Returns the old lease and takes a new one. Requests that arrive meanwhile each ask for one token: they can't wait
+   * for it.
+   */
   async #renew(limit: number, now: number, ask: (request: Ask) => Promise<Grant>): Promise<Grant> {
     const old = this.#lease
     this.#lease = undefined
-    // A time, not a flag: what a request left undone when its client went away is never undone.
+    // A time instead of a flag: a request whose client went away may never clear it.
     this.#renewingUntil = now + LIMITER_TIMEOUT_MS
     if (old) this.#size = nextSize(old, now)
     const returned = old?.lease ? { returned: { lease: old.lease, spent: old.tokens - 1 - old.left } } : {}

@@ -8,7 +8,7 @@ import type { Ask } from './window.ts'
 
 const tokensByHolder = new IsolateCache<Tokens>(ISOLATE_CACHE_ENTRIES)
 
-/** Who spends tokens. */
+/** The caller who spends tokens. */
 interface Spender {
   keyId: string | null
   userId: string | null
@@ -18,9 +18,9 @@ interface Spender {
 type Limiters = DurableObjectNamespace<RateLimiter>
 
 /**
- * Spends one of the caller's tokens and returns the headers that tell what is left
- * (draft-ietf-httpapi-ratelimit-headers). 429 where none is left. A limiter that does not answer in 250 ms lets the
- * request through, without headers.
+ * Spends one of the caller's tokens and returns the headers that say what remains
+ * (draft-ietf-httpapi-ratelimit-headers). 429 if none remain. If the limiter doesn't answer within 250 ms, the request
+ * passes without headers.
  */
 export async function takeToken(
   limiters: Limiters,
@@ -32,14 +32,14 @@ export async function takeToken(
   if (!verdict) return {}
   const headers = {
     'ratelimit-policy': `"default";q=${limit};w=${WINDOW_SECONDS}`,
-    // Tokens are counted by the second, so one may take a second longer than the window to come back.
+    // Tokens are counted by the second, so one may come back a second after the window.
     ratelimit: `"default";r=${verdict.remaining};t=${Math.min(verdict.resetSeconds, WINDOW_SECONDS)}`,
   }
   if (!verdict.allowed) throw rateLimited(verdict.resetSeconds, headers)
   return headers
 }
 
-/** Whose tokens are spent: a key's, whoever uses it; without one the user's. */
+/** The holder of the tokens: the key, whoever uses it, or the user if there is no key. */
 const countedAs = ({ keyId, userId }: Spender): string => keyId ?? userId ?? ''
 
 async function askFor(
@@ -54,7 +54,7 @@ async function askFor(
     return within(LIMITER_TIMEOUT_MS, async () => limiter.take(request))
   }
   try {
-    // Not the request's own time: a key that had to be looked up first may have waited for D1.
+    // Not the request's own time, because a key lookup may have waited for D1.
     return await tokens.take(limit, Date.now(), ask)
   } catch (error) {
     logFault('limiter_unreachable', { requestId }, error)

@@ -6,55 +6,55 @@ import {
   WINDOW_SECONDS,
 } from '../limits.ts'
 
-/** Tokens that were spent in one second: the second since 1970, and how many. */
+/** Tokens spent in one second: the second since 1970, and how many. */
 type Slot = readonly [second: number, tokens: number]
 
-/** Tokens that one isolate may spend until the end of a second since 1970, unless it gives them back. */
+/** Tokens that one isolate may spend until the end of a second since 1970, unless it returns them. */
 interface Lease {
   id: number
   tokens: number
   until: number
 }
 
-/** All that is to be remembered of one key. */
+/** The stored state of one key. */
 export interface Count {
   spent: readonly Slot[]
   leases: readonly Lease[]
-  /** Of the lease given last. */
+  /** The last lease's id. */
   leaseId: number
 }
 
 export const EMPTY_COUNT: Count = { spent: [], leases: [], leaseId: 0 }
 
-/** What an isolate asks for: tokens, of which it spends one at once, and gives back the lease that it had. */
+/** An isolate's request for tokens, one of which it spends at once. It returns its previous lease. */
 export interface Ask {
   limit: number
   tokens: number
   returned?: { lease: number; spent: number }
 }
 
-/** What it gets. */
+/** The response to an `Ask`. */
 export interface Grant {
-  /** Tokens, the one that is spent at once included; 0 is a denial. */
+  /** Tokens, including the one spent at once. 0 is a denial. */
   tokens: number
-  /** What holds the tokens beyond the first, for LEASE_SECONDS; 0 where there are none. */
+  /** The lease of the tokens after the first, for LEASE_SECONDS. 0 if there are none. */
   lease: number
-  /** Tokens that are left to others. */
+  /** Tokens left for others. */
   remaining: number
-  /** Seconds, at least 1, until more tokens come back. */
+  /** Seconds until more tokens come back, at least 1. */
   resetSeconds: number
-  /** Seconds, at least 1, in which no token can come back: a denial stands as long. */
+  /** Seconds in which no token can come back, at least 1. A denial lasts as long. */
   retrySeconds: number
 }
 
 /**
- * Decides on an ask: at most `limit` tokens are spent in any 60 seconds. Tokens are counted by the second, and a second is
- * forgotten only when all of it is over 60 seconds old, so that no 60 seconds, wherever they begin, hold more than
- * `limit`; the price is that a token may come back up to a second late. A lease counts as spent at its very end until
- * it is given back; what was spent of it then counts as of now.
+ * Decides on an ask. At most `limit` tokens are spent in any 60 seconds, wherever they begin: tokens are counted by the
+ * second, and a second is forgotten only when all of it is more than 60 seconds old. The price is that a token may come
+ * back up to a second late. A lease counts as spent at its very end. Once it's returned, its spent tokens count as of
+ * now.
  */
 export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: number): { grant: Grant; count: Count } {
-  // A clock that was set back must not bring old tokens to life again.
+  // A clock set back must not revive old tokens.
   const now = Math.max(Math.floor(nowMs / 1000), count.spent.at(-1)?.[0] ?? 0)
   const known = forget(giveBack(count, returned, now), now)
   const free = limit - sum(known.spent.map(([, tokens]) => tokens)) - sum(known.leases.map(({ tokens }) => tokens))
@@ -69,9 +69,9 @@ export function grant(count: Count, { limit, tokens, returned }: Ask, nowMs: num
 }
 
 /**
- * What one isolate may have of the free tokens: as much as any other that holds some. Where little is left, a fixed part
- * of the limit at least: ever smaller shares would be an ask each. A small limit is counted one by one, since a token that
- * lies unspent in one isolate is denied in another.
+ * One isolate's share of the free tokens: as much as any other holder's, but at least a fixed part of the limit,
+ * because ever smaller shares would need an ask each. With a small limit a share is one token, since an unspent token
+ * in one isolate denies a request in another.
  */
 function share({ leases }: Count, limit: number, free: number, now: number): number {
   if (limit < MIN_LEASED_LIMIT) return 1
@@ -101,7 +101,7 @@ function lend(count: Count, tokens: number, now: number): Count {
   return { ...count, leaseId, leases: [...count.leases, { id: leaseId, tokens, until: now + LEASE_SECONDS }] }
 }
 
-/** Adds tokens to a second, which need not be the last one. */
+/** Adds tokens to a second, not necessarily the last one. */
 function spend(spent: readonly Slot[], second: number, tokens: number): readonly Slot[] {
   if (tokens === 0) return spent
   const before = spent.filter(([each]) => each < second)
@@ -112,7 +112,7 @@ function spend(spent: readonly Slot[], second: number, tokens: number): readonly
 function timesOf({ spent, leases }: Count, now: number): Pick<Grant, 'resetSeconds' | 'retrySeconds'> {
   const seconds = [...spent.map(([second]) => second), ...leases.map(({ until }) => until)]
   const resetSeconds = Math.min(...seconds) + WINDOW_SECONDS + 1 - now
-  // An isolate may give a lease back at any time.
+  // An isolate may return a lease at any time.
   return { resetSeconds, retrySeconds: leases.length > 0 ? UNRETURNED_RETRY_SECONDS : resetSeconds }
 }
 
