@@ -1,7 +1,7 @@
 import { Button, Group, SegmentedControl, Text, UnstyledButton } from '@mantine/core'
-import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { useEffect, useMemo, useState } from 'react'
 import type { Json } from '../api/wire.ts'
+import { IconChevronDown, IconChevronRight } from '../icons/index.ts'
 import { CopyIcon } from '../parts/copied-code.tsx'
 import { count } from '../parts/format.ts'
 import { FOLDED_STRING_LENGTH, type JsonRow, jsonRows, toggledToShow } from './json-rows.ts'

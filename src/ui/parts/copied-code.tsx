@@ -1,6 +1,6 @@
 import { ActionIcon, Box, Tooltip } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
-import { IconCheck, IconCopy } from '@tabler/icons-react'
+import { IconCheck, IconCopy } from '../icons/index.ts'
 import classes from './copied-code.module.css'
 
 interface CopyIconProps {

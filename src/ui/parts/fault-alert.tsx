@@ -1,6 +1,6 @@
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core'
-import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react'
 import { Fault } from '../api/client.ts'
+import { IconAlertTriangle, IconRefresh } from '../icons/index.ts'
 import classes from './fault-alert.module.css'
 
 interface FaultAlertProps {

@@ -1,5 +1,5 @@
 import { Badge, VisuallyHidden } from '@mantine/core'
-import { IconCheck, IconCircleDashed, IconCircleHalf, IconHistory, IconPencil } from '@tabler/icons-react'
+import { IconCheck, IconCircleDashed, IconCircleHalf, IconHistory, IconPencil } from '../icons/index.ts'
 import classes from './review-state.module.css'
 
 const STATES = {

@@ -1,9 +1,9 @@
 import { Alert, Code } from '@mantine/core'
-import { IconLock } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import type { PropsWithChildren } from 'react'
 import { sessionQuery } from '../api/session.ts'
 import type { Session } from '../api/wire.ts'
+import { IconLock } from '../icons/index.ts'
 
 export type Scope = Session['scopes'][number]
 

@@ -1,6 +1,6 @@
 import { Alert } from '@mantine/core'
-import { IconAlertTriangle } from '@tabler/icons-react'
 import type { PropsWithChildren, ReactNode } from 'react'
+import { IconAlertTriangle } from '../icons/index.ts'
 import classes from './warning.module.css'
 
 interface WarningProps {

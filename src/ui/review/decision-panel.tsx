@@ -1,4 +1,6 @@
 import { Button, Group, Select, Stack, Text, Textarea, Title } from '@mantine/core'
+import type { MouseEvent, ReactNode } from 'react'
+import type { ErrorTypes } from '../api/wire.ts'
 import {
   IconArrowBackUp,
   IconCheck,
@@ -6,9 +8,7 @@ import {
   IconPencil,
   IconPlayerSkipForward,
   IconX,
-} from '@tabler/icons-react'
-import type { MouseEvent, ReactNode } from 'react'
-import type { ErrorTypes } from '../api/wire.ts'
+} from '../icons/index.ts'
 import { Moment } from '../parts/moment.tsx'
 import classes from './decision-panel.module.css'
 import type { Draft } from './drafts.ts'

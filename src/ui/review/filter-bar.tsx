@@ -1,6 +1,6 @@
 import { Autocomplete, Group, Select, TextInput } from '@mantine/core'
-import { IconListTree } from '@tabler/icons-react'
 import { type KeyboardEvent, useEffect, useState } from 'react'
+import { IconListTree } from '../icons/index.ts'
 import classes from './filter-bar.module.css'
 import { ORDERS, type QueueFilter } from './filters.ts'
 

@@ -1,8 +1,8 @@
 import { Button, Group, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconAlertTriangle } from '@tabler/icons-react'
 import { navigate } from 'wouter/use-browser-location'
 import type { SpanOfTrace } from '../api/wire.ts'
+import { IconAlertTriangle } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import type { Trouble } from './sitting.ts'
 

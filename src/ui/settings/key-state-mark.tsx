@@ -1,5 +1,5 @@
 import { Group, Text } from '@mantine/core'
-import { IconBan, IconCheck, IconClockExclamation, IconClockOff } from '@tabler/icons-react'
+import { IconBan, IconCheck, IconClockExclamation, IconClockOff } from '../icons/index.ts'
 import { Moment } from '../parts/moment.tsx'
 import type { KeyState } from './key-state.ts'
 

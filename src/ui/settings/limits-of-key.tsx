@@ -1,7 +1,7 @@
 import { Alert, Text } from '@mantine/core'
-import { IconLock } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
+import { IconLock } from '../icons/index.ts'
 
 /** The one project that whoever is signed in is let into; null: all; undefined: not known yet. */
 export function useOnlyProject() {

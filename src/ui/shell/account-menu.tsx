@@ -1,10 +1,10 @@
 import { Menu, Text, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { IconBook, IconLogout, IconMoon, IconSun, IconSwitchHorizontal, IconUserCircle } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { chooseOrganization, chosenOrganization } from '../api/organization.ts'
 import { changeSession, queryClient } from '../api/query-client.ts'
 import { nameOf, sessionQuery, signOut } from '../api/session.ts'
+import { IconBook, IconLogout, IconMoon, IconSun, IconSwitchHorizontal, IconUserCircle } from '../icons/index.ts'
 import classes from './account-menu.module.css'
 
 /** Who is signed in, the color scheme, and the way out. */

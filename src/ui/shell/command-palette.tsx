@@ -1,8 +1,8 @@
 import '@mantine/spotlight/styles.css'
 import { createSpotlight, Spotlight } from '@mantine/spotlight'
-import { IconListTree, IconSearch } from '@tabler/icons-react'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
+import { IconListTree, IconSearch } from '../icons/index.ts'
 import { SECTIONS } from './navigation.ts'
 
 const [store, palette] = createSpotlight()

@@ -5,7 +5,7 @@ import {
   IconListTree,
   IconMessageCode,
   IconSettings,
-} from '@tabler/icons-react'
+} from '../icons/index.ts'
 
 /** The app's sections, as the navigation and the command palette list them. */
 export const SECTIONS = [

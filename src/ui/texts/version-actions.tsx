@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core'
-import { IconListTree } from '@tabler/icons-react'
 import { Link, useSearchParams } from 'wouter'
+import { IconListTree } from '../icons/index.ts'
 import { useMay } from '../parts/scopes.tsx'
 import { ActivateVersion } from './activate-version.tsx'
 import { CompareSelect } from './compare-select.tsx'

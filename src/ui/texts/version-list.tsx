@@ -1,6 +1,6 @@
 import { Badge, Group, Text } from '@mantine/core'
-import { IconCheck } from '@tabler/icons-react'
 import { Link, useSearchParams } from 'wouter'
+import { IconCheck } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { Acceptance } from './acceptance.tsx'

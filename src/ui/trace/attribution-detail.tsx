@@ -1,7 +1,7 @@
 import { List, Progress, Stack, Text, Title, UnstyledButton } from '@mantine/core'
-import { IconCornerDownRight } from '@tabler/icons-react'
 import { useNames } from '../api/names.ts'
 import type { Attributions } from '../api/wire.ts'
+import { IconCornerDownRight } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { share } from '../parts/format.ts'
 import { Moment } from '../parts/moment.tsx'

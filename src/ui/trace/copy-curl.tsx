@@ -1,5 +1,5 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core'
-import { IconCheck, IconTerminal2 } from '@tabler/icons-react'
+import { IconCheck, IconTerminal2 } from '../icons/index.ts'
 
 /** Copies the call that reads something from a terminal. */
 export const CopyCurl = ({ command, label }: { command: string; label: string }) => (

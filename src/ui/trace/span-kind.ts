@@ -1,3 +1,4 @@
+import type { Span } from '../api/wire.ts'
 import {
   IconArrowsSort,
   IconChecklist,
@@ -11,8 +12,7 @@ import {
   IconShieldCheck,
   IconTool,
   IconVector,
-} from '@tabler/icons-react'
-import type { Span } from '../api/wire.ts'
+} from '../icons/index.ts'
 
 const KINDS = new Map([
   ['llm', { label: 'Model call', Icon: IconMessageChatbot }],

@@ -1,3 +1,5 @@
+import { memo } from 'react'
+import type { Span } from '../api/wire.ts'
 import {
   IconAlertTriangle,
   IconCheck,
@@ -6,9 +8,7 @@ import {
   IconHistory,
   IconMessage,
   IconPencil,
-} from '@tabler/icons-react'
-import { memo } from 'react'
-import type { Span } from '../api/wire.ts'
+} from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import { duration } from '../parts/format.ts'
 import { kindOf } from './span-kind.ts'

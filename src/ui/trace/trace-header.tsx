@@ -1,7 +1,7 @@
 import { Anchor, Code, Group, Popover, Title, UnstyledButton } from '@mantine/core'
-import { IconArrowLeft, IconCircleCheck, IconLoader } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { Trace } from '../api/wire.ts'
+import { IconArrowLeft, IconCircleCheck, IconLoader } from '../icons/index.ts'
 import { JsonView } from '../json/json-view.tsx'
 import { ShownText } from '../json/shown-text.tsx'
 import { CopyIcon } from '../parts/copied-code.tsx'

@@ -1,5 +1,5 @@
 import { Button, VisuallyHidden } from '@mantine/core'
-import { IconArrowUp } from '@tabler/icons-react'
+import { IconArrowUp } from '../icons/index.ts'
 import { count } from '../parts/format.ts'
 import classes from './trace-table.module.css'
 
