@@ -2,13 +2,13 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { inflatedStart } from '../http/body.ts'
 import { ApiError } from '../http/errors.ts'
 
-/** How far into a body, as it comes over the wire, its first field begins. Compressed, it may inflate to a thousand times that. */
+/** How much of the raw body to look at for its first field. Compressed bytes may inflate to a thousand times that. */
 const PEEKED_BYTES = 512
 
 /**
- * One path for two endpoints: exporters that were given `{base_url}/api` as their base send to the path of `native`. A body in
- * protobuf is an export, and so is JSON of which the first field is an export's, in whatever encoding. Anything else is
- * `native`'s to take or refuse: as an export it would be an empty one, which succeeds.
+ * Serves two endpoints on one path, because exporters configured with `{base_url}/api` send to the path of `native`. A
+ * protobuf body is an export, and so is JSON whose first field belongs to an export, in any content encoding.
+ * Everything else goes to `native`: read as an export, it would be empty and succeed.
  */
 export const byContent = (native: Endpoint, telemetry: Endpoint): Endpoint => ({
   contract: native.contract,
@@ -21,7 +21,7 @@ export const byContent = (native: Endpoint, telemetry: Endpoint): Endpoint => ({
   },
 })
 
-/** The beginning of a request's body, and the request as if nobody had looked. */
+/** Reads the start of a request's body, and returns an equivalent unread request. */
 async function peek(request: Request): Promise<{ start: Uint8Array; whole: Request }> {
   const start = new Uint8Array(PEEKED_BYTES)
   if (!request.body) return { start: start.subarray(0, 0), whole: request }
@@ -37,13 +37,13 @@ async function peek(request: Request): Promise<{ start: Uint8Array; whole: Reque
       size += piece.byteLength
     }
   } catch {
-    // It broke off, which who reads it whole will tell.
+    // The body broke off. Whoever reads the whole request reports it.
   }
   reader.cancel().catch(() => undefined)
   return { start: start.subarray(0, size), whole: new Request(request, { body }) }
 }
 
-/** What a body begins with; nothing in an encoding that isn't known, which who reads it whole will refuse. */
+/** The start of the body as text, or '' for an unknown encoding, which the endpoint rejects later. */
 function textOf(start: Uint8Array, contentEncoding: string | null): string {
   try {
     return new TextDecoder().decode(inflatedStart(start, contentEncoding))

@@ -4,18 +4,18 @@ import { MAX_EXPORT_RECORDS, RECORDS_A_TURN } from '../limits.ts'
 import { type Decoded, type TelemetryLog, type TelemetrySpan, weightOf } from './reading/telemetry.ts'
 
 /**
- * The records of an export in their order, each read when it is asked for: past the limit they are only counted. Undefined:
- * the end of a resource's or a scope's, which may have none.
+ * The records of an export in order, each decoded on demand; past the limit they are only counted. An undefined item
+ * marks the end of a resource or scope, which may have no records.
  */
 export type Unread<RecordType> = Iterable<(() => RecordType) | undefined>
 
-/** A span as an encoding holds it: ids of any length, '' for none; an end that may lie before the start, 0 for none. */
+/** A span as encoded: ids of any length, '' for none. The end may be 0 or lie before the start. */
 export type UncheckedSpan = Omit<TelemetrySpan, 'parentSpanId'> & { parentSpanId: string }
 
-/** A log record likewise. */
+/** A log record as encoded, with ids like those of `UncheckedSpan`. */
 export type UncheckedLog = Omit<TelemetryLog, 'traceId' | 'spanId'> & { traceId: string; spanId: string }
 
-/** Why a record is refused. */
+/** Why a record is rejected. */
 const REJECTIONS = {
   traceId: 'the trace id is not 16 bytes, or all zero',
   spanId: 'the span id is not 8 bytes, or all zero',
@@ -26,12 +26,12 @@ type Rejection = (typeof REJECTIONS)[keyof typeof REJECTIONS]
 
 const isTraceId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id) && !isNone(id)
 const isSpanId = (id: string): boolean => /^[0-9a-f]{16}$/.test(id) && !isNone(id)
-/** Whether an id says that there is none. */
+/** Whether an id is empty or all zeros, which means "none". */
 const isNone = (id: string): boolean => /^0*$/.test(id)
 
 /**
- * The spans that can be taken, each with an end that is not before its start; the others are counted by why not.
- * Errors: 400 where not one of the spans has an id, as when log records, whose fields have the same numbers, came here.
+ * Yields the valid spans, each with an end no earlier than its start, and counts the others by reason. Errors: 400 if
+ * no span has an id. That happens when log records arrive here: their fields have the same numbers.
  */
 export function* checkSpans(spans: Unread<UncheckedSpan>): Work<Decoded<TelemetrySpan>> {
   let hasIds: boolean | undefined
@@ -51,12 +51,12 @@ function checkSpan(span: UncheckedSpan): TelemetrySpan | Rejection {
   return {
     ...span,
     parentSpanId: isRoot ? null : span.parentSpanId,
-    // biome-ignore lint/complexity/useMathMinMax: it takes no bigint.
+    // biome-ignore lint/complexity/useMathMinMax: Math.max takes no bigints.
     endNs: span.endNs < span.startNs ? span.startNs : span.endNs,
   }
 }
 
-/** The log records that can be taken; the others are counted by why not. */
+/** Yields the valid log records, and counts the others by reason. */
 export const checkLogs = (logs: Unread<UncheckedLog>): Work<Decoded<TelemetryLog>> => check(logs, checkLog)
 
 function checkLog(log: UncheckedLog): TelemetryLog | Rejection {
@@ -86,7 +86,7 @@ function* check<Unchecked, RecordType extends TelemetrySpan | TelemetryLog>(
   return { records, rejected }
 }
 
-/** Takes each record, and pauses once those since the last pause weigh as much as a turn may. `take` returns the weight. */
+/** Takes each record, and yields after each turn's worth of weight. `take` returns the record's weight. */
 export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () => RecordType) => number): Work<void> {
   let weight = 0
   for (const read of found) {
@@ -97,5 +97,5 @@ export function* paced<RecordType>(found: Unread<RecordType>, take: (read: () =>
   }
 }
 
-/** So many resources and scopes without a record are as much work as one. */
+/** How many resources or scopes without records count as much work as one record. */
 const EMPTY_PARTS_A_RECORD = 50

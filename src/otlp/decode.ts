@@ -6,19 +6,19 @@ import { isJsonType, type MediaType } from './media-type.ts'
 import { countProtobufDataPoints, logsOfProtobuf, spansOfProtobuf } from './protobuf.ts'
 import type { Decoded, TelemetryLog, TelemetrySpan } from './reading/telemetry.ts'
 
-/** The spans of an export that was sent to a path of traces. Errors: 400 where it cannot be read as such, 413. */
+/** Decodes the spans of an export to a traces path. Errors: 400 if the body isn't such an export, 413. */
 export const decodeTraces = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetrySpan>> =>
   decoded(function* () {
     return yield* checkSpans(isJsonType(type) ? spansOfJson(yield* parseExport(body, 'traces')) : spansOfProtobuf(body))
   })
 
-/** The log records of an export that was sent to a path of logs. Errors: 400, 413. */
+/** Decodes the log records of an export to a logs path. Errors: 400, 413. */
 export const decodeLogs = (body: Uint8Array, type: MediaType): Work<Decoded<TelemetryLog>> =>
   decoded(function* () {
     return yield* checkLogs(isJsonType(type) ? logsOfJson(yield* parseExport(body, 'logs')) : logsOfProtobuf(body))
   })
 
-/** How many data points an export of metrics has: no more of them is wanted, they are all refused. Errors: 400, 413. */
+/** Counts the data points of a metrics export. All of them are rejected, so nothing else is read. Errors: 400, 413. */
 export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number> =>
   decoded(function* () {
     return yield* isJsonType(type)
@@ -26,7 +26,9 @@ export const countDataPoints = (body: Uint8Array, type: MediaType): Work<number>
       : countProtobufDataPoints(body)
   })
 
-/** What protobufjs throws, plain errors and range errors, is about the bytes; a TypeError would be a mistake of ours. */
+/**
+ * Maps protobufjs's plain errors and range errors, which are about the bytes, to a 400. A TypeError would be our bug.
+ */
 function* decoded<Result>(decode: () => Work<Result>): Work<Result> {
   try {
     return yield* decode()

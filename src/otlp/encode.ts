@@ -3,24 +3,24 @@ import { isJsonType, type MediaType } from './media-type.ts'
 import type { Signal } from './reading/telemetry.ts'
 
 /*
- * What an export is answered with, in the type that it was sent as. Source: the specification of OTLP 1.11, and
+ * Responses to exports, in the media type of the request. Source: the specification of OTLP 1.11, and
  * collector/{trace,logs,metrics}/v1, google/rpc/status.proto and code.proto.
  */
 
-/** What a signal's records are called in the answer that some were refused. */
+/** The response field that counts a signal's rejected records. */
 const REJECTED_RECORDS: Readonly<Record<Signal, string>> = {
   traces: 'rejectedSpans',
   logs: 'rejectedLogRecords',
   metrics: 'rejectedDataPoints',
 }
 
-/** What was not taken of an export: how many records and why; none, and a message, is a warning. */
+/** How many records of an export were rejected, and why. A count of 0 with a message is a warning. */
 export interface Refusal {
   count: number
   message: string
 }
 
-/** The body of a 200. A client must not be told of a partial success where all was taken. */
+/** The body of a 200. If everything was accepted, it must not mention partial success. */
 export function encodeSuccess(type: MediaType, signal: Signal, refusal?: Refusal): Uint8Array {
   if (isJsonType(type)) {
     return json(
@@ -65,7 +65,7 @@ const json = (body: object = {}): Uint8Array => encoder.encode(JSON.stringify(bo
 const VARINT = 0
 const LENGTH_DELIMITED = 2
 
-/** A field that holds a number; none where it is 0, as a field that is not there is read. */
+/** A numeric field. Zero is omitted, because it is what an absent field means. */
 const integerField = (field: number, value: number): number[] =>
   value === 0 ? [] : [(field << 3) | VARINT, ...varint(value)]
 
@@ -78,6 +78,6 @@ const bytesField = (field: number, bytes: readonly number[]): number[] => [
   ...bytes,
 ]
 
-/** Seven bits a byte, the lowest first; the eighth says that there are more. */
+/** Encodes seven bits per byte, lowest first. The eighth bit says that more follow. */
 const varint = (value: number): number[] =>
   value < 128 ? [value] : [(value % 128) | 128, ...varint(Math.floor(value / 128))]

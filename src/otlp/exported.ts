@@ -11,14 +11,14 @@ import { orderedTimeOf, type TelemetrySpan, weightOf } from './reading/telemetry
 import { isRootOf, outlineOf, type ReadSpan, type SpanOutline, type SpanStep } from './span-step.ts'
 import { factsOf } from './trace-facts.ts'
 
-/** Spans as the store takes them, and what else they say. */
+/** Spans in the form that the store takes, with what else they say. */
 export interface Exported {
   traces: ExportedTrace[]
-  /** By the trace's client-side id. */
+  /** By client trace id. */
   outlines: ReadonlyMap<string, readonly SpanOutline[]>
-  /** What was cut. */
+  /** What was cut, as warnings. */
   warnings: ReadonlySet<string>
-  /** How many spans could not be read, by a mistake of ours: it costs no other span. */
+  /** How many spans could not be read because of a bug of ours. Other spans are unaffected. */
   unreadable: number
 }
 
@@ -39,14 +39,14 @@ export async function exportedOf(
   for (const some of inPieces(spans, RECORDS_A_TURN, weightOf)) {
     const reading = some.map(async span => {
       const read = tryRead(span, error => {
-        // One line says enough, with no word of the span's.
+        // Log one error per export, without any of the span's content.
         if (unreadable++ === 0) logFault('span_unreadable', { requestId }, placeOf(error))
       })
       if (!read) return
       for (const warning of read.step.warnings) warnings.add(warning)
-      const ofTrace = traceOf(traceIdOf(span))
-      ofTrace.outlines.push(outlineOf(read))
-      if (!read.step.isPending) ofTrace.spans.push(await exportedSpan(project, read))
+      const trace = traceOf(traceIdOf(span))
+      trace.outlines.push(outlineOf(read))
+      if (!read.step.isPending) trace.spans.push(await exportedSpan(project, read))
     })
     await Promise.all(reading)
     await giveTurn()
@@ -74,7 +74,7 @@ function tryRead(span: TelemetrySpan, onError: (error: unknown) => void): ReadSp
   }
 }
 
-/** What kind of error it is and where it was thrown: its message may quote what it was about. */
+/** The error's type and where it was thrown. Its message is left out, because it may quote the span. */
 const placeOf = (error: unknown): string =>
   error instanceof Error ? `${error.name} ${/\n *(at .*)/.exec(error.stack ?? '')?.[1] ?? ''}` : 'no error'
 
@@ -90,7 +90,7 @@ async function exportedTrace(
   return { id, traceId, rootSpanId, facts: { ...facts, root }, spans: latestOf(spans) }
 }
 
-/** Of several exports of one span those that count, as the store has it. */
+/** Keeps the latest revision of each span, as the store does. */
 function latestOf(spans: readonly ExportedSpan[]): ExportedSpan[] {
   const latest = new Map<string, ExportedSpan>()
   for (const span of spans) {
@@ -100,16 +100,16 @@ function latestOf(spans: readonly ExportedSpan[]): ExportedSpan[] {
   return [...latest.values()]
 }
 
-/** The read interface's id of a span. */
+/** The span's id in our API. */
 export const uuidOf = ({ id }: Project, { traceId, spanId }: Pick<TelemetrySpan, 'traceId' | 'spanId'>) =>
   exportedSpanUuid(id, traceId, spanId)
 
 async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedSpan> {
   const { span, step } = read
   const { traceId, parentSpanId, startNs, endNs } = span
-  const ofTrace = isRootOf(read) ? step.trace : undefined
-  const input = jsonOf(step.input ?? ofTrace?.input)
-  const output = jsonOf(step.output ?? ofTrace?.output)
+  const rootTrace = isRootOf(read) ? step.trace : undefined
+  const input = jsonOf(step.input ?? rootTrace?.input)
+  const output = jsonOf(step.output ?? rootTrace?.output)
   const metadata = JSON.stringify(step.metadata)
   const state = Array.from(step.state, ([key, value]) => [key, JSON.stringify(value)] as const)
   const content = JSON.stringify([step.stepId, parentSpanId, step.status, metadata, input, output, state, step.prompt])
@@ -133,7 +133,7 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
     outputRevision,
     state,
     prompt: promptOf(step),
-    // The one that ended last; of two that ended at once, either, but always the same.
+    // The export that ended last wins. If two ended at the same time, the hash picks the same one each time.
     exportRevision: `${String(endNs).padStart(20, '0')}.${contentHash.slice(0, 16)}`,
   }
 }
@@ -141,8 +141,8 @@ async function exportedSpan(project: Project, read: ReadSpan): Promise<ExportedS
 const jsonOf = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /**
- * Steps that ask a model use a prompt, be it one that they do not name; others one that they name by its id. A number without
- * a name is of the step's own prompt.
+ * The prompt that a step used. Steps that call a model always use one, even if they don't name it; other steps only if
+ * they name its id. A number without a name refers to the step's own prompt.
  */
 function promptOf({ kind, stepId, prompt }: SpanStep): ExportedSpan['prompt'] {
   if (kind !== 'llm' && kind !== 'prompt' && prompt?.id === undefined) return null

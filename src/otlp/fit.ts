@@ -2,32 +2,32 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { utf8Length } from '../domain/text.ts'
 import { MAX_CUTS_TOLD, MAX_ERROR_PATH_LENGTH, MAX_JSON_DEPTH } from '../limits.ts'
 
-/** What was cut of a value, to be told to who sent it. */
+/** A cut in a value, to report to the sender. */
 interface Cut {
-  /** Where in the value, dotted; '' for the whole of it. */
+  /** Where in the value, dotted; '' for the whole value. */
   path: string
-  /** Its JSON as it came. */
+  /** The size of its JSON before the cut. */
   bytes: number
 }
 
 export interface Fitted {
   value: Json
-  /** The first of them; none where the value is as it was. */
+  /** The first cuts. Empty if the value is unchanged. */
   cuts: Cut[]
 }
 
-/** A part is cut no shorter than this: less says nothing. */
+/** The minimum size of a part. Anything shorter says nothing. */
 const MIN_PART_BYTES = 64
-/** A list or an object with less room becomes the beginning of its JSON text. */
+/** A list or object with less room than this becomes the start of its JSON text. */
 const MIN_CONTAINER_BYTES = 256
 
 /**
- * The value, cut so that its JSON takes at most `maxBytes` (256 or more) and nests no deeper than values may: the largest parts
- * lose the most, small ones stay whole. What was cut ends with a marker, as in `Once upon… [cut, 123456 bytes]`, which tells the
- * part's full size; what nests too deep becomes JSON text.
+ * Cuts a value so that its JSON takes at most `maxBytes` (at least 256) and respects the depth limit of values. The
+ * largest parts lose the most; small ones stay whole. A cut text ends with a marker that gives the full size, such as
+ * `Once upon… [cut, 123456 bytes]`. Parts nested too deep become JSON text.
  */
 export function fitted(value: Json, maxBytes: number): Fitted {
-  // Nearly every value is far smaller, which is seen without writing its JSON.
+  // Nearly every value is far smaller. This estimate shows it without writing any JSON.
   if (largestJson(value, maxBytes, 0) <= maxBytes) return { value, cuts: [] }
   const cuts: Cut[] = []
   const shallow = nestsTooDeep(value, 0) ? flattened(value, 0, '', cuts) : value
@@ -36,9 +36,12 @@ export function fitted(value: Json, maxBytes: number): Fitted {
   return { value: cutTo(shallow, maxBytes, '', { cuts, sizes }), cuts }
 }
 
-/** No less than the JSON of the value can take, in bytes; infinity where it nests too deep. Ends as soon as it is over `enough`. */
+/**
+ * An upper bound of the value's JSON size in bytes, Infinity if it nests too deep. Stops as soon as it exceeds
+ * `enough`.
+ */
 function largestJson(value: Json, enough: number, depth: number): number {
-  // A character may be an escape of six bytes.
+  // A character may become a six-byte escape.
   if (typeof value === 'string') return 6 * value.length + 2
   if (typeof value !== 'object' || value === null) return 25
   if (depth >= MAX_JSON_DEPTH) return Number.POSITIVE_INFINITY
@@ -68,7 +71,7 @@ function flattened(value: Json, depth: number, path: string, cuts: Cut[]): Json 
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_JSON_DEPTH) {
     const text = JSON.stringify(value)
-    tell(cuts, path, utf8Length(text))
+    addCut(cuts, path, utf8Length(text))
     return text
   }
   if (Array.isArray(value)) return value.map((item, index) => flattened(item, depth + 1, within(path, index), cuts))
@@ -78,10 +81,10 @@ function flattened(value: Json, depth: number, path: string, cuts: Cut[]): Json 
   return Object.fromEntries(entries)
 }
 
-/** What one call of `fitted` remembers. */
+/** The state of one `fitted` call. */
 interface Cutting {
   cuts: Cut[]
-  /** The bytes of lists and objects, which would else be counted again at each level. */
+  /** The sizes of lists and objects, so that they aren't measured again at each level. */
   sizes: Map<Json, number>
 }
 
@@ -89,7 +92,7 @@ function cutTo(value: Json, maxBytes: number, path: string, cutting: Cutting): J
   const bytes = sizeOf(value, cutting.sizes)
   if (bytes <= maxBytes) return value
   if (typeof value !== 'object' || value === null || maxBytes < MIN_CONTAINER_BYTES) {
-    tell(cutting.cuts, path, bytes)
+    addCut(cutting.cuts, path, bytes)
     return cutJsonText(typeof value === 'string' ? value : JSON.stringify(value), bytes, maxBytes)
   }
   const entries: [string | number, Json][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
@@ -104,14 +107,14 @@ function cutTo(value: Json, maxBytes: number, path: string, cutting: Cutting): J
   return beginningOf(value, entries, overhead, maxBytes, path, cutting)
 }
 
-/** How much each entry may take so that all of them fit: entries smaller than that leave what they do not need to the others. */
+/** The bytes that each entry may take so that all fit. Smaller entries leave their unused room to the others. */
 function shareOf(
   entries: readonly [string | number, Json][],
   overhead: (key: string | number) => number,
   maxBytes: number,
   sizes: Map<Json, number>,
 ): number {
-  // So many have no room, whatever they are: nothing to sort.
+  // With this many entries there is no room for any, so don't sort them.
   if (entries.length * 2 > maxBytes) return 0
   let left = maxBytes
   for (const [key] of entries) left -= overhead(key)
@@ -124,7 +127,7 @@ function shareOf(
   return maxBytes
 }
 
-/** The entries up to where the room ends, and how many there were after them. */
+/** The entries that fit, followed by a marker that says how many are missing. */
 function beginningOf(
   value: Json[] | JsonObject,
   entries: readonly [string | number, Json][],
@@ -134,9 +137,9 @@ function beginningOf(
   cutting: Cutting,
 ): Json {
   const bytes = sizeOf(value, cutting.sizes)
-  tell(cutting.cuts, path, bytes)
+  addCut(cutting.cuts, path, bytes)
   const kept: [string | number, Json][] = []
-  // The marker's own room: its key and its text.
+  // Reserve room for the marker's key and text.
   let left = maxBytes - 2 - MIN_PART_BYTES
   for (const [key, item] of entries) {
     const part = cutTo(item, MIN_PART_BYTES, within(path, key), { ...cutting, cuts: [] })
@@ -151,10 +154,10 @@ function beginningOf(
 const collected = (like: Json[] | JsonObject, entries: [string | number, Json][]): Json =>
   Array.isArray(like) ? entries.map(([, item]) => item) : Object.fromEntries(entries)
 
-/** The beginning of a text whose JSON, with the marker, takes at most `maxBytes`. */
+/** The start of a string, so that its JSON with the marker takes at most `maxBytes`. */
 function cutJsonText(text: string, bytes: number, maxBytes: number): string {
   const marker = `… [cut, ${bytes} bytes]`
-  // Quotes and marker; the rest is counted character by character, for escapes take more in JSON than in the text.
+  // Quotes and marker. The rest is counted by character, because escapes take more room in JSON.
   let left = maxBytes - 2 - utf8Length(marker)
   let end = 0
   while (end < text.length) {
@@ -166,7 +169,7 @@ function cutJsonText(text: string, bytes: number, maxBytes: number): string {
   return text.slice(0, end) + marker
 }
 
-/** The bytes that a character takes in JSON, as `JSON.stringify` writes it. */
+/** How many bytes a character takes in the output of `JSON.stringify`. */
 function jsonWidth(code: number): number {
   if (code === 0x22 || code === 0x5c) return 2
   // Backspace, tab, line feed, form feed and carriage return have short escapes.
@@ -184,7 +187,7 @@ function sizeOf(value: Json, sizes: Map<Json, number>): number {
   if (typeof value !== 'object' || value === null) return String(value).length
   const known = sizes.get(value)
   if (known !== undefined) return known
-  // The brackets, but for the comma that the last item lacks.
+  // The brackets, minus the comma after the last item.
   let bytes = 1
   if (Array.isArray(value)) for (const item of value) bytes += sizeOf(item, sizes) + 1
   else for (const [field, item] of Object.entries(value)) bytes += jsonLength(field) + 2 + sizeOf(item, sizes)
@@ -193,10 +196,10 @@ function sizeOf(value: Json, sizes: Map<Json, number>): number {
   return whole
 }
 
-function tell(cuts: Cut[], path: string, bytes: number): void {
+function addCut(cuts: Cut[], path: string, bytes: number): void {
   if (cuts.length < MAX_CUTS_TOLD) cuts.push({ path, bytes })
 }
 
-/** Cut itself, for a path may be as long as the value. */
+/** Cuts the path itself, which may be as long as the value. */
 const within = (path: string, step: string | number): string =>
   (path === '' ? String(step) : `${path}.${step}`).slice(0, MAX_ERROR_PATH_LENGTH)

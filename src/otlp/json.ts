@@ -16,24 +16,24 @@ import {
 import { CUT_VALUE, doubleValue, hex, integerValue, isRemoteParent, objectValue, STATUSES } from './reading/values.ts'
 
 /*
- * OTLP/JSON, read leniently: real senders differ from the specification in how they write ids, integers, enumerations and
- * what is empty. Refused is what would lose data in silence: a list that is none, or one that is spelt in another way.
+ * OTLP/JSON, read leniently: real senders deviate from the specification in ids, integers, enumerations and empty
+ * values. Only what would silently lose data is rejected: a list of another type, or a misspelled list name.
  */
 
-/** What the lists are called that lead to the records of a signal. */
+/** The names of the nested lists that lead to a signal's records. */
 const LISTS: Readonly<Record<Signal, readonly [string, string, string]>> = {
   traces: ['resourceSpans', 'scopeSpans', 'spans'],
   logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
   metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
 }
 
-/** The spans of an ExportTraceServiceRequest, one after another. Errors: 400 that names the field. */
+/** Yields the spans of an ExportTraceServiceRequest one by one. Errors: a 400 that names the field. */
 export const spansOfJson = (request: JsonObject): Unread<UncheckedSpan> => records(request, 'traces', spanOf)
 
-/** The log records of an ExportLogsServiceRequest likewise. */
+/** Yields the log records of an ExportLogsServiceRequest one by one. Errors: a 400 that names the field. */
 export const logsOfJson = (request: JsonObject): Unread<UncheckedLog> => records(request, 'logs', logOf)
 
-/** How many data points an ExportMetricsServiceRequest has. Errors: 400 that names the field. */
+/** Counts the data points of an ExportMetricsServiceRequest. Errors: a 400 that names the field. */
 export function* countJsonDataPoints(request: JsonObject): Work<number> {
   let count = 0
   yield* paced(records(request, 'metrics', countInMetric), pointsOf => {
@@ -71,10 +71,13 @@ function* records<RecordType>(
   }
 }
 
-/** Bytes that are no UTF-8 are replaced, as in protobuf: one broken text must not lose an export. */
+/** Replaces invalid UTF-8, as in protobuf: one broken string must not lose an export. */
 const decoder = new TextDecoder()
 
-/** The body of an export as JSON. An empty object is an empty export; an object of other fields alone is none. Errors: 400, 413. */
+/**
+ * Parses the body of an export. An empty object is an empty export; an object with only other fields isn't an export.
+ * Errors: 400, 413.
+ */
 export function* parseExport(request: Uint8Array, signal: Signal): Work<JsonObject> {
   const content = decoder.decode(request)
   const isLong = content.length > LENGTH_A_TURN
@@ -100,7 +103,7 @@ export function* parseExport(request: Uint8Array, signal: Signal): Work<JsonObje
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
-/** Reads what is at a place, which an error then tells. */
+/** Runs `read`, and adds the place to the path of its errors. */
 function within<Read>(place: string, read: () => Read): Read {
   try {
     return read()
@@ -120,23 +123,23 @@ function list(of: JsonObject, name: string, items = 'a list'): readonly Json[] {
   if (!isAbsent(found)) throw badRequest(`must be ${items}`, name)
   const misspelled = snakeCase(name)
   if (misspelled !== name && Object.hasOwn(of, misspelled)) {
-    throw badRequest(`must be spelt \`${name}\`: OTLP/JSON has its names in camel case`, misspelled)
+    throw badRequest(`must be spelled \`${name}\`: OTLP/JSON uses camel case`, misspelled)
   }
   return []
 }
 
-/** A message, an empty one where there is none. */
+/** The value as a message; an absent value is an empty message. */
 function object(value: Json | undefined): JsonObject {
   if (isAbsent(value)) return {}
   if (!isJsonObject(value)) throw badRequest('must be an object')
   return value
 }
 
-/** A message in another one. */
+/** Reads a nested message. */
 const part = <Read>(of: JsonObject, name: string, read: (message: JsonObject) => Read): Read =>
   within(name, () => read(object(of[name])))
 
-/** The messages of a list in another one. */
+/** Reads a list of nested messages. */
 const parts = <Read>(of: JsonObject, name: string, read: (message: JsonObject) => Read): Read[] =>
   list(of, name).map((item, index) => within(`${name}.${index}`, () => read(object(item))))
 
@@ -216,7 +219,7 @@ function* keyValues(of: JsonObject, name: string, depth: number): Generator<[str
   }
 }
 
-/** An AnyValue. `depth` is 1 where it lies in no other one. */
+/** Reads an AnyValue. `depth` is 1 at the top. */
 function jsonOf(value: Json | undefined, depth: number): Json {
   if (isAbsent(value)) return null
   if (depth > MAX_ATTRIBUTE_DEPTH) return CUT_VALUE
@@ -236,16 +239,16 @@ function jsonOf(value: Json | undefined, depth: number): Json {
 const valuesOf = (array: JsonObject, depth: number): Json[] =>
   list(array, 'values').map((value, index) => within(`values.${index}`, () => jsonOf(value, depth)))
 
-/** A text; a number or a boolean in its place is written out. */
+/** A string. Numbers and booleans are converted. */
 function text(of: JsonObject, name: string): string {
   const found = of[name]
   if (isAbsent(found)) return ''
   if (typeof found === 'object') throw badRequest('must be a text', name)
-  // UTF-8, in which all is stored, has no halves of a surrogate pair.
+  // Storage is UTF-8, which can't hold lone surrogates.
   return String(found).toWellFormed()
 }
 
-/** A boolean; what is none as it is. */
+/** A boolean; any other value is kept as a string. */
 function boolean(of: JsonObject, name: string): boolean | string {
   const found = of[name]
   if (typeof found === 'boolean') return found
@@ -253,13 +256,16 @@ function boolean(of: JsonObject, name: string): boolean | string {
   return word === 'true' || (word === 'false' ? false : word)
 }
 
-/** An integer, which the specification has as a decimal text and JavaScript's SDKs send as a number; what is none as it is. */
+/**
+ * An integer: a decimal string by the specification, a number from the JavaScript SDKs. Other values are kept as
+ * strings.
+ */
 function integer(of: JsonObject, name: string): number | string {
   const exact = bigintOf(of[name])
   return exact === undefined ? double(of, name) : integerValue(exact)
 }
 
-/** A double, a text where it is not finite; what is none as it is. */
+/** A double, as a string if it isn't finite. Other values are kept as strings. */
 function double(of: JsonObject, name: string): number | string {
   const found = of[name]
   if (typeof found === 'number') return doubleValue(found)
@@ -269,7 +275,7 @@ function double(of: JsonObject, name: string): number | string {
 
 const MAX_TIME_NS = 2n ** 64n - 1n
 
-/** Nanoseconds, as a decimal text or as a number, which has lost some; 0 where there are none. */
+/** Nanoseconds as a decimal string, or as a number, which has lost precision. 0 if absent. */
 function time(of: JsonObject, name: string): bigint {
   const found = of[name]
   if (isAbsent(found) || found === '') return 0n
@@ -280,19 +286,22 @@ function time(of: JsonObject, name: string): bigint {
   return nanoseconds
 }
 
-/** A 64-bit integer in either form. */
+/** A 64-bit integer, sent as a number or a string. */
 function bigintOf(value: Json | undefined): bigint | undefined {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : undefined
   return typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? BigInt(value) : undefined
 }
 
-/** What matters to nobody if it is no number: 0 then. */
+/** An unimportant number: anything invalid is 0. */
 function countOf(value: Json | undefined): number {
   const count = Number(typeof value === 'object' ? 0 : value)
   return Number.isSafeInteger(count) && count >= 0 ? count : 0
 }
 
-/** By its number or its name, which the specification forbids and some send; the first one where it is unknown. */
+/**
+ * An enumeration value by number, or by name, which the specification forbids but some send. Unknown values give the
+ * first name.
+ */
 function enumeration<const Names extends readonly [string, ...string[]]>(
   value: Json | undefined,
   names: Names,
@@ -305,12 +314,12 @@ function enumeration<const Names extends readonly [string, ...string[]]>(
 
 const MAX_ID_BYTES = 16
 
-/** Stands for an id that cannot be read, so that its record is refused and not taken for one that has none. */
+/** Replaces an unreadable id, so that the record is rejected instead of read as one without an id. */
 const UNREADABLE_ID = 'unreadable'
 
 /**
- * An id as lower-case hex. It is hex by the specification, but there are senders of base64, which is shorter for the same
- * number of bytes, of lists of bytes, and of Node's buffers.
+ * An id as lowercase hex. The specification requires hex, but some senders use base64 (shorter for the same number of
+ * bytes), lists of bytes or Node's buffers.
  */
 function idOf(value: Json | undefined): string {
   if (isAbsent(value)) return ''
@@ -322,14 +331,14 @@ function idOf(value: Json | undefined): string {
   return isHex ? value.toLowerCase() : (hexOfBase64(value) ?? UNREADABLE_ID)
 }
 
-/** The base64 of an id, of 16 or 8 bytes, in hex. */
+/** Converts a base64 id of 16 or 8 bytes to hex. */
 function hexOfBase64(value: string): string | undefined {
   if (!/^[\w+/-]{11}=?$|^[\w+/-]{22}(?:==)?$/.test(value)) return undefined
   const binary = atob(value.replaceAll('-', '+').replaceAll('_', '/'))
   return hex(Uint8Array.from(binary, character => character.charCodeAt(0)))
 }
 
-/** A list of bytes, or Node's `{type: "Buffer", data: […]}`. */
+/** Bytes from a list, or from Node's `{type: "Buffer", data: […]}`. */
 function bytesOf(value: Json): Uint8Array | undefined {
   const list = isJsonObject(value) ? value.data : value
   if (!Array.isArray(list)) return undefined
@@ -337,7 +346,7 @@ function bytesOf(value: Json): Uint8Array | undefined {
   return bytes.length === list.length ? Uint8Array.from(bytes.map(Number)) : undefined
 }
 
-/** Bytes as base64, which is what the specification sends; of a list, its base64. */
+/** Bytes as base64, which is what the specification requires. A list of bytes is encoded. */
 function bytesText(of: JsonObject, name: string): string {
   const bytes = bytesOf(of[name] ?? null)
   return bytes ? $protobuf.util.base64.encode(bytes, 0, bytes.length) : text(of, name)

@@ -8,12 +8,13 @@ import type { TelemetryLog } from './reading/telemetry.ts'
 import type { SpanMessage } from './span-step.ts'
 
 /*
- * Some clients send what was said as log records alone, beside a span that has the rest: OpenTelemetry's instrumentations of
- * models by the conventions up to 1.36, Claude Code, Codex. Source: semantic-conventions 1.36, gen-ai-events.md; 1.41,
- * gen-ai-events.md; code.claude.com/docs/en/monitoring-usage; openai/codex, `otel/src/events`; and recorded exports.
+ * Some clients send content only as log records, next to a span that has the rest: OpenTelemetry's model
+ * instrumentations under the conventions up to 1.36, Claude Code, Codex. Source: semantic-conventions 1.36,
+ * gen-ai-events.md; 1.41, gen-ai-events.md; code.claude.com/docs/en/monitoring-usage; openai/codex, `otel/src/events`;
+ * and recorded exports.
  */
 
-/** How the records of each name are read. */
+/** Readers by record name. */
 const READERS: ReadonlyMap<string, (log: TelemetryLog, name: string) => SpanMessage[]> = new Map([
   ['gen_ai.system.message', asked],
   ['gen_ai.user.message', asked],
@@ -35,8 +36,8 @@ const READERS: ReadonlyMap<string, (log: TelemetryLog, name: string) => SpanMess
 const CLAUDE_CODE = 'claude_code.'
 
 /**
- * What a record says of its span's input and output, in order; nothing where it belongs to no span, has no content, or its
- * content was left out by its sender (`reasonForNothing` tells which).
+ * The messages that a record adds to its span's input and output, in order. Empty if the record belongs to no span or
+ * has no content, or if the sender omitted the content; `reasonForNothing` says which.
  */
 export function messagesOf(log: TelemetryLog): SpanMessage[] {
   if (log.traceId === null || log.spanId === null) return []
@@ -44,16 +45,16 @@ export function messagesOf(log: TelemetryLog): SpanMessage[] {
   return name === undefined ? [] : (READERS.get(name)?.(log, name) ?? [])
 }
 
-/** Why `messagesOf` found nothing in a record: one of a few texts, by which such records can be counted. */
+/** Why `messagesOf` found nothing in a record: one of a few fixed strings, so that records can be counted by reason. */
 export function reasonForNothing(log: TelemetryLog): string {
-  if (contentName(log) === undefined) return 'it holds no content of a span'
+  if (contentName(log) === undefined) return 'it has no span content'
   if (log.traceId === null || log.spanId === null) return 'it belongs to no span'
-  return 'its content was left out by its sender'
+  return 'the sender omitted its content'
 }
 
 /**
- * A text that tells a record from any other of its span, and is the same each time that it is sent: its time, its name and a
- * hash of what it holds. Two records that a client made at one time with the same content have the same key: see `recordKeys`.
+ * A key that is unique to a record within its span and the same each time it is sent: its time, its name and a hash of
+ * its content. Two records with the same time and content share a key; `recordKeys` tells them apart.
  */
 export async function recordKey(log: TelemetryLog): Promise<string> {
   const attributes = Object.fromEntries(log.attributes)
@@ -62,8 +63,8 @@ export async function recordKey(log: TelemetryLog): Promise<string> {
 }
 
 /**
- * Gives the keys of one export's records, in order, some records at a call: one that was met before in the same export has its
- * number added. A conversation can hold the same text twice, and a clock that counts milliseconds gives both one time.
+ * Returns a function that gives the keys of one export's records, in order, batch by batch. A repeated key gets a
+ * number, because a conversation can hold the same text twice, and a millisecond clock can give both the same time.
  */
 export function recordKeys(): (logs: readonly TelemetryLog[]) => Promise<string[]> {
   const counts = new Map<string, number>()
@@ -78,9 +79,9 @@ export function recordKeys(): (logs: readonly TelemetryLog[]) => Promise<string[
 }
 
 /**
- * What the messages of one span add up to, given in the order in which they were sent: `{messages: [...]}` of what was asked;
- * of what was answered the message, `{choices: [...]}` where a model was asked for several, `{messages: [...]}` where one
- * answer followed another. A whole value, of which the last one counts, stands for all messages.
+ * Combines the messages of one span, given in the order they were sent. The input is `{messages: [...]}`. The output is
+ * the message; `{choices: [...]}` if the model returned several; or `{messages: [...]}` if one answer followed another.
+ * If a whole value was sent, the last one replaces all messages.
  */
 export function foldMessages(messages: readonly SpanMessage[]): { input: Json | undefined; output: Json | undefined } {
   const side = (type: SpanMessage['type']) => messages.filter(message => message.type === type)
@@ -105,8 +106,8 @@ function answerOf(outputs: readonly SpanMessage[]): Json | undefined {
 }
 
 /**
- * The name under which a record is known here. It is in an attribute (older SDKs, and Codex, whose `eventName` is a place in
- * its source), in the record itself or, as a text, in its body; Claude Code's have its prefix only in the body.
+ * The name of a record if it is one we read. The name is in an attribute (older SDKs, and Codex, whose `eventName` is a
+ * source location), in the record itself, or in its body as text. Claude Code's has its prefix only in the body.
  */
 function contentName(log: TelemetryLog): string | undefined {
   const names = [log.attributes.get('event.name'), log.eventName, log.body].flatMap(
@@ -117,11 +118,11 @@ function contentName(log: TelemetryLog): string | undefined {
 
 const whole = (type: SpanMessage['type'], data: Json): SpanMessage => ({ type, isMessage: false, data })
 
-/** Which of a record's attributes can be a message's. */
+/** Attributes of a record that may belong to its message. */
 const MESSAGE_ATTRIBUTE =
   /^(?:role|content|tool_calls|id|name|index|message|finish_reason|gen_ai\.event\.content)(?:\.|$)/
 
-/** The record's message, of what is in its body or, where that holds none, its attributes. */
+/** The record's message, read from its body or, if that has none, from its attributes. */
 function recordMessage(log: TelemetryLog, name: string): Json {
   const body = objectOf(log.body)
   if (body) return messageOf({ name, attributes: new Map(Object.entries(body)) })
@@ -130,7 +131,7 @@ function recordMessage(log: TelemetryLog, name: string): Json {
   return messageOf({ name, attributes: new Map([...log.attributes].filter(([key]) => MESSAGE_ATTRIBUTE.test(key))) })
 }
 
-/** What a message has even where its instrumentation is not to record content. */
+/** Fields that a message has even if its instrumentation doesn't record content. */
 const ENVELOPE = ['role', 'id', 'name', 'tool_call_id', 'finish_reason']
 
 const isSaid = (message: Message): boolean =>
@@ -153,7 +154,7 @@ function chosen(log: TelemetryLog, name: string): SpanMessage[] {
   }))
 }
 
-/** All of a call in one record, in its attributes or, as some exporters have it, its body. */
+/** A whole call in one record: in its attributes or, from some exporters, in its body. */
 function details(log: TelemetryLog): SpanMessage[] {
   const body = isJsonObject(log.body) ? log.body : {}
   const field = (key: string): Json | undefined => log.attributes.get(key) ?? body[key] ?? undefined
@@ -181,8 +182,8 @@ const said = (type: SpanMessage['type'], role: string, content: Json | undefined
   isContent(content) ? [{ type, isMessage: true, data: { role, content } }] : []
 
 /**
- * A call of a tool, as the message that asked for it, since the record's span may be the tool's or that of the whole
- * conversation. Its result is not told, but for how it failed.
+ * A tool call, as the message that requested it, because the record's span may be the tool's or the whole
+ * conversation's. The record has no result, except the error of a failed call.
  */
 function claudeTool({ attributes }: TelemetryLog): SpanMessage[] {
   const given = valueFrom(attributes.get('tool_input') ?? attributes.get('tool_parameters') ?? undefined)
@@ -203,7 +204,7 @@ function claudeTool({ attributes }: TelemetryLog): SpanMessage[] {
   return messages.map(data => ({ type: 'input', isMessage: true, data }))
 }
 
-/** A call of a tool, whose span it is. */
+/** A tool call. The record's span is the tool's. */
 function codexTool({ attributes }: TelemetryLog): SpanMessage[] {
   const given = valueFrom(attributes.get('arguments') ?? undefined)
   const output = valueFrom(attributes.get('output') ?? undefined)

@@ -19,8 +19,8 @@ import { factsOfLogs } from './trace-facts.ts'
 const ON_OTHER_TRACE = 'some messages were left out: another trace of the organization has their span'
 
 /**
- * Takes what log records say of their spans' inputs and outputs, which some clients say nowhere else: observations of spans
- * that are there or yet to come. Records that say nothing of the kind are refused, and told so.
+ * Stores the inputs and outputs that some clients send only as log records, as observations of spans that exist or
+ * arrive later. Rejects and reports records without content.
  */
 export const exportLogs = exportEndpoints('logs', async context => {
   const { store, now } = context
@@ -30,12 +30,12 @@ export const exportLogs = exportEndpoints('logs', async context => {
   for (const [project, logs] of await byProject(context, records)) {
     const read = await readLogs(logs)
     for (const { log, messages } of read) if (messages.length === 0) outcome.reject(reasonForNothing(log), 1)
-    const telling = read.filter(({ messages }) => messages.length > 0)
-    for (const traces of inPieces([...Map.groupBy(telling, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
+    const withContent = read.filter(({ messages }) => messages.length > 0)
+    for (const traces of inPieces([...Map.groupBy(withContent, ({ log }) => traceIdOf(log))], MAX_WRITTEN_RECORDS)) {
       const exported = await mapInTurns(traces, RECORDS_A_TURN, each => exportedTrace(project, ...each))
       await saveExport(store, project, exported, now)
     }
-    for (const drafts of inPieces(await observationsOf(project, telling, now), MAX_WRITTEN_RECORDS)) {
+    for (const drafts of inPieces(await observationsOf(project, withContent, now), MAX_WRITTEN_RECORDS)) {
       const values = drafts.map(({ data }) => data)
       const outcomes = await addObservations(store, drafts, await placeValues(store, values))
       if (outcomes.includes('span_on_other_trace')) outcome.warn(ON_OTHER_TRACE)
@@ -70,11 +70,11 @@ interface ReadLog {
   messages: readonly SpanMessage[]
 }
 
-/** Each message of an input as an observation of its own, for others may come later; the answers of one span as one. */
+/** Stores each input message as its own observation, since more may follow, and all answers of a span as one. */
 async function observationsOf(project: Project, logs: readonly ReadLog[], now: number): Promise<ObservationDraft[]> {
   const bySpan = Map.groupBy(logs, ({ log }) => `${log.traceId}:${log.spanId}`)
-  const said = [...bySpan.values()].flatMap(ofSpan => {
-    const inOrder = ofSpan.toSorted((left, right) => Number(left.log.timeNs - right.log.timeNs))
+  const said = [...bySpan.values()].flatMap(spanLogs => {
+    const inOrder = spanLogs.toSorted((left, right) => Number(left.log.timeNs - right.log.timeNs))
     const inputs = inOrder.flatMap(({ log, key, messages }) =>
       messages
         .filter(({ type }) => type === 'input')
@@ -111,7 +111,7 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
         stateKey,
         data: { traceUuid: uuid, json: JSON.stringify(data) },
         timestamp: millisecondsOf(log.timeNs),
-        // In the order of the export, of which all arrives at once.
+        // Keeps the export's order: all of it arrives at the same time.
         receivedAt: now + index / (said.length + 1),
       }
     },

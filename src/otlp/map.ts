@@ -29,15 +29,18 @@ import { objectValue } from './reading/values.ts'
 import { recordOf } from './span-record.ts'
 import type { SpanStep } from './span-step.ts'
 
-/** The `trace_id` of a span's trace: the sender's own, on the span or its resource, if it can be one; else OpenTelemetry's. */
+/**
+ * The `trace_id` of a span's trace: a valid `countersign.trace_id` of the span or its resource, else OpenTelemetry's
+ * id.
+ */
 export function traceIdOf({ traceId, attributes, source }: TelemetrySpan | TelemetryLog): string {
   const given = [attributes, source.resource].map(values => values.get('countersign.trace_id'))
   return given.find(value => v.is(TraceId, value)) ?? `trace_${traceId}`
 }
 
 /**
- * A span as a step: every convention reads it, and each field is what the first that says something of it says. What no
- * convention reads stays in the metadata.
+ * Converts a span to a step. Every convention reads it, and the first one that knows a field sets it. Attributes that
+ * no convention reads stay in the metadata.
  */
 export function stepOf(given: TelemetrySpan): SpanStep {
   const fit = new Fit()
@@ -62,14 +65,14 @@ export function stepOf(given: TelemetrySpan): SpanStep {
   const error = errorOf(reader) ?? readings.first(r => r.metadata?.error)
   const prompt = readings.first(r => r.prompt)
   const evaluations = readings.all(r => r.evaluations)
-  // Its fields are the code's own, so that they can be assigned, which takes a tenth of the time of spreading them.
+  // The field names come from our code, so Object.assign is safe. Spreading takes ten times as long.
   const metadata: JsonObject = Object.assign(
     {},
     present<JsonObject>({
       kind,
       model,
       provider,
-      // What wraps the calls of a model repeats their usage.
+      // Spans around a model call repeat its usage, so only the call itself counts.
       usage: kind === 'llm' || kind === 'embedding' ? readings.merged(r => r.usage) : undefined,
       cost: readings.merged(r => r.cost),
       finish_reasons: readings.first(r => r.finishReasons),
@@ -96,7 +99,7 @@ export function stepOf(given: TelemetrySpan): SpanStep {
   }
 }
 
-/** What each convention said of one span. */
+/** What each convention read from one span. */
 class Readings {
   readonly #readings: Reading[] = []
   readonly #byConvention = new Map<Convention, Reading>()
@@ -114,7 +117,7 @@ class Readings {
     return this.#byConvention.get(convention)
   }
 
-  /** What the first convention that says something says. */
+  /** The value of the first convention that has one. */
   first<Value>(pick: (reading: Reading) => Value | undefined): Value | undefined {
     for (const reading of this.#readings) {
       const value = pick(reading)
@@ -123,7 +126,7 @@ class Readings {
     return undefined
   }
 
-  /** The same, in another order than that of content. */
+  /** Like `first`, in the given order. */
   firstBy<Value>(order: readonly Convention[], pick: (reading: Reading) => Value | undefined): Value | undefined {
     for (const convention of order) {
       const reading = this.#byConvention.get(convention)
@@ -137,7 +140,7 @@ class Readings {
     return this.#readings.flatMap(reading => pick(reading) ?? [])
   }
 
-  /** Field by field, the first one that has it. */
+  /** Merges objects field by field; the first convention that has a field sets it. */
   merged(pick: (reading: Reading) => object | undefined): JsonObject | undefined {
     let only: object | undefined
     let fields: Map<string, Json> | undefined
@@ -145,7 +148,7 @@ class Readings {
       const object = pick(reading)
       if (object && !only) only = object
       else if (object && only) {
-        // A map: a field may be named __proto__.
+        // A map, because a field may be named __proto__.
         fields ??= new Map(entriesOf(only))
         for (const [field, value] of entriesOf(object)) if (!fields.has(field)) fields.set(field, value)
       }
@@ -156,7 +159,7 @@ class Readings {
 
 const entriesOf = (object: object | undefined): [string, Json][] => Object.entries(object ?? {})
 
-/** Brings values within their limits, and remembers what had to be cut. */
+/** Cuts values to their limits, and collects a warning for each cut. */
 class Fit {
   readonly warnings: string[] = []
 
@@ -187,7 +190,7 @@ class Fit {
     return new Map(this.count(name, [...attributes], MAX_SPAN_ATTRIBUTES))
   }
 
-  /** The first parts of a span: those that have as many attributes together as it may have, each part counting as one more. */
+  /** The first parts whose attributes together stay within a span's limit. Each part counts as one more attribute. */
   parts<Part extends { attributes: Attributes }>(name: string, parts: readonly Part[]): readonly Part[] {
     let left = MAX_SPAN_ATTRIBUTES
     const end = parts.findIndex(({ attributes }) => {
@@ -202,7 +205,7 @@ class Fit {
   }
 }
 
-/** Not between the two halves of a character. */
+/** Cuts a string without splitting a surrogate pair. */
 const cutLength = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
 
@@ -216,7 +219,7 @@ function stepIdOf(span: TelemetrySpan, readings: Readings): string {
   return cutLength((given.find(isName) ?? 'span').trim(), MAX_NAME_LENGTH)
 }
 
-/** What went wrong: a status says that something did, an exception says so where no status says that all went well. */
+/** The error of a failed span. An exception counts as a failure unless the status is ok. */
 function errorOf(reader: SpanReader): JsonObject | undefined {
   const { status, statusMessage, events } = reader.span
   const type = idOf(reader.get('error.type'))
@@ -224,17 +227,17 @@ function errorOf(reader: SpanReader): JsonObject | undefined {
   if (status !== 'error' && (status === 'ok' || (type === undefined && !exception))) return undefined
   return present<JsonObject>({
     type: type ?? textOf(exception?.get('exception.type')) ?? 'error',
-    // Some SDKs put the type into the status' message, too.
+    // Some SDKs repeat the type in the status message, so the exception's message comes first.
     message: textOf(exception?.get('exception.message')) ?? textOf(statusMessage),
   })
 }
 
-/** Of a call of a model, and of the making of a prompt: what is around them has the same on it. Our own attribute always counts. */
+/** The prompt of a model call or a prompt span; spans around them repeat it. Our own attribute counts on every span. */
 function promptOf(readings: Readings, kind: Kind, prompt: PromptReference | undefined): PromptReference | undefined {
   const own = readings.of(countersign)?.prompt
   if (own) return own
   const parts = [prompt?.id, prompt?.name, prompt?.version]
-  // What is longer names nothing; the metadata has it.
+  // A longer id or name can't match anything. It stays in the metadata.
   if (parts.some(part => typeof part === 'string' && part.length > MAX_NAME_LENGTH)) return undefined
   return kind === 'llm' || kind === 'prompt' ? prompt : undefined
 }
@@ -246,7 +249,10 @@ interface Known {
   output: Json | undefined
 }
 
-/** The states that conventions give, and those that follow from the rest: what a retriever found, how a model was called. */
+/**
+ * The states that conventions give, plus derived ones: retrieved chunks from a retriever's output, a model call's
+ * config.
+ */
 function stateOf(readings: Readings, { kind, model, provider, output }: Known, fit: Fit): Map<string, Json> {
   const state = new Map(entriesOf(readings.merged(r => r.state)))
   if (kind === 'retriever' && !state.has('retrieved_chunks')) {
@@ -323,7 +329,7 @@ function traceOf(span: TelemetrySpan, readings: Readings, fit: Fit): TraceReadin
 const environmentOf = (resource: TelemetrySpan['source']['resource']): string | undefined =>
   idOf(resource.get('deployment.environment.name'), resource.get('deployment.environment'))
 
-/** What libraries add to the metadata is left out, and what the trace has as a field of its own. */
+/** Drops metadata that libraries add, and what the trace has in a field of its own. */
 function ownMetadata(given: JsonObject, groupId: string | undefined, userId: string | undefined, tags?: string[]) {
   const isPromoted = (field: string, value: Json): boolean =>
     (groupId !== undefined && GROUP_FIELDS.includes(field) && idOf(value) === groupId) ||

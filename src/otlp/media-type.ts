@@ -1,12 +1,12 @@
 import { unsupportedMediaType } from '../http/errors.ts'
 
-/** The types that an export may be sent as, and is answered in; the second is what the first is registered as. */
+/** The media types of exports and their responses. The second is the registered name of the first. */
 const MEDIA_TYPES = ['application/x-protobuf', 'application/protobuf', 'application/json'] as const
 export type MediaType = (typeof MEDIA_TYPES)[number]
 
 export const isJsonType = (type: MediaType): boolean => type === 'application/json'
 
-/** The type of an export's body, without its parameters. Errors: 415. */
+/** The media type of an export's body, without parameters. Errors: 415. */
 export function mediaTypeOf(contentType: string | null): MediaType {
   const [name = ''] = (contentType ?? '').split(';')
   const type = MEDIA_TYPES.find(known => known === name.trim().toLowerCase())

@@ -1,9 +1,9 @@
 import { MAX_ERROR_DETAILS } from '../limits.ts'
 import type { Refusal } from './encode.ts'
 
-/** What becomes of an export, told to its sender: nothing is left out in silence. */
+/** Collects everything that an export rejects or changes, so that the sender learns of it. */
 export class Outcome {
-  /** Records that were refused, by why. */
+  /** How many records were rejected, by reason. */
   readonly #rejected = new Map<string, number>()
   readonly #warnings = new Set<string>()
 
@@ -15,23 +15,23 @@ export class Outcome {
     this.#rejected.set(reason, (this.#rejected.get(reason) ?? 0) + count)
   }
 
-  /** Tells of records that were taken, but not as they are. */
+  /** Adds warnings about records that were accepted with changes. */
   warn(...warnings: readonly string[]): void {
     for (const warning of warnings) this.#warnings.add(warning)
   }
 
-  /** What its sender is told; undefined where all was taken as it is. */
+  /** The response for the sender, or undefined if everything was accepted unchanged. */
   get refusal(): Refusal | undefined {
     const counts = [...this.#rejected]
-    const told = [...this.#warnings].slice(0, MAX_ERROR_DETAILS)
-    const more = this.#warnings.size - told.length
+    const shown = [...this.#warnings].slice(0, MAX_ERROR_DETAILS)
+    const more = this.#warnings.size - shown.length
     if (counts.length === 0 && this.#warnings.size === 0) return undefined
     return {
       count: counts.reduce((sum, [, count]) => sum + count, 0),
       message: [
         ...counts.map(([reason, count]) => `${count} refused: ${reason}`),
-        ...told,
-        ...(more > 0 ? [`and ${more} more of the kind`] : []),
+        ...shown,
+        ...(more > 0 ? [`and ${more} more warnings`] : []),
       ].join('; '),
     }
   }

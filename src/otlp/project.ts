@@ -4,12 +4,12 @@ import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { ExportContext } from './endpoint.ts'
 import type { Source } from './reading/telemetry.ts'
 
-/** How a resource names its project (github.com/Arize-ai/openinference, spec/semantic_conventions.md). */
+/** The resource attribute that names the project (github.com/Arize-ai/openinference, spec/semantic_conventions.md). */
 const PROJECT_ATTRIBUTE = 'openinference.project.name'
 
 /**
- * Records by the project that they go to: the key's own or the one that the request names, else each the one that its
- * resource names. Errors: as any ingestion; 400 where nothing names a project.
+ * Groups records by project: the key's own, else the one that the request names, else the one that each resource names.
+ * Errors: the same as all ingestion; 400 if nothing names a project.
  */
 export async function byProject<RecordType extends { source: Source }>(
   context: ExportContext,

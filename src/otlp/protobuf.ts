@@ -28,15 +28,17 @@ type Integer64 = SpanMessage['startTimeUnixNano']
 
 const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true })
 
-/** What one export may still hold. */
+/** How many more items one export may hold. */
 interface Allowance {
   items: number
 }
 
-/** Reads a message's fields. It bounds how many there are, and replaces what is no UTF-8 instead of refusing the export. */
+/**
+ * Reads the fields of a message. Limits how many there are, and replaces invalid UTF-8 instead of rejecting the export.
+ */
 class ExportReader extends $protobuf.Reader {
   readonly #allowance: Allowance
-  /** How many values the one that is being read lies in. */
+  /** How many values enclose the current one. */
   valueDepth = 0
 
   constructor(bytes: Uint8Array, allowance: Allowance) {
@@ -44,24 +46,24 @@ class ExportReader extends $protobuf.Reader {
     this.#allowance = allowance
   }
 
-  /** A reader of a message in this one. */
+  /** A reader of a message inside this one. */
   over(message: Uint8Array): ExportReader {
     return new ExportReader(message, this.#allowance)
   }
 
-  /** Begins each message and text. */
+  /** Called at the start of each message and string. */
   override size(): number {
     if (--this.#allowance.items < 0) throw tooLarge(`The body has more than ${MAX_EXPORT_ITEMS} messages and texts`)
     return super.size()
   }
 
   override stringVerify(): string {
-    // The module's own decoding of short strings, unit by unit, takes thrice the time in workerd.
+    // In workerd this is three times as fast as protobufjs's own decoding of short strings.
     return decoder.decode(this.bytes())
   }
 }
 
-/** What a message's generated `decode` really takes: where it is a field of another message, it is called with all five. */
+/** The full signature of a generated `decode`: for a field of another message it is called with all five arguments. */
 type DecodeValue = (
   reader: $protobuf.Reader | Uint8Array,
   length?: number,
@@ -72,10 +74,10 @@ type DecodeValue = (
 
 const decodeValue: DecodeValue = AnyValue.decode
 
-/** An AnyValue with the text that stands for what was cut: field 1, its length, and it. */
+/** An AnyValue that holds CUT_VALUE: field 1, the length, the text. */
 const CUT_MESSAGE = Uint8Array.of(0x0a, CUT_VALUE.length, ...new TextEncoder().encode(CUT_VALUE))
 
-/** Reads a value and what lies in it. What nests too deep is cut there, which the module itself would refuse with all the rest. */
+/** Reads a value and all it contains. A value nested too deep is cut; protobufjs would reject the whole export. */
 const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
   if (!(reader instanceof ExportReader)) return decodeValue(reader, length)
   if (reader.valueDepth === MAX_ATTRIBUTE_DEPTH) {
@@ -83,22 +85,22 @@ const decodeBoundedValue: DecodeValue = (reader, length, endTag, _, target) => {
     return decodeValue(CUT_MESSAGE)
   }
   reader.valueDepth++
-  // Its messages are counted from 0 again: the module's own limit is one of messages, of which a level has up to three.
+  // Restart protobufjs's own depth at 0: it counts messages, and each level of values has up to three.
   const value = decodeValue(reader, length, endTag, 0, target)
   reader.valueDepth--
   return value
 }
 AnyValue.decode = decodeBoundedValue
 
-/** The spans of an ExportTraceServiceRequest, one after another: its whole tree would be held twice. Errors: 400, 413. */
+/** Yields the spans of an ExportTraceServiceRequest one by one, without holding the decoded tree. Errors: 400, 413. */
 export const spansOfProtobuf = (request: Uint8Array): Unread<UncheckedSpan> =>
   records(request, (reader, source) => spanOf(Span.decode(reader), source))
 
-/** The log records of an ExportLogsServiceRequest likewise. */
+/** Yields the log records of an ExportLogsServiceRequest one by one. Errors: 400, 413. */
 export const logsOfProtobuf = (request: Uint8Array): Unread<UncheckedLog> =>
   records(request, (reader, source) => logOf(LogRecord.decode(reader), source))
 
-/** How many data points an ExportMetricsServiceRequest has. Errors: 400, 413. */
+/** Counts the data points of an ExportMetricsServiceRequest. Errors: 400, 413. */
 export function* countProtobufDataPoints(request: Uint8Array): Work<number> {
   let count = 0
   yield* paced(records(request, countInMetric), pointsOf => {
@@ -108,14 +110,14 @@ export function* countProtobufDataPoints(request: Uint8Array): Work<number> {
   return count
 }
 
-/** The numbers of the fields that lead to a record: they are the same in all three signals. */
+/** The field numbers on the way to a record, the same in all three signals. */
 const RESOURCES = 1
 const RESOURCE = 1
 const SCOPES = 2
 const SCOPE = 1
 const RECORDS = 2
 
-/** One record after another, for the tree of the whole export would be held beside all that was made of it. */
+/** Yields record after record. Decoding the whole export at once would hold its tree next to the results. */
 function* records<RecordType>(
   request: Uint8Array,
   recordOf: (reader: ExportReader, source: Source) => RecordType,
@@ -144,7 +146,9 @@ function* records<RecordType>(
 
 const LENGTH_DELIMITED = 2
 
-/** What each field of these numbers holds, in their order. One that should come once may come again, and adds to the first. */
+/**
+ * Yields the content of the given fields, in order. A repeated singular field adds to the first, as protobuf requires.
+ */
 function* fields(reader: ExportReader, ...numbers: number[]): Generator<Uint8Array> {
   while (reader.pos < reader.len) {
     const tag = reader.tag()
@@ -207,7 +211,7 @@ const logOf = (log: LogMessage, source: Source): UncheckedLog => ({
   attributes: attributesOf(log.attributes),
 })
 
-/** The fields of a metric that hold data points, one for each kind: gauge, sum, histogram, exponential histogram, summary. */
+/** The fields of a metric that hold data points: gauge, sum, histogram, exponential histogram, summary. */
 const METRIC_DATA = [5, 7, 9, 10, 11]
 const DATA_POINTS = 1
 
@@ -255,7 +259,7 @@ const fieldOf = ({ key, value }: KeyValue) => [key ?? '', jsonOf(value)] as cons
 
 const unsigned = (integer: Integer64): bigint => BigInt.asUintN(64, signed(integer))
 
-/** A 64-bit integer, which the module gives as two halves. */
+/** A 64-bit integer, which protobufjs returns as two halves. */
 function signed(integer: Integer64): bigint {
   if (typeof integer !== 'object' || integer === null) return BigInt(integer ?? 0)
   return (BigInt(integer.high) << 32n) | BigInt(integer.low >>> 0)

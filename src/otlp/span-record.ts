@@ -5,8 +5,8 @@ import type { Attributes, TelemetryEvent, TelemetryLink, TelemetrySpan } from '.
 import { objectValue } from './reading/values.ts'
 
 /**
- * What a span records whatever it is for, as a part of its metadata: names, times, ids, what its SDK left out, and the events and
- * attributes that no convention has read.
+ * The part of a span's metadata that doesn't depend on its kind: names, times, ids, what its SDK dropped, and the
+ * events and attributes that no convention has read.
  */
 export const recordOf = (reader: SpanReader): JsonObject => {
   const { span } = reader
@@ -16,7 +16,7 @@ export const recordOf = (reader: SpanReader): JsonObject => {
   return objectFrom({
     span_name: span.name,
     span_kind: span.spanKind,
-    // Milliseconds, to the microsecond.
+    // Milliseconds with microsecond precision.
     duration_ms: Number((span.endNs - span.startNs) / 1000n) / 1000,
     end_time: timestamp(span.endNs),
     scope: scopeOf(span),
@@ -36,17 +36,19 @@ export const recordOf = (reader: SpanReader): JsonObject => {
   })
 }
 
-/** What made the span, said once for all that it began: by the first span in its process. Its trace has what lists go by. */
+/** The resource, kept only on the first span of its process, without the attributes that its trace has as fields. */
 function resourceOf({ parentSpanId, hasRemoteParent, source }: TelemetrySpan): Json | undefined {
   if (parentSpanId !== null && !hasRemoteParent) return undefined
   const attributes = new Map(source.resource)
-  for (const key of OF_TRACE) attributes.delete(key)
+  for (const key of TRACE_ATTRIBUTES) attributes.delete(key)
   return attributesOf(attributes)
 }
 
-const OF_TRACE = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment']
+const TRACE_ATTRIBUTES = ['service.name', 'service.version', 'deployment.environment.name', 'deployment.environment']
 
-/** What says nothing of a step, or holds what is not to be kept: headers (keys, cookies), vectors, places in the source code. */
+/**
+ * Attributes that say nothing about a step or mustn't be kept: headers (keys, cookies), vectors, source code locations.
+ */
 const isDropped = (key: string): boolean =>
   /^(?:code\.|thread\.|ai\.request\.headers\.|http\.(?:request|response)\.header\.)/.test(key) ||
   /^(?:llm\.headers|logfire\.json_schema|ai\.embeddings?)$/.test(key) ||
@@ -56,7 +58,7 @@ const objectFrom = (fields: Record<string, Json | undefined>): JsonObject => pre
 
 const listFrom = (items: Json[]): Json | undefined => (items.length > 0 ? items : undefined)
 
-/** A date ends in the year 275760; nothing says that a span's time is none of those beyond. */
+/** Undefined for times after the year 275760, which a Date can't hold. */
 function timestamp(ns: bigint): string | undefined {
   const date = new Date(Number(ns / 1_000_000n))
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()

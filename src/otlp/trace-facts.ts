@@ -5,12 +5,12 @@ import { MAX_NAME_LENGTH } from '../limits.ts'
 import { millisecondsOf, type TelemetryLog } from './reading/telemetry.ts'
 import { isRootOf, type SpanOutline } from './span-step.ts'
 
-/** What spans say of their trace; of its root, which span it is. */
+/** What spans say about their trace. `root` is the span that is the root. */
 export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<SpanOutline['span']> | null }
 
 /**
- * What spans of one trace say of it. A name that is given to the trace counts before its root's, and that before any other
- * span's; of what else is said, a root's word counts before other spans'; and always the word of the span that began first.
+ * Combines what the spans of one trace say about it. An explicit trace name wins over the root's name, which wins over
+ * other spans' names. For other fields the root wins over other spans. Ties go to the span that started first.
  */
 export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
   const names = spans.map(nameOf)
@@ -26,7 +26,7 @@ export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
   }
 }
 
-/** What log records say of their trace: when it was, and that it is a pipeline's. Any span says more. */
+/** What log records say about their trace: its time, and that it is a pipeline's. Anything a span says wins over it. */
 export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   const times = logs.map(({ timeNs }) => millisecondsOf(timeNs))
   return {
@@ -40,11 +40,11 @@ export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   }
 }
 
-/** Comes after what any span says. */
+/** Ranks after everything that spans say. */
 const LAST_CLASS = '9'
 const UNNAMED = 'trace'
 
-/** A rank within a class, a digit: the earliest span first. Longer than any time that 64 bits count. */
+/** A rank within a class (one digit): the earliest span comes first. Padded to the longest 64-bit time. */
 const rankOf = (rankClass: string, { startNs, spanId }: SpanOutline['span']): string =>
   `${rankClass}${String(startNs).padStart(20, '0')}${spanId}`
 
@@ -68,7 +68,7 @@ function fieldsOf(spans: readonly SpanOutline[]): Map<string, Ranked<Json>> {
   return fields
 }
 
-/** Of two of one name, the first counts: what the trace has a field for comes before metadata that is only called so. */
+/** The first entry of a name wins: a trace's own field wins over metadata with the same name. */
 const saidBy = ({ step: { trace } }: SpanOutline): [field: string, value: Json | undefined][] => [
   ['group_id', trace.groupId],
   ['user_id', trace.userId],
@@ -84,5 +84,5 @@ function first<Value>(ranked: readonly Ranked<Value>[]): Ranked<Value> | undefin
   return lowest
 }
 
-/** Spread over arguments, ten thousand spans would be too many. */
+/** Unlike Math.min(...numbers), this works for tens of thousands of spans. */
 const least = (numbers: readonly number[]): number => numbers.reduce((low, number) => Math.min(low, number), Infinity)

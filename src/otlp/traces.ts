@@ -14,14 +14,14 @@ import { byProject } from './project.ts'
 import type { TelemetrySpan } from './reading/telemetry.ts'
 import type { SpanOutline } from './span-step.ts'
 
-const UNREADABLE = 'they could not be read, by a fault of the service'
+const UNREADABLE = 'an internal error prevented reading them'
 const ON_OTHER_TRACE = 'another trace of the organization has a span with this id'
 
-/** Takes spans, each to the trace that it belongs to, and what people's judgments they carry. */
+/** Stores spans in their traces, and people's judgments in the spans as feedback. */
 export const exportTraces = exportEndpoints('traces', async context => {
   const outcome = new Outcome()
   for (const [project, spans] of await readSpans(context, outcome)) {
-    // Spans are taken away before they are read further: what they become is as large as they are.
+    // Remove spans from the list before reading them: their steps are as large as they are.
     while (spans.length > 0) {
       const exported = await exportedOf(project, spans.splice(0, MAX_WRITTEN_RECORDS), context.requestId)
       await save(context, project, exported, outcome)
@@ -46,7 +46,7 @@ async function save(context: ExportContext, project: Project, exported: Exported
   await saveJudgments(context, project, outlines)
 }
 
-/** Stores the judgments of people that came as a part of spans: feedback, each under an id of its own. */
+/** Stores people's judgments in spans as feedback. The id of each is derived, so that sending it again adds nothing. */
 async function saveJudgments(
   { caller, store, now, enqueue }: ExportContext,
   project: Project,

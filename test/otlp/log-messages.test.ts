@@ -45,7 +45,7 @@ describe('recorded logs', () => {
       ['6225035e0b51c5e9', [input({ role: 'user', content: 'What is the refund policy?' })]],
     ])
     const reasons = logs.filter(log => !told.includes(log)).map(reasonForNothing)
-    expect(reasons).toEqual(Array(15).fill('it holds no content of a span'))
+    expect(reasons).toEqual(Array(15).fill('it has no span content'))
   })
 
   it('of Deno belong to no span', async ({ expect }) => {
@@ -53,7 +53,7 @@ describe('recorded logs', () => {
     expect(others).toEqual([])
     expect(log?.body).toBe('hello log from deno\n')
     expect(messagesOf(log ?? aLog())).toEqual([])
-    expect(reasonForNothing(log ?? aLog())).toBe('it holds no content of a span')
+    expect(reasonForNothing(log ?? aLog())).toBe('it has no span content')
   })
 })
 
@@ -214,24 +214,24 @@ describe('a record', () => {
       {},
       'it belongs to no span',
     ],
-    ['it is a line of a log', { body: 'started' }, {}, 'it holds no content of a span'],
+    ['it is a line of a log', { body: 'started' }, {}, 'it has no span content'],
     [
       'content is not recorded',
       { eventName: 'gen_ai.choice', body: { index: 0, finish_reason: 'stop', message: { role: 'assistant' } } },
       {},
-      'its content was left out by its sender',
+      'the sender omitted its content',
     ],
     [
       'the prompt is redacted',
       {},
       { 'event.name': 'codex.user_prompt', prompt: '[REDACTED]' },
-      'its content was left out by its sender',
+      'the sender omitted its content',
     ],
     [
       'a request went to a file',
       { eventName: 'claude_code.api_request_body' },
       { body_ref: '/tmp/1.request.json' },
-      'its content was left out by its sender',
+      'the sender omitted its content',
     ],
   ])('tells nothing where %s', ([, fields, attributes, reason], { expect }) => {
     const log = aLog({ ...fields, attributes })

@@ -76,8 +76,6 @@ describe('content that comes in log records alone', () => {
     const orphan = { ...message('gen_ai.user.message', { content: 'How long?' }, 1), spanId: '' }
     const { partialSuccess } = (await send(other, other, orphan)).body
     expect(partialSuccess.rejectedLogRecords).toBe('3')
-    expect(partialSuccess.errorMessage).toBe(
-      '2 refused: it holds no content of a span; 1 refused: it belongs to no span',
-    )
+    expect(partialSuccess.errorMessage).toBe('2 refused: it has no span content; 1 refused: it belongs to no span')
   })
 })

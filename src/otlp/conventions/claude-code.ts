@@ -7,9 +7,9 @@ import { modelConfig, toolNames } from '../reading/model-config.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Claude Code's spans, a beta. Texts are on them only where its user allowed that, and then with labels: `[USER]`,
- * `[TOOL RESULT: <id>]`. What the model answered is otherwise in log records alone. Source: code.claude.com/docs/en/
- * monitoring-usage, and what others recorded of versions 2.1.
+ * Claude Code's spans, a beta feature. They hold texts only if the user allowed it, with labels such as `[USER]` and
+ * `[TOOL RESULT: <id>]`. Otherwise the model's answers are only in log records. Source:
+ * code.claude.com/docs/en/monitoring-usage, and recordings by others of versions 2.1.
  */
 
 const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
@@ -76,7 +76,7 @@ function request(span: SpanReader): Reading {
   }
 }
 
-/** A tool's input and result, each with a label before it. */
+/** A tool's input and result, each after a label. */
 function tool(span: SpanReader): Reading {
   const result = contextMessages(shown(span, 'new_context'))[0]?.content
   const { input, output } = outputEvent(span)
@@ -94,7 +94,7 @@ function tool(span: SpanReader): Reading {
 const toolInput = (text: string | undefined): Json | undefined =>
   valueFrom(text?.replace(/^\[TOOL INPUT: [^\]\n]*\]\n/, ''))
 
-/** What is told of a call where its input is not. */
+/** Details of a call that are present even if its input isn't. */
 const detailsOf = (span: SpanReader): JsonObject =>
   present<JsonObject>({
     full_command: shown(span, 'full_command'),
@@ -105,7 +105,7 @@ const detailsOf = (span: SpanReader): JsonObject =>
 
 const INPUTS = ['bash_command', 'file_path']
 
-/** The event that has what a tool did: the command and its output, or the file, its content and what changed in it. */
+/** Reads the event that records a tool's work: a command and its output, or a file with its content and changes. */
 function outputEvent(span: SpanReader): { input: JsonObject; output: Json | undefined } {
   const fields = span.events('tool.output').flatMap(({ attributes }) => [...attributes])
   const input = parsedObject(fields.filter(([key]) => INPUTS.includes(key))) ?? {}
@@ -114,7 +114,7 @@ function outputEvent(span: SpanReader): { input: JsonObject; output: Json | unde
   return { input, output: isPlain ? output.output : output }
 }
 
-/** What was said since the last request: people's texts and tools' results, one after the other. */
+/** Splits the messages since the last request: user texts and tool results. */
 function contextMessages(context: string | undefined): Message[] {
   if (context === undefined) return []
   const parts = context.split(/\n\n---\n\n(?=\[(?:USER|TOOL RESULT: [^\]\n]*)\]\n)/, MAX_CONVERSATION_MESSAGES + 1)
@@ -127,11 +127,11 @@ function contextMessages(context: string | undefined): Message[] {
   })
 }
 
-/** A text, unless the user did not allow it: then the mark that says so stays among the attributes. */
+/** A text. If the user didn't allow it, the redaction mark stays among the attributes. */
 const shown = (span: SpanReader, key: string): string | undefined =>
   taken(span, key, value => (isRedacted(value) ? undefined : textOf(value)))
 
-/** The input tokens of the API leave out those that were read from the cache or written to it. */
+/** Adds up input tokens, because the API's count excludes tokens read from or written to the cache. */
 function usageOf(span: SpanReader): Usage | undefined {
   const read = taken(span, 'cache_read_tokens', numberOf)
   const written = taken(span, 'cache_creation_tokens', numberOf)

@@ -5,8 +5,9 @@ import { modelConfig } from '../reading/model-config.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
- * The Codex CLI, which traces its own functions: of the hundreds of spans of a prompt these are the ones that do something for
- * it. Texts are in log records alone, which belong to the spans that their events are on. Source: recorded exports of 0.169.
+ * The Codex CLI traces its own functions. Of the hundreds of spans per prompt, these are the ones that do work for it.
+ * Texts are only in log records, which belong to the spans that have the same events. Source: recorded exports of
+ * 0.169.
  */
 
 export const codex: Convention = {
@@ -21,17 +22,17 @@ export const codex: Convention = {
     if (result) return present<Reading>({ kind: 'tool', stepId: idOf(result.attributes.get('tool_name') ?? undefined) })
     if (eventOf(span, 'codex.user_prompt')) return { kind: 'prompt', stepId: 'user_prompt' }
     if (name === 'session_task.turn') return turn(span)
-    // One of these a chunk of the stream; the last one has the usage.
+    // One of these is sent per chunk of the stream. The last one has the usage.
     if (name === 'handle_responses' && span.hasBelow('gen_ai.usage.')) return response(span)
     return undefined
   },
 }
 
-/** Events are named by the place in the source that wrote them, and have their own name in an attribute. */
+/** An event's name is its location in the source code; the real name is in an attribute. */
 const eventOf = (span: SpanReader, name: string): TelemetryEvent | undefined =>
   span.span.events.find(({ attributes }) => attributes.get('event.name') === name)
 
-/** A prompt until its answer. What it used is the sum of its calls of the model. */
+/** A turn from prompt to answer. Its usage is the sum of its model calls, so it isn't read here. */
 function turn(span: SpanReader): Reading {
   const model = taken(span, 'model', idOf)
   const config = configOf(span, 'codex.turn.reasoning_effort', model)

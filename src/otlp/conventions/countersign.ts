@@ -6,7 +6,7 @@ import { parsed } from '../reading/serialized.ts'
 
 const STATE = 'countersign.state.'
 
-/** Our own attributes, for what no convention has a word for. */
+/** Our own attributes, for what no convention covers. */
 export const countersign: Convention = {
   name: 'countersign',
   read(span) {
@@ -16,7 +16,7 @@ export const countersign: Convention = {
     const state: [string, Json][] = []
     for (const key of span.span.attributes.keys()) {
       const name = key.startsWith(STATE) ? key.slice(STATE.length) : ''
-      // Any other key can be none of a state, and its value stays among the attributes.
+      // An invalid state key stays among the attributes with its value.
       if (name === '' || name.length > MAX_STATE_KEY_LENGTH) continue
       const value = span.get(key)
       if (value !== undefined) state.push([name, parsed(value)])

@@ -7,8 +7,8 @@ import { valueFrom } from '../reading/span-content.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
- * OpenTelemetry's conventions for generative AI up to 1.36: each message is an event of the span (newer instrumentations send
- * these as log records). Before 1.28 there were two events, with all messages in one attribute each.
+ * OpenTelemetry's conventions for generative AI up to 1.36: each message is an event of the span, or a log record in
+ * newer instrumentations. Before 1.28 there were two events, each with all messages in one attribute.
  */
 
 const ROLES_OF_EVENTS: ReadonlyMap<string, string> = new Map([
@@ -22,7 +22,7 @@ export const genAiEvents: Convention = {
   name: 'gen_ai-events',
   read(span) {
     if (span.span.events.length === 0) return undefined
-    // All of these in the order in which they were said.
+    // All of these, in their original order.
     const asked = span.span.events.filter(({ name }) => ROLES_OF_EVENTS.has(name))
     for (const name of ROLES_OF_EVENTS.keys()) span.events(name)
     const answered = span.events('gen_ai.choice')
@@ -37,14 +37,17 @@ export const genAiEvents: Convention = {
   },
 }
 
-/** All messages at once, as 1.27 had them. */
+/** All messages at once, as in version 1.27. */
 const contentOf = (span: SpanReader, side: 'prompt' | 'completion'): Json | undefined =>
   span
     .events(`gen_ai.content.${side}`)
     .map(({ attributes }) => attributes.get(`gen_ai.${side}`))
     .find(value => value !== undefined && value !== null)
 
-/** A message that an event or a log record is, from its attributes or, as Azure's SDKs have it, from the JSON in one of them. */
+/**
+ * Reads a message from an event's or a log record's attributes, or from the JSON in one of them, as Azure's SDKs send
+ * it.
+ */
 export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'attributes'>): Json {
   const fields = [...attributes].filter(([key]) => !key.startsWith('gen_ai.') && !key.startsWith('event.'))
   const body = objectOf(attributes.get('gen_ai.event.content') ?? undefined) ?? unflatten(fields)
@@ -64,5 +67,5 @@ export function messageOf({ name, attributes }: Pick<TelemetryEvent, 'name' | 'a
   }
 }
 
-/** A choice has its message inside, whole or the content alone. */
+/** A choice contains its message, or only the message's content. */
 const messageFields = (message: Json) => (isJsonObject(message) ? message : { content: message })

@@ -8,7 +8,7 @@ import { valueFrom } from '../reading/span-content.ts'
 /*
  * The oldest conventions for generative AI, which OpenLLMetry's Python instrumentations still write: messages under
  * `gen_ai.prompt.0.content` and `gen_ai.completion.0.content`, or all of them as JSON under `gen_ai.prompt` and
- * `gen_ai.completion`. They come after any other content: instrumentations that write a newer form too have it whole there.
+ * `gen_ai.completion`. This content ranks last: an instrumentation that also writes a newer form has it complete there.
  */
 
 const KINDS_OF_REQUESTS: ReadonlyMap<string, Kind> = new Map([
@@ -49,7 +49,7 @@ function answered(span: SpanReader): Answer | undefined {
   return messages === undefined ? outputMessage(span.get('gen_ai.completion')) : answerOf(messages)
 }
 
-/** The messages under numbers; beside these there are the prompt's name and version. */
+/** Reads messages with numbered keys. The prompt's name and version share the prefix. */
 function numbered(span: SpanReader, prefix: string): Json | undefined {
   if (!span.hasBelow(prefix)) return undefined
   const entries = [...span.span.attributes.keys()]
@@ -61,7 +61,7 @@ function numbered(span: SpanReader, prefix: string): Json | undefined {
   return unflatten(entries)
 }
 
-/** Content that has more than text in it comes as JSON. */
+/** Content with more than text comes as JSON. */
 function partsOf(key: string, value: Json): Json {
   const parts = key.endsWith('.content') ? parsed(value) : value
   return Array.isArray(parts) && parts.every(isJsonObject) ? parts : value

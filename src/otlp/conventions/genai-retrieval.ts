@@ -4,7 +4,7 @@ import type { Convention, Reading } from '../reading/convention.ts'
 import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
-/** OpenTelemetry's retrievals: the query and the documents, where no other content tells what went in and out. */
+/** OpenTelemetry's retrieval spans: the query and the documents, used if nothing else gives an input or output. */
 export const genAiRetrieval: Convention = {
   name: 'gen_ai-retrieval',
   read(span) {

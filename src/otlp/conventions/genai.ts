@@ -7,9 +7,10 @@ import { type SpanContent, valueFrom } from '../reading/span-content.ts'
 import type { TelemetryEvent } from '../reading/telemetry.ts'
 
 /*
- * OpenTelemetry's semantic conventions for generative AI, from 1.37 on: messages are attributes of the span, as JSON or
- * structured, or of its event `gen_ai.client.inference.operation.details`. What older versions have for anything but messages
- * and documents is read here too. Vercel's AI SDK 7 writes this form. Source: semantic-conventions 1.41, gen-ai.
+ * OpenTelemetry's semantic conventions for generative AI since 1.37: messages are attributes of the span, as JSON or
+ * structured, or of its event `gen_ai.client.inference.operation.details`. Everything that older versions have except
+ * messages and documents is also read here. Vercel's AI SDK 7 writes this form. Source: semantic-conventions 1.41,
+ * gen-ai.
  */
 
 const KINDS_OF_OPERATIONS: ReadonlyMap<string, Kind> = new Map([
@@ -24,7 +25,7 @@ const KINDS_OF_OPERATIONS: ReadonlyMap<string, Kind> = new Map([
   ['invoke_agent', 'agent'],
   ['invoke_workflow', 'workflow'],
   ['plan', 'chain'],
-  // The AI SDK's: one call of the model, and of the tools that it asked for.
+  // The AI SDK's: one model call together with the tool calls that it requested.
   ['agent_step', 'chain'],
   ['search_memory', 'retriever'],
   ['create_memory', 'task'],
@@ -39,7 +40,7 @@ export const genAi: Convention = {
   name: 'gen_ai',
   read(span) {
     if (!span.hasBelow('gen_ai.') && !span.span.events.some(({ name }) => name.startsWith('gen_ai.'))) return undefined
-    // Names stay among the attributes: the step's id may be another one.
+    // Names stay among the attributes, because the step may get a different id.
     const operation = textOf(span.peek('gen_ai.operation.name'))
     const tool = idOf(span.peek('gen_ai.tool.name'))
     const requested = taken(span, 'gen_ai.request.model', idOf)
@@ -70,15 +71,17 @@ export const genAi: Convention = {
   },
 }
 
-/** LangSmith calls whatever it does not know "langchain". */
+/** LangSmith sends "langchain" for every provider that it doesn't know. */
 const systemOf = (span: SpanReader): string | undefined =>
   span.peek('gen_ai.system') === 'langchain' ? undefined : idOf(span.get('gen_ai.system'))
 
-/** The agent or the workflow; else the operation, where the span's name adds only the model, which makes no other step. */
+/**
+ * The agent or workflow, else the operation if the span's name adds only the model, which doesn't make it another step.
+ */
 function nameOf(span: SpanReader, operation: string | undefined): string | undefined {
   const agent = operation === 'invoke_agent' ? idOf(span.peek('gen_ai.agent.name')) : undefined
   const name = agent ?? idOf(span.peek('gen_ai.workflow.name'))
-  // Logfire's template says better what an operation was for.
+  // Logfire's template describes the operation better.
   if (name !== undefined || operation === undefined || span.has('logfire.msg_template')) return name
   const models = ['gen_ai.request.model', 'gen_ai.response.model'].flatMap(key => idOf(span.peek(key)) ?? [])
   return models.some(model => span.span.name === `${operation} ${model}`) ? operation : undefined
@@ -99,7 +102,7 @@ function contentOf(span: SpanReader): SpanContent {
   const answered = span.get('gen_ai.output.messages') ?? detail('gen_ai.output.messages')
   const answer = outputMessage(answered)
   const content = present<SpanContent>({
-    // What is no list of messages is told as it is.
+    // Anything that isn't a list of messages is kept verbatim.
     input: input ?? valueFrom(asked),
     output: answer
       ? outputOf(answer, (span.peek('gen_ai.output.type') ?? detail('gen_ai.output.type')) === 'json')
@@ -110,7 +113,7 @@ function contentOf(span: SpanReader): SpanContent {
   return content ?? {}
 }
 
-/** A structured output is the value that was asked for, where the message holds nothing else. */
+/** The output value itself, if structured output was requested and the message holds nothing else. */
 function outputOf({ output }: Answer, isStructured: boolean): Json {
   if (!isStructured || !isJsonObject(output) || Object.keys(output).length !== 2) return output
   const value = valueFrom(output.content)
@@ -139,7 +142,10 @@ const promptOf = (span: SpanReader): PromptReference | undefined =>
     version: taken(span, 'gen_ai.prompt.version', versionOf),
   })
 
-/** A judgment as `{name, score, label, explanation}`, and what else the event says. Who judged is not in it: no person. */
+/**
+ * A judgment as `{name, score, label, explanation}` plus the event's other fields. It doesn't name a judge, so it isn't
+ * a person's.
+ */
 function evaluationOf({ attributes }: TelemetryEvent): JsonObject {
   const rest = new Map(attributes)
   const take = (name: string): Json | undefined => {

@@ -17,8 +17,8 @@ import { traceloop } from './traceloop.ts'
 import { vercelAiSdk } from './vercel-ai-sdk.ts'
 
 /**
- * All conventions, in the order in which they are asked for content; what several say, the first one says. A span often follows
- * two: a client's own, and one that its exporter translates into.
+ * All conventions, in order of priority for content: the first one that knows a field sets it. A span often follows two
+ * conventions: its client's own, and the one that its exporter translates to.
  */
 export const CONVENTIONS: readonly Convention[] = [
   traceIdentity,
@@ -27,9 +27,9 @@ export const CONVENTIONS: readonly Convention[] = [
   laminar,
   claudeCode,
   codex,
-  // Before OpenTelemetry's: a run of pydantic-ai has its instructions there, and its messages here.
+  // Before OpenTelemetry's: a pydantic-ai run has its instructions there and its messages here.
   logfire,
-  // It has its runs' content under the oldest names of OpenTelemetry.
+  // Before OpenTelemetry's: LangSmith sends run content under the oldest OpenTelemetry names.
   langsmith,
   genAi,
   vercelAiSdk,
@@ -41,13 +41,16 @@ export const CONVENTIONS: readonly Convention[] = [
   plain,
 ]
 
-/** These first, then the others. */
+/** All conventions, these first. */
 const before = (...conventions: Convention[]): readonly Convention[] => [
   ...conventions,
   ...CONVENTIONS.filter(convention => !conventions.includes(convention)),
 ]
 
-/** For the kind: an operation's name may be a child's, or a part's; who has a word for the whole span is asked first. */
+/**
+ * Priority for the kind. An operation's name may describe a child or a part, so conventions that name the whole span
+ * come first.
+ */
 export const BY_KIND = before(
   langfuse,
   openInference,
@@ -61,8 +64,8 @@ export const BY_KIND = before(
   vercelAiSdk,
 )
 
-/** For the step's id: whoever knows the caller's own names is asked first. */
+/** Priority for the step id: conventions that know the caller's own names come first. */
 export const BY_STEP_ID = before(countersign, openInference, langsmith, genAi, vercelAiSdk, traceloop)
 
-/** For the model: the one that answered. */
+/** Priority for the model: the one that answered comes first. */
 export const BY_MODEL = before(genAi)

@@ -37,8 +37,8 @@ export const laminar: Convention = {
       }),
       trace: properties && { metadata: properties },
       metadata: response && { response },
-      // Every span of the SDK's own that was given no other type, those around a model's call included; the client of
-      // JavaScript leaves the type out then.
+      // The type of all the SDK's own spans without a specific type, including those around model calls. The JavaScript
+      // client omits it instead.
       fallback: type === 'DEFAULT' || (type === undefined && isOwn(span)) ? { kind: 'task' } : undefined,
     })
   },
@@ -46,7 +46,7 @@ export const laminar: Convention = {
 
 const isOwn = ({ span }: SpanReader): boolean => span.source.scope.name === 'lmnr.tracer'
 
-/** A call that was answered from its cache says in another attribute what it was. */
+/** A call answered from the cache gives its original type in another attribute. */
 function typeOf(span: SpanReader): string | undefined {
   const type = textOf(span.peek('lmnr.span.type'))?.toUpperCase()
   return type === 'CACHED' ? (textOf(span.peek('lmnr.span.original_type'))?.toUpperCase() ?? 'LLM') : type

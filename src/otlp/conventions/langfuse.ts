@@ -13,8 +13,8 @@ import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
- * Langfuse's SDKs. Their span processor puts what belongs to the trace on every span, those of other instrumentations
- * included. Source: langfuse-js 5.11, `packages/core/src/constants.ts`, and recorded exports.
+ * Langfuse's SDKs. Their span processor adds the trace's fields to every span, including those of other
+ * instrumentations. Source: langfuse-js 5.11, `packages/core/src/constants.ts`, and recorded exports.
  */
 
 const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
@@ -56,18 +56,18 @@ export const langfuse: Convention = {
 
 function kindOf(span: SpanReader): Kind | undefined {
   const kind = taken(span, 'langfuse.observation.type', type => KINDS_OF_TYPES.get(textOf(type)?.toLowerCase() ?? ''))
-  // Python SDKs before 3.3.1 send a generation as a span.
+  // Python SDKs before 3.3.1 label generations as spans.
   const isGeneration = span.has('langfuse.observation.model.name') || span.has('langfuse.observation.usage_details')
   return isGeneration && (kind === undefined || kind === 'task') ? 'llm' : kind
 }
 
-/** The OpenAI wrapper sends a parameter that was not set as an empty text. */
+/** The OpenAI wrapper sends an unset parameter as an empty string. */
 const configOf = (parameters: JsonObject | undefined): JsonObject | undefined =>
   parsedObject(Object.entries(parameters ?? {}).filter(([, value]) => value !== '' && value !== null))
 
 /**
- * Langfuse counts each token once: `input` leaves out those of `input_cached_tokens` and the like. A caller who passes a
- * provider's numbers on counts them in; then input and output make the total.
+ * Langfuse counts each token once: `input` excludes `input_cached_tokens` and the like. Callers who pass on a
+ * provider's numbers include them; then input plus output equals the total.
  */
 function usageOf(details: JsonObject | undefined): Usage | undefined {
   if (!details) return undefined
@@ -91,7 +91,7 @@ const partsOf = (details: JsonObject, prefix: string): number | undefined =>
   sumOf(...Object.entries(details).map(([name, value]) => (name.startsWith(prefix) ? numberOf(value) : undefined)))
 
 function promptOf(span: SpanReader): PromptReference | undefined {
-  // The second form is that of spans which other instrumentations make.
+  // The second form is on spans of other instrumentations.
   for (const prefix of ['langfuse.observation.prompt', 'langfuse.prompt']) {
     const name = taken(span, `${prefix}.name`, textOf)
     const version = taken(span, `${prefix}.version`, value => numberOf(value) ?? textOf(value))
@@ -111,7 +111,7 @@ const traceOf = (span: SpanReader): TraceReading | undefined =>
     isRoot: taken(span, 'langfuse.internal.as_root', value => value === true || undefined),
   })
 
-/** Metadata that is no object comes whole, under the prefix itself. */
+/** Metadata that isn't an object is sent whole, under the prefix itself. */
 function metadataBelow(span: SpanReader, prefix: string): JsonObject | undefined {
   const whole = valueFrom(span.get(prefix))
   const fields = parsedObject(span.below(`${prefix}.`))

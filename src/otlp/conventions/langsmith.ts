@@ -13,9 +13,9 @@ import { retrievedChunks } from '../reading/retrieved-chunks.ts'
 import { contentOf } from '../reading/span-content.ts'
 
 /*
- * LangSmith's SDKs in their OpenTelemetry mode, and the attributes that it documents for other instrumentations. What a span
- * does is its `langsmith.span.kind` alone: `gen_ai.operation.name` calls a retriever "embeddings" and a prompt "chat". Source:
- * langsmith-sdk, `js/src/experimental/otel/{constants,translator}.ts`, and a run of the client.
+ * LangSmith's SDKs in OpenTelemetry mode, and the attributes that it documents for other instrumentations. Only
+ * `langsmith.span.kind` says what a span does: `gen_ai.operation.name` calls a retriever "embeddings" and a prompt
+ * "chat". Source: langsmith-sdk, `js/src/experimental/otel/{constants,translator}.ts`, and a run of the client.
  */
 
 const OTHER_KINDS: ReadonlyMap<string, Kind> = new Map([
@@ -31,7 +31,7 @@ export const langsmith: Convention = {
     const kind = kindOf(taken(span, 'langsmith.span.kind', textOf))
     const metadata = span.below('langsmith.metadata.')
     const usage = objectOf(span.peek('langsmith.usage_metadata'))
-    // What a run was called with is in these for every kind of run. Of other senders they hold a prompt, if anything.
+    // These hold the input of every kind of run. From other senders they hold at most a prompt.
     const isRun = span.span.source.scope.name === 'langsmith' || span.has('langsmith.trace.name')
     const output = isRun ? withoutUsage(span.get('gen_ai.completion')) : undefined
     const { response, ...content } = contentOf(kind, isRun ? span.get('gen_ai.prompt') : undefined, output)
@@ -43,7 +43,7 @@ export const langsmith: Convention = {
         retrieved_chunks: kind === 'retriever' ? retrievedChunks(output) : undefined,
         config: configOf(metadata),
       }),
-      // The translator knows a provider only by the model's name, and calls all others "langchain".
+      // The translator infers the provider from the model's name, and otherwise sends "langchain".
       provider: idOf(metadata.get('ls_provider')),
       usage: usageOf(usage),
       cost: costOf(usage),
@@ -63,17 +63,20 @@ function kindOf(type: string | undefined): Kind | undefined {
   return KINDS.find(kind => kind === name) ?? OTHER_KINDS.get(name) ?? 'chain'
 }
 
-/** What LangChain and LangGraph add to the metadata that a caller gave. */
+/** Metadata that LangChain and LangGraph add to the caller's. */
 const isNoise = (key: string): boolean =>
   /^(ls_|LANGSMITH_|LANGCHAIN_|langgraph_|__|invocation_params$|revision_id$|usage_metadata$)/.test(key)
 
-/** `traceable` takes the usage out of what was returned, and leaves it there. */
+/** `traceable` reads the usage from the returned value but leaves it there. */
 function withoutUsage(output: Json | undefined): Json | undefined {
   const { usage_metadata, ...rest } = objectOf(output) ?? {}
   return usage_metadata === undefined ? output : rest
 }
 
-/** A run's status is set when it begins, to one that no later status may change: only the exception tells that it failed. */
+/**
+ * LangSmith sets a run's status to ok at the start, and later statuses can't override it, so only the exception shows a
+ * failure.
+ */
 function errorOf({ span }: SpanReader): JsonObject | undefined {
   const exception = span.events.findLast(({ name }) => name === 'exception')?.attributes
   return (
@@ -117,6 +120,6 @@ const costOf = (usage: JsonObject | undefined): JsonObject | undefined =>
     total: numberOf(usage.total_cost),
   })
 
-/** The name of a session, which is the project's, and ids that OpenTelemetry's say again stay among the attributes. */
+/** The session's name (which is the project's) and copies of OpenTelemetry's ids stay among the attributes. */
 const traceOf = (metadata: ReadonlyMap<string, Json>): TraceReading | undefined =>
   present<TraceReading>({ metadata: parsedObject([...metadata].filter(([key]) => !isNoise(key))) })

@@ -14,11 +14,11 @@ import { valueFrom } from '../reading/span-content.ts'
 import { messageOf } from './genai-events.ts'
 
 /*
- * Logfire's SDKs, and pydantic-ai, whose instrumentation was made for them. Of the latter this reads what it has beside
- * OpenTelemetry's conventions: version 1 has messages as lists of events, versions up to 2 have names of their own for agents
- * and tools, and all have the messages of a whole run. Source: pydantic/logfire, `_internal/constants.py` and
- * `integrations/llm_providers`; pydantic/pydantic-ai, `capabilities/instrumentation.py`, `models/instrumented.py`, and the
- * tests of their older versions.
+ * Logfire's SDKs, and pydantic-ai, whose instrumentation was built for them. For pydantic-ai this reads only what it
+ * adds to OpenTelemetry's conventions: version 1 sends messages as lists of events, versions up to 2 use their own
+ * names for agents and tools, and all versions send the messages of a whole run. Source: pydantic/logfire,
+ * `_internal/constants.py` and `integrations/llm_providers`; pydantic/pydantic-ai, `capabilities/instrumentation.py`,
+ * `models/instrumented.py`, and the tests of their older versions.
  */
 
 export const logfire: Convention = {
@@ -28,7 +28,7 @@ export const logfire: Convention = {
     const isPydanticAi = scope === 'pydantic-ai' || span.has('pydantic_ai.all_messages')
     const isLogfires = scope === 'logfire' || scope.startsWith('logfire.') || span.hasBelow('logfire.')
     if (!isPydanticAi && !isLogfires) return undefined
-    // Sent when the span began, under an id of its own; its parent is the span itself.
+    // Sent when the span starts, under its own id, with the span itself as its parent.
     if (span.peek('logfire.span_type') === 'pending_span') return { isPending: true }
     const schema = taken(span, 'logfire.json_schema', objectOf)
     const agent = isPydanticAi ? idOf(span.peek('agent_name')) : undefined
@@ -60,11 +60,11 @@ export const logfire: Convention = {
 interface Content {
   input: Json | undefined
   output: Json | undefined
-  /** What happened between the two: calls of tools, their results. */
+  /** What happened in between: tool calls and their results. */
   steps?: Json | undefined
 }
 
-/** A run of an agent, which has one list of all its messages, those before the run included. */
+/** An agent run. Its list of messages includes those from before the run. */
 function runOf(span: SpanReader, isPydanticAi: boolean): Content | undefined {
   const messages = allMessages(span)
   if (messages === undefined && !isPydanticAi) return undefined
@@ -72,7 +72,7 @@ function runOf(span: SpanReader, isPydanticAi: boolean): Content | undefined {
   if (messages === undefined && result === undefined) return undefined
   const all = messages ?? []
   const lastPrompt = all.findLastIndex(message => message.role === 'user')
-  // Without a prompt the run is all that follows the instructions.
+  // Without a prompt, the run is everything after the instructions.
   const firstAnswer = all.findIndex(message => message.role === 'assistant')
   const end = lastPrompt >= 0 ? lastPrompt + 1 : firstAnswer >= 0 ? firstAnswer : all.length
   const last = all.length > end ? all.at(-1) : undefined
@@ -98,7 +98,7 @@ function allMessages(span: SpanReader): Message[] | undefined {
 const messagesIn = (conversation: JsonObject | undefined): Message[] =>
   Array.isArray(conversation?.messages) ? conversation.messages.filter(isJsonObject) : []
 
-/** A model's turn, as a list of what would be events: the messages that it was sent, and its choices. */
+/** A model's turn as a list of events: its input messages and its choices. */
 function turnOf(span: SpanReader): Content | undefined {
   const events = eventsOf(span, 'events')
   if (!events) return undefined
@@ -107,7 +107,7 @@ function turnOf(span: SpanReader): Content | undefined {
     const asked = events.filter(event => event['event.name'] !== 'gen_ai.choice')
     return { input: conversationOf(asked.map(eventMessage)), output: answerOf(choices.map(eventMessage)).output }
   }
-  // Logfire's for OpenAI's responses: what the assistant said last is the answer, in as many events as it had parts.
+  // Logfire's form for OpenAI responses: the assistant's last messages are the answer, one event per part.
   const messages = messagesIn(conversationOf(events.map(eventMessage)))
   const end = messages.findLastIndex(message => message.role !== 'assistant') + 1
   const answer = messages.slice(end)
@@ -121,7 +121,7 @@ function turnOf(span: SpanReader): Content | undefined {
   }
 }
 
-/** The list under a key, if it is one of events: callers of Logfire use such names for things of their own. */
+/** The list under a key if it is a list of events. Callers of Logfire use such names for their own data, so check. */
 function eventsOf(span: SpanReader, key: string): JsonObject[] | undefined {
   const list = valueFrom(span.peek(key))
   const events = Array.isArray(list) ? list.filter(isJsonObject) : []
@@ -139,7 +139,7 @@ interface Call extends Content {
   usage: Usage | undefined
 }
 
-/** A call of a model through Logfire's own wrappers of OpenAI's and Anthropic's clients: the request and the response. */
+/** A model call through Logfire's wrappers of the OpenAI and Anthropic clients: the request and the response. */
 function callOf(span: SpanReader): Call | undefined {
   const request = objectOf(span.peek('request_data'))
   const name = textOf(request?.model)
@@ -152,7 +152,7 @@ function callOf(span: SpanReader): Call | undefined {
     kind: input === undefined ? 'llm' : 'embedding',
     input: inputMessages(messages, system) ?? present<JsonObject>({ input, prompt }),
     output: response && responseOf(response),
-    // What the conventions of OpenTelemetry have of it says the same.
+    // OpenTelemetry's conventions already give the same config.
     config: isSaid ? undefined : modelConfig(Object.entries(parameters), name, toolNames(tools)),
     usage: span.hasBelow('gen_ai.usage.') ? undefined : usageOf(objectOf(response?.usage)),
   }
@@ -165,7 +165,7 @@ function responseOf({ message, combined_chunk_content, usage, chunk_count, ...ot
   return Object.keys(others).length > 0 ? others : undefined
 }
 
-/** Anthropic counts what is read from a cache and written to it apart. */
+/** Anthropic counts tokens read from and written to the cache separately. */
 const usageOf = (usage: JsonObject | undefined): Usage | undefined =>
   usage &&
   present<Usage>({
@@ -184,10 +184,10 @@ const usageOf = (usage: JsonObject | undefined): Usage | undefined =>
     reasoning_tokens: numberOf(objectOf(usage.completion_tokens_details)?.reasoning_tokens),
   })
 
-/** What a caller gave a span of his own, or a function that he had instrumented: the schema names it. */
+/** The arguments of a caller's own span or instrumented function. The schema names them. */
 function argumentsOf(span: SpanReader, schema: JsonObject | undefined): JsonObject | undefined {
   if (span.peek('logfire.span_type') === 'log') return undefined
-  // Names with a dot are attributes of conventions.
+  // Names with a dot are attributes from conventions.
   const names = Object.keys(objectOf(schema?.properties) ?? {}).filter(name => !name.includes('.') && name !== 'return')
   const given = names.map(name => [name, span.peek(name)] as const)
   return parsedObject(given.filter((entry): entry is [string, Json] => entry[1] !== undefined))

@@ -28,9 +28,10 @@ import { valueFrom } from '../reading/span-content.ts'
 import { objectValue } from '../reading/values.ts'
 
 /*
- * OpenInference (Arize Phoenix): lists are sent item by item, under keys with the index in them. `input.value` and `output.value`
- * are what the instrumented function took and gave, a provider's raw request among them, so that messages come before them.
- * Source: openinference, `spec/semantic_conventions.md` of 2026-08-21, and recorded exports.
+ * OpenInference (Arize Phoenix): lists are sent item by item, with the index in the key. `input.value` and
+ * `output.value` are what the instrumented function took and returned, which may be a provider's raw request, so
+ * messages have priority over them. Source: openinference, `spec/semantic_conventions.md` of 2026-08-21, and recorded
+ * exports.
  */
 
 const KINDS_OF_SPANS: ReadonlyMap<string, Kind> = new Map([
@@ -46,7 +47,7 @@ const KINDS_OF_SPANS: ReadonlyMap<string, Kind> = new Map([
   ['PROMPT', 'prompt'],
 ])
 
-/** What its keys begin with. */
+/** The first words of its keys. */
 const WORDS = [
   'openinference',
   'input',
@@ -126,7 +127,7 @@ const requestedModel = (span: SpanReader): string | undefined =>
   taken(span, 'embedding.model_name', idOf) ??
   taken(span, 'reranker.model_name', idOf)
 
-/** The raw request and response, where no messages tell them better, as conversations if they are. */
+/** The raw request and response, used if there are no messages; converted if they are conversations. */
 function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | undefined; answer: Answer | undefined } {
   const input = rawValue(span, 'input', 'llm.input_messages.')
   const output = rawValue(span, 'output', 'llm.output_messages.')
@@ -135,7 +136,7 @@ function rawContent(span: SpanReader, kind: Kind | undefined): { input: Json | u
   return { input: input === undefined ? undefined : withMessages(input), answer: answer ?? whole }
 }
 
-/** A value is JSON where its type says so, which is how a number is told from a text; or where nothing says that it is not. */
+/** A raw value. It is JSON if its type says so, which tells a number from a string, or if it has no type. */
 function rawValue(span: SpanReader, side: 'input' | 'output', messages: string): Json | undefined {
   if (isRedacted(span.peek(`${side}.value`))) return undefined
   const value = span.get(`${side}.value`)
@@ -145,13 +146,13 @@ function rawValue(span: SpanReader, side: 'input' | 'output', messages: string):
   return type === undefined ? valueFrom(value) : value
 }
 
-/** A serialized number or boolean; undefined for any other text. */
+/** A serialized number or boolean, or undefined for any other string. */
 const scalarFrom = (value: Json | undefined): Json | undefined =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value)
     ? JSON.parse(value)
     : undefined
 
-/** What went into an embedding or a reranking. */
+/** The input of an embedding or reranking call. */
 function sentTo(span: SpanReader): Json | undefined {
   const texts = itemsBelow(span, 'embedding.embeddings.', 'embedding', /^text$/).flatMap(({ text }) => text ?? [])
   if (texts.length > 0) return texts.length === 1 ? texts[0] : texts
@@ -160,7 +161,7 @@ function sentTo(span: SpanReader): Json | undefined {
   return present<JsonObject>({ query, documents })
 }
 
-/** A list of objects that were sent item by item, each under its own name once more: the fields that are asked for. */
+/** The requested fields of objects that were sent item by item, each nested once more under `name`. */
 function itemsBelow(span: SpanReader, prefix: string, name: string, fields: RegExp): JsonObject[] {
   if (!span.hasBelow(prefix)) return []
   const entries: [string, Json][] = []
@@ -189,7 +190,7 @@ function configOf(span: SpanReader, kind: Kind | undefined): JsonObject | undefi
   const given = objectOf(span.peek('llm.invocation_parameters')) ?? {}
   const { tools, messages } = given
   const parameters = Object.entries(given).filter(([name]) => name !== 'tools' && name !== 'messages')
-  // The definitions themselves stay among the attributes, in one place at least.
+  // The definitions themselves stay among the attributes, where at least one copy is kept.
   const definitions = span.hasBelow('llm.tools.')
     ? [...span.span.attributes].filter(([key]) => key.startsWith('llm.tools.'))
     : []
@@ -213,7 +214,7 @@ function usageOf(span: SpanReader): Usage | undefined {
   })
 }
 
-/** In dollars: `prompt`, `completion`, `total`, and `prompt_details.cache_read` and the like. */
+/** The cost in dollars: `prompt`, `completion`, `total`, `prompt_details.cache_read` and so on. */
 const costOf = (span: SpanReader): JsonObject | undefined =>
   span.hasBelow('llm.cost.') ? objectValue(span.below('llm.cost.')) : undefined
 
@@ -227,10 +228,10 @@ function promptOf(span: SpanReader): PromptReference | undefined {
   })
 }
 
-/** What the caller gave along with the call; LangGraph tells its node there. */
+/** The caller's metadata. LangGraph puts its node here. */
 function metadataOf(span: SpanReader): JsonObject | undefined {
   const metadata = taken(span, 'metadata', objectOf)
-  // Vercel's spans, processed for OpenInference, have each field under its own key.
+  // Vercel's spans, converted to OpenInference, send each field under its own key.
   const fields = parsedObject(span.below('metadata.'))
   return metadata && fields ? { ...metadata, ...fields } : (metadata ?? fields)
 }
@@ -238,11 +239,11 @@ function metadataOf(span: SpanReader): JsonObject | undefined {
 interface Judgments {
   feedback: HumanJudgment[]
   evaluations: JsonObject[]
-  /** What persons said, in full. */
+  /** People's judgments, in full. */
   annotations: JsonObject[]
 }
 
-/** Judgments of the span and of its trace. Those of a whole session have no place here, and stay among the attributes. */
+/** Judgments of the span and of its trace. Judgments of a session have no place here and stay among the attributes. */
 function judgmentsOf(span: SpanReader): Judgments {
   const judgments: Judgments = { feedback: [], evaluations: [], annotations: [] }
   for (const scope of ['', 'trace.']) {
@@ -251,12 +252,12 @@ function judgmentsOf(span: SpanReader): Judgments {
       ...itemsBelow(span, `${scope}evaluations.`, 'evaluation', ANY_FIELD),
     ]
     for (const judgment of made) {
-      const told = scope === '' ? judgment : { ...judgment, scope: 'trace' }
+      const scoped = scope === '' ? judgment : { ...judgment, scope: 'trace' }
       if (textOf(judgment.annotator_kind)?.toUpperCase() !== 'HUMAN') {
-        judgments.evaluations.push(told)
+        judgments.evaluations.push(scoped)
         continue
       }
-      judgments.annotations.push(told)
+      judgments.annotations.push(scoped)
       judgments.feedback.push({ ...(scope !== '' && { isOfTrace: true }), ...humanJudgment(judgment) })
     }
   }

@@ -5,8 +5,8 @@ import { outputMessage, withMessages } from '../reading/messages.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Frameworks that have their own keys for what goes in and comes out and little more (MLflow, Genkit, Google's ADK, LiveKit), and
- * spans whose makers took the plainest words for it.
+ * Frameworks with their own keys for input and output and little else (MLflow, Genkit, Google's ADK, LiveKit), and
+ * hand-written spans with the most obvious key names.
  */
 
 const INPUT_KEYS = [
@@ -64,7 +64,7 @@ const KINDS_OF_TYPES: ReadonlyMap<string, Kind> = new Map([
   ['evaluator', 'evaluator'],
 ])
 
-/** What its keys begin with, up to a dot. */
+/** The first words of its keys, up to the dot. */
 const WORDS = [
   ...new Set(
     [...INPUT_KEYS, ...OUTPUT_KEYS, 'model', 'provider', 'genkit:metadata:subtype', 'genkit:name'].map(firstWord),
@@ -97,7 +97,7 @@ export const plain: Convention = {
   },
 }
 
-/** A model alone may be a car's: what is asked of it makes it one that answers. */
+/** An attribute `model` alone may be a car's. Only with an input or output does it make the span a model call. */
 function kindOf(span: SpanReader, model: string | undefined): Kind | undefined {
   const has = (key: string): boolean => !isPlaceholder(span.peek(key))
   if (has('lk.function_tool.name') || has('gcp.vertex.agent.tool_call_args')) return 'tool'
@@ -105,11 +105,11 @@ function kindOf(span: SpanReader, model: string | undefined): Kind | undefined {
   return isAsked && (model !== undefined || has('gcp.vertex.agent.llm_request')) ? 'llm' : undefined
 }
 
-/** The value of the first key that is there; what others hold stays among the attributes. */
+/** The value of the first key that is present. Other keys stay among the attributes. */
 function firstOf(span: SpanReader, keys: readonly string[]): Json | undefined {
   const key = keys.find(name => !isPlaceholder(span.peek(name)))
   return key === undefined ? undefined : valueFrom(span.get(key))
 }
 
-/** ADK sends an empty object where it has nothing to tell, or where it is not to be told. */
+/** ADK sends an empty object if there is no content or content capture is off. */
 const isPlaceholder = (value: Json | undefined): boolean => value === undefined || value === '{}'

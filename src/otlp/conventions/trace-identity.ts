@@ -3,8 +3,8 @@ import { idOf, present, textsOf } from '../reading/attribute-values.ts'
 import type { Convention, SpanReader, TraceReading } from '../reading/convention.ts'
 
 /*
- * What a span says of the trace it is in: the conversation, the user, the tags and, of a root, the name. Every instrumentation
- * has keys of its own for the same, and often several are on one span, so that the order of all of them is in one place.
+ * What a span says about its trace: the conversation, the user, the tags and, on a root, the name. Each instrumentation
+ * has its own keys for these, and one span often has several, so the order of all keys is defined here.
  */
 
 const GROUP_KEYS = [
@@ -51,12 +51,12 @@ const TAGS_KEYS = [
   'langsmith.span.tags',
 ]
 
-/** Fields of the metadata that name the same, where no attribute does. */
+/** Metadata fields with the same meaning, used if no attribute is present. */
 export const GROUP_FIELDS = ['session_id', 'sessionId', 'thread_id', 'threadId', 'conversation_id', 'conversationId']
 export const USER_FIELDS = ['user_id', 'userId']
 export const TAGS_FIELDS = ['tags']
 
-/** What each key tells, and how many keys tell it better. */
+/** The list of each key and its rank in that list. */
 const PLACES = new Map(
   [GROUP_KEYS, USER_KEYS, TAGS_KEYS].flatMap((keys, list) => keys.map((key, rank) => [key, { list, rank }] as const)),
 )
@@ -75,7 +75,9 @@ export const traceIdentity: Convention = {
   },
 }
 
-/** Those of each list that are there, in its order. Goes through the few attributes of a span, not through all these keys. */
+/**
+ * The keys of each list that are present, in order. Iterates over the span's few attributes instead of all known keys.
+ */
 function keysInOrder(span: SpanReader): string[][] {
   const lists: string[][] = [[], [], []]
   for (const key of span.span.attributes.keys()) {
@@ -86,7 +88,7 @@ function keysInOrder(span: SpanReader): string[][] {
   return lists.map(keys => keys.filter(Boolean))
 }
 
-/** The first value; others that say the same are read with it, those that say another stay among the attributes. */
+/** The first value. Keys with the same value are also read; keys with another value stay among the attributes. */
 function firstOf<Value>(
   span: SpanReader,
   keys: readonly string[] | undefined,
@@ -103,7 +105,7 @@ function firstOf<Value>(
   return first
 }
 
-/** They stay among the attributes: they name the span, too. */
+/** These stay among the attributes, because they also name the span. */
 const rootNames = (span: SpanReader): (Json | undefined)[] => [
   span.peek('gen_ai.workflow.name'),
   span.peek('ai.telemetry.functionId'),

@@ -6,10 +6,9 @@ import { unflatten } from '../reading/serialized.ts'
 import { contentOf, valueFrom } from '../reading/span-content.ts'
 
 /*
- * OpenLLMetry and Traceloop's SDKs, of which this reads what they add to OpenTelemetry's conventions: the decorated functions
- * (entities), the properties of the association, managed prompts, and what vector databases answered. Source:
- * traceloop/openllmetry-js, `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and
- * recorded exports.
+ * What OpenLLMetry and Traceloop's SDKs add to OpenTelemetry's conventions: decorated functions (entities), association
+ * properties, managed prompts and the results of vector databases. Source: traceloop/openllmetry-js,
+ * `packages/ai-semantic-conventions`; traceloop/openllmetry, the vector databases' packages; and recorded exports.
  */
 
 const KINDS_OF_ENTITIES: ReadonlyMap<string, Kind> = new Map([
@@ -49,7 +48,7 @@ export const traceloop: Convention = {
           ...returned.rest,
         }),
       }),
-      // What a function was called with says less than what an instrumentation saw inside of it.
+      // A function's arguments say less than what an instrumentation records inside it.
       fallback: present<NonNullable<Reading['fallback']>>({
         kind: chunks.length > 0 ? 'retriever' : undefined,
         input,
@@ -61,13 +60,13 @@ export const traceloop: Convention = {
 
 interface Call {
   value: Json | undefined
-  /** What LangChain's callbacks were told beside it. */
+  /** What LangChain's callbacks received in addition. */
   rest: JsonObject
 }
 
 /**
- * What a function was called with: the SDKs wrap the arguments. One that has none by name is called with its only argument,
- * or all of them, one that has only named ones with these.
+ * Unwraps a function's arguments. Without named arguments, the value is the only argument or the list of all; with only
+ * named arguments, it is the object of them.
  */
 function calledWith(input: Json | undefined): Call {
   if (!isJsonObject(input)) return { value: input, rest: {} }
@@ -85,7 +84,7 @@ const returnedAs = (output: Json | undefined): Call =>
     ? unwrapped(output, 'outputs')
     : { value: output, rest: {} }
 
-/** Whether the object has the first of these fields, and no others than these. */
+/** Whether the object has the first of these fields, and no fields other than these. */
 const hasOnly = (object: JsonObject, fields: readonly string[]): boolean =>
   fields[0] !== undefined &&
   object[fields[0]] !== undefined &&
@@ -109,7 +108,7 @@ function promptOf(span: SpanReader): PromptReference | undefined {
 
 const RESULT_EVENTS = ['db.query.result', 'db.search.result']
 
-/** What a vector database found, an event for each. Vectors say nothing to a reader and are left out. */
+/** The results of a vector database, one event each. Vectors are left out, because they say nothing to a reader. */
 function chunksFromEvents(span: SpanReader): JsonObject[] {
   if (span.span.events.length === 0) return []
   const events = [
@@ -121,7 +120,7 @@ function chunksFromEvents(span: SpanReader): JsonObject[] {
     .filter(chunk => chunk !== undefined)
 }
 
-/** Pinecone's JavaScript package has the index of a match in the event's name and in the names of its attributes. */
+/** Pinecone's JavaScript package puts the index of a match in the event's name and in its attribute names. */
 const pineconeEvents = (span: SpanReader) =>
   span.span.events.flatMap(({ name }) => {
     const index = /^pinecone\.query\.result\.(\d+)$/.exec(name)?.[1]
@@ -130,7 +129,7 @@ const pineconeEvents = (span: SpanReader) =>
       : span.events(name).map(({ attributes }) => ({ attributes, prefix: `db.vector.query.result.${index}.` }))
   })
 
-/** Azure AI Search's package has them as attributes: `db.query.result.document.0`. */
+/** Azure AI Search's package sends the results as attributes: `db.query.result.document.0`. */
 function chunksFromAttributes(span: SpanReader): JsonObject[] {
   if (!span.hasBelow('db.')) return []
   const fields: [string, Json][] = []
@@ -145,7 +144,7 @@ function chunksFromAttributes(span: SpanReader): JsonObject[] {
     .filter(chunk => chunk !== undefined)
 }
 
-/** A result whose fields came as they are or serialized. */
+/** A result whose fields may be serialized. */
 function foundChunk(field: (name: string) => Json | undefined): JsonObject | undefined {
   const metadata = valueFrom(field('metadata'))
   const entity = valueFrom(field('entity'))
@@ -157,7 +156,7 @@ function foundChunk(field: (name: string) => Json | undefined): JsonObject | und
     metadata: {
       ...(isJsonObject(metadata) ? metadata : metadata !== undefined && { metadata }),
       ...(isJsonObject(entity) && entity),
-      // It is no score: the smaller, the better.
+      // A distance isn't a score: smaller is better.
       ...(distance !== undefined && { distance }),
     },
   })

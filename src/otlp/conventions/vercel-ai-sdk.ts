@@ -7,12 +7,12 @@ import { parsed } from '../reading/serialized.ts'
 import { valueFrom } from '../reading/span-content.ts'
 
 /*
- * Vercel's AI SDK 4 to 6 and the `LegacyOpenTelemetry` of 7. A call is two spans: the caller's (`ai.generateText`), and in it
- * one for each call of the model (`ai.generateText.doGenerate`). Of 7's own form, which is OpenTelemetry's, only the context
- * is read here. Source: recorded exports.
+ * Vercel's AI SDK 4 to 6, and `LegacyOpenTelemetry` of version 7. A call has a caller's span (`ai.generateText`) that
+ * contains one span per model call (`ai.generateText.doGenerate`). Version 7's own form is OpenTelemetry's; only its
+ * context is read here. Source: recorded exports.
  */
 
-/** What operations are by the last part of their name. Their callers' spans repeat the usage, so that they are no calls. */
+/** Kinds by the last part of the operation's name. Callers' spans repeat the usage, so they aren't model calls. */
 const KINDS_OF_OPERATIONS: ReadonlyMap<string, Kind> = new Map([
   ['doGenerate', 'llm'],
   ['doStream', 'llm'],
@@ -55,10 +55,10 @@ export const vercelAiSdk: Convention = {
 const kindOf = (operation: Json | undefined): Kind | undefined =>
   KINDS_OF_OPERATIONS.get(textOf(operation)?.split('.').at(-1) ?? '')
 
-/** The caller's name for what it does, as it is or with the operation inside of it. */
+/** The caller's name for the call, with the inner operation if there is one. */
 function stepIdOf(span: SpanReader, operation: string | undefined): string | undefined {
   if (operation !== undefined) {
-    // Both are put together of what is read here.
+    // Both are composed of attributes that are read here.
     span.get('operation.name')
     span.get('resource.name')
   }
@@ -80,7 +80,7 @@ function inputOf(span: SpanReader): Json | undefined {
   return Array.isArray(values) ? values.map(parsed) : valueFrom(values)
 }
 
-/** What the caller gave: messages, or a prompt of one text, with instructions or without. */
+/** The caller's input: messages, or a single-string prompt with or without instructions. */
 function promptInput(prompt: Json): Json {
   const given = parsed(prompt)
   if (!isJsonObject(given) || typeof given.prompt !== 'string') return inputMessages(given) ?? given
@@ -94,7 +94,7 @@ function outputOf(span: SpanReader): Json | undefined {
   const object = valueFrom(span.get('ai.response.object'))
   const text = span.get('ai.response.text')
   const toolCalls = span.get('ai.response.toolCalls')
-  // A structured answer's text is the object once more; version 7 has an empty one beside tool calls.
+  // The text of a structured answer repeats the object. Version 7 sends an empty text next to tool calls.
   const isText = object === undefined && (text !== '' || toolCalls === undefined)
   const message = assistantMessage({
     ...(isText && text !== undefined && { text }),
@@ -115,7 +115,7 @@ function configOf(span: SpanReader, model: string | undefined): JsonObject | und
 function usageOf(span: SpanReader): Usage | undefined {
   if (!span.hasBelow('ai.usage.')) return undefined
   const count = (key: string): number | undefined => taken(span, key, numberOf)
-  // Newer versions send some counts under two keys, the same ones.
+  // Newer versions send some counts under two keys with the same value.
   const first = (...keys: string[]): number | undefined => keys.map(count).find(number => number !== undefined)
   return present<Usage>({
     input_tokens: first('ai.usage.inputTokens', 'ai.usage.promptTokens', 'ai.usage.tokens'),

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { TelemetryEvent, TelemetrySpan } from './telemetry.ts'
 
-/** What a span does. `generic` is none of an AI pipeline's steps: an HTTP call, a database query. */
+/** What a span does. `generic` spans aren't steps of an AI pipeline: an HTTP call, a database query. */
 export const KINDS = [
   'llm',
   'embedding',
@@ -19,7 +19,7 @@ export const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Tokens and what they cost, as far as a span says. */
+/** Token counts, as far as the span reports them. */
 export interface Usage {
   input_tokens?: number
   output_tokens?: number
@@ -29,28 +29,28 @@ export interface Usage {
   reasoning_tokens?: number
 }
 
-/** Which prompt a span used: the id of one of our versions, or its name and its number or label. */
+/** The prompt that a span used: the id of one of our versions, or a name with a version number or label. */
 export interface PromptReference {
   id?: string
   name?: string
   version?: string | number
 }
 
-/** A person's judgment that came as a part of a span. */
+/** A person's judgment, sent as part of a span. */
 export interface HumanJudgment {
-  /** Whether the trace was judged, and not the span. */
+  /** Whether the judgment is about the trace instead of the span. */
   isOfTrace?: boolean
-  /** What was judged: relevance, correctness. */
+  /** The criterion, such as relevance or correctness. */
   name: string
-  /** Who judged, in the sender's words. */
+  /** The judge, in the sender's words. */
   identifier: string
   rating?: 'positive' | 'negative' | number
   comment?: string
 }
 
-/** What a span says of its whole trace. */
+/** What a span says about its trace. */
 export interface TraceReading {
-  /** The trace's name for good; what only a root may say is `rootName`. */
+  /** The trace's name. `rootName` counts only if the span is the root. */
   name?: string
   rootName?: string
   groupId?: string
@@ -58,15 +58,15 @@ export interface TraceReading {
   tags?: string[]
   environment?: string
   release?: string
-  /** Flat, to be searched by. */
+  /** Flat, so that it can be searched. */
   metadata?: JsonObject
   input?: Json
   output?: Json
-  /** Whether this span ends the trace although it has a parent. */
+  /** Whether this span is the trace's root even though it has a parent. */
   isRoot?: boolean
 }
 
-/** What a convention says of a span; of what is absent it says nothing. */
+/** What a convention read from a span. Fields that it doesn't know are absent. */
 export interface Reading {
   kind?: Kind
   stepId?: string
@@ -80,31 +80,31 @@ export interface Reading {
   cost?: JsonObject
   finishReasons?: string[]
   prompt?: PromptReference
-  /** Judgments of models and code; a person's are `feedback`. */
+  /** Judgments by models and code. People's judgments are in `feedback`. */
   evaluations?: JsonObject[]
   feedback?: HumanJudgment[]
   trace?: TraceReading
-  /** What the convention says beyond that, for the span's metadata. */
+  /** Anything else, for the span's metadata. */
   metadata?: JsonObject
-  /** What to take where no convention has said it better: a raw request, a wrapper's arguments. */
+  /** Used only if no convention has something better, such as a raw request or a wrapper's arguments. */
   fallback?: { kind?: Kind; stepId?: string; input?: Json; output?: Json }
-  /** Whether the record only tells that a span has begun: it is not to be stored. */
+  /** Whether the record only says that the span has started. Such a record isn't stored. */
   isPending?: boolean
 }
 
-/** How spans of one kind of instrumentation are read. */
+/** Reads the spans of one kind of instrumentation. */
 export interface Convention {
   readonly name: string
-  /** Undefined where the span is none of its. */
+  /** Returns undefined for spans of other instrumentations. */
   read(span: SpanReader): Reading | undefined
 }
 
-/** A span whose attributes and events remember whether they were read: what nobody read is kept as it is. */
+/** A span that tracks which of its attributes and events were read. The rest is kept verbatim. */
 export class SpanReader {
   readonly span: TelemetrySpan
   readonly #read = new Set<string>()
   readonly #readEvents = new Set<TelemetryEvent>()
-  /** The keys by their first words, of which a span has two or three: most prefixes that are asked for are of none of them. */
+  /** The keys, grouped by first word. A span has two or three first words, so most prefix lookups end here. */
   readonly #keys = new Map<string, string[]>()
 
   constructor(span: TelemetrySpan) {
@@ -112,7 +112,7 @@ export class SpanReader {
     let word: string | undefined
     let keys: string[] = []
     for (const key of span.attributes.keys()) {
-      // Keys of one beginning mostly come together, and a word that is cut out of its key is garbage at once.
+      // Keys with the same first word are usually adjacent, so this rarely cuts out a new substring.
       if (word === undefined || !key.startsWith(word) || key.charAt(word.length) !== '.') {
         word = firstWord(key)
         keys = this.#keysOf(word)
@@ -129,7 +129,7 @@ export class SpanReader {
     return keys
   }
 
-  /** Whether any key begins with one of these words: `llm` for `llm.model_name`. */
+  /** Whether any key starts with one of these words: `llm` for `llm.model_name`. */
   speaksOf(...words: string[]): boolean {
     return words.some(word => this.#keys.has(word))
   }
@@ -138,7 +138,7 @@ export class SpanReader {
     return this.span.attributes.has(key)
   }
 
-  /** An attribute's value, read; undefined where it is absent or null. */
+  /** Reads an attribute. Undefined if it is absent or null. */
   get(key: string): Json | undefined {
     const value = this.span.attributes.get(key)
     if (value === undefined) return undefined
@@ -146,19 +146,19 @@ export class SpanReader {
     return value ?? undefined
   }
 
-  /** An attribute's value, which is still kept as it is: it says more than is taken of it. */
+  /** Like `get`, but the attribute is still kept verbatim, because it says more than the caller uses. */
   peek(key: string): Json | undefined {
     return this.span.attributes.get(key) ?? undefined
   }
 
-  /** The first of these that is there; the others are not read. */
+  /** The first of these attributes that is present. The others stay unread. */
   first(...keys: string[]): Json | undefined {
     let first: Json | undefined
     for (const key of keys) first ??= this.get(key)
     return first
   }
 
-  /** The attributes that begin so, all read, by the rest of their keys. The prefix ends with a dot. */
+  /** Reads all attributes with this prefix, keyed by the rest of their keys. The prefix ends with a dot. */
   below(prefix: string): Map<string, Json> {
     const found = new Map<string, Json>()
     for (const key of this.#keys.get(firstWord(prefix)) ?? []) {
@@ -169,13 +169,13 @@ export class SpanReader {
     return found
   }
 
-  /** Whether any attribute begins so. The prefix ends with a dot. */
+  /** Whether any attribute has this prefix. The prefix ends with a dot. */
   hasBelow(prefix: string): boolean {
     const keys = this.#keys.get(firstWord(prefix))
     return keys?.some(key => key.startsWith(prefix)) ?? false
   }
 
-  /** The events of a name, all read. */
+  /** Reads all events with this name. */
   events(name: string): TelemetryEvent[] {
     if (this.span.events.length === 0) return []
     const found = this.span.events.filter(event => event.name === name)
@@ -183,7 +183,7 @@ export class SpanReader {
     return found
   }
 
-  /** The attributes that nobody read. */
+  /** The attributes that no convention has read. */
   unread(): Map<string, Json> {
     const unread = new Map<string, Json>()
     for (const [key, value] of this.span.attributes) if (!this.#read.has(key)) unread.set(key, value)
@@ -195,7 +195,7 @@ export class SpanReader {
   }
 }
 
-/** What a key begins with, up to its first dot. */
+/** The part of a key before its first dot. */
 export function firstWord(key: string): string {
   const end = key.indexOf('.')
   return end < 0 ? key : key.slice(0, end)

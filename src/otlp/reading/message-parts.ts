@@ -3,10 +3,10 @@ import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /*
- * What a message is made of, in whichever form: texts, reasoning, tool calls and their results, images and files.
+ * The parts of a message in any client's form: texts, reasoning, tool calls and their results, images and files.
  */
 
-/** A message's content while it is taken apart. */
+/** A message's content, sorted by type. */
 export interface Pieces {
   parts: JsonObject[]
   reasoning: string[]
@@ -15,7 +15,7 @@ export interface Pieces {
   results: JsonObject[]
 }
 
-/** Takes out of a message all that is its content. */
+/** Takes all content out of a message. */
 export function piecesOf(fields: Fields): Pieces & { whole: Json | undefined } {
   const pieces: Pieces = { parts: [], reasoning: [], reasoningDetails: [], calls: [], results: [] }
   let whole: Json | undefined
@@ -34,7 +34,7 @@ export function piecesOf(fields: Fields): Pieces & { whole: Json | undefined } {
   }
   const functionCall = fields.object('function_call')
   if (functionCall) pieces.calls.push(toolCall(functionCall))
-  // LangChain sends a call twice: as its own, and as the provider's.
+  // LangChain sends each call twice: in its own form and in the provider's.
   const provided = fields.object('additional_kwargs')
   if (provided) addProvided(pieces, fields, provided)
   return { ...pieces, whole }
@@ -49,7 +49,7 @@ function addProvided(pieces: Pieces, fields: Fields, provided: JsonObject): void
   fields.put('additional_kwargs', more.rest())
 }
 
-/** Several texts are one; with anything else among them they are a list. */
+/** Joins the parts into one string if all of them are text; otherwise returns them as a list. */
 export function contentOf(parts: JsonObject[]): Json {
   const texts = parts.map(part => (Object.keys(part).length === 2 && part.type === 'text' ? part.text : undefined))
   return texts.every(text => typeof text === 'string') ? texts.join('\n') : parts
@@ -81,7 +81,7 @@ function addPart(pieces: Pieces, part: Json): void {
     pieces.parts.push({ type: 'text', text: part })
     return
   }
-  // OpenInference wraps each part, and an image once more.
+  // OpenInference wraps each part, and wraps an image twice.
   if (isJsonObject(part.message_content)) {
     const { image, ...inner } = part.message_content
     const picture = isJsonObject(image) && isJsonObject(image.image) ? image.image : image
@@ -96,13 +96,13 @@ function addPart(pieces: Pieces, part: Json): void {
   else pieces.parts.push(part)
 }
 
-/** OpenInference has a call's place among the parts, and the call itself beside them. */
+/** OpenInference leaves an empty placeholder among the parts and sends the call itself next to them. */
 function addCall(pieces: Pieces, part: JsonObject): void {
   const call = toolCall(part)
   if (!isEmpty(call)) pieces.calls.push(call)
 }
 
-/** Gemini and Genkit tell their parts by the field that is there. */
+/** Gemini and Genkit parts have no type; the field that is present tells what they are. */
 function untypedPart(part: JsonObject): string {
   if (typeof part.text === 'string') return part.thought === true ? 'reasoning' : 'text'
   if (part.functionCall ?? part.function_call ?? part.toolRequest) return 'function_call'
@@ -118,7 +118,7 @@ function textPart(part: JsonObject): JsonObject {
   return combined({ type: 'text', text }, fields.rest())
 }
 
-/** Whether the part told its reasoning: some only hold it encrypted. */
+/** Returns false if the part has no readable reasoning; some parts hold it only encrypted. */
 function addReasoning(pieces: Pieces, part: JsonObject): boolean {
   const fields = new Fields(part)
   const text = fields.text('content', 'text', 'thinking', 'reasoning') ?? textOf(fields.list('summary'))
@@ -130,13 +130,13 @@ function addReasoning(pieces: Pieces, part: JsonObject): boolean {
   return true
 }
 
-/** OpenAI tells its reasoning in parts. */
+/** OpenAI sends reasoning as a list of parts. */
 function textOf(parts: Json[]): string | undefined {
   const texts = parts.map(part => (isJsonObject(part) ? part.text : part)).filter(text => typeof text === 'string')
   return texts.length > 0 ? texts.join('\n') : undefined
 }
 
-/** A tool call of any form as `{id, name, arguments}`. */
+/** A tool call in any form, as `{id, name, arguments}`. */
 function toolCall(value: Json): JsonObject {
   if (!isJsonObject(value)) return { arguments: value }
   const inner = value.tool_call ?? value.functionCall ?? value.toolRequest
@@ -152,13 +152,13 @@ function toolCall(value: Json): JsonObject {
     id,
     name,
     arguments: given === undefined ? undefined : parsed(given),
-    // The provider's own tools are told apart from the caller's.
+    // Keeps the provider's own tools distinguishable from the caller's.
     type: type !== undefined && /server|mcp/.test(type) ? type : undefined,
   })
   return combined(combined(call, callee.rest()), fields.rest())
 }
 
-/** A tool's result of any form as `{id, name, result}`. */
+/** A tool result in any form, as `{id, name, result}`. */
 function toolResult(value: JsonObject): JsonObject {
   const inner = value.functionResponse ?? value.function_response ?? value.toolResponse
   if (isJsonObject(inner)) return toolResult(inner)
@@ -176,7 +176,9 @@ function toolResult(value: JsonObject): JsonObject {
   return combined(told, fields.rest())
 }
 
-/** The AI SDK says with a result whether it is a text or a value; a failure stays as it is, for else it would look like none. */
+/**
+ * Unwraps the AI SDK's tagged results. Errors stay wrapped, because they would otherwise look like successful results.
+ */
 export function resultOf(value: Json): Json {
   if (Array.isArray(value) && value.length > 0) {
     const pieces: Pieces = { parts: [], reasoning: [], reasoningDetails: [], calls: [], results: [] }
@@ -188,7 +190,7 @@ export function resultOf(value: Json): Json {
   return (value.type === 'json' || value.type === 'text') && value.value !== undefined ? value.value : value
 }
 
-/** An object's fields, as far as nobody took them. Nulls are none. */
+/** The fields of an object that haven't been taken yet. Null fields don't count. */
 export class Fields {
   readonly #left = new Map<string, Json>()
 
@@ -196,7 +198,7 @@ export class Fields {
     for (const [name, item] of Object.entries(value)) if (item !== null) this.#left.set(name, item)
   }
 
-  /** The first of these that is there; it is removed, as with the others below. */
+  /** Takes the first of these fields that is present. This and the methods below remove the field. */
   take(...names: string[]): Json | undefined {
     return this.#first(names, () => true)
   }
@@ -228,7 +230,7 @@ export class Fields {
     for (const name of names) this.#left.delete(name)
   }
 
-  /** What is left, but for what is empty. */
+  /** The remaining fields that aren't empty. */
   rest(): JsonObject {
     for (const [name, value] of this.#left) if (isEmpty(value)) this.#left.delete(name)
     return objectValue(this.#left)
@@ -248,7 +250,7 @@ export class Fields {
 export const isEmpty = (value: Json): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-/** The fields that are there. Their names are not a sender's. */
+/** The fields that are defined. Field names must come from our code, never from a sender. */
 export function present(fields: Record<string, Json | undefined>): JsonObject {
   const found: JsonObject = {}
   for (const name in fields) {
@@ -258,9 +260,9 @@ export function present(fields: Record<string, Json | undefined>): JsonObject {
   return found
 }
 
-/** An object of the one form, and what else its source held: under `other`, where that has a name of the form. */
+/** Merges the fields we know with the rest of the source. A field of the rest whose name clashes goes under `other`. */
 export function combined(known: JsonObject, rest: JsonObject): JsonObject {
-  // Most have nothing more, and spreading two objects takes ten times as long.
+  // The rest is usually empty, and spreading two objects takes ten times as long.
   if (isEmpty(rest)) return known
   const [clashing = [], free = []] = [true, false].map(clashes =>
     Object.entries(rest).filter(([field]) => Object.hasOwn(known, field) === clashes),

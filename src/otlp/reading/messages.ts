@@ -4,28 +4,28 @@ import { combined, contentOf, Fields, isEmpty, piecesOf, present, resultOf } fro
 import { parsed } from './serialized.ts'
 
 /*
- * Every client has its own form of a conversation. Reviewers read and correct one:
+ * Every client has its own form of a conversation. Reviewers read and correct this one:
  *
  *   {role, content, reasoning?, tool_calls?: [{id, name, arguments}], tool_results?: [{id, name, result}], tool_call_id?, name?}
  *
- * `content` is a text, or a list of parts where not all is text (`{type: "text", text}`, and images and files as they came),
- * or null where there is none; a tool message's is the tool's result. What a message holds beyond that stays on it.
+ * `content` is a string; or a list of parts if some aren't text (`{type: "text", text}`, and images and files as they came);
+ * or null if there is none. The content of a tool message is the tool's result. All other fields of a message are kept.
  */
 
-/** A message in the one form. */
+/** A message in our form. */
 export type Message = JsonObject
 
-/** What a model answered, taken out of what it came in. */
+/** A model's answer, unwrapped from the response. */
 export interface Answer {
-  /** The message; `{choices: [...]}` where there are several; `{messages: [...]}` where they are a conversation. */
+  /** The message, `{choices: [...]}` if there are several, or `{messages: [...]}` if they form a conversation. */
   output: Json
-  /** Why each choice ended. They are no longer on the messages. */
+  /** Why each choice ended. These are removed from the messages. */
   finishReasons: string[]
-  /** What the answer came with: its id, its model, its usage. */
+  /** Other fields of the response: its id, model, usage. */
   rest: JsonObject
 }
 
-/** What LangChain, Gemini and others call the roles. */
+/** Role names of LangChain, Gemini and others. */
 const ROLES: ReadonlyMap<string, string> = new Map([
   ['human', 'user'],
   ['HumanMessage', 'user'],
@@ -44,12 +44,12 @@ const ROLES: ReadonlyMap<string, string> = new Map([
 
 const roleOf = (name: string): string => ROLES.get(name) ?? name
 
-/** LangChain's `type` of a message. */
+/** Values of LangChain's `type` field for messages. */
 const LANGCHAIN_TYPES = new Set(['human', 'ai', 'system', 'tool', 'function', 'AIMessageChunk', 'HumanMessageChunk'])
 
 const CONTENT_FIELDS = ['content', 'contents', 'parts', 'tool_calls', 'toolCalls', 'function_call', 'reasoning_content']
 
-/** LangChain serializes a message as the call that makes it; others wrap one with its index and its end. */
+/** LangChain serializes a message as a constructor call; others wrap one with its index and finish reason. */
 function unwrapped(value: JsonObject): JsonObject {
   const { kwargs, id, data, type, message } = value
   if (value.lc !== undefined && isJsonObject(kwargs)) {
@@ -63,31 +63,31 @@ function unwrapped(value: JsonObject): JsonObject {
   if (isJsonObject(message) && value.role === undefined) {
     const { message: _, index: __, text, ...fields } = value
     const inner = unwrapped(message)
-    // LangChain has the text of an answer beside it, too.
+    // LangChain repeats the text of an answer next to the message.
     return { ...fields, ...(text !== undefined && text !== inner.content && { text }), ...inner }
   }
   return value
 }
 
-/** Whether a value is a message of any form. */
+/** Whether a value is a message in any client's form. */
 function isMessage(value: Json | undefined): value is JsonObject {
   if (!isJsonObject(value)) return false
   const message = unwrapped(value)
   return typeof message.role === 'string' && CONTENT_FIELDS.some(field => message[field] !== undefined)
 }
 
-/** Whether a list is of messages, and no more than are brought into the one form: a longer one stays as it came. */
+/** Whether a list holds messages and is short enough to convert. A longer list is kept verbatim. */
 const areMessages = (list: readonly Json[]): boolean => list.length <= MAX_CONVERSATION_MESSAGES && list.some(isMessage)
 
 /**
- * One message of any form in the one form. Results of tools that came within a user's or a tool's message become messages of
- * their own, before it; within an assistant's they are its `tool_results`.
+ * Converts one message of any form. Tool results inside a user or tool message become separate messages before it; in
+ * an assistant message they become its `tool_results`.
  */
 export function messagesFrom(value: Json, defaultRole: string): Message[] {
   if (!isJsonObject(value)) return [{ role: defaultRole, content: value }]
   const fields = new Fields(unwrapped(value))
   const role = roleOf(fields.text('role') ?? defaultRole)
-  // Which says nothing that its role does not.
+  // This `type` adds nothing to the role.
   if (fields.has('type', 'message')) fields.drop('type')
   const { whole, parts, reasoning, reasoningDetails, calls, results } = piecesOf(fields)
   const content = parts.length === 0 ? whole : contentOf(whole === undefined ? parts : [...parts, { content: whole }])
@@ -120,9 +120,9 @@ const systemOf = (instructions: Json): Message[] =>
 const listOf = (value: Json): Json[] => (Array.isArray(value) ? value : [value])
 
 /**
- * What a model was asked, as `{messages: [...]}`; undefined where the value is no conversation. Takes lists of messages (also
- * of one conversation in a list), one message, and requests with `messages`, whose other fields stay beside them; all of them
- * serialized or not. Instructions that came apart come first, as a system message.
+ * A model's input as `{messages: [...]}`, or undefined if the value isn't a conversation. Accepts lists of messages
+ * (also nested in a list of one conversation), a single message, and requests with `messages`, whose other fields are
+ * kept; all of them serialized or not. Separate instructions come first, as a system message.
  */
 export function inputMessages(value: Json | undefined, instructions?: Json): JsonObject | undefined {
   const system = instructions === undefined ? [] : systemOf(parsed(instructions))
@@ -134,18 +134,18 @@ export function inputMessages(value: Json | undefined, instructions?: Json): Jso
   return { messages: [...system, ...list.flatMap(item => messagesFrom(item, 'user'))] }
 }
 
-/** What was asked, of values that are known to be messages, whatever they look like. */
+/** Converts values that are known to be input messages, whatever they look like. */
 export const conversationOf = (values: Json): JsonObject => ({
   messages: itemsOf(values).flatMap(item => messagesFrom(item, 'user')),
 })
 
-/** What was answered, of values that are known to be messages. */
+/** Converts values that are known to be output messages. */
 export const answerOf = (values: Json): Answer => answerFrom(itemsOf(values), {})
 
-/** A list that was sent under keys; where one of these is no index, it came as an object. */
+/** A list that was sent as separate keys. If a key wasn't an index, the list arrived as an object. */
 const itemsOf = (values: Json): Json[] => (isJsonObject(values) ? Object.values(values) : listOf(values))
 
-/** A value in which there may be messages: those that a chain, a tool or an agent passes on. Any other stays as it is. */
+/** Converts messages in a value that a chain, a tool or an agent passes on. Any other value is kept verbatim. */
 export function withMessages(value: Json): Json {
   if (!isMessage(value)) return inputMessages(value) ?? value
   const messages = messagesFrom(value, 'user')
@@ -168,7 +168,7 @@ function requestMessages(request: JsonObject, system: Message[]): JsonObject | u
 }
 
 /**
- * What a model answered; undefined where the value is no answer of one. Takes messages, and the responses of OpenAI, Anthropic,
+ * A model's answer, or undefined if the value isn't one. Accepts messages and the responses of OpenAI, Anthropic,
  * Gemini and LangChain, serialized or not.
  */
 export function outputMessage(value: Json | undefined): Answer | undefined {
@@ -185,7 +185,7 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
     fields.drop('output')
     return answerFrom([messageOfItems(answer.output)], fields.rest())
   }
-  // Google's ADK has one of Gemini's candidates alone.
+  // Google's ADK sends a single Gemini candidate.
   if (isMessage(answer.content)) {
     fields.drop('content')
     return answerFrom([answer.content], fields.rest())
@@ -198,7 +198,7 @@ export function outputMessage(value: Json | undefined): Answer | undefined {
 const isItem = (item: Json): boolean =>
   isMessage(item) || (isJsonObject(item) && (item.type === 'function_call' || item.type === 'reasoning'))
 
-/** OpenAI's Responses API tells an answer in items, of which the message is one. */
+/** OpenAI's Responses API sends an answer as a list of items. One of them is the message. */
 function messageOfItems(items: Json[]): JsonObject {
   const content = items.flatMap(item =>
     isJsonObject(item) && item.type === 'message' && Array.isArray(item.content) ? item.content : [item],
@@ -207,7 +207,7 @@ function messageOfItems(items: Json[]): JsonObject {
   return { role: 'assistant', ...(isJsonObject(message) && message), content }
 }
 
-/** Gemini has the message in `content`. */
+/** Gemini puts the message in `content`. */
 function candidate(choice: Json): Json {
   if (!isJsonObject(choice) || !isJsonObject(choice.content)) return choice
   const { content, ...fields } = choice
@@ -233,7 +233,7 @@ function answerFrom(values: Json[], rest: JsonObject): Answer {
   return { output: isConversation ? { messages } : { choices: messages }, finishReasons, rest }
 }
 
-/** An assistant's message of what came apart: its text, its reasoning, its tool calls; undefined where there is none of them. */
+/** Builds an assistant message from its separately sent text, reasoning and tool calls. Undefined if all are absent. */
 export function assistantMessage(parts: { text?: Json; reasoning?: Json; toolCalls?: Json }): Message | undefined {
   const calls = parts.toolCalls === undefined ? [] : listOf(parsed(parts.toolCalls))
   if (parts.text === undefined && parts.reasoning === undefined && calls.length === 0) return undefined

@@ -4,8 +4,8 @@ import { parsed } from './serialized.ts'
 import { objectValue } from './values.ts'
 
 /**
- * How a model was called, as the state `config`: the model that was asked for, its parameters by their names, and the names
- * of the tools that it was given. Undefined where nothing is known.
+ * The state `config` of a model call: the requested model, its parameters by name, and the names of the tools it was
+ * given. Undefined if nothing is known.
  */
 export function modelConfig(
   parameters: Iterable<readonly [string, Json]>,
@@ -19,7 +19,7 @@ export function modelConfig(
   return config.size > 0 ? objectValue(config) : undefined
 }
 
-/** The names in a list of tool definitions of any form, serialized or not, as a whole or one by one. */
+/** The names in a list of tool definitions of any form, serialized as a whole, one by one, or not at all. */
 export function toolNames(definitions: Json | undefined): string[] {
   const list = definitions === undefined ? [] : parsed(definitions)
   return (Array.isArray(list) ? list : [list]).flatMap(item => {

@@ -5,14 +5,14 @@ import { idOf, numberOf, objectOf } from './attribute-values.ts'
 import { parsed } from './serialized.ts'
 
 /*
- * What was fetched from a knowledge base, as the state `retrieved_chunks`: a list of
+ * Search results from a knowledge base, as the state `retrieved_chunks`, in their original order:
  *
  *   {id, score, content?, metadata?, truncated?}
  *
- * in the order in which it came. An id or a score that was not sent is left out; a long content is cut, which `truncated` tells.
+ * A missing id or score is left out. Long content is cut and marked with `truncated`.
  */
 
-/** What a document says of itself, under whichever names. */
+/** A document's fields, under our names. */
 export interface Chunk {
   id?: Json | undefined
   score?: Json | undefined
@@ -20,10 +20,10 @@ export interface Chunk {
   metadata?: Json | undefined
 }
 
-/** A chunk in the one form; undefined where it says nothing. */
+/** A chunk in our form, or undefined if the document is empty. */
 export function chunkOf(document: Chunk): JsonObject | undefined {
   const metadata = objectOf(document.metadata)
-  // LangChain keeps them in the metadata.
+  // LangChain keeps the id in the metadata.
   const id = idOf(document.id, metadata?.id, metadata?._id, metadata?.doc_id)
   const score = numberOf(document.score) ?? numberOf(metadata?.score)
   const content = document.content === undefined ? undefined : textFrom(document.content)
@@ -39,7 +39,7 @@ export function chunkOf(document: Chunk): JsonObject | undefined {
 
 const textFrom = (content: Json): string => (typeof content === 'string' ? content : JSON.stringify(content))
 
-/** Where an object has its list of documents. */
+/** Fields that may hold the list of documents. */
 const LISTS = [
   'documents',
   'outputs',
@@ -54,7 +54,7 @@ const LISTS = [
   'context',
 ]
 
-/** The chunks in a retriever's output, serialized or not; undefined where it has none. */
+/** The chunks in a retriever's output, serialized or not, or undefined if it has none. */
 export function retrievedChunks(output: Json | undefined): JsonObject[] | undefined {
   const value = output === undefined ? undefined : parsed(output)
   const chunks = documentsIn(value)
@@ -64,7 +64,7 @@ export function retrievedChunks(output: Json | undefined): JsonObject[] | undefi
 }
 
 function documentsIn(value: Json | undefined): Json[] {
-  // A search for several texts at once has a list for each.
+  // A search for several texts at once returns one list per text.
   if (Array.isArray(value)) return value.flat()
   const list = isJsonObject(value) ? LISTS.map(name => value[name]).find(Array.isArray) : undefined
   return Array.isArray(list) ? list.flat() : []
@@ -75,7 +75,7 @@ const CONTENTS = ['content', 'page_content', 'pageContent', 'text', 'document', 
 function chunkFrom(item: Json): JsonObject | undefined {
   if (typeof item === 'string') return chunkOf({ content: item })
   if (!isJsonObject(item)) return undefined
-  // LangChain serializes a document as the call that makes it; LlamaIndex has it in `node`, beside its score.
+  // LangChain serializes a document as a constructor call; LlamaIndex puts it in `node`, next to its score.
   const document = [item.kwargs, item.node, item.document].find(isJsonObject)
   const fields: JsonObject = document === undefined ? item : { ...item, ...document }
   return chunkOf({

@@ -3,11 +3,13 @@ import { findExcess } from '../../domain/json-structure.ts'
 import { MAX_JSON_DEPTH } from '../../limits.ts'
 import { objectValue } from './values.ts'
 
-/* Values that are no attribute's: serialised as JSON, or sent in parts, each under a key of its own. */
+/*
+ * Values that didn't arrive as plain attributes: serialized as JSON, or split over several keys.
+ */
 
 /**
- * A serialised value: texts that are JSON objects, lists or quoted texts are parsed, twice where they were serialised twice.
- * Any other text stays as it is: a number says nothing more than its text, and might be one.
+ * Parses a serialized value: a string that holds a JSON object, list or quoted string, serialized once or twice. Any
+ * other string is kept, because a string such as "42" may be meant as text.
  */
 export function parsed(value: Json): Json {
   const once = parsedOnce(value)
@@ -19,7 +21,7 @@ function parsedOnce(value: Json): Json {
   if (findExcess(value, MAX_JSON_DEPTH)) return value
   try {
     const result: Json = JSON.parse(value)
-    // Nested too deep, or with a number that JSON cannot write again: the text says it better.
+    // The JSON nests too deep or holds a number that JSON can't represent, so the text is kept.
     return findJsonFault(result) ? value : result
   } catch {
     return value
@@ -29,9 +31,8 @@ function parsedOnce(value: Json): Json {
 type Branch = Map<string, Branch | { leaf: Json }>
 
 /**
- * The value whose parts were sent under keys like `0.message.role`; undefined where there are none. Where all keys of a level
- * are indices they make a list in the order of the numbers, whatever these are: one that is left out or far too large takes
- * no room. Nulls are left out.
+ * Rebuilds a value whose parts were sent under keys such as `0.message.role`. Undefined if there are none. If all keys
+ * of a level are indices, they form a list in numeric order; missing or huge indices leave no gaps. Nulls are left out.
  */
 export function unflatten(entries: Iterable<readonly [string, Json]>): Json | undefined {
   const root: Branch = new Map()
@@ -41,7 +42,7 @@ export function unflatten(entries: Iterable<readonly [string, Json]>): Json | un
 
 function graft(root: Branch, key: string, leaf: Json): void {
   const steps = key.split('.')
-  // A key of a thousand dots would nest as deep: the rest of it is one name.
+  // A key with a thousand dots would nest as deep, so the rest of it becomes a single name.
   const path = [...steps.slice(0, MAX_JSON_DEPTH / 2), ...joined(steps.slice(MAX_JSON_DEPTH / 2))]
   let branch = root
   for (const step of path.slice(0, -1)) {
@@ -50,7 +51,7 @@ function graft(root: Branch, key: string, leaf: Json): void {
       branch = next
       continue
     }
-    // Where a key is another one's beginning, its own value goes under an empty name.
+    // If a key is also the prefix of another key, its own value goes under an empty name.
     const added: Branch = new Map(next && [['', next]])
     branch.set(step, added)
     branch = added

@@ -4,16 +4,16 @@ import type { Kind } from './convention.ts'
 import { inputMessages, outputMessage, withMessages } from './messages.ts'
 import { parsed } from './serialized.ts'
 
-/** What a span took in and gave back. */
+/** A span's input and output. */
 export interface SpanContent {
   input?: Json
   output?: Json
   finishReasons?: string[]
-  /** What a model's answer came with: its id, its model. */
+  /** Other fields of a model's response: its id, its model. */
   response?: JsonObject
 }
 
-/** The value, parsed where it was serialized. */
+/** The value, parsed if it was serialized. */
 export const valueFrom = (value: Json | undefined): Json | undefined =>
   value === undefined ? undefined : parsed(value)
 
@@ -23,8 +23,8 @@ const contentFrom = (value: Json | undefined): Json | undefined => {
 }
 
 /**
- * A span's content where a client has it in one attribute each for spans of every kind: as a conversation where it is one, any
- * other as it is.
+ * The content of a span whose client uses one attribute each for input and output, whatever the kind. Conversations are
+ * converted to our form; other values are kept.
  */
 export function contentOf(kind: Kind | undefined, input: Json | undefined, output: Json | undefined): SpanContent {
   const answer = kind === 'llm' ? outputMessage(output) : undefined

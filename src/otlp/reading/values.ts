@@ -2,22 +2,19 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { MAX_ATTRIBUTE_DEPTH } from '../../limits.ts'
 import type { TelemetrySpan } from './telemetry.ts'
 
-/** What stands where a value of an attribute nests too deep. */
+/** Replaces attribute values that are nested too deep. */
 export const CUT_VALUE = `[nested deeper than ${MAX_ATTRIBUTE_DEPTH}]`
 
-/** A 64-bit integer as JSON: past 2^53, where a number would lose digits, its decimal text. */
+/** A 64-bit integer as JSON: a decimal string above 2^53, where a number would lose digits. */
 export function integerValue(value: bigint): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value.toString()
 }
 
-/** A double as JSON, in which NaN and the infinities are texts, as they are in OTLP/JSON. */
+/** A double as JSON. NaN and the infinities are strings, as in OTLP/JSON. */
 export const doubleValue = (value: number): number | string => (Number.isFinite(value) ? value : String(value))
 
-/**
- * An object of these fields, the last one of a name winning; `__proto__` is a field like any other. As `Object.fromEntries`
- * makes it, in a third of the time.
- */
+/** Like `Object.fromEntries`, in a third of the time. The last duplicate wins, and `__proto__` is an ordinary field. */
 export function objectValue(fields: Iterable<readonly [string, Json]>): JsonObject {
   const object: JsonObject = {}
   for (const [field, value] of fields) {
@@ -31,15 +28,15 @@ const OWN_FIELD = { enumerable: true, writable: true, configurable: true }
 
 const BYTES_AS_HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-/** Bytes as lower-case hex. */
+/** Bytes as lowercase hex. */
 export function hex(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += BYTES_AS_HEX[byte]
   return text
 }
 
-/** In the order of their numbers in the protocol, as `SPAN_KINDS` are. */
+/** In the order of their protocol numbers, like `SPAN_KINDS`. */
 export const STATUSES = ['unset', 'ok', 'error'] as const satisfies TelemetrySpan['status'][]
 
-/** Whether a span's flags tell that its parent is in another process: one bit says that it is known, one that it is so. */
+/** Whether a span's flags say that its parent is in another process. One bit means "known", the other "remote". */
 export const isRemoteParent = (flags: number): boolean => (flags & 0x300) === 0x300
