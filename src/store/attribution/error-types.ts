@@ -10,22 +10,22 @@ import { projects } from '../schema/accounts.ts'
 import { errorTypes, projectErrorTypes } from '../schema/attribution.ts'
 import { traces } from '../schema/traces.ts'
 
-/** An error type as a project has it. */
+/** An error type in a project. */
 export interface ProjectErrorType extends ErrorType {
   isBuiltIn: boolean
-  /** Whether engines answer it and reviewers name it. */
+  /** Whether engines and reviewers may use it. */
   isEnabled: boolean
 }
 
 /**
- * The error types of a project, those too that are switched off: the built-in ones in the taxonomy's order, then its own,
- * oldest first. Null: the built-in ones alone, all of them enabled.
+ * A project's error types, including disabled ones: the built-in types in the taxonomy's order, then its own, oldest
+ * first. Null: only the built-in types, all enabled.
  */
 export async function listErrorTypes(store: Store, projectKey: number | null): Promise<ProjectErrorType[]> {
   return toErrorTypes(await store.database.batch(errorTypeQueries(store, projectKey)))
 }
 
-/** Those of a project's error types that engines answer. */
+/** The project's error types that engines may answer. */
 export async function listEnabledErrorTypes(store: Store, projectKey: number): Promise<ErrorType[]> {
   const types = await listErrorTypes(store, projectKey)
   return types
@@ -33,7 +33,7 @@ export async function listEnabledErrorTypes(store: Store, projectKey: number): P
     .map(({ errorType, id, name, category, rule }) => ({ errorType, id, name, category, rule }))
 }
 
-/** What a project's error types are made of, to be read in a batch, for `toErrorTypes`. */
+/** The queries for a project's error types, for a batch whose results go to `toErrorTypes`. */
 export function errorTypeQueries({ database }: Store, projectKey: number | SQL | null) {
   return [
     // All of them, in the order in which they were seeded.
@@ -47,7 +47,7 @@ type ErrorTypeRows = readonly [
   readonly (typeof projectErrorTypes.$inferSelect)[],
 ]
 
-/** The error types that `errorTypeQueries` found. */
+/** Builds error types from the results of `errorTypeQueries`. */
 export function toErrorTypes([builtIn, rows]: ErrorTypeRows): ProjectErrorType[] {
   const switchedOff = new Set(rows.filter(({ isEnabled }) => !isEnabled).map(({ errorType }) => errorType))
   const own = rows.toSorted(
@@ -63,18 +63,18 @@ export function toErrorTypes([builtIn, rows]: ErrorTypeRows): ProjectErrorType[]
   ]
 }
 
-/** What a project makes of an error type: of a built-in one only whether it is enabled. */
+/** An error type as a project saves it. Of a built-in type, only `isEnabled` can be changed. */
 export interface ErrorTypeDraft {
   errorType: string
   id: string
-  /** Null: it is a built-in one. */
+  /** Null for a built-in type. */
   own: Pick<ErrorType, 'name' | 'category' | 'rule'> | null
   isEnabled: boolean
 }
 
 /**
- * Gives a project an error type, changes one of its own, or switches one on or off. Returns why not, where it may not: no
- * other type would be enabled, or it has too many. Saved again, the same changes nothing.
+ * Adds an error type to a project, changes one of its own, or enables or disables one. Refuses to disable the last one
+ * (`last_enabled`) or to exceed the limit (`too_many`). Saving the same again changes nothing.
  */
 export async function saveErrorType(
   { database, organization }: Store,
@@ -93,7 +93,7 @@ export async function saveErrorType(
       .where(
         and(eq(projects.key, project.key), eq(projects.organizationKey, organization.key), isNull(projects.deletedAt)),
       ),
-    // Before the change, which one that changes nothing is not.
+    // Record first: a no-op isn't audited.
     recordAct(
       { database, organization },
       act,
@@ -128,7 +128,7 @@ export async function saveErrorType(
   return guards.hasRoom ? 'saved' : 'too_many'
 }
 
-/** Conditions of a change: whether another type is enabled then, whether there is room for it, and whether it changes anything. */
+/** The conditions of a change: another type remains enabled, there is room for this one, and something changes. */
 function guardsOf(
   project: Project,
   { errorType, own, isEnabled }: ErrorTypeDraft,
@@ -155,13 +155,15 @@ function guardsOf(
   return { hasOther, hasRoom, isOther }
 }
 
-/** What a built-in type's row says of its definition: see the taxonomy. */
+/** A built-in type's row leaves the definition to the taxonomy. */
 const BUILT_IN = { name: null, category: null, rule: null }
 
-/** How a project has an error type. */
+/** The state of an error type in a project. */
 export type ErrorTypeState = 'enabled' | 'switched_off' | 'unknown'
 
-/** What tells how the projects of some traces have the error types of these names, for `readPlain` and `errorTypeStates`. */
+/**
+ * The queries for the state of these error types in the projects of some traces, for `readPlain` and `errorTypeStates`.
+ */
 export function errorTypeStateQueries({ database }: Store, names: readonly string[], traceKeys: SQL) {
   const named = sql`json_each(${JSON.stringify(names)}) as item`
   return [
@@ -183,7 +185,7 @@ export function errorTypeStateQueries({ database }: Store, names: readonly strin
   ] as const
 }
 
-/** How a project has the error type of a name, as `errorTypeStateQueries` found it. */
+/** Returns a function that looks up an error type's state in a project, from the results of `errorTypeStateQueries`. */
 export function errorTypeStates(
   builtIn: readonly { errorType: string }[],
   rows: readonly { projectKey: number; errorType: string; isEnabled: number }[],

@@ -17,7 +17,7 @@ import {
   statusQuery,
 } from './jobs.ts'
 
-/** An engine's answer; `id` is chosen by the caller, so that a repeated attempt makes no second result. */
+/** An engine's answer. The caller chooses `id`, so that a retry doesn't add a second result. */
 export interface AttributionDraft {
   id: string
   attribution: Attribution
@@ -25,8 +25,8 @@ export interface AttributionDraft {
 }
 
 /**
- * Ends a run with its result; nothing happens where the job is held no longer or its trace is gone. Returns what the job is
- * then: `pending` where it was asked for since it was claimed; undefined where it is gone.
+ * Ends a run with its result. Does nothing if the job's lease was lost or its trace is gone. Returns the job's status:
+ * `pending` if another request came since the claim; undefined if the job is gone.
  */
 export async function finishAttribution(
   store: Store,
@@ -43,7 +43,7 @@ export async function finishAttribution(
       )
       .onConflictDoNothing()
       .returning({ id: attributions.id }),
-    // While the job is held still: tried again after a lost answer, it counts nothing.
+    // Counted while the job is still held: a retry after a lost reply counts nothing.
     countAnswer(store, isOurs(store, claim)),
     completion(store, claim, now, {
       attributionNumber: sql`${attributionJobs.attributionNumber} + 1`,
@@ -54,7 +54,7 @@ export async function finishAttribution(
   return job?.status
 }
 
-/** Ends a run that found nothing new: the last result stands. Returns as `finishAttribution`. */
+/** Ends a run that found nothing new; the last result stands. Returns the same as `finishAttribution`. */
 export async function settleAttribution(
   store: Store,
   claim: Claim,
@@ -67,7 +67,7 @@ export async function settleAttribution(
 const isOurs = (store: Store, { traceKey, token }: Claim) =>
   isJob(store, traceKey, isPending, isHeld(token), hasLiveTrace(store))
 
-/** The statement that has a job done, or begin anew where it was asked for since it was claimed. */
+/** The statement that completes a job, or makes it pending again if another request came since the claim. */
 function completion(
   store: Store,
   claim: Claim,
@@ -90,7 +90,7 @@ function completion(
     .returning({ traceKey: attributionJobs.traceKey })
 }
 
-/** What is stored of a result, for the job that a statement is at. */
+/** The columns of a result for the current job. */
 const resultColumns = ({ id, attribution, cost }: AttributionDraft, now: number) => ({
   ...cost,
   traceKey: attributionJobs.traceKey,

@@ -10,7 +10,10 @@ import { isLive, liveTraceKey } from '../traces/live.ts'
 import { countWithin } from '../traces/payloads.ts'
 import { errorTypeQueries, toErrorTypes } from './error-types.ts'
 
-/** An error type as it is known now; one that is unknown has but its name, which stands for what people call it, too. */
+/**
+ * An error type with its current definition. A type that is no longer known has only its identifier, which also serves
+ * as its name.
+ */
 interface PastErrorType {
   errorType: string
   id: string | null
@@ -18,50 +21,50 @@ interface PastErrorType {
   category: ErrorCategory | null
 }
 
-/** What was said of where a trace's disagreement comes from, and when. */
+/** What an engine or a reviewer said was the cause, and when. */
 interface PastAttribution {
-  /** Of an engine's answer, or of a review. */
+  /** The id of the engine's answer or of the review. */
   id: string
   type: PastErrorType
   createdAt: number
 }
 
-/** What an engine said. */
+/** An engine's answer. */
 export interface EngineAnswer extends PastAttribution, Omit<Attribution, 'errorType'>, AttributionCost {
   kind: 'engine'
 }
 
-/** What a reviewer said. */
+/** A reviewer's verdict. */
 export interface ReviewersAnswer extends PastAttribution {
   kind: 'review'
   spanId: string
   userId: string
   comment: string | null
-  /** Whether it is the decision that counts for its span. */
+  /** Whether it is the decision in force on its span. */
   isInForce: boolean
 }
 
-/** A place in the history: after all that is older. */
+/** A position in the history, oldest first. A page starts after it. */
 export interface AttributionPlace {
   createdAt: number
   id: string
 }
 
-/** A page of what was said, and the project that its trace belongs to. */
+/** A page of the history, with the trace's project. */
 interface AttributionPage {
   projectKey: number
   items: (EngineAnswer | ReviewersAnswer)[]
   nextPlace: AttributionPlace | null
 }
 
-/** Whether a review is the decision that counts for its span, which a reset leaves none for. */
+/** Whether a review is the decision in force on its span. After a reset there is none. */
 const isInForce = sql`exists (select 1 from ${spans} where ${spans.id} = ${reviews.spanId}
   and ${spans.traceKey} = ${reviews.traceKey} and ${spans.reviewNumber} = ${reviews.number}
   and ${isNotNull(spans.reviewState)})`
 
 /**
- * A page of what engines answered on a live trace and of the reviews that named an error type, oldest first, in one round
- * trip. Undefined where there is no such trace.
+ * A page of engines' answers on a live trace and of the reviews that named an error type, oldest first, in one round
+ * trip. Undefined if there is no such trace.
  */
 export async function listAttributions(
   store: Store,
@@ -135,6 +138,6 @@ const toReviewersAnswer = (
   isInForce: isInForce === 1,
 })
 
-/** A type is never deleted, but what was said must be readable whatever became of its rows. */
+/** Types are never deleted, but the history must stay readable even if a row is missing. */
 const described = (errorType: string | null, types: TypesByName): PastErrorType =>
   types.get(errorType ?? '') ?? { errorType: errorType ?? '', id: null, name: errorType ?? '', category: null }

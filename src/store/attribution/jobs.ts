@@ -6,15 +6,15 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 
 /*
- * The jobs that analyze disagreements. A job's row is the truth about what is to be done; messages only say where to look.
- * Whoever works on a job holds a lease of it by a token, and writes nothing without that token.
+ * Jobs that attribute disagreements. A job's row is the truth; queue messages only point to it. A worker holds a job
+ * under a lease with a token, and writes only with that token.
  */
 
 export type AttributionStatus = (typeof ATTRIBUTION_STATUSES)[number]
 
 /**
- * A text that is another one once there is anything new on a trace: of feedback given, changed or deleted, decisions,
- * observations, spans and metadata. Columns are written out, for drizzle drops their table's name from some selections.
+ * A fingerprint of a trace that changes with its feedback, decisions, observations, spans, and metadata. Columns are
+ * written out, because drizzle drops the table's name from some selections.
  */
 export const currentBasis = sql<string>`(traces.revision || '/' || traces.updated_at
   || (select '/' || count(*) || '/' || coalesce(max(observed.received_at), 0)
@@ -26,31 +26,31 @@ export const currentBasis = sql<string>`(traces.revision || '/' || traces.update
 
 export const isPending = sql`${attributionJobs.status} = 'pending'`
 
-/** A job that is being worked on. */
+/** A job that a run holds. */
 export interface Claim {
   traceKey: number
   projectKey: number
   token: string
-  /** How many requests there were when it was claimed. */
+  /** The number of requests at the time of the claim. */
   requests: number
-  /** What the trace came to then, and what the last result went by. */
+  /** The trace's fingerprint at the claim, and the one that the last result was based on. */
   basis: string
   basisBefore: string | null
 }
 
-/** A job of the store. */
+/** Whether a row is this job of the organization. */
 export const isJob = ({ organization }: Store, traceKey: number, ...conditions: SQL[]) =>
   and(eq(attributionJobs.traceKey, traceKey), eq(attributionJobs.organizationKey, organization.key), ...conditions)
 
 export const isFree = (now: number) =>
   sql`(${attributionJobs.leaseUntil} is null or ${attributionJobs.leaseUntil} <= ${now})`
 
-/** A job that waits for the next day is no less free, but is not to be claimed. */
+/** A job that waits for the next day isn't leased, but mustn't be claimed. */
 export const isWaiting = (now: number) => sql`coalesce(${attributionJobs.waitsUntil}, 0) > ${now}`
 
 export const isHeld = (token: string) => sql`${attributionJobs.leaseToken} is ${token}`
 
-/** Whether a job's trace is there still. */
+/** Whether a job's trace still exists. */
 export const hasLiveTrace = (store: Store) =>
   sql`exists (select 1 from ${traces} where ${isLive(store, eq(traces.key, attributionJobs.traceKey))})`
 

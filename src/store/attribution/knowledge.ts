@@ -7,7 +7,10 @@ import { textVersions } from '../schema/texts.ts'
 import type { SpanDetail } from '../spans/span-detail.ts'
 import { count, type Outline } from './outline.ts'
 
-/** The project's knowledge docs as they were; of too many, those first that the trace names. */
+/**
+ * Reads the project's knowledge docs as they were when the trace arrived. If there are too many, the docs that the
+ * trace mentions come first.
+ */
 export async function readKnowledgeDocs(
   { database }: Store,
   { docs, counts }: Outline,
@@ -51,6 +54,6 @@ function chooseDocs(docs: Outline['docs'], shown: readonly SpanDetail[]): Outlin
     .slice(0, MAX_SUBJECT_DOCS)
 }
 
-/** The words of a span that may be slugs. */
+/** The words in a span that may be slugs. */
 const wordsOf = ({ input, output, state, metadata }: SpanDetail): string[] =>
   [input, output, ...Object.values(state), metadata].flatMap(({ text }) => text.match(/[a-z0-9][a-z0-9-]*/g) ?? [])

@@ -22,8 +22,8 @@ import {
 const CUT_OFF = 'The analysis was cut off in every attempt'
 
 /**
- * Claims a pending job that nobody works on, for `ATTRIBUTION_LEASE_MS` from `now`. Undefined where there is none, its trace
- * is gone, or it was claimed too often: then it has failed.
+ * Claims a pending job that nobody holds, for `ATTRIBUTION_LEASE_MS` from `now`. Returns undefined if there is none,
+ * its trace is gone, or it was claimed too often, which fails the job.
  */
 export async function claimAttribution(
   store: Store,
@@ -71,7 +71,7 @@ export async function claimAttribution(
   return claim
 }
 
-/** Holds a job for `ATTRIBUTION_LEASE_MS` more. False where it is held no longer. */
+/** Extends a lease by `ATTRIBUTION_LEASE_MS`. Returns false if it was lost. */
 export async function renewLease(store: Store, { traceKey, token }: Claim, now: number): Promise<boolean> {
   const leaseUntil = now + ATTRIBUTION_LEASE_MS
   const rows = await store.database
@@ -83,8 +83,9 @@ export async function renewLease(store: Store, { traceKey, token }: Claim, now: 
 }
 
 /**
- * Gives a job back after a run that failed, for `reason`, words that anybody may read. It has failed for good where
- * `isFinal`, or after `MAX_ATTRIBUTION_ATTEMPTS`; else cron takes it up once `retryAfterMs` are over, too. Returns what the job is then; undefined where it is gone.
+ * Releases a job after a failed run. `reason` is shown to users. The job fails permanently if `isFinal` or after
+ * `MAX_ATTRIBUTION_ATTEMPTS`; otherwise cron also retries it after `retryAfterMs`. Returns the job's status, or
+ * undefined if it is gone.
  */
 export async function releaseLease(
   store: Store,
@@ -110,8 +111,8 @@ export async function releaseLease(
 }
 
 /**
- * Gives a job back that is to wait until a time, and is pending meanwhile: nobody claims it before, cron sends it then, and the
- * attempt does not count.
+ * Releases a job that must wait, and stays pending, until a time. Nobody can claim it before then; cron sends it then.
+ * The attempt doesn't count.
  */
 export async function postponeAttribution(
   store: Store,
@@ -125,8 +126,8 @@ export async function postponeAttribution(
 }
 
 /**
- * Has a job failed that the queue gave up, unless somebody works on it, or it was asked for again and not tried since: that
- * message is of an earlier time. The reason is that of its last attempt, or `reason`.
+ * Fails a job that the queue gave up on, unless someone holds it, or it was requested again and not tried since, in
+ * which case the message is outdated. Keeps the last attempt's failure, or else sets `reason`.
  */
 export async function failAttribution(store: Store, traceKey: number, reason: string, now: number): Promise<void> {
   await store.database
@@ -135,7 +136,7 @@ export async function failAttribution(store: Store, traceKey: number, reason: st
     .where(isJob(store, traceKey, isPending, isFree(now), sql`not ${isWaiting(now)}`, gt(attributionJobs.attempts, 0)))
 }
 
-/** Takes up to `limit` jobs that are due and puts each off, as `takeDuePurges` does. */
+/** Takes up to `limit` due jobs and postpones each, like `takeDuePurges`. */
 export async function takeDueAttributions({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ traceKey: attributionJobs.traceKey })

@@ -16,14 +16,16 @@ const versionBytes = bytesSoFar(textVersions.content, textVersions.outputSchema)
 
 const isPromptWhole = sql`${versionBytes} <= ${sql.raw(String(MAX_SUBJECT_TEXT_BYTES))}`
 
-/** A prompt, by the version's id or the step's; null where those before it are too much already. */
+/**
+ * A prompt, named by its version's id or by its step. The fields are null once earlier prompts have used up the limit.
+ */
 const promptFields = {
   name: sql<string>`item.value`.as('name'),
   content: sql<string | null>`iif(${isPromptWhole}, ${textVersions.content}, null)`.as('content'),
   outputSchema: sql<string | null>`iif(${isPromptWhole}, ${textVersions.outputSchema}, null)`.as('outputSchema'),
 }
 
-/** Reads the chosen spans' values, prompts, and what may have been decided on the same input before. */
+/** Reads the chosen spans' values, their prompts, and earlier decisions that may be on the same input. */
 export async function readNeighborhood(
   store: Store,
   { trace }: Outline,

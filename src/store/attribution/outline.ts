@@ -17,9 +17,7 @@ import { traces } from '../schema/traces.ts'
 import { feedbackFields, toFeedbackDetail } from '../spans/trace-detail.ts'
 import { isLive } from '../traces/live.ts'
 
-/*
- * The first look at a trace: what says which of its spans to read, without their values.
- */
+/* The first look at a trace, without values, to decide which of its spans to read. */
 
 export type Outline = NonNullable<Awaited<ReturnType<typeof readOutline>>>
 
@@ -50,7 +48,7 @@ const outlineFields = {
   isReviewed: sql<number>`${spans.reviewState} is not null`.as('isReviewed'),
 }
 
-/** What tells what to read of a trace. */
+/** Reads what decides which parts of a trace to read. */
 export async function readOutline(store: Store, traceKey: number) {
   const { database } = store
   const ofTrace = isLive(store, eq(traces.key, traceKey))
@@ -118,14 +116,14 @@ export async function readOutline(store: Store, traceKey: number) {
       .orderBy(desc(reviews.createdAt))
       .limit(MAX_PRECEDENT_REVIEWS),
   ])
-  // What telemetry alone tells of a trace may begin in the middle: its earliest span then stands for the root.
+  // A trace known only from telemetry may lack its root. Its earliest span then serves as the root.
   const [root = others.toSorted(byTime)[0]] = roots
   if (!trace || !root || !counts) return undefined
   return {
     trace,
     root,
     others: others.filter(({ id }) => id !== root.id),
-    /** All spans. */
+    /** The number of all spans. */
     total: counts.spans + roots.length,
     counts,
     feedback: feedbackRows.toReversed().map(row => toFeedbackDetail(row, trace.rootSpanId)),
@@ -137,7 +135,9 @@ export async function readOutline(store: Store, traceKey: number) {
 const byTime = (left: { timestamp: number; id: string }, right: { timestamp: number; id: string }): number =>
   left.timestamp - right.timestamp || (left.id < right.id ? -1 : 1)
 
-/** The version of the text at hand that was active when a trace was received, or its first one where it came later. */
+/**
+ * The version of the current text that was active when a trace was received. If the text came later, its first version.
+ */
 export const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
   (select ${textActivations.versionKey} from ${textActivations}
     where ${textActivations.textKey} = ${versionedTexts.key} and ${textActivations.activatedAt} <= (
@@ -148,8 +148,8 @@ export const versionAtReceipt = (traceKey: number): SQL => sql`coalesce(
     order by ${textActivations.activatedAt}, ${textActivations.versionKey} limit 1))`
 
 /**
- * A decision and its span: no step where another decision came after it, no root where its trace is gone. Columns are written
- * out, for drizzle drops their table's name from a selection of one table.
+ * A decision and its span. `stepId` is null if another decision replaced it; `rootSpanId`, if its trace is gone.
+ * Columns are written out, because drizzle drops the table's name from a selection of one table.
  */
 const reviewedFields = ({ organization }: Store) => ({
   ...named({ traceKey: reviews.traceKey, spanId: reviews.spanId }),
@@ -163,7 +163,7 @@ const reviewedFields = ({ organization }: Store) => ({
 
 export type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
-/** Not the comment of a decision that counts: that one is part of the step's review. */
+/** Excludes the comments of decisions in force, which are part of the steps' reviews. */
 const isOnItsOwn = sql`(${feedback.source} <> 'review' or not exists (
   select 1 from ${spans} decided cross join ${reviews} decision
   where decided.id = ${feedback.spanId} and decided.trace_key = ${feedback.traceKey} and decided.review_state is not null

@@ -5,13 +5,13 @@ import { type SpanDetail, showSpans } from '../spans/span-detail.ts'
 import type { FoundValue } from '../traces/payloads.ts'
 import type { Neighborhood } from './neighborhood.ts'
 
-/** A span of another trace with its decision and that trace's input. */
+/** A reviewed span of another trace, with that trace's input. */
 interface Compared {
   detail: SpanDetail
   rootInput: string
 }
 
-/** The earlier decisions whose inputs and approved outputs lie in their rows, newest first. */
+/** Fetches the earlier decisions whose inputs and approved outputs are stored in their rows, newest first. */
 export async function fetchComparable(
   store: Store,
   traceKey: number,
@@ -30,7 +30,10 @@ export async function fetchComparable(
   })
 }
 
-/** Tells whether two JSON texts have the same value; each is parsed once, for every step is compared with every decision. */
+/**
+ * Returns a function that compares two JSON texts by value. It parses each text only once, because every step is
+ * compared with every decision.
+ */
 export function sameJson(): (left: string, right: string) => boolean {
   const known = new Map<string, string>()
   const canonical = (text: string) => {
@@ -41,14 +44,14 @@ export function sameJson(): (left: string, right: string) => boolean {
   return (left, right) => left === right || (left.length === right.length && canonical(left) === canonical(right))
 }
 
-/** The decisions on spans of a step with the same input, in traces with the same input. */
+/** The decisions on spans of the same step with the same input, in traces with the same input. */
 export function precedentsOf(
   step: SpanDetail,
   root: SpanDetail,
   compared: readonly Compared[],
   isSame: ReturnType<typeof sameJson>,
 ): Precedent[] {
-  // Where nothing went in, nothing can be told to be the same.
+  // Without any input, nothing shows that two cases are the same.
   if (step.input.text === 'null' && root.input.text === 'null') return []
   return compared.flatMap(({ detail, rootInput }) => {
     const isEqualCase =

@@ -11,26 +11,26 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { errorTypeQueries, type ProjectErrorType, toErrorTypes } from './error-types.ts'
 
-/** Which answers and reviews are compared; what is undefined is not asked. */
+/** Conditions on the compared answers and reviews. Undefined fields don't filter. */
 export interface ComparisonFilter {
-  /** When the review was made: inclusive. */
+  /** When the review was made; inclusive. */
   from?: number | undefined
   /** Exclusive. */
   to?: number | undefined
   engine?: string | undefined
 }
 
-/** What was compared, and the project's error types. */
+/** The comparison, with the project's error types. */
 interface Comparison {
   compared: ComparedAnswers[]
-  /** Whether there are more decisions than were looked at. */
+  /** Whether there are more decisions than were scanned. */
   isCut: boolean
   errorTypes: ProjectErrorType[]
 }
 
 /**
- * Compares the last answer of an engine on each trace with the newest error type that a review which counts names on it, in
- * one round trip. It looks at the newest 10,000 decisions that name one.
+ * Compares the last engine answer on each trace with the error type of its newest decision in force that names one, in
+ * one round trip. It scans the newest 10,000 decisions that name one.
  */
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { database } = store
@@ -55,7 +55,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
     eq(spans.reviewNumber, scanned.number),
     isNotNull(spans.reviewState),
   )
-  // SQLite takes the other columns from the row that max() is of. Decisions of one call have one time.
+  // SQLite takes the other columns from the row with the max(). Decisions of one call have the same time.
   const scannedTraces = sql`(
     select ${scanned.traceKey} as trace_key, ${scanned.errorType} as named,
       max(${scanned.createdAt} || '/' || ${scanned.spanId})

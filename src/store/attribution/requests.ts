@@ -12,20 +12,20 @@ import { isLive } from '../traces/live.ts'
 import { currentBasis, isPending } from './jobs.ts'
 import { type AttributionState, hasFeedback, stateOf, stateQueries } from './state.ts'
 
-/** Whether a trace's project has disagreements analyzed without being asked. */
+/** Whether a trace's project attributes disagreements automatically. */
 const isAutomatic = sql`exists (
   select 1 from ${projects} where ${projects.key} = ${traces.projectKey} and ${projects.autoAttribute} = 1)`
 
 /**
- * The statement that asks for the analysis of traces. A job that is pending takes the request in; one that is through begins
- * anew if there is anything new, or by force. Run twice, it asks once more, which costs at most a look. Returns the keys of
- * the traces whose jobs are pending by it.
+ * The statement that requests the attribution of traces. A pending job absorbs the request; a finished one restarts if
+ * anything is new, or if `force` is set. Running it twice only costs another look at the trace. Returns the keys of the
+ * traces whose jobs are now pending.
  */
 const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number, force: boolean) => {
   const now = Math.floor(at)
   const unlessPending = (column: SQLiteColumn, value: SQL) => sql`iif(${isPending}, ${column}, ${value})`
   const jobBasis = sql`(select ${currentBasis} from traces where traces.key = ${attributionJobs.traceKey})`
-  // A forced request whose reply was lost must not run again what it has run already.
+  // A forced request that is retried after a lost reply must not run again.
   const isForced = force ? sql`${attributionJobs.requestedAt} <> ${now}` : sql`false`
   return database
     .insert(attributionJobs)
@@ -61,9 +61,9 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
         attempts: unlessPending(attributionJobs.attempts, sql`0`),
         dueAt: unlessPending(attributionJobs.dueAt, sql`excluded.due_at`),
         failure: unlessPending(attributionJobs.failure, sql`null`),
-        // By force it is tried at once: the limit may be another one now.
+        // With `force`, it is tried at once: the limit may have changed.
         waitsUntil: force ? null : unlessPending(attributionJobs.waitsUntil, sql`null`),
-        // What a run finds in there it need not do again.
+        // Without a basis, the run can't skip its work.
         ...(force && { basis: unlessPending(attributionJobs.basis, sql`null`) }),
       },
       setWhere: sql`${attributionJobs.status} <> 'done' or ${attributionJobs.basis} is not ${jobBasis} or ${isForced}`,
@@ -71,17 +71,17 @@ const requestJobs = ({ database }: Store, ofTraces: SQL | undefined, at: number,
     .returning({ traceKey: attributionJobs.traceKey })
 }
 
-/** The same for those of some traces whose projects have it done without being asked, for the batch of what gave the reason. */
+/** The same for the traces whose projects attribute automatically, for the batch of the write that caused it. */
 export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
   requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)
 
-/** The messages that say of which traces the analysis was asked for. */
+/** The queue messages for the requested traces. */
 export const attributionJobsOf = ({ organization }: Store, traceKeys: Iterable<number>): Job[] =>
   Array.from(traceKeys, traceKey => ({ kind: 'attribute_trace', organizationKey: organization.key, traceKey }))
 
 /**
- * Asks for the analysis of a trace. Where the last result went by all that there is, that one stands and nothing is written,
- * unless by `force`. Returns how far it is; undefined where there is no such trace. One round trip.
+ * Requests the attribution of a trace. If the last result covers everything, it stands and nothing is written, unless
+ * `force` is set. Returns the state, or undefined if there is no such trace. One round trip.
  */
 export async function requestAttribution(
   store: Store,

@@ -13,7 +13,7 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { type AttributionStatus, hasLiveTrace, isJob } from './jobs.ts'
 
-/** An error type as a result names it. */
+/** An error type as results show it. */
 export interface NamedErrorType {
   errorType: string
   id: string
@@ -21,7 +21,7 @@ export interface NamedErrorType {
   category: ErrorCategory
 }
 
-/** The error type that a reviewer named, which overrules the engine's. */
+/** The error type that a reviewer named, which overrides the engine's. */
 export interface AttributionOverride extends NamedErrorType {
   spanId: string
   userId: string
@@ -29,7 +29,7 @@ export interface AttributionOverride extends NamedErrorType {
   createdAt: number
 }
 
-/** What an engine answered, and what a reviewer made of it. */
+/** An engine's answer, and a reviewer's override. */
 export interface AttributionResult {
   id: string
   createdAt: number
@@ -37,37 +37,42 @@ export interface AttributionResult {
   answer: NamedErrorType
   confidence: number
   alternatives: readonly Alternative[]
-  /** The blamed span; null: none. */
+  /** The blamed span, or null. */
   spanId: string | null
   reasoning: string
   evidence: readonly Evidence[]
   engine: string
   cost: AttributionCost
-  /** The newest among the decisions in force on the trace's spans that names an error type. */
+  /** The newest decision in force on the trace's spans that names an error type. */
   override: AttributionOverride | null
 }
 
-/** How far the analysis of a trace is. */
+/** The state of a trace's attribution. */
 export interface AttributionState {
   traceKey: number
-  /** Whether there is anything to analyze. */
+  /** Whether there is anything to attribute. */
   hasFeedback: boolean
-  /** Null: nobody ever asked. */
+  /** Null: it was never requested. */
   status: AttributionStatus | null
-  /** Why it failed, where it did. */
+  /** Why it failed, or null. */
   failure: string | null
-  /** Until when a pending job waits, since the project's model calls of the day are used up; null: for nothing. */
+  /**
+   * A pending job waits until then because the project has used up its model calls for the day. Null: it isn't waiting.
+   */
   waitsUntil: number | null
-  /** The last result, which a job that is pending or failed may have, too. */
+  /** The last result. A pending or failed job may have one as well. */
   result: AttributionResult | null
 }
 
-/** Whether a trace has something to analyze, which praise alone is not; `isDisputed` in `attribution/run.ts` says the same. */
+/**
+ * Whether a trace has anything to attribute; praise alone doesn't count. Must agree with `isDisputed` in
+ * `attribution/run.ts`.
+ */
 export const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
     and (${isNoPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null))
   or ${hasReviewed(isCorrected)})`
 
-/** How far the analysis of a trace is, by the trace's id or by its key. Undefined where there is no such trace. */
+/** Finds the state of a trace's attribution, by the trace's id or key. Undefined if there is no such trace. */
 export async function findAttribution(
   store: Store,
   trace: { id: string } | { key: number },
@@ -76,7 +81,7 @@ export async function findAttribution(
   return stateOf(await readPlain(store.database, stateQueries(store, ofTrace)))
 }
 
-/** What one who waits for a job looks at, again and again. Undefined where there is no such job, or its trace is gone. */
+/** The fields to poll while waiting for a job. Undefined if there is no such job or its trace is gone. */
 export async function findJobStatus(
   store: Store,
   traceKey: number,
@@ -92,7 +97,7 @@ export async function findJobStatus(
   return job
 }
 
-/** What a result shows of an error type: as the project calls it, or as it is built in. */
+/** The fields of an error type in a result: the project's own definition, or else the built-in one. */
 function typeFields(errorType: SQLiteColumn, projectKey: SQLiteColumn) {
   const field = (column: 'id' | 'name' | 'category') => sql`coalesce(
     (select own.${sql.raw(column)} from ${projectErrorTypes} own
@@ -142,7 +147,7 @@ const overrideFields = {
   ...typeFields(reviews.errorType, reviews.projectKey),
 }
 
-/** The queries that tell how far the analysis of one trace is, for `stateOf`. */
+/** The queries for the state of a trace's attribution, for `stateOf`. */
 export function stateQueries({ database }: Store, ofTrace: SQL | undefined) {
   const traceKey = sql`(select ${traces.key} from ${traces} where ${ofTrace})`
   return [

@@ -12,12 +12,12 @@ import { chooseSpans, count, type Outline, omittedFeedback, omittedSpans, readOu
 import { fetchComparable, precedentsOf, sameJson } from './precedents.ts'
 
 /*
- * What an engine is shown of a trace. A trace may be larger than an isolate, so a first look finds the spans near the
- * disagreement, a second one reads their values, and the subject says how much it leaves out.
+ * Reads what an engine may see of a trace. A trace may be larger than an isolate, so a first look finds the spans near
+ * the disagreement, and a second one reads their values. The subject says how much it leaves out.
  */
 
 /**
- * The disagreement on a trace and what it is about, in three round trips, and R2 reads for its large values. Undefined where
+ * Finds the disagreement on a trace and its context, in three round trips plus R2 reads for large values. Undefined if
  * there is no such trace.
  */
 export const findSubject = (store: Store, traceKey: number): Promise<Subject | undefined> =>
@@ -67,7 +67,7 @@ async function readSubject(store: Store, traceKey: number) {
   return { traces: [trace], found }
 }
 
-/** Spans without the values that are too large, or that come after too many others. */
+/** Drops values that are too large or exceed the total limit. */
 function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedSpan[] {
   let bytes = 0
   let tooLarge = 0
@@ -91,7 +91,7 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
     return {
       ...span,
       row: { ...row, metadata },
-      // Of several inputs, all make up the span's.
+      // A span's input is only complete with all its inputs.
       ...(inputs.every(fits) ? { inputs } : { inputs: [], messageCount: 0 }),
       output: output && fits(output) ? output : undefined,
       state: state.filter(([, value]) => fits(value)),
@@ -110,12 +110,12 @@ const inlineOf = ({ row: { traceKey, isCut } }: FoldedSpan, text: string): Found
   isCut: isCut === 1,
 })
 
-/** Prompts by the version's id, or by the step's. */
+/** Prompts by version id or by step. */
 function promptsOf({ prompts }: Neighborhood, omitted: string[]): Map<string, Step['prompt']> {
   const whole = new Map<string, Step['prompt']>()
   for (const { name, content, outputSchema } of prompts) {
     if (content === null) continue
-    // A prompt without a schema has one that holds for anything.
+    // `{}` means that the prompt has no schema.
     const isSchema = outputSchema !== null && outputSchema !== '{}'
     whole.set(name, { content, outputSchema: isSchema ? JSON.parse(outputSchema) : null })
   }
@@ -177,6 +177,9 @@ const toSubjectFeedback = ({
   source,
 })
 
-/** A labeller without an e-mail is no user: the feedback is then the key's, which is that of many people, or of a reviewer. */
+/**
+ * A labeller without an e-mail isn't a user. The feedback then belongs to the key, which may send for many people, or
+ * to a reviewer.
+ */
 const authorOf = (userId: string, labeller: Labeller | null): string =>
   labeller?.name && labeller.email === undefined ? `labeller ${labeller.name}` : userId

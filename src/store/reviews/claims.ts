@@ -8,31 +8,33 @@ import { traces } from '../schema/traces.ts'
 import { isAmong, locatedSpans } from '../spans/located-spans.ts'
 
 /*
- * A claim holds a span for one reviewer: a user, or a key that acts for none. It ends with time, by release, or with a
- * review. One statement each, of a database that runs one at a time: what two claim at once is one's.
+ * A claim reserves a span for one reviewer: a user, or a key that acts for none. It ends by timeout, by release, or
+ * with a review. Each operation is one statement, and D1 runs one at a time, so of two claims on a span only one wins.
  */
 
-/** Who claims what. */
+/** Who claims which spans. */
 export interface ClaimRequest {
   holder: string
-  /** Only spans of this one are claimed. Null: any of the organization's. */
+  /** Claims only this project's spans. Null: any of the organization's. */
   project: Project | null
   spanIds: readonly string[]
   now: number
 }
 
-/** Claims those that are to be reviewed and free, or the holder's already. Returns their ids. */
+/** Claims the reviewable spans that are free or already the holder's. Returns their ids. */
 export const claimSpans = (store: Store, request: ClaimRequest): Promise<string[]> =>
   update(store, request, and(isUnreviewed, isFree(request.holder, request.now)), {
     claimedBy: request.holder,
     claimedUntil: request.now + CLAIM_MS,
   })
 
-/** Renews the holder's claims that have not run out. Returns their ids. */
+/** Renews the holder's claims that haven't expired. Returns their ids. */
 export const renewClaims = (store: Store, request: ClaimRequest): Promise<string[]> =>
   update(store, request, isHeld(request), { claimedUntil: request.now + CLAIM_MS })
 
-/** Ends the holder's claims. Returns the ids of those that had not run out; a second attempt finds them ended just now. */
+/**
+ * Ends the holder's claims. Returns the ids of those that hadn't expired; a retry at the same time returns the same.
+ */
 export const releaseClaims = (store: Store, request: ClaimRequest): Promise<string[]> =>
   update(store, request, and(eq(spans.claimedBy, request.holder), gte(spans.claimedUntil, request.now)), {
     claimedUntil: request.now,

@@ -10,24 +10,27 @@ import { isLive } from '../traces/live.ts'
 import { isOnOtherTrace } from '../traces/span-ids.ts'
 import { touchTraces } from '../traces/traces.ts'
 
-/** A reviewer's comment on a span, given on its own or with a decision. It is feedback, and shows in its trace's. */
+/**
+ * A reviewer's comment on a span, alone or with a decision. It is stored as feedback and shown with the trace's
+ * feedback.
+ */
 export interface Comment {
   id: string
   spanId: string
-  /** The author: a user's id, or a key's that acts for none. */
+  /** The author: a user's id, or the id of a key that acts for no user. */
   userId: string
   content: string
   createdAt: number
 }
 
-/** The trace of a span: what a comment hangs on. */
+/** The trace of a commented span. */
 interface CommentPlace {
   traceKey: number
   traceUuid: string
   projectKey: number
 }
 
-/** Where a comment on a span of the organization belongs; undefined where there is no such span. */
+/** Finds where a comment on one of the organization's spans belongs. Undefined if there is no such span. */
 export async function findCommentPlace(store: Store, spanId: string): Promise<CommentPlace | undefined> {
   const [trace] = await store.database
     .select({ traceKey: traces.key, traceUuid: traces.id, projectKey: traces.projectKey })
@@ -37,8 +40,8 @@ export async function findCommentPlace(store: Store, spanId: string): Promise<Co
 }
 
 /**
- * Adds a comment. Sent again by its author with the same id, it is the same comment. `taken`: the id is another feedback's;
- * `trace_missing`: the trace was deleted meanwhile.
+ * Adds a comment. A repeat by its author with the same id is the same comment. `taken`: other feedback has the id.
+ * `trace_missing`: the trace was deleted in the meantime.
  */
 export async function addComment(
   store: Store,
@@ -91,16 +94,16 @@ export async function addComment(
   return isSame ? { ...comment, createdAt: stored.timestamp } : 'taken'
 }
 
-/** A piece of feedback as far as it says who may change it. */
+/** The fields of feedback that decide who may change it. */
 export interface FeedbackHead {
   traceKey: number
   projectKey: number
   userId: string
-  /** Whether a reviewer wrote it here. */
+  /** Whether it is a reviewer's comment. */
   isComment: boolean
 }
 
-/** A piece of feedback on a live trace of the organization. */
+/** Finds feedback on a live trace of the organization. */
 export async function findFeedbackHead(store: Store, id: string): Promise<FeedbackHead | undefined> {
   const [row] = await store.database
     .select({
@@ -115,7 +118,7 @@ export async function findFeedbackHead(store: Store, id: string): Promise<Feedba
   return row && { ...row, isComment: row.source === 'review' }
 }
 
-/** Changes the text of a comment; the same text changes nothing. Undefined where the comment is gone. */
+/** Changes a comment's text; the same text changes nothing. Undefined if the comment is gone. */
 export async function changeComment(
   store: Store,
   act: Act,
@@ -136,7 +139,6 @@ export async function changeComment(
   return row && { id, content, spanId: row.spanId ?? '', userId: row.userId, createdAt: row.timestamp }
 }
 
-/** Deletes a comment. */
 export async function deleteComment(
   store: Store,
   act: Act,
@@ -154,7 +156,7 @@ export async function deleteComment(
   ])
 }
 
-/** The decision that a comment was given with, which has the comment's id, says what the comment says. */
+/** The statement that copies a comment to its decision, which has the same id. */
 const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, comment: string | null) =>
   database
     .update(reviews)
@@ -164,7 +166,7 @@ const changeInHistory = ({ database }: Store, ofComment: SQL | undefined, commen
         select ${feedback.traceKey}, ${feedback.spanId}, ${feedback.id} from ${feedback} where ${ofComment})`,
     )
 
-/** The trace, too, must be the organization's: a row of feedback does not say whose it is. */
+/** Checks that the trace is the organization's: a row of feedback doesn't name its organization. */
 const isCommentOf = (store: Store, id: string, traceKey: number): SQL | undefined =>
   and(
     eq(feedback.id, id),

@@ -16,7 +16,7 @@ import { ensureRoots, removeIdleRoots } from '../traces/roots.ts'
 import { isNamedOfOther, isOnOtherTrace, joinedSpanId } from '../traces/span-ids.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 
-/** Feedback as a client sent it; what is null was not sent, and an update leaves it as it is. */
+/** Feedback as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
 export interface FeedbackDraft {
   id: string
   traceUuid: string
@@ -27,25 +27,27 @@ export interface FeedbackDraft {
   labeller: Labeller | null
   timestamp: number | null
   receivedAt: number
-  /** Whose feedback it is where the labeller is not known by an e-mail. */
+  /** The author if the labeller has no e-mail. */
   fallbackUserId: string
-  /** The labeller, made a user with this id on first sight of the e-mail. */
+  /** The labeller, who becomes a user with this id if their e-mail is new. */
   user: { id: string; email: string; name: string } | null
 }
 
 export type FeedbackOutcome = 'created' | 'updated' | RefusedFeedback
 type RefusedFeedback = 'trace_missing' | 'on_other_trace' | 'span_on_other_trace'
 
-/** What became of each draft, and the keys of the traces that are to be analyzed for them. */
+/** The outcome of each draft, and the keys of the traces to attribute. */
 interface SavedFeedback {
   outcomes: FeedbackOutcome[]
   toAttribute: number[]
 }
 
 /**
- * Stores feedback, or updates the fields that it sends where the record is there, and where the project wants it, asks for
- * the analysis of what it says is wrong. One round trip, two where some is refused. No two drafts may have the same id.
- * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: it names a span of another one.
+ * Stores feedback, or updates the sent fields of existing records. If the project wants it, requests the attribution of
+ * negative feedback and corrections. One round trip, or two if some are refused. Draft ids must be unique.
+ *
+ * `on_other_trace`: another live trace has the record with this id. `span_on_other_trace`: the span that it names
+ * belongs to another trace.
  */
 export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
   const { database } = store
@@ -53,7 +55,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   const outcomes = new Map<string, FeedbackOutcome>()
   const toAttribute: number[] = []
   const createdBy = newRevision()
-  // An update keeps its time unless one is sent, which the statement, not its rows, must say.
+  // An update keeps its time unless one is sent. The statement itself must say so, not its rows.
   for (const group of Map.groupBy(drafts, ({ timestamp }) => timestamp !== null).values()) {
     for (const { items, json } of chunkRows(group, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
@@ -83,7 +85,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
   const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await reasonsOf(store, refused)
   for (const { id } of refused) outcomes.set(id, reasons.get(id) ?? 'trace_missing')
-  // Of these nothing stands in the way any more: their trace came since, or the other one went.
+  // Nothing blocks these anymore: their trace has arrived since, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => reasons.get(id) === null)
   if (again.length > 0) {
     const late = await saveFeedback(store, again)
@@ -96,7 +98,7 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
   }
 }
 
-/** Whether feedback says that something was wrong: a comment alone may say anything. */
+/** Whether feedback says that something was wrong. A comment alone may say anything. */
 const isDispute = ({ rating, correction }: FeedbackDraft): boolean => isNegative(rating) || correction !== null
 
 const FEEDBACK = rowSet([
@@ -124,10 +126,10 @@ const rowOf = (draft: FeedbackDraft) =>
     email: draft.user?.email,
   })
 
-/** A piece of feedback that a statement is about, and where it belongs. */
+/** The feedback that a statement handles, and where it belongs. */
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
-/** Of labellers with one e-mail the first draft's id is that of all: it is the one that becomes a user. */
+/** Drafts of labellers with the same e-mail all get the first one's id, which becomes the user's. */
 function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
   const ids = new Map<string, string>()
   return drafts.map(draft => {
@@ -140,7 +142,7 @@ function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
 
 const jsonOrNull = (value: unknown) => (value === null ? null : JSON.stringify(value))
 
-/** Inserts `rows` of `FEEDBACK`, each guarded by its trace, and returns those that are there after. */
+/** Inserts the `rows` of `FEEDBACK` whose traces exist, and returns those that are stored afterwards. */
 const upsertFeedback = (
   store: Store,
   rows: string,
@@ -185,11 +187,11 @@ const upsertFeedback = (
     })
 }
 
-/** The id of the organization's user with an e-mail; null: there is none. */
+/** The id of the organization's user with this e-mail, or null. */
 const userWith = ({ organization }: Store, email: SQL): SQL =>
   sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 
-/** Why drafts were refused whose own trace is there; null: nothing stands in the way any more. */
+/** Finds why drafts were refused although their trace exists. Null: nothing blocks the draft anymore. */
 async function reasonsOf(
   store: Store,
   refused: readonly FeedbackDraft[],
@@ -208,26 +210,26 @@ async function reasonsOf(
 }
 
 /**
- * Whether the record that a row names is another trace's, or a reviewer's comment. On another trace a comment doesn't count:
- * a client can compute a record's id, and a comment may have taken it before such ids were refused.
+ * Whether a row's id belongs to another trace's record or to a reviewer's comment. On another trace, comments don't
+ * count: a client can compute a record's id, and a comment may have taken it before such ids were refused.
  */
 const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
   ${isOnOtherTrace(store, feedback, { id, traceUuid, which: sql`elsewhere.source = 'api'` })}
   or exists (select 1 from ${feedback} comment
     where comment.id = ${id} and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
 
-/** Whether a row names a span of another trace. What is stored may be sent again, whatever became of its span. */
+/** Whether a row names another trace's span. Stored feedback may be sent again, whatever happened to its span. */
 const namesOther = (store: Store, { id, spanId }: Place): SQL => sql`(${isNamedOfOther(store, spanId)}
   and not exists (select 1 from ${feedback} stored where stored.id = ${id}
     and stored.trace_key = ${traces.key} and stored.span_id = ${spanId}))`
 
-/** The records that drafts name, whether the drafts are stored or refused. */
+/** The records with the drafts' ids, whether the drafts were stored or refused. */
 const named = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   from ${LABELLED.from(labelledRows(drafts))} cross join ${traces} cross join ${feedback}
   where ${isLive(store, sql`${traces.id} = ${LABELLED.row.traceUuid}`)}
     and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${LABELLED.row.id}`
 
-/** What statements beside the insertion need of drafts. */
+/** The fields of drafts that statements other than the insertion need. */
 const LABELLED = rowSet(['traceUuid', 'id', 'spanId', 'userId', 'email', 'name', 'createdAt'])
 
 const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
@@ -243,16 +245,16 @@ const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
     })),
   )
 
-/** The records of those drafts that were stored: a refused one changes nothing, not even a time. */
+/** The records of the drafts that were stored: a refused draft changes nothing, not even a time. */
 const stored = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   ${named(store, drafts)}
     and ${feedback.source} = 'api' and coalesce(${LABELLED.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
-/** Whether some of a trace's feedback is negative. */
+/** Whether any of a trace's feedback is negative. */
 const hasNegative = sql`exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key} and ${isNegativeRating})`
 
-/** The statement that marks labellers whose feedback is about to be another's. */
+/** The statement that marks labellers whose feedback is about to get another author. */
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
     store,
@@ -262,8 +264,8 @@ const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], n
   )
 
 /**
- * Only a labeller whose feedback is there becomes a user: refused feedback leaves no trace. A name that is not known yet is
- * filled in; and one who has feedback again is no longer looked for.
+ * Adds labellers as users only if their feedback was stored: refused feedback leaves nothing behind. Fills in a missing
+ * name, and unmarks a labeller who has feedback again.
  */
 const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
   store.database
@@ -287,7 +289,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
       setWhere: sql`(${users.name} = '' and excluded.name <> '') or ${users.uncheckedSince} is not null`,
     })
 
-/** Withdraws what a pipeline gave. Returns whether it was there; run twice, the first time counts. */
+/** Withdraws a pipeline's feedback. Returns whether it existed. Running it twice has no further effect. */
 export async function withdrawFeedback(store: Store, id: string, at: number): Promise<boolean> {
   const { database } = store
   const ofTrace = sql`${traces.key} = ${feedback.traceKey}`

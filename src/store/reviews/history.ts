@@ -8,21 +8,21 @@ import { traces } from '../schema/traces.ts'
 import { locatedSpans } from '../spans/located-spans.ts'
 import { countWithin, type FoundValue, lengthOf, type ShownValue, showValues, untilWhole } from '../traces/payloads.ts'
 
-/** A decision as the history shows it. */
+/** A decision in a span's history. */
 export interface PastReview {
   id: string
   number: number
   decision: Decision
   userId: string
   createdAt: number
-  /** The approved output before and after it; `null` for none. */
+  /** The approved output before and after the decision; `null` if there was none. */
   before: JsonText
   after: JsonText
   comment: string | null
   errorType: string | null
 }
 
-/** A page of a span's history, and the project that it belongs to. */
+/** A page of a span's history, with the span's project. */
 interface HistoryPage {
   projectKey: number
   items: PastReview[]
@@ -30,8 +30,8 @@ interface HistoryPage {
 }
 
 /**
- * A page of the decisions ever made on a span, newest first, those before number `before`. It may be short where approved
- * outputs are large. Undefined where there is no such span.
+ * A page of the decisions on a span, newest first, starting below number `before`. It may be short if approved outputs
+ * are large. Undefined if there is no such span.
  */
 export const listReviews = (
   store: Store,
@@ -52,7 +52,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
       .from(reviews)
       .where(and(eq(reviews.traceKey, traceKey), eq(reviews.spanId, spanId), lt(reviews.number, before)))
       .orderBy(desc(reviews.number))
-      // The one before the last says what that one found.
+      // One more decision: its output is the `before` of the page's oldest decision.
       .limit(limit + 1),
   ])
   if (!trace) return undefined
@@ -60,7 +60,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
     approved === null ? undefined : { text: approved, ref: approvedRef, traceKey: trace.key },
   )
   const lengthAt = (index: number) => lengthOf(values[index] ?? NO_VALUE)
-  // What a decision found is shown twice: as what the one before it left, too.
+  // A decision's result is shown twice: as its own `after`, and as the next decision's `before`.
   const sizes = rows
     .slice(0, limit)
     .map(({ comment }, index) => (comment?.length ?? 0) + lengthAt(index) + lengthAt(index + 1))
@@ -69,7 +69,7 @@ async function readHistory(store: Store, spanId: string, { limit, before }: { li
     store,
     values.slice(0, count + 1).filter(value => value !== undefined),
     'full',
-    // The values of one decision, before and after it, may be more than a page otherwise holds.
+    // The values before and after a single decision may exceed what a page otherwise holds.
     MAX_SPAN_BYTES,
   )
   if (!shown) return { traces: [trace], found: undefined }

@@ -9,10 +9,10 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
- * A labeller is a user by nobody's word but a pipeline's, and goes with the last record of theirs. No index finds records by
- * their user, for it would be written with every piece of feedback. So what deletes feedback marks whose it was, and cron
- * walks over the traces of organizations that have such marks: who has a record still is marked no more, and the others go.
- * Feedback that comes meanwhile takes its labeller's mark away, too.
+ * Only a pipeline vouches for a labeller, so a labeller is deleted with their last record. An index to find records by
+ * user would be written with every piece of feedback. Instead, whatever deletes feedback marks its labeller, and cron
+ * walks the traces of organizations with marks: labellers who still have a record are unmarked, and the others are
+ * deleted. New feedback also unmarks its labeller.
  */
 
 /** A pass over one organization. */
@@ -22,7 +22,10 @@ interface Walk {
   place: TracePlace
 }
 
-/** Goes on with the walk by one bounded piece. Returns whether more is due now. Safe to run twice: a mark goes once. */
+/**
+ * Continues the walk by one bounded piece. Returns whether more is due now. Safe to run twice: unmarking or deleting
+ * again changes nothing.
+ */
 export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {
   const saved = await duePass(unscoped, 'labellers', now)
   if (saved === undefined) return false
@@ -39,7 +42,7 @@ export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: num
   return true
 }
 
-/** The walk over the next organization that has marks. */
+/** The walk over the next organization that has marked labellers. */
 async function nextWalk({ database }: UnscopedStore, after: number, now: number): Promise<Walk | undefined> {
   const [row] = await database
     .select({ organizationKey: users.organizationKey })
@@ -50,7 +53,9 @@ async function nextWalk({ database }: UnscopedStore, after: number, now: number)
   return row && { organizationKey: row.organizationKey, startedAt: now, place: WALK_START }
 }
 
-/** Takes the marks of those who have a record on the next traces. Returns where to go on; null once nobody is left to look for. */
+/**
+ * Unmarks labellers who have a record on the next traces. Returns where to continue; null if nobody is left to check.
+ */
 async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<TracePlace | null> {
   const { database, organization } = store
   const { keys, next } = await walkTraces(store, place, LABELLER_TRACES)
@@ -79,7 +84,7 @@ async function checkPiece(store: Store, { startedAt, place }: Walk): Promise<Tra
   return null
 }
 
-/** Whether a labeller was marked before a time. One for whom a key acts stays while it does. */
+/** Whether a labeller was marked before a time. A labeller with a valid key stays. */
 const isMarked = (time: number): SQL | undefined =>
   and(
     sql`${users.uncheckedSince} is not null`,

@@ -6,42 +6,48 @@ import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
 import { inProject, standsAt, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
 /**
- * Orders of the queue, which are orders of traces; the spans of one stand together, as its detail has them. `negative`: those
- * with negative feedback first, then the others, the newest first.
+ * The orders of the queue. They order traces; the spans of a trace stay together, in the order of its detail.
+ * `negative` puts traces with negative feedback first, then the others, newest first.
  */
 export const QUEUE_ORDERS = ['oldest', 'newest', 'negative', 'random'] as const
 type QueueOrder = (typeof QUEUE_ORDERS)[number]
 
-/** What is asked of a project's queue. */
+/** A query on a project's queue. */
 export interface QueueQuery {
-  /** `stepId` and `promptVersionId` are asked of the spans themselves. */
+  /** `stepId` and `promptVersionId` apply to the spans themselves. */
   filter: TraceFilter
   order: QueueOrder
-  /** Who asks: what others hold is left out. */
+  /** The reviewer who asks. Spans that others have claimed are left out. */
   holder: string
   now: number
 }
 
-/** Where a span stands in the queue. */
+/** A span's position in the queue. */
 export interface QueuePlace {
   stretch: Stretch
-  /** What its trace is sorted by in this stretch, then by its id: a time, or a place in a shuffled order. */
+  /**
+   * The sort key of its trace in this stretch: a time, or a place in a shuffled order. Ties are broken by the trace's
+   * id.
+   */
   at: number
   traceUuid: string
-  /** Then the root, 0, before the others, 1, by their times and ids. */
+  /** Within a trace, the root (0) comes before the others (1), which are sorted by time and id. */
   rank: number
   timestamp: number
   spanId: string
 }
 
-/** A part of a project's traces, in one order; the queue is one or several of them, one after the other. */
+/** A part of a project's traces in one order. The queue is one or more of them in sequence. */
 export interface Stretch {
-  /** Of the order `negative`: 0, those with negative feedback; 1, the others. Of `random`: what shuffles; else 0. */
+  /**
+   * For `negative`: 0 for traces with negative feedback, 1 for the others. For `random`: the shuffle factor. Otherwise
+   * 0.
+   */
   key: number
-  /** Of `random`: the traces before `from` down to `until`, by time. */
+  /** For `random`: the traces before `from`, back in time to `until`. */
   from: TracePosition
   until: TracePosition
-  /** Of `random`: when it began, before which traces come first. */
+  /** For `random`: the time at which the first lap began. Earlier traces come first. */
   start: number
 }
 
@@ -50,8 +56,8 @@ const EARLIEST: TracePosition = { timestamp: Number.MIN_SAFE_INTEGER, id: '' }
 const ALL = { from: LATEST, until: EARLIEST, start: LATEST.timestamp }
 
 /**
- * The first stretch of an order. A random one shuffles 5,000 traces at a time: where there are more, it begins at a time
- * drawn between the first and the last of them, goes back in time, and on from the newest.
+ * Returns the first stretch of an order. A random order shuffles 5,000 traces at a time. If there are more, it starts
+ * at a random time between the oldest and newest of them, goes back in time, and continues from the newest.
  */
 export async function firstStretch(store: Store, project: Project, query: QueueQuery): Promise<Stretch> {
   if (query.order !== 'random') return { key: 0, ...ALL }
@@ -63,11 +69,14 @@ export async function firstStretch(store: Store, project: Project, query: QueueQ
   return shuffledFrom(store, project, query, { key, from: { timestamp: start, id: '' }, until: EARLIEST, start })
 }
 
-/** The stretches that one page may come from: a first one that few traces are in, and the one after it. */
+/**
+ * The stretches that one page may draw from. The traces with negative feedback are few, so the next stretch is read as
+ * well.
+ */
 export const stretchesFrom = (first: Stretch, { order }: QueueQuery): Stretch[] =>
   order === 'negative' && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
 
-/** Where the queue goes on after the stretches of a page that are through; null where it ends. */
+/** Finds where the queue continues after a page's stretches. Null at its end. */
 export async function nextStretch(
   store: Store,
   project: Project,
@@ -84,7 +93,10 @@ export async function nextStretch(
   return { stretch, at: -1, traceUuid: '', rank: 0, timestamp: 0, spanId: '' }
 }
 
-/** The newest part of a stretch that is shuffled at once. Its bounds stay, so that what is reviewed meanwhile moves none across. */
+/**
+ * Finds the newest part of a stretch to shuffle at once. Its bounds stay fixed, so that reviews made in the meantime
+ * don't move traces across them.
+ */
 async function shuffledFrom(store: Store, project: Project, query: QueueQuery, whole: Stretch): Promise<Stretch> {
   const { time, where, from } = inProject(store, project, query.filter, undefined, time =>
     isOpenWithin(query, time, whole),
@@ -97,7 +109,7 @@ async function shuffledFrom(store: Store, project: Project, query: QueueQuery, w
   return { ...whole, until: last ?? whole.until }
 }
 
-/** The time of the first or the last trace that is open for review. */
+/** The time of the oldest or newest trace that is open for review. */
 async function edgeOf(store: Store, project: Project, query: QueueQuery, order: typeof asc) {
   const { time, where, from } = inProject(store, project, query.filter, undefined, () => isOpen(query))
   const [edge] = await from(store.database.select({ timestamp: traces.timestamp }))
@@ -108,21 +120,21 @@ async function edgeOf(store: Store, project: Project, query: QueueQuery, order: 
 }
 
 /**
- * Whether a trace may have something to review. Where other spans than a pipeline's steps are asked for, too, any trace may:
- * they do not keep one open.
+ * Whether a trace may have something to review. If other spans than a pipeline's steps are wanted, any trace may: such
+ * spans don't keep a trace open.
  */
 export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all' ? sql`true` : isOpenForReview)
 
-/** Whether a trace is of the stretch of a random order, and open for review. */
+/** Whether a trace is in a stretch of a random order and open for review. */
 const isOpenWithin = (query: QueueQuery, time: Time, { from, until }: Stretch) =>
   and(isOpen(query), standsAt(time, '<', from), standsAt(time, '>=', until))
 
-/** A prime that a product of two smaller numbers leaves exact. */
+/** A prime small enough that a product of two remainders is exact. */
 const SHUFFLE_PRIME = 1_000_003
 
 /**
- * A place in a shuffled order: multiplying by a factor moves every remainder of a prime to another place. Of cubes, for the
- * keys of traces that came together follow one another, and would go on doing so, a step apart.
+ * A place in a shuffled order: multiplying by a factor permutes the remainders of a prime. It multiplies cubes, because
+ * the keys of traces that arrived together are consecutive, and would otherwise stay evenly spaced.
  */
 const shuffled = (factor: number): SQL<number> => {
   const prime = sql.raw(String(SHUFFLE_PRIME))
@@ -131,7 +143,7 @@ const shuffled = (factor: number): SQL<number> => {
   return sql<number>`(${cube} * ${factor} % ${prime})`
 }
 
-/** The traces of a stretch that are open for review, from a place on: where to read, what they are to be, and their order. */
+/** Selects a stretch's traces that are open for review, from a place on: the tables, the condition, and the order. */
 export function tracesOf(
   store: Store,
   project: Project,
@@ -158,6 +170,9 @@ export function tracesOf(
   return { ...found, by: found.time, direction: order === 'oldest' ? asc : desc }
 }
 
-/** The two parts of the order `negative`. The plus keeps an index out of it: few traces have negative feedback. */
+/**
+ * The condition of each of the two parts of `negative`. The plus keeps SQLite from using the index on open traces: few
+ * traces have negative feedback.
+ */
 const partOf = (query: QueueQuery, key: number): SQL =>
   key === 0 ? sql`${isNegative} and +${isOpen(query)}` : sql`${isOpen(query)} and ${traces.isNegative} = 0`

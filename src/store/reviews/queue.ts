@@ -22,21 +22,21 @@ import {
   tracesOf,
 } from './queue-order.ts'
 
-/** A page of the queue, how much is left in all, and what was done today. */
+/** A page of the queue, the number of spans left, and today's reviews. */
 export interface QueuePage {
   spans: LocatedSpan[]
   nextPlace: QueuePlace | null
-  /** Up to 10,000. */
+  /** At most 10,000. */
   remaining: number
-  /** Whether there may be more. */
+  /** Whether there may be more than `remaining`. */
   remainingIsMinimum: boolean
-  /** Decisions in force that each reviewer made since midnight, UTC. */
+  /** The decisions in force that each reviewer made since midnight UTC. */
   today: { userId: string; reviewed: number }[]
 }
 
 /**
- * A page of a project's unreviewed spans with an output, in two round trips, up to two more where a random order begins,
- * and reads of R2. It looks at 5,000 traces at most: it may be short although more follow.
+ * A page of a project's unreviewed spans with an output: two round trips, up to two more at the start of a random
+ * order, and R2 reads. It scans at most 5,000 traces, so it may be short although more follow.
  */
 export async function readQueue(
   store: Store,
@@ -63,7 +63,7 @@ export async function readQueue(
   const lastPlace = count < places.length ? shown.at(-1) : resumeAt
   const remaining = counted[0]?.found ?? 0
   return {
-    // An output may have been reviewed, or taken back by a null, since the places were read.
+    // Since the places were read, a span may have been reviewed or its output replaced by null.
     spans: shown
       .flatMap(({ spanId }) => details.get(spanId) ?? [])
       .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
@@ -74,7 +74,7 @@ export async function readQueue(
   }
 }
 
-/** Traces of a stretch, in its order, those first that have spans to review: as JSON, the `QueuedSpan`s of each. */
+/** Selects a stretch's next traces with spans to review, in order. `spans` holds each trace's `QueuedSpan`s as JSON. */
 function candidates(
   store: Store,
   project: Project,
@@ -97,14 +97,14 @@ function candidates(
     sql`(${traces.id} <> ${after.traceUuid}
     or (1 - ${spans.isRoot}, ${spans.timestamp}, ${spans.id}) > (${after.rank}, ${after.timestamp}, ${after.spanId}))`
   const isCandidate = and(ofTrace, isOffered(query), rest)
-  // Sorted before they are gathered: an aggregate takes rows as they come.
+  // Sorted in a subquery, because an aggregate takes rows in the order they come.
   const spansOf = sql<string>`(
     select json_group_array(json_object(
       'isRoot', scanned_spans.is_root, 'timestamp', scanned_spans.timestamp, 'spanId', scanned_spans.id)) from (
       select ${spans.isRoot}, ${spans.timestamp}, ${spans.id} from ${spans} where ${isCandidate}
       order by ${spans.isRoot} desc, ${spans.timestamp}, ${spans.id} limit ${limit + 1}) as scanned_spans)`
   const hasCandidate = sql`exists (select 1 from ${spans} where ${isCandidate})`
-  // In the order of `scanned`, as the list of traces.
+  // In the order of `scanned`, as in the list of traces.
   return store.database
     .select({
       at: sql<number>`${scanned.at}`.as('at'),
@@ -124,7 +124,7 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
   promptVersionId: undefined,
 })
 
-/** Whether a span is to be reviewed, by the one who asks if by anybody, and of the step and version that are asked for. */
+/** Whether a span needs review, isn't claimed by someone else, and has the requested step and version. */
 const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
   and(
     kind === 'all' ? isUnreviewed : isToReview,
@@ -133,7 +133,7 @@ const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: Q
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
   )
 
-/** A span of such a row. */
+/** A span in such a row. */
 interface QueuedSpan {
   isRoot: number
   timestamp: number
@@ -148,7 +148,7 @@ interface CandidateRow {
   spans: string
 }
 
-/** The places of up to `limit` spans, and where to go on, if not in the next stretch. */
+/** The places of up to `limit` spans, and where to continue unless it is in the next stretch. */
 function placesIn(
   stretches: readonly Stretch[],
   found: readonly (readonly CandidateRow[])[],
@@ -173,7 +173,7 @@ function placesIn(
   return { places, resumeAt: undefined }
 }
 
-/** Counts the spans of the whole queue, up to one more than is told, and the traces that were looked at for it. */
+/** Counts the spans of the whole queue, up to one more than `remaining` may show, and the traces scanned for it. */
 function countRemaining(store: Store, project: Project, query: QueueQuery) {
   const { from, time, where } = inProject(store, project, query.filter, undefined, () => isOpen(query))
   const scanned = from(store.database.select({ key: traces.key }))
@@ -192,7 +192,7 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
     .from(scanned)
 }
 
-/** How many decisions in force each reviewer made on a day, as insights count them. */
+/** The number of decisions in force that each reviewer made on a day, as in insights. */
 const reviewedOn = ({ database }: Store, project: Project, day: number) => {
   const reviewed = sql<number>`sum(${reviewDays.accepted} + ${reviewDays.corrected})`.as('reviewed')
   return database

@@ -20,23 +20,23 @@ import { isLive } from '../traces/live.ts'
 import { fetchValues, type StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 
-/** A span as a reviewer finds it. */
+/** A span to review, with its context. */
 export interface ReviewSubject {
   span: FoldedSpan
   trace: LocatedTrace
-  /** The JSON Schema that approved outputs keep to, as JSON; null where neither the span nor its step has a prompt. */
+  /** The JSON Schema for approved outputs, as JSON. Null if neither the span nor its step has a prompt. */
   outputSchema: string | null
 }
 
-/** What reviews of spans go by. */
+/** The data that reviews of spans depend on. */
 export interface ReviewSubjects {
-  /** By the span's id; those are missing that the organization does not have. */
+  /** By span id. Spans that the organization doesn't have are missing. */
   subjects: Map<string, ReviewSubject>
-  /** How a project has an error type, one of the named ones. */
+  /** The state of one of the named error types in a project. */
   errorTypeState: (projectKey: number, errorType: string) => ErrorTypeState
 }
 
-/** Reads spans, the schemas of their outputs, and how their projects have some error types, in one round trip. */
+/** Reads spans, their output schemas, and the state of error types in their projects, in one round trip. */
 export async function findReviewSubjects(
   store: Store,
   spanIds: readonly string[],
@@ -77,7 +77,10 @@ export async function findReviewSubjects(
   return { subjects, errorTypeState: errorTypeStates(builtInTypes, projectTypes) }
 }
 
-/** The prompt version that a span's output must keep to: the one that it names, else the active one of its step. */
+/**
+ * The prompt version whose schema a span's output must match: the one that the span names, or else its step's active
+ * one.
+ */
 const versionKey = sql`coalesce(
   (select named.key from ${textVersions} named where named.id = ${spans.promptVersionId}),
   (select active.key from ${traces} cross join ${versionedTexts} cross join ${textVersions} active
@@ -85,7 +88,9 @@ const versionKey = sql`coalesce(
      and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${spans.stepId}
      and active.text_key = ${versionedTexts.key} and active.is_active = 1))`
 
-/** The JSON of spans' outputs, however large; 'null' where there is none. Those are missing whose object is gone. */
+/**
+ * Fetches the JSON of spans' outputs, however large; 'null' if there is none. Spans whose object is gone are missing.
+ */
 export async function fetchOutputs(
   store: Store,
   spans: readonly FoldedSpan[],
@@ -109,12 +114,12 @@ export async function fetchOutputs(
   )
 }
 
-/** The observation of a span's output: its id alone may be one of another trace's, too. */
+/** The key of an output's observation. Its id alone isn't unique across traces. */
 const observationOf = ({ row, outputRevision }: FoldedSpan): string => `${row.traceKey}/${outputRevision}`
 
 const OBSERVATIONS = rowSet(['traceKey', 'id'])
 
-/** Outputs that did not fit beside all else that was read of their spans, by `observationOf`. */
+/** Reads outputs that didn't fit with the rest of their spans, by `observationOf`. */
 async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promise<Map<string, string>> {
   const { row } = OBSERVATIONS
   const ids = OBSERVATIONS.encodeAll(
@@ -131,15 +136,15 @@ async function readObservations(store: Store, cut: readonly FoldedSpan[]): Promi
   return new Map(rows.map(({ traceKey, id, data }) => [`${traceKey}/${id}`, data]))
 }
 
-/** A decision on a span as it was read. */
+/** A decision on a span, based on what was read of it. */
 export interface ReviewDraft {
-  /** Chosen by the caller, so that a repeated attempt makes no second decision. */
+  /** The caller chooses it, so that a retry doesn't add a second decision. */
   id: string
   traceKey: number
   spanId: string
-  /** How many decisions there were. */
+  /** The number of decisions when the span was read. */
   numberBefore: number
-  /** The last of them. */
+  /** The id of the last of them. */
   idBefore: string | null
   decision: Decision
   state: ReviewOutcome | null
@@ -148,15 +153,16 @@ export interface ReviewDraft {
   approved: StoredValue | null
   comment: string | null
   errorType: string | null
-  /** Whether it is made although somebody else holds the span. */
+  /** Whether the decision may override another reviewer's claim. */
   takesOver: boolean
 }
 
 /**
- * Adds decisions to their spans' histories, each if nobody decided on its span since it was read and nobody else holds it,
- * ends the spans' claims, makes their comments feedback, leaves an audit row for each, and where the project wants it, asks
- * for the analysis of corrections. Returns those that were added, by their ids, with whether their output changed since it
- * was read, and the keys of the traces that are to be analyzed. One round trip; no two may be on one span.
+ * Adds decisions to their spans' histories. A decision is skipped if someone else decided on its span since it was
+ * read, or has claimed it. The batch also ends the spans' claims, stores comments as feedback, adds an audit entry for
+ * each decision and, if the project wants it, requests the attribution of corrections. Returns the added decisions by
+ * id, each with whether the output has changed since it was read, and the keys of the traces to attribute. One round
+ * trip. Spans must be unique.
  */
 export async function addReviews(
   store: Store,
@@ -217,7 +223,7 @@ export async function addReviews(
           ),
         )
         .onConflictDoNothing(),
-      // While the span's number still tells what is new: tried again after a lost answer, it counts nothing.
+      // Counted while the span's number still shows what is new: a retry after a lost reply counts nothing.
       countDecisions(
         store,
         sql`from ${ADDED.from(slim)} cross join ${spans}
@@ -230,7 +236,7 @@ export async function addReviews(
           reviewState: row.state,
           claimedBy: null,
           claimedUntil: null,
-          // Another output may have come since it was read: told by their names alone.
+          // Another output may have arrived since the read. Only revisions are compared.
           isStale: sql`(${row.state} is not null
             and coalesce(last.id, ${spans.outputRevision}, 'none') <> ${row.outputRevision})`,
         })
@@ -297,7 +303,7 @@ const DRAFTS = rowSet([
   'errorType',
   'takesOver',
 ])
-/** What statements after the insertion need of drafts. */
+/** The fields of drafts that statements after the insertion need. */
 const ADDED = rowSet([...PLACE, 'state', 'idBefore', 'outputRevision'])
 type Place = Readonly<Record<(typeof PLACE)[number], SQL>>
 
@@ -309,7 +315,7 @@ const rowOf = (draft: ReviewDraft) =>
     takesOver: Number(draft.takesOver),
   })
 
-/** The last output observed of each span of the traces that rows name, in one pass over them. */
+/** The last output observed for each span of the traces in these rows, in one pass. */
 const lastOutputs = (rows: string) => sql`(
   select span_id, trace_key, id from (
     select observed.trace_key, observed.id, coalesce(observed.span_id, own.root_span_id) as span_id,
@@ -321,11 +327,11 @@ const lastOutputs = (rows: string) => sql`(
       and observed.trace_key = own.key and observed.type = 'output')
   where place = 1)`
 
-/** Whether a row's span is as the row's draft was made for. */
+/** Whether a span still has the number of decisions that its draft was based on. */
 const isAsRead = ({ traceKey, spanId, numberBefore }: Place) =>
   sql`${spans.id} = ${spanId} and ${spans.traceKey} = ${traceKey} and ${spans.reviewNumber} = ${numberBefore}`
 
-/** Whether a review is the one that a row made. */
+/** Whether a review is the one that a row added. */
 const isAdded = ({ traceKey, spanId, numberBefore, id }: Place) =>
   sql`${reviews.traceKey} = ${traceKey} and ${reviews.spanId} = ${spanId}
     and ${reviews.number} = ${numberBefore} + 1 and ${reviews.id} = ${id}`

@@ -9,21 +9,21 @@ import { feedback, reviews } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
 
 /*
- * What becomes of a deleted user's records: they stay, under a random id that leads nowhere. No index finds them by the user,
- * for it would be written with every piece of feedback; so a job walks over the organization in bounded pieces, and walks
- * again once no isolate can remember a key of the user's any more. A claim of theirs ends by itself.
+ * A deleted user's records stay, under a random id that leads nowhere. An index to find them by user would be written
+ * with every piece of feedback. Instead, a job walks the organization in bounded pieces, and walks it again once no
+ * isolate can have one of the user's keys cached. The user's claims expire by themselves.
  */
 
-/** A deletion whose records are not all under their new id yet. */
+/** A deletion whose records haven't all moved to the new id yet. */
 type Deletion = typeof userDeletions.$inferSelect
 
-/** How far a pass has come. */
+/** The progress of a pass. */
 type Place =
   | { stage: 'traces'; at: TracePlace }
   | { stage: 'days'; at: { projectKey: number; day: number } }
   | { stage: 'audit'; at: { createdAt: number; id: string } }
 
-/** Takes up to `limit` deletions that are due, and puts each off, so that it comes again only if nobody finishes it. */
+/** Takes up to `limit` due deletions and postpones each, so that it comes again only if nobody finishes it. */
 export async function takeDueDeletions({ database }: UnscopedStore, now: number, limit: number) {
   const due = database
     .select({ userId: userDeletions.userId })
@@ -39,8 +39,8 @@ export async function takeDueDeletions({ database }: UnscopedStore, now: number,
 }
 
 /**
- * Goes on with a deletion by one bounded piece. Returns whether there is more to do now. Safe to run twice and at the same
- * time: a piece that was done has nothing left to change.
+ * Continues a deletion by one bounded piece. Returns whether there is more to do now. Safe to run twice or
+ * concurrently: a finished piece has nothing left to change.
  */
 export async function continueDeletion(store: Store, userId: string, now: number): Promise<boolean> {
   const { database, organization } = store
@@ -67,7 +67,7 @@ export async function continueDeletion(store: Store, userId: string, now: number
   return false
 }
 
-/** Gives the records at a place their new id. Returns the next place, or null at the end of the pass. */
+/** Moves the records at a place to their new id. Returns the next place, or null at the end of the pass. */
 function renamePiece(store: Store, deletion: Deletion, place: Place): Promise<Place | null> {
   switch (place.stage) {
     case 'traces':
@@ -98,7 +98,7 @@ async function renameInTraces(store: Store, { userId, newId }: Deletion, at: Tra
   return next ? { stage: 'traces', at: next } : { stage: 'days', at: { projectKey: 0, day: 0 } }
 }
 
-/** What decisions are counted by moves with them: insights show the same work, by somebody who is gone. */
+/** Moves the counts of decisions to the new id: insights show the same work, by someone who is gone. */
 async function renameInDays(
   { database, organization }: Store,
   { userId, newId }: Deletion,
@@ -121,7 +121,7 @@ async function renameInDays(
     .orderBy(asc(reviewDays.day))
     .limit(1)
     .offset(DELETION_ROWS)
-  // A day is never split: one may hold more rows than a piece.
+  // A day is never split, because it may hold more rows than a piece.
   const lastDay = beyond && beyond.day > firstDay ? beyond.day - 1 : beyond?.day
   const isOld = and(
     eq(reviewDays.projectKey, project.key),

@@ -30,23 +30,26 @@ import {
 } from './span-fields.ts'
 
 /*
- * The spans of a trace that is too large to be read at once: what each takes is planned from the lengths that rows hold, then
- * they are read and written out part by part.
+ * Reads the spans of a trace that is too large to read at once. The lengths of the stored values show how large each
+ * span is; the spans are then read and written in parts.
  */
 
-/** A place among a trace's spans, after the one that it names: the root, rank 0, comes before the others, 1. */
+/**
+ * A position among a trace's spans, just after the named one. The root has rank 0 and comes first; the others have rank
+ * 1.
+ */
 export interface SpanPlace {
   rank: number
   timestamp: number
   id: string
 }
 
-/** A span as an answer will have it, so that what it was made of can be let go. */
+/** Converts a span to its form in the response, so that its rows can be freed. */
 export type Show<Shown> = (span: SpanDetail) => Shown
 
-/** What a row takes on its way besides its values. */
+/** The overhead of a row besides its values. */
 const ROW_BYTES = sql.raw('600')
-/** A preview's characters, at four bytes each, are no more. */
+/** The maximum size of a preview, at four bytes per character. */
 const BRIEF_BYTES = sql.raw('1028')
 const MAX_STATE = sql.raw(String(MAX_BRIEF_STATE_BYTES))
 const MAX_METADATA = sql.raw(String(MAX_BRIEF_METADATA_BYTES))
@@ -55,11 +58,13 @@ const lengthOf = (column: SQL) => sql`coalesce(octet_length(${column}), 0)`
 const briefLength = (column: SQL) => sql`min(${lengthOf(column)}, ${BRIEF_BYTES})`
 const lengthUpTo = (column: SQL, max: SQL) => sql`iif(${lengthOf(column)} > ${max}, 0, ${lengthOf(column)})`
 
-/** What the last decision on a span adds; a span without one is not looked for. */
+/** The bytes that the last decision on a span adds. Skips the lookup for spans without one. */
 const ofDecision = (bytes: SQL) => sql`iif(${isNotNull(spans.reviewState)}, (
   select ${bytes} from ${reviews} where ${isLastDecision}), 0)`
 
-/** The observations of a trace, by the spans that they belong to. `trace`: its `key` and `root`, as `large`. */
+/**
+ * The sizes of a trace's observations, by span. `trace` is a subquery named `large` with the trace's `key` and `root`.
+ */
 export const observed = (trace: SQL): SQL => sql`(
   select coalesce(${observations.spanId}, large.root) as span_id,
     sum(${lengthOf(sql`${observations.data}`)} + ${ROW_BYTES}) as whole_bytes,
@@ -71,7 +76,7 @@ export const isObserved = sql`observed.span_id = ${spans.id}`
 
 const { metadata, input, output, state } = spans
 
-/** What the reading of a span is planned by: its id, and what it takes in full and briefly. */
+/** The fields for planning: a span's id, and its size in full and in brief. */
 export const plannedFields = {
   ...named({ id: spans.id }),
   wholeBytes: sql<number>`(${ROW_BYTES} + ${lengthOf(sql`${metadata}`)} + ${lengthOf(sql`${input}`)}
@@ -90,22 +95,23 @@ export const plannedFields = {
 
 type PlannedSpan = SelectResultFields<typeof plannedFields>
 
-/** The trace whose spans they are. */
+/** The trace whose spans are read. */
 interface PlannedTrace {
   key: number
   rootSpanId: string
   isPosted: number
 }
 
-/** Spans as an answer has them, and where the next ones begin. */
+/** Spans as they appear in the response, and where the next page begins. */
 interface ReadSpans<Shown> {
   spans: Shown[]
   nextSpan: SpanPlace | null
 }
 
 /**
- * The planned spans, one more than `spanLimit` where there are more. A page of up to 2,000 ends where its values would be more
- * than an answer gives in full; a longer list shows them briefly then. Undefined where an object is gone.
+ * Reads the planned spans up to `spanLimit`; pass one more if there are more. A page of up to 2,000 spans ends when its
+ * values exceed what a response shows in full; a longer list switches to `brief`. Returns undefined if an object is
+ * gone.
  */
 export async function readParts<Shown extends { bytes: number }>(
   store: Store,
@@ -119,11 +125,11 @@ export async function readParts<Shown extends { bytes: number }>(
   const read = (mode: ShownMode, isPage: boolean) => readSpans(store, trace, planned, { limit, mode, isPage }, show)
   const isMany = Math.min(planned.length, limit) > MAX_WHOLE_SPANS
   const found = isMany ? 'too_large' : await read(mode, isPage)
-  // What is shown briefly is never too large.
+  // `brief` reads never return `too_large`.
   return found === 'too_large' ? ((await read('brief', true)) as ReadSpans<Shown> | undefined) : found
 }
 
-/** `isPage`: where values are too many to be given in full, the page ends; else they are `too_large`. */
+/** If the values don't fit in full, a page (`isPage`) ends early; otherwise returns `too_large`. */
 async function readSpans<Shown extends { bytes: number }>(
   store: Store,
   trace: PlannedTrace,
@@ -136,9 +142,9 @@ async function readSpans<Shown extends { bytes: number }>(
   let [valueBytes, answerBytes] = [0, 0]
   const page = () => ({ spans: shown, nextSpan: last ? placeOf(trace, last) : null })
   for (const part of partsOf(planned.slice(0, limit), mode)) {
-    // What is here is worth more than a 503.
+    // A partial page is better than a 503.
     if (last && store.deadline.remainingMs() < STORE_ATTEMPT_MS) return page()
-    // The answer to a query may be there at once.
+    // Let other requests run, even if D1 answers immediately.
     await giveTurn()
     const folded = await readPart(store, trace, part, mode, isPage ? MAX_SPAN_BYTES : MAX_DETAIL_BYTES)
     if (!isPage && folded.some(isAnyCut)) return 'too_large'
@@ -167,7 +173,10 @@ const placeOf = (trace: PlannedTrace, { id, timestamp }: SpanDetail): SpanPlace 
   id,
 })
 
-/** Spans that are read at once: so many, and so large, as an isolate easily holds several times over; one at least. */
+/**
+ * Splits the spans into parts that an isolate can hold several times over, limited in number and bytes, with at least
+ * one span each.
+ */
 function* partsOf(planned: readonly PlannedSpan[], mode: ShownMode): Generator<PlannedSpan[]> {
   let part: PlannedSpan[] = []
   let bytes = 0
@@ -184,7 +193,7 @@ function* partsOf(planned: readonly PlannedSpan[], mode: ShownMode): Generator<P
   if (part.length > 0) yield part
 }
 
-/** Reads some of a trace's spans, in their order, and of their observations `maxBytes` in full. */
+/** Reads some of a trace's spans in order, with up to `maxBytes` of their observations in full. */
 async function readPart(
   store: Store,
   trace: PlannedTrace,

@@ -12,29 +12,31 @@ import { isLive } from '../traces/live.ts'
 import { NEW_SPAN } from '../traces/roots.ts'
 import { isOnOtherTrace } from '../traces/span-ids.ts'
 
-/** A span as an export tells it. */
+/** A span in an export. */
 export interface ExportedSpan {
   id: string
-  /** '' for a span without parent. */
+  /** '' for a span without a parent. */
   parentId: string
   stepId: string
-  /** With a fraction, by which steps that began in one millisecond are in order. */
+  /** Its fraction orders spans that began in the same millisecond. */
   timestamp: number
   durationMs: number
   status: SpanStatus | null
-  /** JSON. */
+  /** As JSON. */
   metadata: string
   isGeneric: boolean
-  /** JSON; null where it has none. */
+  /** As JSON, or null if there is none. */
   input: string | null
   output: string | null
-  /** Names the output: the same one has the same name. */
+  /** Identifies the output: equal outputs have the same revision. */
   outputRevision: string | null
-  /** By state key, JSON. */
+  /** JSON by state key. */
   state: readonly (readonly [key: string, json: string])[]
-  /** Which prompt it used; null where it is no step that uses one. */
+  /** The prompt that it used. Null if it isn't a step that uses one. */
   prompt: { id: string | null; name: string | null; number: number | null } | null
-  /** Which of several exports of the span counts, the greatest. The same one, sent again, has the same. */
+  /**
+   * Of several exports of a span, the one with the greatest revision counts. A repeated export has the same revision.
+   */
   exportRevision: string
 }
 
@@ -66,9 +68,9 @@ export const SPANS = rowSet([
 const { row } = SPANS
 
 /**
- * Inserts `rows` of `SPANS`, each guarded by its trace: by its key and its id, for another trace may have drawn
- * the same key meanwhile. Where the span is there, the export that counts replaces what earlier ones said; of a client's span
- * it fills in what the client left out.
+ * Inserts the `rows` of `SPANS`. Each must match its trace's key and id, because another trace may have drawn the same
+ * key in the meantime. If the span exists, the export with the greater revision replaces earlier ones; for a client's
+ * span, it only fills in what the client left out.
  */
 export function upsertSpans(store: Store, project: Project, rows: string, now: number) {
   const { id, output } = row
@@ -99,7 +101,7 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
             and not ${isOnOtherTrace(store, spans, {
               id,
               traceUuid: sql`${traces.id}`,
-              // A client can compute the id, and take it for a span of its own before this one comes.
+              // A client can compute the id and use it for its own span before this one arrives.
               which: sql`elsewhere.export_revision is not null`,
             })}`,
       ),
@@ -132,16 +134,19 @@ export function upsertSpans(store: Store, project: Project, rows: string, now: n
 
 const usesPrompt = sql`${row.usesPrompt} = 1`
 
-/** The project's prompt of a step, as a condition on the rows of `versioned_texts`. */
+/** Whether a row of `versioned_texts` is the project's prompt with this name. */
 const isPromptOf = (project: Project, name: SQL) => sql`${versionedTexts.projectKey} = ${project.key}
   and ${versionedTexts.kind} = 'prompt' and ${versionedTexts.name} = ${name}`
 
-/** The step, which is that of the prompt where one is named that the project has. */
+/** The prompt's name if the project has the named prompt, or else the span's own step. */
 const stepIdOf = (project: Project) => sql`case when ${usesPrompt} and exists (
     select 1 from ${versionedTexts} where ${isPromptOf(project, row.promptName)})
   then ${row.promptName} else ${row.stepId} end`
 
-/** The version that a span used: the one it names by id, or by the prompt's name and number, else the one active as it began. */
+/**
+ * The version that a span used: the one it names by id, or by prompt name and number, or else the one active when it
+ * began.
+ */
 function promptVersionOf(project: Project) {
   const versions = sql`${versionedTexts} cross join ${textVersions}`
   const isOfText = sql`${textVersions.textKey} = ${versionedTexts.key}`

@@ -20,30 +20,31 @@ import { findTraces, touchTraces } from '../traces/traces.ts'
 import { type ExportedSpan, SPANS, upsertSpans } from './exported-spans.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
-/** A trace as an export tells it. */
+/** A trace in an export. */
 export interface ExportedTrace {
   /** The read interface's id. */
   id: string
   traceId: string
-  /** The root's id until a span without parent came. */
+  /** The root's id, or a placeholder until a span without a parent arrives. */
   rootSpanId: string
   facts: TraceFacts
-  /** No two with the same id. */
+  /** Ids must be unique. */
   spans: readonly ExportedSpan[]
 }
 
-/** What an export came to. */
+/** The result of storing an export. */
 export interface SavedExport {
-  /** Ids of spans that another trace of the organization has. */
+  /** The ids of spans that belong to another trace of the organization. */
   onOtherTrace: ReadonlySet<string>
-  /** Metadata fields that no longer fit, by the trace's id. */
+  /** The metadata fields that no longer fit, by trace id. */
   leftFields: ReadonlyMap<string, string[]>
 }
 
 /**
- * Stores what an export says: the traces, made where they are not there, and their spans. One read, the large values put
- * into R2, and one batch of writes however many spans; more only where somebody else wrote the same traces meanwhile. The
- * same in whatever order exports come, and however often. No two traces may have the same id.
+ * Stores an export: creates the traces that don't exist, and writes their spans. It takes one read, the R2 writes for
+ * large values, and one batch of writes, whatever the number of spans, plus more rounds only if someone else wrote the
+ * same traces in the meantime. The result doesn't depend on the order or number of deliveries. Trace ids must be
+ * unique.
  */
 export async function saveExport(
   store: Store,
@@ -66,7 +67,7 @@ export async function saveExport(
   }
 }
 
-/** An exported trace and what it becomes. */
+/** An exported trace and its merged state. */
 interface Merge {
   trace: ExportedTrace
   key: number
@@ -84,7 +85,7 @@ async function mergeIntoStored(
 ): Promise<Merge[]> {
   const ids = exported.map(({ id }) => id)
   const found = new Map((await findTraces(store, ids)).map(trace => [trace.id, trace]))
-  // From another millisecond each time, or what was taken the first time would be so again.
+  // Each attempt draws keys from another millisecond, so that it can't draw the same taken keys again.
   const drawn = newKeys(now + losses, exported.length)
   return exported.map((trace, index) => {
     const before = found.get(trace.id)
@@ -93,7 +94,10 @@ async function mergeIntoStored(
   })
 }
 
-/** Writes in one batch. Returns the ids of the traces that nobody else wrote meanwhile, and of spans that were refused. */
+/**
+ * Writes in one batch. Returns the ids of the traces that nobody else wrote in the meantime, and the ids of refused
+ * spans.
+ */
 async function write(store: Store, project: Project, merges: readonly Merge[], now: number) {
   const { database } = store
   const revision = newRevision()
@@ -114,7 +118,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
       ({ items, json }) => insertTraces(store, project, items, json, revision),
     ),
     ...[...chunkRows(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
-    // The others are written under this time anyway.
+    // The other traces get a new `updatedAt` anyway.
     ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
     ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
@@ -148,7 +152,7 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
   }
 }
 
-/** An exported span's output, which none is, too: an export replaces what an earlier one said. */
+/** An exported span's output. A missing output counts as null, because an export replaces earlier ones. */
 const outputOf = (trace: ExportedTrace, { id, output, outputRevision }: ExportedSpan): NewOutput => ({
   traceUuid: trace.id,
   spanId: id,
@@ -158,7 +162,7 @@ const outputOf = (trace: ExportedTrace, { id, output, outputRevision }: Exported
 
 const withFields = async (merge: Merge) => ({ ...merge, fields: await searchableFields(merge.state.metadata) })
 
-/** Makes traces, unless somebody else made them meanwhile, with their searchable fields. */
+/** The statements that create traces with their searchable fields, unless someone else created them in the meantime. */
 function insertTraces(
   store: Store,
   project: Project,
@@ -182,7 +186,7 @@ function insertTraces(
 
 const traceRowOf = ({ key, trace, state, now }: Merge): readonly unknown[] => newTraceRow({ key, ...trace, state, now })
 
-/** The spans' rows, their values in their places. */
+/** Places the spans' values and builds their rows. */
 async function rowsOf(store: Store, merges: readonly Merge[]) {
   const drafts = merges.flatMap(({ trace, key }) =>
     trace.spans.map(span => {
@@ -219,16 +223,16 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
   })
 }
 
-/** Where exported spans are, and which of their exports counts. */
+/** The places of exported spans, and the revisions of their exports. */
 const PLACES = rowSet(['traceKey', 'id', 'exportRevision'])
 
-/** Whether a trace gets a span, or what counts more than what is there of one; asked before they are written. */
+/** Whether a trace gets a new span or a later export of one. Must run before the spans are written. */
 const hasNews = (places: string): SQL => sql`${traces.key} in (
   select ${PLACES.row.traceKey} from ${PLACES.from(places)}
   left join ${spans} on ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
   where ${spans.id} is null or ${spans.exportRevision} < ${PLACES.row.exportRevision})`
 
-/** How many of these spans are there, by `trace_key`, and the ids of those with a review. */
+/** The number of these spans that are stored, by `trace_key`, and the ids of those with a review. */
 const countStored = (places: string): SQL => sql`(
   select ${spans.traceKey} as trace_key, count(*) as span_count,
     json_group_array(${spans.id}) filter (where ${spans.reviewState} is not null) as reviewed
@@ -236,7 +240,7 @@ const countStored = (places: string): SQL => sql`(
   where ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
   group by ${spans.traceKey}) as stored`
 
-/** The spans that are not there after they were written. */
+/** Finds the spans that aren't stored even after the write. */
 async function findRefused(store: Store, merges: readonly Merge[]): Promise<string[]> {
   const places = merges.flatMap(({ trace, key }) => trace.spans.map(({ id }) => ({ id, traceKey: key })))
   const { row } = SPAN_PLACES

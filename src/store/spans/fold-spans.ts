@@ -2,35 +2,35 @@ import { type FoldedObservation, foldObservations } from '../../domain/fold.ts'
 import type { FoundValue } from '../traces/payloads.ts'
 import type { DecisionRow, ObservationRow, SpanRow } from './span-fields.ts'
 
-/** The rows that spans are made of. */
+/** The rows that make up spans. */
 export interface SpanRows {
   traces: readonly { key: number; rootSpanId: string; isPosted: number }[]
   spans: readonly SpanRow[]
-  /** Those of `chosenObservations` say how many inputs and states there are in all. */
+  /** Rows from `chosenObservations` also give the total numbers of inputs and states. */
   observations: readonly (ObservationRow & { inputs?: number; states?: number })[]
   decisions: readonly DecisionRow[]
 }
 
-/** A span's row and the values that it is made of. */
+/** A span's row and its values. */
 export interface FoldedSpan {
   row: SpanRow
-  /** Null where the span has none. */
+  /** Null if the span has none. */
   parentId: string | null
   inputs: FoundValue[]
-  /** How many of them, the last ones, are messages of one conversation. */
+  /** How many of the last inputs are messages of one conversation. */
   messageCount: number
   output: FoundValue | undefined
-  /** The last output's observation, or the name of the one that was given to the span itself. */
+  /** The id of the last output's observation, or the revision of an output given to the span itself. */
   outputRevision: string
   state: [key: string, value: FoundValue][]
-  /** The last decision ever made. */
+  /** The last decision, whether or not it is in force. */
   decision: DecisionRow | undefined
   approved: FoundValue | undefined
-  /** The fields of which some values were not even read. */
+  /** The fields with values that weren't even read. */
   leftOut: readonly ('input' | 'state')[]
 }
 
-/** Puts spans together from rows: values given to a span come first, its observations fold over them. */
+/** Builds spans from rows. Values given to a span come first; its observations fold over them. */
 export function foldSpans({ traces, spans, observations, decisions }: SpanRows): FoldedSpan[] {
   const traceOf = new Map(traces.map(trace => [trace.key, trace]))
   const rootOf = (traceKey: number) => traceOf.get(traceKey)?.rootSpanId ?? ''
@@ -47,7 +47,7 @@ export function foldSpans({ traces, spans, observations, decisions }: SpanRows):
   })
 }
 
-/** The fields of which not all observations were read. Where several spans are read, it may be any of theirs. */
+/** The fields whose observations weren't all read. If several spans were read, any of them may be affected. */
 function fieldsLeftOut(observations: SpanRows['observations']): FoldedSpan['leftOut'] {
   const [first] = observations
   if (!first) return []
@@ -59,7 +59,7 @@ function fieldsLeftOut(observations: SpanRows['observations']): FoldedSpan['left
   ]
 }
 
-/** Under the root hangs what a client sent without a parent; telemetry's spans without parent stand for themselves. */
+/** A client's span without a parent hangs under the root; a telemetry span without a parent stays on its own. */
 function parentOf({ id, parentId }: SpanRow, trace: SpanRows['traces'][number] | undefined): string | null {
   if (!trace || id === trace.rootSpanId) return null
   return parentId || (trace.isPosted === 1 ? trace.rootSpanId : null)
@@ -93,7 +93,7 @@ function fold(
   }
 }
 
-/** An observation as far as it is read. */
+/** An observation, as much of it as was read. */
 const foldable = ({ data, dataRef, isCut, ...row }: ObservationRow): FoldedObservation<FoundValue> => ({
   ...row,
   value: { text: data ?? 'null', ref: dataRef, traceKey: row.traceKey, isCut: isCut === 1 },

@@ -19,11 +19,9 @@ import {
   type SpanRow,
 } from './span-fields.ts'
 
-/*
- * Spans that are known by their ids alone, as the read interface names them.
- */
+/* Spans looked up by id alone, as the read interface does. */
 
-/** A span and its trace. */
+/** A span with its trace. */
 export interface LocatedSpan extends SpanDetail {
   trace: { id: string; traceId: string; name: string }
   projectKey: number
@@ -44,23 +42,26 @@ const locatedFields = {
 /** The trace that a span belongs to. */
 export type LocatedTrace = SelectResultFields<typeof locatedFields>
 
-/** One span of a live trace, in full as far as an answer goes: one round trip, and R2 reads for its large values. */
+/**
+ * Finds a span of a live trace, with as much of its values as a response holds: one round trip, and R2 reads for large
+ * values.
+ */
 export async function findSpan(store: Store, id: string): Promise<LocatedSpan | undefined> {
   const { found } = await findSpans(store, [id], 'full')
   return found.get(id)
 }
 
-/** Spans of a page. */
+/** The spans of a page. */
 interface SpansOfPage {
-  /** By their ids; those that were deleted are missing. */
+  /** By id. Deleted spans are missing. */
   found: Map<string, LocatedSpan>
-  /** How many of the ids were read: the values of more would not fit the page. */
+  /** How many of the ids were read. The values of more wouldn't fit in the page. */
   count: number
 }
 
 /**
- * Spans of live traces, by their ids, as many as a page holds, one at least: one round trip, and R2 reads for their large values.
- * Where many values lie in their rows and fill more than a page, they are read again, fewer each time.
+ * Finds spans of live traces by id, as many as fit in a page and at least one: one round trip, and R2 reads for large
+ * values. If too many values are stored in their rows to fit, it tries again with half as many ids.
  */
 export async function findSpans(store: Store, ids: readonly string[], mode: PayloadMode): Promise<SpansOfPage> {
   const page = await untilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
@@ -94,14 +95,14 @@ async function readPage(store: Store, ids: readonly string[], mode: PayloadMode)
   return { traces: rows.traces, found: located && { found: new Map(located), count } }
 }
 
-/** A span with its trace. */
+/** Adds its trace to a span. */
 export const locate = (detail: SpanDetail, { id, traceId, name, projectKey }: LocatedTrace): LocatedSpan => ({
   ...detail,
   trace: { id, traceId, name },
   projectKey,
 })
 
-/** The rows that located spans are made of. */
+/** The rows that make up located spans. */
 export interface LocatedRows extends SpanRows {
   traces: readonly LocatedTrace[]
 }
@@ -114,7 +115,7 @@ export const rowsOf = ([traces, spans, observations, decisions]: readonly [
   readonly DecisionRow[],
 ]): LocatedRows => ({ traces, spans, observations, decisions })
 
-/** Reads spans of live traces by their ids, with what they are made of: of values in their rows, so many bytes in full. */
+/** The queries for spans of live traces by id. Up to `maxBytes` of the values in rows are read in full. */
 export function spanQueries(store: Store, ids: readonly string[], maxBytes: number = MAX_PAGE_VALUE_BYTES) {
   const { database } = store
   const given = sql`json_each(${JSON.stringify(ids)}) as item`
@@ -134,13 +135,13 @@ export function spanQueries(store: Store, ids: readonly string[], maxBytes: numb
   ] as const
 }
 
-/** Whether a span is one of those that `located` gives. */
+/** Whether a span is among the rows of `located`. */
 export const isAmong = (located: SQL): SQL =>
   sql`(${spans.id}, ${spans.traceKey}) in (select located.span_id, located.trace_key from ${located} as located)`
 
 /**
- * The live traces of spans. The ids of roots and of telemetry's spans can be computed, and so taken by another trace's span
- * before they are there: those are meant.
+ * The live traces of spans. Ids of roots and of telemetry spans can be computed, so another trace's span may have taken
+ * one before they existed; the root or telemetry span wins.
  */
 export const locatedSpans = (store: Store, ids: readonly string[]): SQL => sql`(
   select item.value as span_id, (

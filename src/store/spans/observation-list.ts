@@ -8,10 +8,10 @@ import { isLive, liveTraceKey } from '../traces/live.ts'
 import { countFitting, showValues, untilWhole } from '../traces/payloads.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
 
-/** An observation as it was sent. */
+/** An observation as a client sent it. */
 interface ListedObservation {
   id: string
-  /** The span that it names, if that is there; else the root. */
+  /** The span that it names, if it exists, or else the root. */
   spanId: string
   type: ObservationType
   stateKey: string | null
@@ -20,12 +20,12 @@ interface ListedObservation {
   receivedAt: number
 }
 
-/** A place in the order in which observations fold. */
+/** A position in the order in which observations fold. */
 type ObservationPlace = Pick<ListedObservation, 'timestamp' | 'receivedAt' | 'id'>
 
 /**
- * A page of a live trace's observations in the order in which they fold, each in full, whatever its size: a page ends before
- * the one with which it would hold over 8 MiB. Undefined where there is no such trace.
+ * A page of a live trace's observations in the order in which they fold, each in full whatever its size. The page ends
+ * before the observation that would make it exceed 8 MiB. Undefined if there is no such trace.
  */
 export const listObservations = (store: Store, traceUuid: string, page: ObservationPage) =>
   untilWhole(store, () => readPage(store, traceUuid, page))

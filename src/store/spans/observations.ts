@@ -12,7 +12,7 @@ import { ensureRoots, judgeAgain, showInLists } from '../traces/roots.ts'
 import { isNamedOfOther } from '../traces/span-ids.ts'
 import { markStale } from './staleness.ts'
 
-/** An observation to be stored. */
+/** An observation to store. */
 export interface ObservationDraft {
   id: string
   traceUuid: string
@@ -28,10 +28,10 @@ export interface ObservationDraft {
 export type ObservationOutcome = 'stored' | 'trace_missing' | 'span_on_other_trace'
 
 /**
- * Stores observations, each under its trace or not at all; sent again with the same id, the first one stays. Small ones are
- * one round trip and one row each, two rows for a span's first output; one more round trip where some that name a span are
- * refused. `span_on_other_trace`: it names a span of another live trace of the organization. Of several with one id, the
- * first that is not refused is stored.
+ * Stores each observation if its trace exists. A repeated id keeps the first observation. Small ones take one round
+ * trip and one row each, or two rows for a span's first output; if some that name a span are refused, one more round
+ * trip. `span_on_other_trace`: the span that it names belongs to another live trace of the organization. Of several
+ * drafts with one id, the first that isn't refused is stored.
  */
 export async function addObservations(
   store: Store,
@@ -69,7 +69,7 @@ export async function addObservations(
     await markStale(store, onReviewed)
     await settleTraces(store, rows, isNullAmong ? outputs.map(({ draft }) => draft.traceUuid) : [])
   }
-  // What repeats the id of a refused one may be the first that is stored.
+  // A draft that repeats a refused draft's id may be the first one that can be stored.
   const refused = placed.filter(({ draft }) => !stored.has(keyOf(draft)))
   const isNaming = refused.some(({ draft }) => draft.spanId !== null)
   const { ofOther, again } = isNaming ? await reasonsOf(store, refused) : NOTHING_REFUSED
@@ -83,12 +83,12 @@ export async function addObservations(
   })
 }
 
-/** What an observation is known by. */
+/** The key of an observation across traces. */
 const keyOf = ({ traceUuid, id }: { traceUuid: string; id: string }): string => traceUuid + id
 
 const NOTHING_REFUSED = { ofOther: new Set<ObservationDraft>(), again: [] }
 
-/** Of refused observations those that name a span of another trace, and those in whose way nothing stands any more. */
+/** Of refused observations, finds those that name another trace's span, and those that nothing blocks anymore. */
 async function reasonsOf(store: Store, refused: readonly PlacedDraft[]) {
   const ofOther = new Set<ObservationDraft>()
   const again: ObservationDraft[] = []
@@ -128,10 +128,10 @@ const { row } = OBSERVATIONS
 const rowOf = ({ draft, data }: PlacedDraft) =>
   OBSERVATIONS.encode({ ...draft, placedUnder: data.traceKey, data: data.text, dataRef: data.ref })
 
-/** Whether a row's value, if it lies in R2, lies under the trace at hand. */
+/** Whether a row's value, if it is in R2, is in the current trace's folder. */
 const isPlaced = sql`coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}`
 
-/** Inserts `rows` of `OBSERVATIONS`, guarded by their traces, and returns those that are there after. */
+/** Inserts the `rows` of `OBSERVATIONS` whose traces exist, and returns those that are stored afterwards. */
 const insertion = new Template(database =>
   database
     .insert(observations)
@@ -145,11 +145,11 @@ const insertion = new Template(database =>
               where stored.trace_key = ${traces.key} and stored.id = ${row.id}))`,
       ),
     )
-    // Writes nothing new, but returns the row, which tells a repeated observation from a missing trace.
+    // Changes nothing, but returns the row, which distinguishes a repeated observation from a missing trace.
     .onConflictDoUpdate({ target: [observations.traceKey, observations.id], set: { id: sql`excluded.id` } })
     .returning({
       ...named({ id: observations.id, spanId: observations.spanId, type: observations.type }),
-      // Of its trace, in one look-up.
+      // The trace's fields, in one lookup.
       trace: sql<string>`(
         select json_object('traceUuid', ${traces.id}, 'isPosted', ${traces.isPosted}, 'isGeneric', ${traces.isGeneric},
           'needsReview', ${traces.needsReview}, 'isOnReviewed', observations.type = 'output' and exists (
@@ -163,8 +163,8 @@ const insertion = new Template(database =>
 const OUTPUTS = rowSet(['traceUuid', 'id'])
 
 /**
- * Marks the spans of observations, `outputs` of `OUTPUTS`, that are outputs of one kind. Of a repeated id the first body
- * counts, which may be of another.
+ * Flags the spans of those `outputs` (rows of `OUTPUTS`) that are of one kind. For a repeated id, the stored data
+ * counts, which may be of another kind.
  */
 const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
   new Template(database =>
@@ -182,11 +182,11 @@ const markingOf = (flag: 'hasOutput' | 'hasNullOutput', kind: SQL) =>
       ),
   )
 
-/** A span with an output is one to review; null is no output. */
+/** A span with an output needs review; a null output doesn't count. */
 const marking = markingOf('hasOutput', ne(observations.data, 'null'))
 const markingNull = markingOf('hasNullOutput', eq(observations.data, 'null'))
 
-/** An observation that is stored, and how its trace stands. */
+/** A stored observation and its trace's flags. */
 interface StoredObservation {
   id: string
   spanId: string | null
@@ -195,7 +195,7 @@ interface StoredObservation {
   isPosted: boolean
   isGeneric: boolean
   needsReview: boolean
-  /** Whether it is an output of a span with a review. */
+  /** Whether it is an output of a reviewed span. */
   isOnReviewed: boolean
 }
 
@@ -210,7 +210,10 @@ function parseTrace(trace: string): Omit<StoredObservation, 'id' | 'spanId' | 't
   }
 }
 
-/** What must follow where a trace is not as most are. Rare, so each is a round trip of its own. `withNull`: traces that null came to as an output. */
+/**
+ * Follow-up writes for unusual traces. They are rare, so each is its own round trip. `withNull`: traces that received a
+ * null output.
+ */
 async function settleTraces(
   store: Store,
   rows: readonly StoredObservation[],

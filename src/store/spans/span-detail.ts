@@ -8,7 +8,7 @@ import type { Store } from '../core/store.ts'
 import { briefly, type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 
-/** A span with its values, as answers show it. */
+/** A span with its values, as responses show it. */
 export interface SpanDetail {
   id: string
   parentId: string | null
@@ -18,33 +18,33 @@ export interface SpanDetail {
   promptVersionId: string | null
   metadata: JsonText
   timestamp: number
-  /** Null where it came before the service kept that. */
+  /** Null if the span arrived before the service recorded this. */
   receivedAt: number | null
   input: JsonText
   output: JsonText
-  /** `null` where the span is unreviewed. */
+  /** `null` if the span is unreviewed. */
   approvedOutput: JsonText
-  /** By key. */
+  /** By state key. */
   state: Record<string, JsonText>
   review: SpanReview | undefined
-  /** Names what there was to judge, and what was decided: it changes with the output and with each decision. */
+  /** Identifies the output and the decision on it; it changes with either. */
   revision: string
-  /** The fields that are previews of their values: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. */
+  /** The fields that hold only previews: `input`, `output`, `approvedOutput`, `state.<key>`, `metadata`. */
   truncated: string[]
 }
 
-/** The decision that counts, where the span is reviewed. */
+/** The decision in force on a reviewed span. */
 export interface SpanReview {
   state: ReviewOutcome
   userId: string
   createdAt: number
   comment: string | null
   errorType: string | null
-  /** Whether the output has changed since. */
+  /** Whether the output has changed since the decision. */
   isStale: boolean
 }
 
-/** All values of a span. */
+/** All of a span's values. */
 const valuesOf = ({ inputs, output, state, approved }: FoldedSpan): FoundValue[] => [
   ...inputs,
   ...(output ? [output] : []),
@@ -52,7 +52,7 @@ const valuesOf = ({ inputs, output, state, approved }: FoldedSpan): FoundValue[]
   ...(approved ? [approved] : []),
 ]
 
-/** How much of a span an answer shows in full, in bytes of R2 or units of its rows: what is in R2 where it is fetched alone. */
+/** How much of a span a response shows in full: bytes in R2, if they are fetched, and UTF-16 code units in rows. */
 export function sizeOf(span: FoldedSpan, mode: ShownMode): number {
   const shown = mode === 'full' ? valuesOf(span) : valuesOf(span).filter(({ ref }) => ref === null)
   const { row, decision } = span
@@ -60,13 +60,13 @@ export function sizeOf(span: FoldedSpan, mode: ShownMode): number {
   return shown.reduce((sum, value) => sum + lengthOf(value), beside)
 }
 
-/** Whether some of a span was not read for want of room. */
+/** Whether some of a span wasn't read because it didn't fit. */
 export const isAnyCut = (span: FoldedSpan): boolean =>
   span.row.isCut === 1 || span.leftOut.length > 0 || valuesOf(span).some(({ isCut }) => isCut)
 
 /**
- * Spans as answers show them, `maxBytes` of their values in full. Undefined where an object is gone, as it is when the trace is
- * purged meanwhile.
+ * Prepares spans for a response, with up to `maxBytes` of their values in full. Returns undefined if an object is gone,
+ * which happens if the trace is purged in the meantime.
  */
 export async function showSpans(
   store: Store,
@@ -118,7 +118,7 @@ function detailOf(span: FoldedSpan, shown: ReadonlyMap<FoundValue, ShownValue>, 
 
 const NOTHING: ShownValue = { text: 'null', isWhole: true }
 
-/** What a reviewer's `If-Match` compares. */
+/** The revision that a reviewer's `If-Match` is compared with. */
 export const revisionOf = ({ outputRevision, row: { reviewNumber } }: FoldedSpan): string =>
   reviewNumber === 0 ? outputRevision : `${outputRevision}.${reviewNumber}`
 
@@ -133,7 +133,10 @@ function reviewOf(span: FoldedSpan, mode: ShownMode): SpanReview | undefined {
 const isCommentCut = ({ decision }: FoldedSpan, mode: ShownMode): boolean =>
   mode === 'brief' && Boolean(decision?.state) && utf8Length(decision?.comment ?? '') > PREVIEW_BYTES
 
-/** Only several inputs need to be parsed, to become one. Where one is a preview, it stands for all. */
+/**
+ * Merges several inputs into one, which requires parsing them. If one of them is only a preview, that preview is the
+ * result.
+ */
 function inputOf(inputs: readonly ShownValue[], messageCount: number, mode: ShownMode): ShownValue {
   const [first, ...more] = inputs
   if (!first) return NOTHING

@@ -42,7 +42,7 @@ const isCutIf = (condition: SQL, name: string) => sql<number>`(${condition})`.as
 
 const NEVER = sql`0`
 
-/** The fields of a span with all that its row holds, for rows that are known to be small enough together. */
+/** A span's fields in full, for rows whose total size is known to be small enough. */
 export const wholeSpanFields = {
   ...spanColumns,
   metadata: given(spans.metadata, 'metadata'),
@@ -54,7 +54,9 @@ export const wholeSpanFields = {
   isMetadataCut: isCutIf(NEVER, 'isMetadataCut'),
 }
 
-/** The fields of a span, its values while those of all rows have `maxBytes` together, after that their beginnings. */
+/**
+ * A span's fields. Values are whole while all rows together stay within `maxBytes`; after that, only their beginnings.
+ */
 export function boundedSpanFields(maxBytes: number) {
   const max = sql.raw(String(maxBytes))
   const soFar = bytesSoFar(spans.metadata, spans.input, spans.output, spans.state)
@@ -74,7 +76,7 @@ export function boundedSpanFields(maxBytes: number) {
 
 export const spanFields = boundedSpanFields(MAX_SPAN_BYTES)
 
-/** So many characters tell whether a text has more than PREVIEW_BYTES bytes. */
+/** This many characters are enough to see whether a text exceeds PREVIEW_BYTES. */
 const beginningOf = (column: SQLiteColumn) => sql`substr(${column}, 1, ${sql.raw(String(PREVIEW_BYTES + 1))})`
 
 const briefText = (column: SQLiteColumn, name: string) => sql<string | null>`${beginningOf(column)}`.as(name)
@@ -83,7 +85,7 @@ const MAX_STATE = sql.raw(String(MAX_BRIEF_STATE_BYTES))
 
 const MAX_METADATA = sql.raw(String(MAX_BRIEF_METADATA_BYTES))
 
-/** The fields of a span whose values are shown `brief`: what its answer holds of them, and no more. */
+/** A span's fields for `brief`: only as much of the values as the response shows. */
 export const briefSpanFields = {
   ...spanColumns,
   metadata: sql<string | null>`iif(octet_length(${spans.metadata}) > ${MAX_METADATA}, null, ${spans.metadata})`.as(
@@ -108,14 +110,14 @@ const observationColumns = named({
   receivedAt: observations.receivedAt,
 })
 
-/** The fields of an observation with its data, for rows that are known to be small enough together. */
+/** An observation's fields in full, for rows whose total size is known to be small enough. */
 export const wholeObservationFields = {
   ...observationColumns,
   data: given(observations.data, 'data'),
   isCut: isCutIf(NEVER, 'isCut'),
 }
 
-/** The fields of an observation, its data while that of all rows has MAX_SPAN_BYTES together. */
+/** An observation's fields. Data is whole while all rows together stay within MAX_SPAN_BYTES. */
 export function observationFields() {
   const soFar = bytesSoFar(observations.data)
   const max = sql.raw(String(MAX_SPAN_BYTES))
@@ -127,8 +129,9 @@ export function observationFields() {
 }
 
 /**
- * The observations that spans fold to, those that a later one replaces left out: outputs first, then inputs, then states, each
- * by time, MAX_SPAN_VALUES at most. Their data is whole while it has `maxBytes` together; `brief`: its beginning.
+ * Selects the observations that spans fold to, without those that a later one replaces: outputs first, then inputs,
+ * then states, each by time, MAX_SPAN_VALUES at most. Data is whole up to `maxBytes` in total; with `brief`, only its
+ * beginning is read.
  */
 export function chosenObservations(
   { database }: Store,
@@ -190,7 +193,7 @@ const decisionFields = {
   isCut: isCutIf(sql`${approvedBytes} > ${MAX_APPROVED_BYTES}`, 'isCut'),
 }
 
-/** The fields of a decision with all that its row holds, for rows that are known to be small enough together. */
+/** A decision's fields in full, for rows whose total size is known to be small enough. */
 export const wholeDecisionFields = {
   ...decisionColumns,
   comment: given(reviews.comment, 'comment'),
@@ -198,7 +201,7 @@ export const wholeDecisionFields = {
   isCut: isCutIf(NEVER, 'isCut'),
 }
 
-/** The fields of a decision on a span whose values are shown `brief`. */
+/** A decision's fields for `brief`. */
 export const briefDecisionFields = {
   ...decisionColumns,
   comment: briefText(reviews.comment, 'comment'),
@@ -206,11 +209,11 @@ export const briefDecisionFields = {
   isCut: isCutIf(NEVER, 'isCut'),
 }
 
-/** The last decision on each of some spans. */
+/** Selects the last decision on each of these spans. */
 export const lastDecisions = ({ database }: Store, ofSpans: SQL | undefined) =>
   database.select(decisionFields).from(spans).crossJoin(reviews).where(and(ofSpans, isLastDecision))
 
-/** Whether a decision is the last one on a span. */
+/** Whether a decision is the last one on its span. */
 export const isLastDecision = and(
   eq(reviews.traceKey, spans.traceKey),
   eq(reviews.spanId, spans.id),

@@ -16,7 +16,7 @@ import { isNamedOfOther } from '../traces/span-ids.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
-/** A span as a client sent it; what is null was not sent, and an update leaves it as it is. */
+/** A span as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
 export interface SpanDraft {
   id: string
   traceUuid: string
@@ -29,7 +29,7 @@ export interface SpanDraft {
   durationMs: number | null
   input: NewValue | null
   output: NewValue | null
-  /** Names the output: the same one, sent again, has the same name. */
+  /** Identifies the output: a repeated output has the same revision. */
   outputRevision: string | null
   /** When the service received it. */
   receivedAt: number
@@ -38,8 +38,9 @@ export interface SpanDraft {
 export type SpanOutcome = 'accepted' | 'trace_missing' | 'on_other_trace' | 'prompt_version_missing'
 
 /**
- * Stores spans, or updates the fields that they send where a span is there; of a root span, not what its trace says of it.
- * One round trip, two where some are refused. No two drafts may have the same id.
+ * Stores spans, or updates the sent fields of existing ones; a root span keeps the fields that its trace determines.
+ * One round trip, or two if some are refused. Draft ids must be unique.
+ *
  * `on_other_trace`: another live trace of the organization has a span with this id.
  */
 export async function saveSpans(
@@ -75,7 +76,7 @@ export async function saveSpans(
   const refused = drafts.filter(({ id }) => !stored.has(id))
   if (refused.length === 0) return drafts.map(() => 'accepted')
   const reasons = await reasonsOf(store, project, refused, placement)
-  // Of these nothing stands in the way any more: their trace came since, or the other one went.
+  // Nothing blocks these anymore: their trace has arrived since, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => !reasons.has(id))
   const outcomes = again.length === 0 ? [] : await saveSpans(store, project, again, placement)
   for (const [index, { id }] of again.entries()) reasons.set(id, outcomes[index] ?? 'trace_missing')
@@ -121,11 +122,11 @@ const rowOf = ({ draft, input, output }: PlacedDraft) =>
     outputRef: output?.ref,
   })
 
-/** Inserts `rows` of `SPANS`, each guarded by its trace, and returns those that are there after. */
+/** Inserts the `rows` of `SPANS` whose traces exist, and returns those that are stored afterwards. */
 function upsertSpans(store: Store, project: Project, rows: string) {
   const { row } = SPANS
   const { id, promptVersionId, output } = row
-  // The root of a trace that is known from telemetry alone, which nothing else has called for yet.
+  // The root of a trace known only from telemetry, if nothing has created it yet.
   const isRoot = sql`(${traces.rootSpanId} = ${id} and not exists (
     select 1 from ${spans} own where own.id = ${id} and own.trace_key = ${traces.key}))`
   return store.database
@@ -168,7 +169,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         output: sql`coalesce(excluded.output, ${spans.output})`,
         outputRef: sql`iif(excluded.output is null, ${spans.outputRef}, excluded.output_ref)`,
         outputRevision: sql`coalesce(excluded.output_revision, ${spans.outputRevision})`,
-        // From now on exports fill in what a client left out, and no more.
+        // From now on, exports only fill in what a client left out.
         exportRevision: null,
         isGeneric: false,
       },
@@ -181,15 +182,15 @@ function upsertSpans(store: Store, project: Project, rows: string) {
 }
 
 /**
- * What a trace says of its root span stays: its name, its time, and that it has no parent. A root that telemetry sent, whose
- * parent is never null, is a span like any other.
+ * Keeps the fields of a root span that its trace determines: name, time, and no parent. A root from telemetry, whose
+ * parent is never null, is updated like any other span.
  */
 const unlessRoot = (column: typeof spans.parentId | typeof spans.stepId | typeof spans.timestamp, value: SQL) =>
   sql`iif(${spans.isRoot} = 1 and ${spans.parentId} is null, ${column}, ${value})`
 
 /**
- * Whether this is the id of a version of one of the project's prompts, or none, or what the trace's span has already: it
- * may be sent again after its prompt was deleted.
+ * Whether a prompt version id is null, belongs to one of the project's prompts, or is already on the stored span: a
+ * span may be sent again after its prompt was deleted.
  */
 const hasPromptVersion = (project: Project, spanId: SQL, id: SQL) => sql`(${id} is null or exists (
   select 1 from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
@@ -197,14 +198,14 @@ const hasPromptVersion = (project: Project, spanId: SQL, id: SQL) => sql`(${id} 
   or exists (select 1 from ${spans} stored
     where stored.id = ${spanId} and stored.trace_key = ${traces.key} and stored.prompt_version_id = ${id}))`
 
-/** What tells whether a span was stored. */
+/** The fields needed to check whether a span was stored. */
 const CLAIMS = rowSet(['traceUuid', 'id', 'promptVersionId'])
 const claimsFrom = (drafts: readonly SpanDraft[]): SQL =>
   CLAIMS.from(
     CLAIMS.encodeAll(drafts.map(({ traceUuid, id, promptVersionId }) => ({ traceUuid, id, promptVersionId }))),
   )
 
-/** Whether a trace is one whose spans were stored. */
+/** Whether a trace has one of these spans stored. */
 const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[]): SQL =>
   sql`${traces.key} in (
     select ${traces.key} from ${claimsFrom(drafts)} cross join ${traces} cross join ${spans}
@@ -212,7 +213,7 @@ const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[])
       and ${spans.traceKey} = ${traces.key} and ${spans.id} = ${CLAIMS.row.id}
       and ${hasPromptVersion(project, CLAIMS.row.id, CLAIMS.row.promptVersionId)})`
 
-/** Why spans were not stored; those are missing in whose way nothing stands any more. */
+/** Finds why spans weren't stored. Spans that nothing blocks anymore are missing. */
 async function reasonsOf(
   store: Store,
   project: Project,
@@ -247,7 +248,7 @@ function reasonOf(draft: SpanDraft, row: RefusedRow | undefined, placement: Plac
   if (!row || traceKey === null) return 'trace_missing'
   if (row.isTaken === 1) return 'on_other_trace'
   if (row.hasVersion === 0) return 'prompt_version_missing'
-  // Its values lie under the trace that was there before: this one came since.
+  // If not, its values were placed under an earlier trace, and the current one arrived since.
   const placed = [draft.input, draft.output].map(value => value && placement.get(value))
   const isPlaced = placed.every(value => value !== undefined && [null, traceKey].includes(value?.traceKey ?? null))
   return isPlaced ? undefined : 'trace_missing'

@@ -11,24 +11,23 @@ import { hasIdIn, isLive } from '../traces/live.ts'
 import { judgeAgain } from '../traces/roots.ts'
 
 /*
- * `spans.is_stale` is written by what changes an output or decides on one, so that every read and count has the same truth
- * at no cost. Outputs are compared by a hash of their canonical JSON, which the request that brings one computes only if
- * its span has a review.
+ * `spans.is_stale` is updated whenever an output changes or a decision is made, so that reads and counts agree and pay
+ * nothing for it. Outputs are compared by a hash of their canonical JSON. Only an output of a reviewed span is hashed.
  */
 
-/** An output that was stored for a span with a review. */
+/** An output that was stored for a reviewed span. */
 export interface NewOutput {
   traceUuid: string
-  /** Null: the root. */
+  /** Null: the root span. */
   spanId: string | null
-  /** Its observation's id, or the name of an output given to the span itself. */
+  /** The id of its observation, or the revision of an output given to the span itself. */
   revision: string
   json: string
 }
 
 const OUTPUTS = rowSet(['traceUuid', 'spanId', 'revision', 'hash'])
 
-/** Marks the reviews of spans stale if these outputs, where they are the spans' outputs now, differ from what was judged. */
+/** Marks spans stale if one of these outputs is current and differs from the judged one. */
 export async function markStale(store: Store, outputs: readonly NewOutput[]): Promise<void> {
   if (outputs.length === 0) return
   const { database } = store
@@ -41,7 +40,8 @@ export async function markStale(store: Store, outputs: readonly NewOutput[]): Pr
   const { row } = OUTPUTS
   const given = sql`${OUTPUTS.from(OUTPUTS.encodeAll(rows))} cross join ${traces}`
   const isOfTrace = isLive(store, sql`${traces.id} = ${row.traceUuid}`)
-  // Null if the output that counts is none of these. The plus below keeps an index of all reviewed spans out of it.
+  // Null if none of these is the current output. The plus below keeps SQLite from using the index of all reviewed
+  // spans.
   const isOther = sql`(select ${reviews.outputHash} <> ${row.hash} from ${given} cross join ${reviews}
     where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and ${row.revision} = ${outputRevision} and ${isDecidedBy})`
   await database.batch([

@@ -27,7 +27,7 @@ import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanF
 
 export interface FeedbackDetail {
   id: string
-  /** The span that it names, if that is there; else the root. */
+  /** The span that it names, if it exists, or else the root. */
   spanId: string
   userId: string
   rating: Rating | null
@@ -37,24 +37,24 @@ export interface FeedbackDetail {
   timestamp: number
   receivedAt: number
   source: FeedbackSource
-  /** The fields that are not whole: `content`, `correction`. */
+  /** The fields that are cut: `content`, `correction`. */
   truncated: string[]
 }
 
-/** A place among a trace's feedback. */
+/** A position among a trace's feedback. */
 type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
 
-/** What of a trace is read: its spans and feedback, or where one of the places is given, what follows it alone. */
+/** What to read of a trace: its spans and feedback. With one of the positions, only what follows it. */
 export interface DetailPage {
   mode: PayloadMode
-  /** Null: as many spans as an answer holds. */
+  /** Null: as many spans as a response holds. */
   spanLimit: number | null
   afterSpan: SpanPlace | undefined
   feedbackLimit: number
   afterFeedback: FeedbackPlace | undefined
 }
 
-/** `Shown`: what a span is shown as. */
+/** `Shown` is the form of a span in the response. */
 export interface TraceDetail<Shown> extends CountedTrace {
   projectKey: number
   projectId: string
@@ -68,8 +68,8 @@ export interface TraceDetail<Shown> extends CountedTrace {
 }
 
 /**
- * A trace with what belongs to it, values put back in place: one round trip, and R2 reads for its large values. A trace with more
- * than one answer gives in full takes a round trip more for each part of its spans, and so does a page.
+ * Finds a trace with its spans and feedback, including their whole values: one round trip, and R2 reads for large
+ * values. A page, or a trace too large to show in full, takes one more round trip for each part of its spans.
  */
 export const findTraceDetail = <Shown extends { bytes: number }>(
   store: Store,
@@ -111,7 +111,7 @@ async function readTrace<Shown extends { bytes: number }>(
   return { traces: [trace], found }
 }
 
-/** Spans that were all read at once: in full, or where that is too much for an answer, briefly. */
+/** Shows spans that were read at once: in full or, if that exceeds a response, in brief. */
 async function showWhole<Shown>(store: Store, folded: readonly FoldedSpan[], mode: PayloadMode, show: Show<Shown>) {
   const bytes = folded.reduce((sum, span) => sum + sizeOf(span, mode), 0)
   const shown = await showSpans(store, folded, bytes > MAX_DETAIL_BYTES ? 'brief' : mode)
@@ -143,7 +143,7 @@ const traceFields = {
 const feedbackBytes = bytesSoFar(spelled(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
-/** The fields of feedback, its texts as far as an answer may hold them. */
+/** The fields of feedback. Its texts are cut to what a response may hold. */
 export const feedbackFields = {
   ...named({
     id: feedback.id,
@@ -180,10 +180,13 @@ export const toFeedbackDetail = (
   ],
 })
 
-/** Rows of which a statement with these conditions reads none. */
+/** A condition that no row meets. */
 const NONE = sql`0`
 
-/** A trace that is no larger than an answer in full, and a larger one: both know its key and its root. */
+/**
+ * The trace as two subqueries with its key and root, of which only one has a row: `whole` if a response can show it in
+ * full, otherwise `large`.
+ */
 function sized(store: Store, id: string, isWhole: SQL) {
   const ofTrace = isLive(store, eq(traces.id, id))
   const of = (condition: SQL, name: 'whole' | 'large') =>
@@ -198,7 +201,10 @@ const MAX_BYTES = sql.raw(String(MAX_DETAIL_BYTES))
 const spanBytes = bytesOf(spans.metadata, spans.input, spans.output, spans.state)
 const sumOf = (bytes: SQL, from: SQL) => sql`coalesce((select ${bytes} from ${from}), 0)`
 
-/** Whether all that a trace's spans are made of may be read at once. Lengths are read alone, and of a large trace not even all. */
+/**
+ * Whether all of a trace's spans may be read at once. Reads only lengths, and not even all of them if the trace is
+ * large.
+ */
 const isSmall = sql`case
   when (select count(*) from (
     select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot} limit ${COUNTED_SPANS})) = ${COUNTED_SPANS} then 0

@@ -125,7 +125,7 @@ export async function addText(
 
 /**
  * Adds a version to a text and activates it if `isToBeActive`. `too_large`: the versions together would exceed what a
- * detail can show. `text_missing`: the text was deleted meanwhile.
+ * detail can show. `text_missing`: the text was deleted in the meantime.
  */
 export async function addVersion(
   store: Store,

@@ -118,7 +118,7 @@ export type ShownMode = PayloadMode | 'brief'
  * Prepares stored values for a response. `full` shows whole values and fetches those in R2, a few at a time; values
  * beyond `maxBytes` or 1,000 fetches become previews. `preview` cuts strings at 256 bytes and shows the beginning of a
  * value in R2 as a string. `brief` does the latter for every value over 256 bytes. Returns undefined if an object is
- * gone, which happens if the trace is purged meanwhile.
+ * gone, which happens if the trace is purged in the meantime.
  */
 export async function showValues(
   store: Store,
@@ -221,8 +221,8 @@ interface Reading<Found> {
 }
 
 /**
- * Reads traces with their values, and reads again if a trace was deleted meanwhile, because a new one may have replaced
- * it. Throws a 503 if an object is gone although its trace still exists.
+ * Reads traces with their values, and reads again if a trace was deleted in the meantime, because a new one may have
+ * replaced it. Throws a 503 if an object is gone although its trace still exists.
  */
 export async function untilWhole<Found>(
   store: Store,
