@@ -13,31 +13,31 @@ import { MAX_EMAIL_LENGTH, MAX_JSON_DEPTH, MAX_OBSERVATION_BYTES } from '../limi
 import { tooLarge } from './errors.ts'
 
 /*
- * The shapes that wire schemas of both families are built from. Their messages finish the sentence that the field's path
+ * The building blocks of wire schemas in both families. Their messages complete the sentence that the field's path
  * begins: "timestamp: must be ...".
  */
 
-/** What is code to valibot, with the JSON Schema that the OpenAPI document shows for it. */
+/** Adds the JSON Schema that the OpenAPI document shows for a valibot item. */
 const documented = <Item extends object>(item: Item, jsonSchema: Record<string, unknown>) => ({
   ...item,
   jsonSchema,
 })
 
-/** A schema with the words that the OpenAPI document shows for it. */
+/** Adds the description that the OpenAPI document shows for a schema. */
 export const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.metadata({ description }))
 
-/** What is parsed by one schema, with the other one that the OpenAPI document shows for it. */
+/** Parses by `schema`, but the OpenAPI document shows `shown`. */
 export const shownAs = <Schema extends object>(schema: Schema, shown: v.GenericSchema<unknown, unknown>) => ({
   ...schema,
   shown,
 })
 
-/** A text of `min` to `max` characters (code points, as JSON Schema counts them), every one of them well formed. */
+/** A well-formed string of `min` to `max` characters (code points, as JSON Schema counts them). */
 export const text = (min: number, max: number) =>
   v.pipe(
     v.string(),
-    v.check(value => value.isWellFormed(), 'holds half of a surrogate pair, which no encoding can carry'),
+    v.check(value => value.isWellFormed(), "contains half of a surrogate pair, which can't be encoded"),
     characters(min, max),
   )
 
@@ -53,7 +53,7 @@ function hasLength(value: string, min: number, max: number): boolean {
   return length <= max
 }
 
-/** A text of 1 to `maxBytes` bytes of UTF-8, well formed. */
+/** A well-formed string of 1 to `maxBytes` bytes of UTF-8. */
 export const textOfBytes = (maxBytes: number) =>
   v.pipe(
     text(1, maxBytes),
@@ -61,7 +61,7 @@ export const textOfBytes = (maxBytes: number) =>
     v.metadata({ description: `At most ${maxBytes} bytes of UTF-8` }),
   )
 
-/** An object whose JSON has at most `maxBytes` bytes. */
+/** An object of at most `maxBytes` bytes as JSON. */
 export const objectOfBytes = (maxBytes: number) =>
   v.pipe(
     JsonObjectValue,
@@ -71,28 +71,28 @@ export const objectOfBytes = (maxBytes: number) =>
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** A time on the wire, `YYYY-MM-DDTHH:mm:ss.sssZ` and a real date; milliseconds since 1970 within. */
+/** A time in the form `YYYY-MM-DDTHH:mm:ss.sssZ` that is a real date. Parses to milliseconds since 1970. */
 export const timestamp = (description: string) =>
   v.pipe(
     v.string(),
-    documented(v.check(isTimestamp, 'must be a real time of the form YYYY-MM-DDTHH:mm:ss.sssZ'), {
+    documented(v.check(isTimestamp, 'must be a valid time in the form YYYY-MM-DDTHH:mm:ss.sssZ'), {
       format: 'date-time',
       pattern: TIMESTAMP.source,
     }),
-    // Before the transformation: what is said after it is not seen by the document of what is sent.
+    // Metadata comes before the transformation: the input schema doesn't show what follows it.
     v.metadata({ description, examples: ['2026-11-21T09:30:00.000Z'] }),
     v.transform(value => Date.parse(value)),
   )
 
 export const Timestamp = timestamp('UTC, with milliseconds')
 
-/** `Date` rolls 30 February over into March; what it prints is compared to what was sent. */
+/** `Date` turns 30 February into March, so its output must equal the input. */
 function isTimestamp(value: string): boolean {
   const time = Date.parse(value)
   return TIMESTAMP.test(value) && !Number.isNaN(time) && new Date(time).toISOString() === value
 }
 
-/** A UUID in either case; lower case within, so that equal ids are equal texts. */
+/** A UUID in upper or lower case. Parses to lower case, so that equal ids are equal strings. */
 export const uuid = (description?: string) =>
   v.pipe(
     v.string(),
@@ -103,13 +103,16 @@ export const uuid = (description?: string) =>
 
 export const Uuid = uuid()
 
-/** Any JSON value that can be given back as it was sent. */
+/** Any JSON value that can be stored and returned unchanged. */
 export const JsonValue = v.pipe(
   v.custom<Json>(() => true),
   whole<Json>(),
 )
 
-/** A value to be stored, as its JSON. Too large is a 413, and goes before what is wrong with the fields beside it. */
+/**
+ * A value to store. Parses to its JSON. A value that is too large is a 413, which takes precedence over other invalid
+ * fields.
+ */
 export const jsonPayload = (tooLargeMessage: string) =>
   v.pipe(
     JsonValue,
@@ -123,19 +126,19 @@ export const jsonPayload = (tooLargeMessage: string) =>
     }),
   )
 
-/** A JSON object of any fields. */
+/** A JSON object with any fields. */
 const JsonObjectValue = v.pipe(
   documented(v.custom<JsonObject>(isJsonObject, 'must be an object'), { type: 'object' }),
   whole<JsonObject>(),
 )
 
-/** A stored value in a response, which its text stands for. */
+/** A stored value in a response, as JSON text. */
 export const StoredValue = v.custom<JsonText>(() => true)
 
 /** A stored object in a response. */
 export const StoredObject = documented(v.custom<JsonText>(isJsonObject), { type: 'object' })
 
-/** In a response, what was written out as this schema has it before the rest was. */
+/** A part of a response that was already written as JSON from a value of this schema. */
 export const written = <Schema extends v.GenericSchema<unknown, unknown>>(schema: Schema) =>
   shownAs(
     v.custom<WrittenJson<v.InferOutput<Schema>>>(value => v.is(schema, value)),
@@ -159,7 +162,10 @@ const pathItem = (key: string | number): v.UnknownPathItem => ({
   value: undefined,
 })
 
-/** An e-mail address; lower case within. Only a mail server can say more: something, an @, and something without another one or a space. */
+/**
+ * An e-mail address. Parses to lower case. Checks only for text, one @ and text without spaces: the rest is up to mail
+ * servers.
+ */
 export const Email = v.pipe(
   text(3, MAX_EMAIL_LENGTH),
   v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'),
@@ -167,12 +173,12 @@ export const Email = v.pipe(
   v.toLowerCase(),
 )
 
-/** A name that is part of URLs. */
+/** A name used in URLs. */
 export const Slug = v.pipe(
   v.string(),
   v.regex(
     /^[a-z0-9][a-z0-9-]{0,62}$/,
-    'must be 1 to 63 lower-case letters, digits or hyphens, and not begin with a hyphen',
+    'must be 1 to 63 lowercase letters, digits or hyphens, and must not begin with a hyphen',
   ),
 )
 

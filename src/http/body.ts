@@ -6,8 +6,8 @@ import { MAX_BODY_DEPTH } from '../limits.ts'
 import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
- * Reads a request's body, a JSON object, undefined where it is empty, with the bounds and errors of `readBytes`.
- * Errors, in this order: 413 `tooLargeMessage`, 415 for a content type that is not JSON (none is read as JSON), 400.
+ * Reads a request's body as a JSON object, with the limits and errors of `readBytes`. Undefined if it's empty. Errors,
+ * in this order: 413 with `tooLargeMessage`, 415 if the content type isn't JSON (no content type counts as JSON), 400.
  */
 export async function readJson(
   request: Request,
@@ -23,13 +23,13 @@ export async function readJson(
   checkStructure(text)
   await giveTurns(text.length)
   const value = parseJson(text)
-  // Whoever called validates it.
+  // The caller validates the value next.
   await giveTurns(text.length)
   if (!isJsonObject(value)) throw badRequest('The body must be a JSON object')
   return value
 }
 
-/** A text as JSON. Errors: 400 with the place where it ends to be. */
+/** Parses JSON. Errors: 400 with the position of the syntax error. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -39,22 +39,21 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Reads a request's body and undoes its `content-encoding`. Neither what comes over the wire nor what it inflates to is ever
- * held past `maxBytes`.
- * Errors, in this order: 413, 415 for an encoding other than gzip, deflate, and identity, 400 for a body that breaks off or
- * isn't in its encoding.
+ * Reads a request's body and decodes its `content-encoding`. Never holds more than `maxBytes`, of what arrives or of
+ * what it inflates to. Errors, in this order: 413, 415 for an encoding other than gzip, deflate and identity, 400 if
+ * the body is truncated or isn't in its encoding.
  */
 export async function readBytes(request: Request, maxBytes: number, tooLargeMessage?: string): Promise<Uint8Array> {
   const announced = Number(request.headers.get('content-length') ?? Number.NaN)
-  // Compression makes nothing smaller by growing it: a body too large on the wire is too large without it as well.
+  // Compression doesn't make a body larger: if it's too large compressed, it's too large without compression.
   if (announced > maxBytes) throw tooLarge(tooLargeMessage)
-  const inflate = inflaterOf(request.headers.get('content-encoding'))
+  const inflate = findInflater(request.headers.get('content-encoding'))
   if (request.body === null) return new Uint8Array()
   const bytes = await readWire(request, request.body, announced, maxBytes, tooLargeMessage)
-  return inflate && announced !== 0 ? inflated(inflate, bytes, maxBytes, tooLargeMessage) : bytes
+  return inflate && announced !== 0 ? decompress(inflate, bytes, maxBytes, tooLargeMessage) : bytes
 }
 
-function inflated(
+function decompress(
   inflate: Inflater,
   bytes: Uint8Array,
   maxOutputLength: number,
@@ -66,16 +65,16 @@ function inflated(
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(tooLargeMessage)
   }
-  throw badRequest('The body is not in its content-encoding, breaks off before its end, or goes on after it')
+  throw badRequest("The body doesn't match its content-encoding, or it has missing or extra bytes")
 }
 
 /**
- * The beginning of a body without its `content-encoding`, from the first bytes on the wire; as much as they hold, nothing if
- * they aren't in that encoding. They inflate to a thousand times their size at most, so pass a few hundred.
- * Errors: 415 for an encoding other than gzip, deflate, and identity.
+ * Decodes the beginning of a body from its first bytes: as much as they contain, or nothing if they aren't in their
+ * encoding. Bytes inflate to at most a thousand times their size, so pass a few hundred. Errors: 415 for an encoding
+ * other than gzip, deflate and identity.
  */
 export function inflatedStart(wire: Uint8Array, contentEncoding: string | null): Uint8Array {
-  const inflate = inflaterOf(contentEncoding)
+  const inflate = findInflater(contentEncoding)
   if (!inflate) return wire
   try {
     return plain(inflate(wire, { finishFlush: constants.Z_SYNC_FLUSH, info: true }).buffer)
@@ -84,15 +83,15 @@ export function inflatedStart(wire: Uint8Array, contentEncoding: string | null):
   }
 }
 
-/** The bytes as no Buffer, whose methods have other meanings. */
+/** The bytes as a plain Uint8Array. Some of Buffer's methods behave differently. */
 const plain = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
 type Inflater = typeof gunzipSync
 
 /**
- * How the content encodings are undone; HTTP's deflate is zlib's format. Not by a `DecompressionStream`: that buffers all that
- * a chunk inflates to, a gigabyte for a megabyte, before anyone can stop reading.
+ * The decoders of content encodings. HTTP's deflate is the zlib format. `DecompressionStream` wouldn't do: it buffers
+ * everything that a chunk inflates to, a gigabyte for a megabyte, before the reader can stop.
  */
 const INFLATERS: ReadonlyMap<string, Inflater | undefined> = new Map([
   ['', undefined],
@@ -102,11 +101,14 @@ const INFLATERS: ReadonlyMap<string, Inflater | undefined> = new Map([
   ['deflate', inflateSync],
 ])
 
-/** What undoes a content encoding; undefined for none. 415 for one that isn't known, and for several on top of each other. */
-function inflaterOf(contentEncoding: string | null): Inflater | undefined {
+/**
+ * The decoder of a content encoding, undefined if none is needed. 415 for unknown encodings and for several combined
+ * ones.
+ */
+function findInflater(contentEncoding: string | null): Inflater | undefined {
   const encoding = (contentEncoding ?? '').trim().toLowerCase()
   if (!INFLATERS.has(encoding)) {
-    throw unsupportedMediaType('The body may be compressed with gzip or deflate, and in no other way')
+    throw unsupportedMediaType('The body may only be compressed with gzip or deflate')
   }
   return INFLATERS.get(encoding)
 }
@@ -118,14 +120,14 @@ async function readWire(
   maxBytes: number,
   tooLargeMessage: string | undefined,
 ): Promise<Uint8Array> {
-  // HTTP ends a body where its content-length says, so such a one can be read at once, at half the cost.
+  // HTTP ends a body at its content-length, so it can be read at once, at half the cost.
   if (Number.isNaN(announced)) return readChunks(body, maxBytes, tooLargeMessage)
-  const bytes = new Uint8Array(await request.arrayBuffer().catch(brokenOff))
+  const bytes = new Uint8Array(await request.arrayBuffer().catch(throwEndedEarly))
   if (bytes.byteLength > maxBytes) throw tooLarge(tooLargeMessage)
   return bytes
 }
 
-/** Reads a stream to its end, never more than `maxBytes` and a chunk. Errors: 413, 400 where it breaks off. */
+/** Reads a stream to its end, but at most `maxBytes` and one chunk. Errors: 413, 400 if it ends early. */
 async function readChunks(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -136,21 +138,21 @@ async function readChunks(
   let size = 0
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch(brokenOff)
+      const { done, value } = await reader.read().catch(throwEndedEarly)
       if (done) break
       size += value.byteLength
       if (size > maxBytes) throw tooLarge(tooLargeMessage)
       chunks.push(value)
     }
   } finally {
-    // Not awaited: a client that goes on sending must not hold up the answer.
+    // Not awaited, because a client that keeps sending must not delay the response.
     reader.cancel().catch(() => undefined)
   }
   const [only] = chunks
-  return only && chunks.length === 1 ? only : joined(chunks, size)
+  return only && chunks.length === 1 ? only : concatenate(chunks, size)
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+function concatenate(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const whole = new Uint8Array(size)
   let offset = 0
   for (const chunk of chunks) {
@@ -160,9 +162,9 @@ function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
   return whole
 }
 
-/** An upload that breaks off is the client's, not a fault of ours to be alarmed about. */
-function brokenOff(): never {
-  throw badRequest('The body broke off before its end')
+/** An aborted upload is the client's fault, so it isn't logged as ours. */
+function throwEndedEarly(): never {
+  throw badRequest('The body ended early')
 }
 
 function isJson(contentType: string | null): boolean {
@@ -173,7 +175,7 @@ function isJson(contentType: string | null): boolean {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-/** `request.json()` would replace bytes that are no UTF-8 in silence. */
+/** `request.json()` would silently replace invalid UTF-8. */
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
@@ -183,7 +185,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * One pass over the text, before `JSON.parse` builds what a recursive reader could not walk, or no memory hold.
+ * Checks a JSON text in one pass, before `JSON.parse` builds something too deep to recurse or too large for memory.
  * Errors: 400 if it nests too deep, 413 if it has more than `maxItems`.
  */
 export function checkStructure(text: string, maxItems?: number): void {
@@ -192,7 +194,9 @@ export function checkStructure(text: string, maxItems?: number): void {
   if (excess === 'items') throw tooLarge(`The body has more than ${maxItems} items`)
 }
 
-/** Where parsing stopped. The engine's own message may quote the body, and only what ends it is the engine's for sure. */
+/**
+ * The position of a syntax error. Only the end of the engine's message is read, because the rest may quote the body.
+ */
 function position(error: unknown): string {
   const found = error instanceof Error ? /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message) : null
   return found ? ` at character ${found[1]}` : ''

@@ -4,7 +4,7 @@ import { MAX_CURSOR_LENGTH, PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT } from '../limits
 import { shownAs, wholeNumber } from './atoms.ts'
 import { badRequest } from './errors.ts'
 
-/** A whole number from 1 on in a query. */
+/** A positive whole number in a query. */
 const limitUpTo = (max: number) =>
   v.pipe(
     v.string(),
@@ -12,7 +12,7 @@ const limitUpTo = (max: number) =>
     v.transform(Number),
   )
 
-/** A query parameter that bounds one of several lists of an answer. */
+/** A query parameter that limits one of a response's several lists. */
 export const limitParameter = (max: number, description: string) =>
   shownAs(v.optional(limitUpTo(max)), v.optional(v.pipe(wholeNumber(1, max), v.metadata({ description }))))
 
@@ -20,45 +20,45 @@ export const limitParameter = (max: number, description: string) =>
 export const pageParametersOf = (defaultLimit: number, maxLimit: number) => ({
   limit: shownAs(
     v.optional(limitUpTo(maxLimit), String(defaultLimit)),
-    v.optional(v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'Items a page' })), defaultLimit),
+    v.optional(v.pipe(wholeNumber(1, maxLimit), v.metadata({ description: 'Items per page' })), defaultLimit),
   ),
   cursor: v.optional(
     v.pipe(
       v.string(),
       v.maxLength(MAX_CURSOR_LENGTH, 'is not a cursor of this list'),
-      v.metadata({ description: 'The cursor that the page before ended with' }),
+      v.metadata({ description: 'The `nextCursor` of the previous page' }),
     ),
   ),
 })
 
 export const pageParameters = pageParametersOf(PAGE_DEFAULT_LIMIT, PAGE_MAX_LIMIT)
 
-/** What a page answers beside its list. */
+/** The field of a page beside its list. */
 export const NextCursor = v.nullable(v.string())
 
-/** The types of the values that a list is sorted by: a forged cursor need not have them. */
+/** The types of the values that a list is sorted by. A forged cursor may have others. */
 type PlaceTypes = readonly ('string' | 'number')[]
 
-/** Where an item stands in its list: the values that the list is sorted by. */
+/** An item's place in its list: the values that the list is sorted by. */
 type Place<Types extends PlaceTypes> = { [I in keyof Types]: Types[I] extends 'number' ? number : string }
 
-/** Some of a list's items, and where the next ones begin; null where nothing is left. */
+/** Some of a list's items, and the place where the next ones begin. Null if there are none. */
 interface Page<Item, Types extends PlaceTypes> {
   items: Item[]
   nextPlace: Place<Types> | null
 }
 
-/** A list that is read page by page. */
+/** A list to read page by page. */
 interface Paged<Item, Types extends PlaceTypes> {
-  /** The list's name and whose it is: a cursor of another list or tenant is none of this one's. */
+  /** The list's name and owner. Cursors of other lists and tenants are invalid here. */
   list: readonly string[]
   query: { limit: number; cursor?: string | undefined }
   place: Types
-  /** Reads up to `limit` items that follow the place `after`, or the first ones. */
+  /** Reads up to `limit` items after a place, or the first ones. */
   read: (limit: number, after: Place<Types> | undefined) => Promise<Page<Item, Types>>
 }
 
-/** One page of a list and the cursor of the next one, null on the last. 400 for a cursor that this list did not give. */
+/** Reads one page of a list and the cursor of the next page, null on the last. 400 for a cursor from another list. */
 export async function pageOf<Item, const Types extends PlaceTypes>({
   list,
   query,
@@ -70,7 +70,7 @@ export async function pageOf<Item, const Types extends PlaceTypes>({
   return { items, nextCursor: nextPlace && (await encodeCursor(list, nextPlace)) }
 }
 
-/** A page of what was found: `limit` items of which one more was asked for, which tells whether a next page exists. */
+/** Makes a page of `limit` items from up to `limit + 1` found ones. The extra one shows that there's a next page. */
 export function firstOf<Item, const P extends readonly (string | number)[]>(
   found: readonly Item[],
   limit: number,
@@ -81,11 +81,14 @@ export function firstOf<Item, const P extends readonly (string | number)[]>(
   return { items, nextPlace: found.length > items.length && last ? placeOf(last) : null }
 }
 
-/** The cursor of a place in a list, for an answer that pages more than one. */
+/** The cursor of a place in a list, for a response with several lists. */
 export const cursorOf = (list: readonly string[], place: readonly (string | number)[] | null): Promise<string> | null =>
   place && encodeCursor(list, place)
 
-/** The place that such a cursor names; undefined where none is given. 400, naming `parameter`, for one of another list. */
+/**
+ * The place that such a cursor encodes. Undefined if there's no cursor. 400, naming `parameter`, if it's from another
+ * list.
+ */
 export const placeOf = async <const Types extends PlaceTypes>(
   list: readonly string[],
   place: Types,
@@ -96,12 +99,12 @@ export const placeOf = async <const Types extends PlaceTypes>(
 
 const TAG_LENGTH = 16
 
-/** Ties a cursor to its list. It guards no data: each page's query is bound to its tenant anyway. */
+/** Ties a cursor to its list. It isn't a security check: each page's query is limited to its tenant anyway. */
 const tag = async (list: readonly string[], payload: string): Promise<string> =>
   (await sha256Hex(JSON.stringify([...list, payload]))).slice(0, TAG_LENGTH)
 
 async function encodeCursor(list: readonly string[], place: readonly (string | number)[]): Promise<string> {
-  // Base64 takes one byte a character.
+  // btoa takes only one byte per character.
   const payload = JSON.stringify(place).replace(
     /[^ -~]/g,
     unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -124,7 +127,7 @@ async function decodeCursor<const Types extends PlaceTypes>(
     const values: unknown = JSON.parse(payload)
     if (text.slice(0, TAG_LENGTH) === (await tag(list, payload)) && isPlace(values, place)) return values
   } catch {
-    // Not base64, not JSON or no place: all are answered below.
+    // Not base64, not JSON or not a place: all get the error below.
   }
   throw badRequest('is not a cursor of this list', parameter)
 }

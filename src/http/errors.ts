@@ -3,7 +3,7 @@ import { Gone, Revoked, Unanswered } from '../domain/failures.ts'
 import { MAX_ERROR_DETAILS, MAX_ERROR_PATH_LENGTH } from '../limits.ts'
 import { jsonResponse } from './response.ts'
 
-/** One thing that is wrong with a request: where (a dotted path, '' for the whole) and what to mend. */
+/** One fault of a request: its place (a dotted path, '' for the whole request) and what to fix. */
 export interface ErrorDetail {
   path: string
   message: string
@@ -12,32 +12,32 @@ export interface ErrorDetail {
 interface ApiErrorOptions {
   details?: readonly ErrorDetail[]
   headers?: Record<string, string>
-  /** More fields of the body. */
+  /** Additional fields of the body. */
   fields?: Readonly<Record<string, string>>
-  /** The status's own code where absent. */
+  /** Default: the status's own code. */
   code?: string
-  /** What went wrong behind it: logged, never shown. */
+  /** The underlying error, which is logged but never shown. */
   cause?: unknown
 }
 
-/** What each error status is called, and what it says where nothing more is known. */
+/** The code of each error status, and its message if nothing more specific is known. */
 export const ERRORS = {
   400: { code: 'invalid_request', message: 'Invalid request; `details` names the fields' },
   401: { code: 'not_authenticated', message: 'Not authenticated' },
   403: { code: 'forbidden', message: 'Forbidden' },
   404: { code: 'not_found', message: 'Not found' },
   405: { code: 'method_not_allowed', message: 'Method not allowed' },
-  409: { code: 'conflict', message: 'It exists already' },
-  412: { code: 'precondition_failed', message: 'It has changed since; read it again' },
+  409: { code: 'conflict', message: 'Already exists' },
+  412: { code: 'precondition_failed', message: 'Changed since you read it; read it again' },
   413: { code: 'too_large', message: 'Request body too large' },
   415: {
     code: 'unsupported_media_type',
     message: 'The body must be JSON, sent with content-type: application/json',
   },
-  422: { code: 'unprocessable', message: 'What the request names does not allow it' },
+  422: { code: 'unprocessable', message: "The request is well-formed but can't be carried out" },
   429: { code: 'rate_limited', message: 'Rate limit exceeded' },
   500: { code: 'internal', message: 'Internal error' },
-  502: { code: 'failed', message: 'It failed for good; it can be asked for again' },
+  502: { code: 'failed', message: 'Failed after all retries; you can request it again' },
   503: { code: 'unavailable', message: 'Temporarily unavailable, please retry' },
 } as const
 
@@ -64,7 +64,7 @@ export const ErrorBody = v.strictObject({
 /** The body of every error on a path of OTLP: `google.rpc.Status` (github.com/googleapis/googleapis, google/rpc/status.proto). */
 export const StatusBody = v.object({ code: v.number(), message: v.string() })
 
-/** An answer other than success that the caller may see. Made by the constructors below, mapped to a response in one place. */
+/** An error that the caller may see. The constructors below create it, and one function maps it to a response. */
 export class ApiError extends Error {
   readonly status: ErrorStatus
   readonly code: string
@@ -87,10 +87,10 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 with the field at fault. `path` '' speaks of the request as a whole. */
+/** 400 for one field. With the path '', the message is about the whole request. */
 export const badRequest = (message: string, path = '') => invalidRequest([{ path, message }])
 
-/** 400 with the fields at fault, the first of them where they are many; the first one makes the message. */
+/** 400 for several fields, at most the first 20. The first one is the error's message. */
 export function invalidRequest(faults: readonly ErrorDetail[]): ApiError {
   const details = shortened(faults)
   const [first] = details
@@ -103,34 +103,34 @@ const shortened = (faults: readonly ErrorDetail[]): ErrorDetail[] =>
     .slice(0, MAX_ERROR_DETAILS)
     .map(({ path, message }) => ({ path: path.slice(0, MAX_ERROR_PATH_LENGTH), message }))
 
-/** What a 401 must name, by RFC 9110: how to authenticate. No browser asks a person for it. */
+/** The authentication scheme that RFC 9110 requires in a 401. `Bearer` doesn't make browsers show a login dialog. */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="countersign"' }
 
 export const notAuthenticated = () => new ApiError(401, undefined, { headers: CHALLENGE })
-/** 401 for one who is of several organizations, and did not say which of them is meant. */
+/** 401 for a user of several organizations who didn't name one. */
 export const organizationRequired = () => {
-  const message = 'You are a user of several organizations: say which one'
+  const message = 'You are a user of several organizations; name one'
   return new ApiError(401, undefined, { details: [{ path: 'x-org-slug', message }], headers: CHALLENGE })
 }
-/** 403; `reason` says which right is missing, where that is the caller's own business. */
+/** 403. `reason` says which right is missing, if the caller may know. */
 export const forbidden = (reason?: string) =>
   new ApiError(403, undefined, reason ? { details: [{ path: '', message: reason }] } : {})
-/** 403 for a key of one project on another: its holder may know that the other exists. */
+/** 403 for a project's key on another project. Its holder may know that the other one exists. */
 export const otherProject = () => forbidden('This key is for another project')
 export const notFound = (message?: string) => new ApiError(404, message)
 export const conflict = (message: string, path: string) => new ApiError(409, message, { details: [{ path, message }] })
-/** 409: somebody else reviews it. `until`: an ISO time. */
+/** 409 because somebody else is reviewing the span. `until` is an ISO time. */
 export const heldByOther = (claim: { heldBy: string; until: string }) => new ApiError(409, HELD, { fields: claim })
-export const HELD = 'Somebody else is reviewing this span; `takeOver` decides nevertheless'
+export const HELD = 'Somebody else is reviewing this span; set `takeOver` to decide anyway'
 export const unprocessable = (message: string, path: string) =>
   new ApiError(422, message, { details: [{ path, message }] })
-/** 422 with each field at fault, the first of them where they are many. */
+/** 422 for several fields, at most the first 20. */
 export const unprocessableFields = (message: string, faults: readonly ErrorDetail[]) =>
   new ApiError(422, message, { details: shortened(faults) })
-/** 412: `If-Match` names what is no longer there. */
+/** 412 because `If-Match` doesn't match the current version. */
 export const changedSince = () => new ApiError(412)
 export const tooLarge = (message?: string) => new ApiError(413, message)
-/** 415; `message` says what is supported, where that is not JSON alone. */
+/** 415. `message` says what is supported, if more than JSON is. */
 export const unsupportedMediaType = (message?: string) => new ApiError(415, message)
 
 export const methodNotAllowed = (allowed: readonly string[]) =>
@@ -141,26 +141,26 @@ export const rateLimited = (retryAfterSeconds: number, headers: Record<string, s
     headers: { ...headers, 'retry-after': String(retryAfterSeconds) },
   })
 
-/** 429: the project's model calls of the day are used up. What was asked for goes on by itself then. */
+/** 429 because the project's model calls of the day are used up. The request's job continues by itself the next day. */
 export const modelLimitReached = (retryAfterSeconds: number) =>
-  new ApiError(429, "This project's model calls of today are used up; the analysis goes on at 00:00 UTC", {
+  new ApiError(429, "This project has used up today's model calls; the analysis continues at 00:00 UTC", {
     code: 'model_limit_reached',
     headers: { 'retry-after': String(retryAfterSeconds) },
   })
 
-/** 503: a part of the platform did not answer; whether a write took effect is unknown. */
+/** 503 because a part of the platform didn't answer. Whether a write took effect is unknown. */
 export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
   new ApiError(503, undefined, {
     headers: { 'retry-after': String(retryAfterSeconds) },
     cause,
   })
 
-/** 502: what was asked for failed in every attempt; `reason` holds nothing of what it was about. */
+/** 502 because a job failed in every attempt. `reason` contains no data from the job. */
 export const failedForGood = (reason: string) => new ApiError(502, reason)
 
 const internal = () => new ApiError(500)
 
-/** The `ApiError` that an error is, stands for, or was caused by: drizzle wraps what its driver throws. */
+/** Finds the `ApiError` that an error is, maps to, or was caused by: drizzle wraps what its driver throws. */
 export function findApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   if (error instanceof Unanswered) return unavailable(error.retryAfterSeconds, error)
@@ -169,22 +169,25 @@ export function findApiError(error: unknown): ApiError | undefined {
   return error instanceof Error && error.cause !== undefined ? findApiError(error.cause) : undefined
 }
 
-/** Whether an error is, or was caused by, a part of the platform that did not answer. */
+/** Whether an error was caused by a part of the platform that didn't answer. */
 export const isUnavailable = (error: unknown): boolean => findApiError(error)?.status === 503
 
-/** The innermost cause. Only it is logged: drizzle's own message holds the SQL's parameters, which are payloads. */
+/**
+ * The innermost cause, and the only one logged: drizzle's own message contains the SQL's parameters, which are
+ * payloads.
+ */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootCause(error.cause) : error
 }
 
-/** A log line: JSON, with the ids of what it is about, no payload, no secret. */
+/** Logs a JSON line with the ids of what the fault is about, without payloads or secrets. */
 export function logFault(event: string, about: Readonly<Record<string, string | number>>, error: unknown): void {
   const cause = rootCause(error)
   const fault = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   console.error(JSON.stringify({ event, ...about, fault }))
 }
 
-/** What an error says, as a body. */
+/** An error's response body. */
 export const errorBody = ({ message, code, details, fields }: ApiError, requestId: string) => ({
   error: message,
   code,
@@ -193,13 +196,16 @@ export const errorBody = ({ message, code, details, fields }: ApiError, requestI
   requestId,
 })
 
-/** An error that a part of a request made, its paths as they are in the whole. */
+/** Moves an error in a part of a request to that part's place in the whole. */
 export function errorWithin(place: string, { status, message, details, fields }: ApiError): ApiError {
   const placed = details.map(detail => ({ ...detail, path: [place, detail.path].filter(Boolean).join('.') }))
   return status === 400 ? invalidRequest(placed) : new ApiError(status, message, { details: placed, fields })
 }
 
-/** The only way from a thrown error to a response. What is no `ApiError` is a 500 that says nothing; every fault is logged. */
+/**
+ * The only place that turns a thrown error into a response. Anything but an `ApiError` becomes a 500 without details.
+ * Every 500 and 503 is logged.
+ */
 export function errorResponse(error: unknown, requestId: string): Response {
   const known = findApiError(error) ?? internal()
   if (known.status === 500 || known.status === 503) logFault('request_failed', { requestId }, error)

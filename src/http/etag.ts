@@ -3,8 +3,8 @@ import { jsonPieces } from '../domain/json.ts'
 import { piecesResponse } from './response.ts'
 
 /**
- * A JSON response with its `ETag`, a hash of its body; 304 without a body where the request's `If-None-Match` names it
- * (RFC 9110, section 13.1.2), so that a client that asks often is sent only what changed.
+ * A JSON response with an `ETag`, a hash of its body. 304 without a body if the request's `If-None-Match` matches (RFC
+ * 9110, section 13.1.2), so that clients that poll only receive changes.
  */
 export async function taggedResponse(
   request: Request,

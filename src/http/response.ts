@@ -1,13 +1,15 @@
 import { jsonPieces } from '../domain/json.ts'
 
-/** Above this a body is sent in pieces, so that it never lies in memory as one text and as its bytes too. */
+/** Larger bodies are sent in pieces, so that they never lie in memory both as text and as bytes. */
 const MAX_WHOLE_LENGTH = 1024 * 1024
 
-/** A JSON response. Stored values go into it as they lie. */
+/** A JSON response. Stored values are copied in as they are. */
 export const jsonResponse = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response =>
   piecesResponse(status, jsonPieces(body), headers)
 
-/** A JSON response of pieces, that no cache keeps, if `headers` do not say else, and no browser takes for anything else. */
+/**
+ * A JSON response from pieces. Unless `headers` say otherwise, caches don't store it and browsers don't sniff its type.
+ */
 export function piecesResponse(
   status: number,
   pieces: readonly string[],
@@ -29,13 +31,13 @@ function bodyOf(pieces: readonly string[]): string | ReadableStream<Uint8Array> 
   return length <= MAX_WHOLE_LENGTH ? pieces.join('') : streamOf(pieces)
 }
 
-/** The pieces' bytes, made as the client takes them. */
+/** Encodes the pieces as the client reads them. */
 function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const left = pieces.values()
   return new ReadableStream({
     pull(controller) {
-      // Small pieces together: each chunk costs a turn.
+      // Joins small pieces, because each chunk costs a turn of the event loop.
       let chunk = ''
       for (const piece of left) {
         chunk += piece
@@ -49,7 +51,7 @@ function streamOf(pieces: readonly string[]): ReadableStream<Uint8Array> {
 
 const CHUNK_LENGTH = 64 * 1024
 
-/** A response with more headers. */
+/** Adds headers to a response. */
 export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response

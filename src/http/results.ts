@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { ApiError, errorBody, errorWithin } from './errors.ts'
 
-/** What one part of a batch came to. */
+/** The result of one part of a batch. */
 export const BatchResult = v.object({
-  status: v.pipe(v.number(), v.metadata({ description: 'The status that the single call would have given' })),
+  status: v.pipe(v.number(), v.metadata({ description: 'The status that the single call would have returned' })),
   body: v.looseObject({}),
 })
 
-/** The results of a batch, by the places of its parts. */
+/** A batch's results, by the index of its parts. */
 export class Results {
   readonly #results = new Map<number, v.InferOutput<typeof BatchResult>>()
   readonly #requestId: string
@@ -16,7 +16,10 @@ export class Results {
     this.#requestId = requestId
   }
 
-  /** The value made for a part; none where making it throws an error of the part's own, which is its result then, at `place`. */
+  /**
+   * Returns the value made for a part, in a list. If that throws an `ApiError`, records it as the part's result, at
+   * `place`, and returns an empty list.
+   */
   take<Value>(index: number, place: string, make: () => Value): Value[] {
     try {
       return [make()]
@@ -28,7 +31,7 @@ export class Results {
     }
   }
 
-  /** Notes what a part came to: its reply, or the error that the single call would have answered, at `place`. */
+  /** Records a part's result: its reply, or the error that the single call would have returned, at `place`. */
   settle(index: number, place: string, reply: () => { status: number; body: object }): void {
     for (const { status, body } of this.take(index, place, reply)) {
       this.#results.set(index, { status, body: { ...body } })

@@ -1,14 +1,14 @@
 import * as v from 'valibot'
 import { type ErrorDetail, invalidRequest } from './errors.ts'
 
-/** What a schema makes of an input. 400 with every field at fault. */
+/** Parses an input with a schema. 400 with every invalid field. */
 export function parse<Output>(schema: v.GenericSchema<unknown, Output>, input: unknown): Output {
   const result = v.safeParse(schema, input, { abortPipeEarly: true })
   if (result.success) return result.output
   throw invalidRequest(validationDetails(result.issues))
 }
 
-/** Valibot's issues as the contract's details: dotted paths, and messages that tell a person what to mend. */
+/** Turns Valibot's issues into error details: dotted paths, and messages that tell a person what to fix. */
 export function validationDetails(issues: readonly v.BaseIssue<unknown>[]): ErrorDetail[] {
   return issues.map(issue => ({ path: pathOf(issue), message: messageOf(issue) }))
 }
@@ -19,11 +19,11 @@ function messageOf(issue: v.BaseIssue<unknown>): string {
   if (issue.kind !== 'schema' || !issue.message.startsWith('Invalid ')) return issue.message
   if (issue.received === 'undefined') return issue.path ? 'is required' : 'The body is empty; a JSON object is required'
   if (issue.expected === 'never')
-    return pathOf(issue) === '' ? 'A field without a name is not known here' : 'is not known here'
+    return pathOf(issue) === '' ? 'A field without a name is not recognized' : 'is not recognized'
   return `must be ${expected(issue.expected ?? issue.type)}`
 }
 
-/** Valibot's name of a type, in the words of JSON: `("a" | "b")` becomes `"a" or "b"`. */
+/** Translates Valibot's type names into JSON's: `("a" | "b")` becomes `"a" or "b"`. */
 function expected(type: string): string {
   const names: Record<string, string> = {
     Object: 'an object',

@@ -8,16 +8,16 @@ import { openStore, openUnscopedStore, type Store } from '../store/core/store.ts
 
 type AttributionJob = Job & { kind: 'attribute_trace' }
 
-/** Analyzes the disagreement on a trace, if that is still to be done; asked for meanwhile, it is handed on to a next job. */
+/** Analyzes a trace's disagreement if that's still needed. If it was requested again meanwhile, sends a new job. */
 export async function runAttributionJob(job: AttributionJob, env: Env): Promise<void> {
   const store = await storeOf(job, env)
   if (!store) return
   const status = await runAttribution(env, store, job.traceKey)
-  // As a purge is handed on.
+  // Like a trace's purge: without a queue cron continues, and a queue that refuses fails this message.
   if (status === 'pending') await env.JOBS?.send(job)
 }
 
-/** Marks a job as failed that the queue has given up. */
+/** Marks the analysis as failed after the queue has given up. */
 export async function failAttributionJob(job: AttributionJob, env: Env): Promise<void> {
   const store = await storeOf(job, env)
   if (store) await failAttribution(store, job.traceKey, 'The analysis failed in every attempt', Date.now())

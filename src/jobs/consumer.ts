@@ -7,12 +7,12 @@ import { runForgetUser } from './forget-user.ts'
 import { runProjectPurge } from './purge-project.ts'
 import { runPurge } from './purge-trace.ts'
 
-/** What the dead-letter queue's name ends with; the rest of it is the deployment's choice. */
+/** The suffix of the dead-letter queue's name. The rest is up to the deployment. */
 const DEAD_LETTER_SUFFIX = '-dead'
 
 /**
- * Runs the jobs of one delivery. A message is a hint that may come twice, late or never; the rows in D1 say what is to be
- * done. One that fails comes again after a growing delay; what the dead-letter queue brings is logged and given up.
+ * Runs the jobs of one delivery. A message is only a hint, which may arrive twice, late or never; the rows in D1 say
+ * what to do. A failed job is retried after a growing delay. Jobs from the dead-letter queue are logged and given up.
  */
 export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void> {
   const isDead = batch.queue.endsWith(DEAD_LETTER_SUFFIX)
@@ -27,19 +27,19 @@ export async function consume(batch: MessageBatch<Job>, env: Env): Promise<void>
   }
 }
 
-/** How long until a job is tried again: longer each time, and no sooner than an engine's provider wants to be asked. */
+/** The delay before a job's next attempt. It grows each time, and is at least what the engine's provider asks for. */
 function retryDelaySeconds(error: unknown, attempts: number): number {
-  const wishedFor = error instanceof EngineError ? (error.retryAfterSeconds ?? 0) : 0
-  return Math.min(Math.max(2 ** attempts, wishedFor), MAX_RETRY_DELAY_SECONDS)
+  const requested = error instanceof EngineError ? (error.retryAfterSeconds ?? 0) : 0
+  return Math.min(Math.max(2 ** attempts, requested), MAX_RETRY_DELAY_SECONDS)
 }
 
-/** What becomes of a job that failed in every attempt: an analysis has failed, anything else is left to cron. */
+/** Handles a job that failed in every attempt. An analysis is marked as failed; cron retries everything else. */
 async function giveUp(job: Job, env: Env): Promise<void> {
   logFault('job_failed', job, new Error('failed in every attempt'))
   if (job.kind === 'attribute_trace') await failAttributionJob(job, env)
 }
 
-/** Runs one job, in the queue's consumer or, without a queue, in cron. */
+/** Runs one job: in the queue's consumer, or in cron if there is no queue. */
 export function runJob(job: Job, env: Env): Promise<void> {
   switch (job.kind) {
     case 'purge_trace':

@@ -12,8 +12,8 @@ import {
 } from '../store/counts/output-days.ts'
 
 /**
- * Counts outputs, by day, step and project, of some traces a minute: those of days on which something changed, whoever waits
- * longest first. Days that have more traces than one run looks at take turns.
+ * Counts outputs by day, step and project, for a bounded number of traces each minute. It takes days on which something
+ * changed, longest wait first. Days with more traces than one run counts take turns.
  */
 export async function countOutputs(unscoped: UnscopedStore, now: number): Promise<void> {
   await noteNewTraces(unscoped, now)
@@ -25,7 +25,7 @@ export async function countOutputs(unscoped: UnscopedStore, now: number): Promis
   )
   const counted = due.flatMap(({ day, before }, index) => {
     const piece = pieces[index]
-    return piece ? [goOn(day, before, piece, now)] : []
+    return piece ? [addPiece(day, before, piece, now)] : []
   })
   await saveCounts(unscoped, counted)
 }
@@ -33,8 +33,8 @@ export async function countOutputs(unscoped: UnscopedStore, now: number): Promis
 const progressOf = ({ progress }: DueDay): CountProgress | undefined =>
   progress === null ? undefined : JSON.parse(progress)
 
-/** What becomes of a day by one more piece. */
-function goOn(day: DueDay, before: CountProgress | undefined, piece: Piece, now: number): CountedPiece {
+/** Adds one more piece to a day's count. */
+function addPiece(day: DueDay, before: CountProgress | undefined, piece: Piece, now: number): CountedPiece {
   const startedAt = before?.startedAt ?? now
   const traces = (before?.traces ?? 0) + piece.traces
   const steps = addedUp(before?.steps ?? [], piece.steps)
@@ -49,10 +49,10 @@ function goOn(day: DueDay, before: CountProgress | undefined, piece: Piece, now:
   return { day, progress: null, countedAt: startedAt, restsUntil, dueAt, ...changes }
 }
 
-/** How long a day is left alone after a count, so that what it costs is bounded however often it changes. */
+/** How long a day rests after a count. This bounds the cost of a day, however often it changes. */
 const restOf = (traces: number): number =>
   Math.min(Math.max(MIN_COUNT_REST_MS, traces * COUNT_REST_A_TRACE_MS), MAX_COUNT_REST_MS)
 
-/** When a day that is as it was is looked at again: a day later, for outputs may come late; and then no more. */
+/** When to look at an unchanged day again: once more a day later, because outputs may arrive late, and then never. */
 const nextLook = ({ countedAt }: DueDay, startedAt: number): number | null =>
   countedAt !== null && startedAt - countedAt >= DAY_MS ? null : startedAt + DAY_MS

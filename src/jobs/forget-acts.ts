@@ -3,12 +3,12 @@ import { AUDIT_RETENTION_DAYS, AUDIT_SWEEP_ROWS, DAY_MS } from '../limits.ts'
 import { deleteOldEntries } from '../store/accounts/audit.ts'
 import type { UnscopedStore } from '../store/core/store.ts'
 
-/** Deletes some of the entries of the audit log that are past their time. */
+/** Deletes some of the audit log's expired entries. */
 export async function forgetOldActs(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   await deleteOldEntries(unscoped, { now, before: now - retentionDays(env) * DAY_MS, limit: AUDIT_SWEEP_ROWS })
 }
 
-/** A variable that is no positive number must not empty the log; nor one that is too large to be a time. */
+/** An invalid variable must not empty the log, and a very large one must not overflow a time. */
 function retentionDays({ AUDIT_RETENTION_DAYS: configured }: Env): number {
   const days = Number(configured)
   return days >= 1 && Number.isFinite(days) ? days : AUDIT_RETENTION_DAYS

@@ -3,7 +3,7 @@ import { LABELLER_STEPS } from '../limits.ts'
 import type { UnscopedStore } from '../store/core/store.ts'
 import { checkLabellers } from '../store/reviews/labeller-walk.ts'
 
-/** Deletes labellers of whom no record is left, going over so many traces a minute. */
+/** Deletes labellers without records. Checks a bounded number of traces each minute. */
 export async function forgetLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < LABELLER_STEPS; step++) {
     if (!(await checkLabellers(env, unscoped, now))) return

@@ -5,7 +5,7 @@ import { Deadline } from '../store/core/deadline.ts'
 import { openStore, openUnscopedStore } from '../store/core/store.ts'
 import { continueDeletion } from '../store/reviews/user-deletion.ts'
 
-/** Gives a deleted user's records their new id; many are handed on to a next job after a bounded part. */
+/** Gives a deleted user's records their new id. If there are many, a new job continues after a bounded part. */
 export async function runForgetUser(job: Job & { kind: 'forget_user' }, env: Env): Promise<void> {
   const deadline = new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS)
   const organization = await findOrganizationByKey(openUnscopedStore(env, deadline), job.organizationKey)
@@ -14,6 +14,6 @@ export async function runForgetUser(job: Job & { kind: 'forget_user' }, env: Env
   for (let step = 0; step < DELETION_STEPS; step++) {
     if (!(await continueDeletion(store, job.userId, Date.now()))) return
   }
-  // As a purge is handed on.
+  // Like a trace's purge: without a queue cron continues, and a queue that refuses fails this message.
   await env.JOBS?.send(job)
 }

@@ -4,8 +4,8 @@ import type { UnscopedStore } from '../store/core/store.ts'
 import { expireTraces } from '../store/traces/retention.ts'
 
 /**
- * Deletes traces that outlived their projects' `retentionDays`, so many a minute, and hands them to the queue to be purged;
- * without a queue, or where it refuses, cron does that.
+ * Deletes traces older than their projects' `retentionDays`, a bounded number each minute, and queues their purge. If
+ * there's no queue, or it refuses, cron purges them.
  */
 export async function retain(env: Env, unscoped: UnscopedStore, now: number): Promise<void> {
   for (let step = 0; step < RETENTION_STEPS; step++) {

@@ -17,9 +17,9 @@ import { forgetLabellers } from './forget-labellers.ts'
 import { retain } from './retention.ts'
 
 /**
- * What cron does every minute: sends again what a lost message left undone, or does it where there is no queue; completes
- * traces whose root is not to be waited for any longer; deletes what is past its time, and labellers without a record; counts outputs; and with nothing to
- * purge, looks for objects that no row names.
+ * Cron's work, every minute. It sends lost jobs again, or runs them if there is no queue; completes traces whose root
+ * didn't arrive; deletes expired data and labellers without records; counts outputs; and if there is nothing to purge,
+ * looks for objects without a row.
  */
 export async function sweep(env: Env, now: number): Promise<void> {
   const unscoped = openUnscopedStore(env, new Deadline(JOB_DEADLINE_MS, JOB_ATTEMPT_MS))
@@ -47,11 +47,11 @@ export async function sweep(env: Env, now: number): Promise<void> {
   if (purges.length === 0) await attempt({ kind: 'orphans' }, () => sweepOrphans(unscoped, now))
 }
 
-/** Sends a job again, or does it where there is no queue. */
+/** Sends a job again, or runs it if there is no queue. */
 const resend = (job: Job, env: Env): Promise<void> =>
   attempt(job, () => (env.JOBS ? env.JOBS.send(job) : runJob(job, env)))
 
-/** One part of a run; that it fails keeps none of the others from being done. */
+/** Runs one part of the work. If it fails, the others still run. */
 async function attempt(part: Readonly<Record<string, string | number>>, run: () => Promise<unknown>): Promise<void> {
   try {
     await run()

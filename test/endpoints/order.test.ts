@@ -104,7 +104,7 @@ describe.for(withBody)('%s', ([, contract]) => {
       expect(Object.keys(contract.responses)).toContain(String(answer.status))
     } else {
       expect(answer.status).toBe(400)
-      expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not known here' }])
+      expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not recognized' }])
     }
   })
 })

@@ -330,7 +330,7 @@ describe('keys that are named like prototypes', () => {
 
   it.for(['__proto__', 'constructor', 'toString'])('are unknown as a field of a body: %s', async (name, { expect }) => {
     const refused = await org.owner.post('/api/projects', `{"slug":"x","name":"X","${name}":{"slug":"y"}}`)
-    expect(refused.body.details).toEqual([{ path: name, message: 'is not known here' }])
+    expect(refused.body.details).toEqual([{ path: name, message: 'is not recognized' }])
     const trace = aTrace()
     const ignored = `${JSON.stringify(trace).slice(0, -1)},"${name}":{"name":"other"}}`
     const { status, body } = await org.ingest.post('/api/v1/traces', ignored)

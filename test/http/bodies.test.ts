@@ -114,7 +114,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
       if (contract.path.startsWith('/api/v1/')) {
         expect(Object.keys(contract.responses)).toContain(String(answer.status))
       } else {
-        expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not known here' }])
+        expect(answer.body.details).toEqual([{ path: 'surprise', message: 'is not recognized' }])
       }
     }
     const answer = await post(contract, withUnknownField(contract, limit + 1), () => ({ headers: {}, isChunked: true }))

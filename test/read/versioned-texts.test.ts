@@ -142,7 +142,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     ['an id that is not there', `?projectId=${crypto.randomUUID()}`, 404, 'Not found'],
     ['an id that is none', '?projectId=support', 404, 'Not found'],
     ["another organization's id", '?projectId=THEIRS', 403, 'Forbidden'],
-    ['an unknown parameter', '?projectSlug=support&stepid=x', 400, 'stepid: is not known here'],
+    ['an unknown parameter', '?projectSlug=support&stepid=x', 400, 'stepid: is not recognized'],
     ['a limit of 0', '?projectSlug=support&limit=0', 400, 'limit: must be a whole number from 1 to 200'],
     ['a limit of 201', '?projectSlug=support&limit=201', 400, 'limit: must be a whole number from 1 to 200'],
     ['a cursor of nobody', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor of this list'],

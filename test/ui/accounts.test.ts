@@ -17,7 +17,7 @@ test('asks somebody of several organizations which one to open, and remembers it
     const chosen = route.request().headers()['x-org-slug']
     named.push(chosen)
     if (chosen === slug) return route.fulfill({ json: { ...session, key: null } })
-    const details = [{ path: 'x-org-slug', message: 'You are a user of several organizations: say which one' }]
+    const details = [{ path: 'x-org-slug', message: 'You are a user of several organizations; name one' }]
     return route.fulfill({ status: 401, json: { error: 'Not authenticated', code: 'unauthorized', details } })
   })
   const organizations = [
