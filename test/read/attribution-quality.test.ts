@@ -10,7 +10,7 @@ import { manyTraces } from '../support/traces.ts'
 const qualityOf = async ({ read }: Org, query = '') =>
   (await read.get(`/api/attribution-quality?projectSlug=support${query}`)).body
 
-/** A trace with an answer of the rules and a review that names a type. */
+/** A trace with an answer from the rules and a review that names a type. */
 async function newCompared(org: Org, answered: string, named: string, confidence = 0.5) {
   const reviewed = await newReviewed('Yes', org)
   await putAnswer(reviewed.id, { errorType: answered, confidence })
@@ -18,7 +18,7 @@ async function newCompared(org: Org, answered: string, named: string, confidence
   return reviewed
 }
 
-describe('the quality of attribution', () => {
+describe('attribution quality', () => {
   it('compares the last answer on each trace with the type that reviewers named', async ({ expect }) => {
     const org = await newOrg()
     expect(await qualityOf(org)).toMatchObject({ reviewed: 0, reviewedIsMinimum: false, kappa: { errorType: null } })
@@ -43,7 +43,7 @@ describe('the quality of attribution', () => {
     expect(calibration[8]).toEqual({ from: 0.8, to: 0.9, count: 2, meanConfidence: 0.85, agreement: 0.5 })
   })
 
-  it('leaves out what was not answered, names no type, was withdrawn or deleted, or is elsewhere', async ({
+  it('skips decisions that have no answer, name no type, were withdrawn or deleted, or belong elsewhere', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -81,7 +81,7 @@ describe('the quality of attribution', () => {
       errorTypes: [{ errorType: 'system_failure', agreed: 0, overruled }],
       engines: [{ engine: 'rules', reviewed: 1 }],
     })
-    // Of one engine, its own last answer.
+    // The engine filter uses that engine's own last answer.
     expect(await qualityOf(org, '&engine=a-model')).toMatchObject({
       reviewed: 1,
       agreement: { errorType: 1 },
@@ -108,12 +108,12 @@ describe('the quality of attribution', () => {
     ['a project that is not there', '?projectSlug=none', 404],
     ['a time that is none', '?projectSlug=support&from=yesterday', 400],
     ['a parameter that is none', '?projectSlug=support&errorType=x', 400],
-  ] as const)('is not told of %s', async ([, query, status], { expect }) => {
+  ] as const)('refuses %s', async ([, query, status], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(`/api/attribution-quality${query}`)).status).toBe(status)
   })
 
-  it('looks at so many decisions at most, the newest, and says so', { timeout: 30_000 }, async ({ expect }) => {
+  it('looks at a limited number of decisions, the newest, and says so', { timeout: 30_000 }, async ({ expect }) => {
     const org = await newOrg()
     const count = MAX_COMPARED_DECISIONS + 100
     const ids = await manyTraces(org, count, () => ({ name: 'run', fields: {} }))
@@ -139,10 +139,10 @@ describe('the quality of attribution', () => {
     const path = '/api/attribution-quality?projectSlug=support'
     const { body } = await org.read.get(path)
     expect(body).toMatchObject({ reviewed: MAX_COMPARED_DECISIONS, reviewedIsMinimum: true })
-    // The oldest one, which does not agree, was not looked at.
+    // The oldest decision, which disagrees, is past the limit.
     expect(body.agreement.errorType).toBe(1)
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
-    // Of each decision: it and its index, its span and trace, the answer twice, what is grouped; and the count of all.
+    // For each decision: its row and index, its span and trace, the answer twice, the grouping; plus the total count.
     expect(rows).toBeLessThan(12 * MAX_COMPARED_DECISIONS)
   })
 })

@@ -6,10 +6,10 @@ import { aFeedback, aSpan, aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { manyTraces } from '../support/traces.ts'
 
-// Much data takes its time on a busy machine.
+// Large test data is slow to store on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
-/** What the tests know of a trace that they made. */
+/** The facts that the tests know about each trace. */
 interface Known {
   id: string
   minute: number
@@ -86,7 +86,10 @@ beforeAll(async () => {
 
 const has = (metadata: object, path: string, value: unknown) => Reflect.get(metadata, path) === value
 
-/** Each filter as a query and as what it means. The versions are known only once they are made. */
+/**
+ * Each filter as a query string and as a predicate. Version ids are known only after creation, so those queries are
+ * functions.
+ */
 const FILTERS: readonly [query: string | (() => string), isMatch: (trace: Known, index: number) => boolean][] = [
   ['status=completed', ({ status }) => status === 'completed'],
   ['status=running', ({ status }) => status === 'running'],
@@ -133,7 +136,7 @@ const pairs = FILTERS.flatMap(([left, isLeft], index) =>
 )
 const singles = FILTERS.map(([query, isMatch]) => ({ name: nameOf(query), query: () => textOf(query), isMatch }))
 
-/** The ids of every page, by the cursors. */
+/** The ids on every page, following the cursors. */
 async function pagesOf(list: Org, query: string, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -155,7 +158,7 @@ describe('the trace list filters by', () => {
     expect(expected.length).toBeLessThan(known.length)
   })
 
-  it.for(singles)('$name, page by page, each page full but the last', async ({ query, isMatch }, { expect }) => {
+  it.for(singles)('$name, page by page, every page full but the last', async ({ query, isMatch }, { expect }) => {
     const expected = known.filter(isMatch).map(({ id }) => id)
     for (const limit of [1, 5]) {
       const pages = await pagesOf(org, query(), limit)
@@ -169,7 +172,7 @@ describe('the trace list filters by', () => {
     expect((await pagesOf(org, query(), 7)).flat()).toEqual(expected)
   })
 
-  it('all at once', async ({ expect }) => {
+  it('all filters at once', async ({ expect }) => {
     const query = [
       'status=running',
       'name=answer',
@@ -192,7 +195,7 @@ describe('the trace list filters by', () => {
     expect((await pagesOf(org, query, 200)).flat()).toEqual(expected.map(({ id }) => id))
   })
 
-  it('nothing that is another project’s or organization’s', async ({ expect }) => {
+  it('no other project’s or organization’s versions', async ({ expect }) => {
     const stranger = await newOrg()
     await stranger.ingest.post('/api/v1/traces', aTrace({ name: 'plan', metadata: { tier: 'gold' } }))
     expect((await pagesOf(stranger, 'name=plan&metadata.tier=gold&stepId=plan', 50)).flat()).toHaveLength(1)
@@ -217,7 +220,7 @@ describe('the trace list filters by', () => {
   })
 })
 
-describe('a filter takes text as it is:', () => {
+describe('a filter takes text literally:', () => {
   it.for([
     ['a NUL in a name', { name: 'a\u0000b' }, { name: 'a\u0000b' }, { name: 'a' }],
     ['a NUL in a step', { step: 'a\u0000b' }, { stepId: 'a\u0000b' }, { stepId: 'a' }],
@@ -268,7 +271,7 @@ describe('a filter takes text as it is:', () => {
 })
 
 describe('a cursor with filters', () => {
-  it('stays where it is when traces come in, change and go', async ({ expect }) => {
+  it('keeps its place while traces arrive, change and go', async ({ expect }) => {
     const own = await newOrg()
     const post = async (minute: number, fields = {}) =>
       (await own.ingest.post('/api/v1/traces', aTrace({ timestamp: timeAfter(minute), metadata: { a: 1 }, ...fields })))
@@ -280,7 +283,7 @@ describe('a cursor with filters', () => {
     expect(first.traces.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 3))
     await post(99)
     await post(99, { status: 'completed' })
-    // The one that the cursor names goes, and so does one behind it.
+    // The trace that the cursor names is deleted, and so is one behind it.
     await own.owner.delete(`/api/traces/${ids[2]}`)
     await own.owner.delete(`/api/traces/${ids[4]}`)
     const between = await post(1.5)
@@ -295,7 +298,7 @@ describe('a cursor with filters', () => {
 
 describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () => {
   const COUNT = 2 * MAX_SCANNED_TRACES + 3
-  /** Places in the list, the newest being 1, of the traces that the rare filters match. */
+  /** Positions, newest first from 1, of the traces that the rare filters match. */
   const PLACES = [1, 4999, 5000, 5001, 5002, 10_000, 10_003]
   let many: Org
   let matching: string[] = []
@@ -328,10 +331,10 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
     for (const page of pages) expect(page.length).toBeLessThanOrEqual(limit)
   })
 
-  it('and is short, with a cursor, where few of them match', async ({ expect }) => {
+  it('and is short, with a cursor, if few of them match', async ({ expect }) => {
     expect((await pagesOf(many, 'stepId=rare', 200)).map(({ length }) => length)).toEqual([3, 3, 1])
     expect((await pagesOf(many, 'status=completed', 200)).map(({ length }) => length)).toEqual([0, 0, 0])
-    // By name or a metadata filter it looks only at traces that have it.
+    // A name or metadata filter looks only at traces that have the value.
     expect((await pagesOf(many, 'name=rare', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=1&metadata.all=1', 200)).map(({ length }) => length)).toEqual([7])
     expect((await pagesOf(many, 'metadata.rare=2&metadata.all=1', 200)).map(({ length }) => length)).toEqual([0])
@@ -345,7 +348,7 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
     ['a metadata filter that few match', 'metadata.rare=1', 50, 200],
     ['a name that few have', 'name=rare', 50, 200],
     ['a time', `from=${timeAfter(COUNT - 10)}&status=completed`, 50, 200],
-  ] as const)('and reads no more rows than that needs: %s', async ([, query, limit, most], { expect }) => {
+  ] as const)('and reads no more rows than it needs: %s', async ([, query, limit, most], { expect }) => {
     const path = `/api/traces?projectSlug=support&limit=${limit}&${query}`
     await many.bearer().get('/api/projects')
     const first = await rowsReadBy(bindings => many.bearer(bindings).get(path))
@@ -357,7 +360,7 @@ describe(`a page of the trace list looks at ${MAX_SCANNED_TRACES} traces`, () =>
     ['no filter', 'limit=50'],
     ['a metadata filter', 'limit=50&metadata.all=1'],
     ['a filter that all match', 'limit=50&status=running'],
-  ] as const)('and a later page costs what the first one does: %s', async ([, query], { expect }) => {
+  ] as const)('and a later page costs as much as the first: %s', async ([, query], { expect }) => {
     const path = `/api/traces?projectSlug=support&${query}`
     const rows: number[] = []
     let cursor = ''

@@ -13,7 +13,7 @@ import { manyTraces } from '../support/traces.ts'
 const today = () => new Date().toISOString().slice(0, 10)
 
 describe('GET /api/insights', () => {
-  it('answers the last 30 days of a project with nothing in it', async ({ expect }) => {
+  it('covers the last 30 days of an empty project', async ({ expect }) => {
     const org = await newOrg()
     const { status, body } = await org.read.get('/api/insights?projectSlug=support')
     const to = Date.parse(`${today()}T00:00:00.000Z`) + DAY_MS
@@ -93,7 +93,7 @@ describe('GET /api/insights', () => {
     expect(body.from).toBe(`${from.slice(0, 10)}T00:00:00.000Z`)
   })
 
-  it('goes by the step and prompt version that a span had when it was decided', async ({ expect }) => {
+  it('uses the step and prompt version that a span had at the decision', async ({ expect }) => {
     const org = await newOrg()
     const made = await newReviewed('Yes', org)
     const span_id = crypto.randomUUID()
@@ -113,7 +113,7 @@ describe('GET /api/insights', () => {
     expect((await org.read.get('/api/insights?projectSlug=support')).body.errorTypes).toEqual([])
   })
 
-  it('takes out what was decided on a trace that is deleted, once, and what expires stays', async ({ expect }) => {
+  it('takes out the decisions on a deleted trace once, and keeps those on an expired one', async ({ expect }) => {
     const { org, id, spanId, step, review } = await newReviewed('Yes')
     const prompt = { projectSlug: 'support', stepId: 'answer', content: 'Answer.' }
     const { id: promptId, versionId } = (await org.owner.post('/api/prompts', prompt)).body
@@ -154,7 +154,7 @@ describe('GET /api/insights', () => {
     await quiet.delete(`/api/traces/${id}`)
     await quiet.delete(`/api/traces/${other.id}`)
     await env.DB.prepare('update traces set deleted_at = 1, purge_due_at = 1 where id = ?').bind(expired.id).run()
-    // Interrupted after its first step, sent twice, and at the same time.
+    // Interrupted after its first step, delivered twice, and in parallel.
     let calls = 0
     const interrupted = wrapBindings(async (binding, call) => {
       if (binding === 'PAYLOADS' && calls++ === 0) throw new Error('gone')
@@ -167,12 +167,12 @@ describe('GET /api/insights', () => {
     }
     expect(await told()).toEqual({ decided: [2, 0], types: 0, version: 0, today: [2] })
     expect((await org.read.get(`/api/spans/${spanId}`)).status).toBe(404)
-    // A trace with the same id is another one.
+    // A trace re-created with the same id is a different trace.
     const { results } = await env.DB.prepare('select sum(accepted) as n from review_days where accepted < 0').all()
     expect(results).toEqual([{ n: null }])
   })
 
-  it("counts an engine's last answer on a trace, by the step that it blames", async ({ expect }) => {
+  it("counts an engine's last answer on a trace by the step that it blames", async ({ expect }) => {
     const disputed = await newDisputed()
     const { org } = disputed
     const engine = async () =>
@@ -200,9 +200,7 @@ describe('GET /api/insights', () => {
     expect(await engine()).toEqual([])
   })
 
-  it('shows with each version of a prompt what was decided on spans that used it, in its own project', async ({
-    expect,
-  }) => {
+  it('shows with each prompt version the decisions on spans that used it, in its own project', async ({ expect }) => {
     const org = await newOrg()
     const draft = { projectSlug: 'support', stepId: 'generate-answer', content: 'Answer.' }
     const prompt = (await org.owner.post('/api/prompts', draft)).body
@@ -234,14 +232,14 @@ describe('GET /api/insights', () => {
       )
         .bind(first, last, other, org.project.id)
         .run()
-    // The end of a version's rows is found by reading the next version's first, if there is one: it must be there before.
+    // The end of a version's rows is found by reading the first row of the next version, so that version must exist.
     await addDays(1, 1)
     const before = await read()
     await addDays(2, 500)
     expect(await read()).toBe(before)
   })
 
-  it('calls users by name or else by e-mail, and keys that act for nobody by theirs', async ({ expect }) => {
+  it('names users by name or else e-mail, and keys without a user by their own name', async ({ expect }) => {
     const org = await newOrg()
     const made = await newReviewed('Yes', org)
     const email = `${crypto.randomUUID()}@example.com`
@@ -284,8 +282,8 @@ describe('GET /api/insights', () => {
   })
 })
 
-describe('the migration that begins to count', () => {
-  it('counts what was decided and answered before', async ({ expect }) => {
+describe('the migration that starts the counts', () => {
+  it('counts earlier decisions and answers', async ({ expect }) => {
     const made = await newReviewed('Yes')
     const { org } = made
     await made.review({ decision: 'accept' })
@@ -297,7 +295,7 @@ describe('the migration that begins to count', () => {
     await disputed.askAsync(withMessages().bindings)
     await runJob(disputed.job, env)
     const tables = ['review_days', 'answer_days']
-    /** What they count, of both tenants. */
+    /** The counts of both tenants. */
     const read = async () => {
       const results = await env.DB.batch<Record<string, number>>(
         tables.map(table =>
@@ -324,7 +322,7 @@ describe('the migration that begins to count', () => {
       ].map(query => env.DB.prepare(query)),
     )
     expect(await read()).toEqual(before)
-    // What it counted is taken back when it is replaced.
+    // Replacing a counted decision takes its count back.
     await made.review({ decision: 'reset' })
     expect((await org.read.get('/api/insights?projectSlug=support')).body.steps).toEqual([])
   })

@@ -19,7 +19,7 @@ import { anObservation, TIME, timeAfter } from '../support/builders.ts'
 import type { Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
-// Much data takes its time on a busy machine.
+// Large test data is slow to store on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const uuid = () => crypto.randomUUID()
@@ -28,7 +28,7 @@ const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(valu
 
 const preview = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}?payloads=preview`)).body
 
-/** The response of a GET, its body not read. */
+/** The response to a GET, its body unread. */
 async function respond(org: Org, path: string): Promise<Response> {
   const context = createExecutionContext()
   const headers = { 'x-api-key': org.ownerKey }
@@ -37,7 +37,7 @@ async function respond(org: Org, path: string): Promise<Response> {
   return response
 }
 
-describe('a value reads the same wherever it lies:', () => {
+describe('a value reads the same wherever it is stored:', () => {
   const fields = ['span input', 'span output', 'input', 'output', 'state'] as const
   const sizes = [INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, 3 * INLINE_BYTES]
   const texts = [
@@ -117,13 +117,13 @@ describe('a preview', () => {
     ])
   })
 
-  it('of several inputs is one, cut where one of them is', async ({ expect }) => {
+  it('of several inputs is one text, and is cut if one of them is', async ({ expect }) => {
     const { org, id, observe } = await newTrace()
     await observe({ type: 'input', data: { a: 'x'.repeat(300) } })
     await observe({ type: 'input', data: { b: 1 }, timestamp: timeAfter(1) })
     const shown = { input: { a: 'x'.repeat(256), b: 1 }, truncated: ['input'] }
     expect((await preview(org, id)).spans).toMatchObject([shown])
-    // Of a value in R2 it cannot tell that it is an object, so it does not merge the others into what they are not.
+    // The preview can't tell whether a value in R2 is an object, so it doesn't merge the others into a wrong shape.
     await observe({ type: 'input', data: { c: large('') }, timestamp: timeAfter(2) })
     expect((await preview(org, id)).spans[0]).toMatchObject({
       input: `{"c":"${'x'.repeat(250)}`,
@@ -131,7 +131,7 @@ describe('a preview', () => {
     })
   })
 
-  it('is one round trip and no read of R2, and the rest of the trace as it is', async ({ expect }) => {
+  it('takes one round trip and no R2 read, and leaves the rest of the trace as it is', async ({ expect }) => {
     const { org, id, observe, give, read } = await newTrace()
     await observe({ type: 'output', data: large('') })
     await give({ comment: 'x'.repeat(300), correction: { a: 'y'.repeat(300) } })
@@ -154,7 +154,7 @@ describe('a preview', () => {
 })
 
 describe('a full detail', () => {
-  it(`fetches ${MAX_DETAIL_OBJECTS} values and shows the rest as previews, which their span has in full`, async ({
+  it(`fetches ${MAX_DETAIL_OBJECTS} values and previews the rest, which their spans have in full`, async ({
     expect,
   }) => {
     const { org, trace_id, id, step, observe, spanOf } = await newTrace()
@@ -177,7 +177,7 @@ describe('a full detail', () => {
     await org.bearer().get('/api/projects')
     const { bindings, counts } = countingBindings()
     const { spans } = (await org.bearer(bindings).get(`/api/traces/${id}`)).body
-    // What came in one batch lies in one object, and is fetched in one read.
+    // Values from one batch share an object and are fetched in one read.
     expect(counts).toMatchObject({ d1RoundTrips: 1, r2Calls: 1 })
     expect(spans[0].truncated).toEqual([])
     expect(indexes.every(index => spans[0].state[`k${index}`] === value(index))).toBe(true)
@@ -186,7 +186,7 @@ describe('a full detail', () => {
     expect(await spanOf(span_id)).toMatchObject({ state: { k5000: value(5000) }, truncated: [] })
   })
 
-  it('gives 8 MiB, and where there is more each value briefly, which its span has in full', async ({ expect }) => {
+  it('gives 8 MiB; beyond that it previews values, which their spans have in full', async ({ expect }) => {
     const { step, read, spanOf } = await newTrace()
     const value = 'x'.repeat(MAX_DETAIL_BYTES / 2 - 100)
     await step({ span_id: uuid(), input: value, output: value, metadata: { a: 1 } })
@@ -202,7 +202,7 @@ describe('a full detail', () => {
     expect(await spanOf(last)).toMatchObject({ output: value, truncated: [] })
   })
 
-  it('gives 16 MiB of small values of one span on its own, and shows the rest as previews', async ({ expect }) => {
+  it('gives 16 MiB of small values, and previews the rest', async ({ expect }) => {
     const { id, read, spanOf } = await newTrace()
     const count = 2400
     await env.DB.prepare(
@@ -228,7 +228,7 @@ describe('a full detail', () => {
       expect(value).toBe(`"${key.slice(1)} ${'0'.repeat(300)}`.slice(0, PREVIEW_BYTES))
   })
 
-  it('gives 4 MiB of comments and corrections, and of the rest the beginnings', async ({ expect }) => {
+  it('gives 4 MiB of comments and corrections, and the beginnings of the rest', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const correction = { a: 'x'.repeat(MAX_CORRECTION_BYTES - 8) }
     const comment = 'y'.repeat(1000)
@@ -248,8 +248,8 @@ describe('a full detail', () => {
   })
 })
 
-describe('a big answer', () => {
-  it('is sent in pieces as the client takes them, and is the same JSON', async ({ expect }) => {
+describe('a large answer', () => {
+  it('streams as the client reads it, and is the same JSON', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const values = Array.from({ length: 300 }, (_, index) => `${index} 😀"\\ ${'é'.repeat(INLINE_BYTES)}`)
     await resultsOf(
@@ -272,7 +272,7 @@ describe('a big answer', () => {
     expect(sizes.length).toBeGreaterThan(10)
   })
 
-  it('may be left off in the middle', async ({ expect }) => {
+  it('can be abandoned halfway', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     await step({ input: 'x'.repeat(MAX_OBSERVATION_BYTES - 2), output: 'y' })
     const reader = (await respond(org, `/api/traces/${id}`)).body?.getReader()

@@ -15,7 +15,7 @@ const newKey = async (name: string, fields: object = {}): Promise<string> =>
   (await org.owner.post('/api/api-keys', { name, scopes: ['review'], ...fields })).body.id
 
 describe('the names of reviewers', () => {
-  it('are of users and of keys, in the order of the ids', async ({ expect }) => {
+  it('cover users and keys, in the order of the ids', async ({ expect }) => {
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -36,14 +36,14 @@ describe('the names of reviewers', () => {
     ])
   })
 
-  it('are not told to another organization', async ({ expect }) => {
+  it('stay hidden from another organization', async ({ expect }) => {
     const { id } = (await org.owner.post('/api/users', { email: 'mei@example.com', name: 'Mei' })).body
     const ids = [id, await newKey('Secret')]
     expect(await namesOf(ids)).toHaveLength(2)
     expect(await namesOf(ids, await newOrg())).toEqual([])
   })
 
-  it('can be asked for 100 ids', async ({ expect }) => {
+  it('can be requested for 100 ids', async ({ expect }) => {
     const ids = Array.from({ length: MAX_REVIEWER_IDS }, () => crypto.randomUUID())
     expect(await namesOf(ids)).toEqual([])
   })

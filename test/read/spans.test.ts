@@ -10,7 +10,7 @@ const uuid = () => crypto.randomUUID()
 const large = (text: string) => `${'x'.repeat(2 * INLINE_BYTES)} ${text}`
 
 describe('a span read on its own', () => {
-  it('is what its trace shows of it, and says which trace that is', async ({ expect }) => {
+  it('has what its trace shows of it, and names that trace', async ({ expect }) => {
     const { org, trace_id, id, step, observe, read, spanOf } = await newTrace()
     const [parent, child] = [uuid(), uuid()]
     await step({ span_id: parent, input: { a: large('in') }, output: undefined, metadata: { m: 1 }, duration_ms: 9 })
@@ -39,7 +39,7 @@ describe('a span read on its own', () => {
     expect(Object.entries(spans[1].state)).toEqual([['__proto__', large('state')]])
   })
 
-  it('has every field before anything was given to it', async ({ expect }) => {
+  it('has every field before any is sent', async ({ expect }) => {
     const { trace_id, id, read, span, spanOf } = await newTrace()
     const root = await span()
     expect(await spanOf(root.id)).toEqual({
@@ -63,7 +63,7 @@ describe('a span read on its own', () => {
     })
   })
 
-  it('is one round trip, and the reads of its own large values', async ({ expect }) => {
+  it('takes one round trip, plus the reads of its own large values', async ({ expect }) => {
     const { org, step, observe } = await newTrace()
     const span_id = uuid()
     await step({ span_id, input: large('in'), output: large('out') })
@@ -76,21 +76,19 @@ describe('a span read on its own', () => {
       output: large('out'),
       state: { a: large('a') },
     })
-    // Its input and output lie side by side.
+    // Its input and output share an object.
     expect(counts).toMatchObject({ d1RoundTrips: 1, r2Calls: 2, rowsWritten: 0 })
   })
 
   it.for(['nope', '1', '00000000-0000-0000-0000-00000000000g'])(
-    '404s for the id %s, which is no UUID',
+    '404s for the id %s, which is not a UUID',
     async (id, { expect }) => {
       const org = await newOrg()
       expect((await org.read.get(`/api/spans/${id}`)).status).toBe(404)
     },
   )
 
-  it('404s for one that is unknown or on a deleted trace, 403s for one that is not the caller’s', async ({
-    expect,
-  }) => {
+  it('404s if it is unknown or its trace is deleted, and 403s if it is not the caller’s', async ({ expect }) => {
     const { org, id, step } = await newTrace()
     const span_id = uuid()
     await step({ span_id })
@@ -110,7 +108,7 @@ describe('a span read on its own', () => {
     expect(await statuses()).toEqual([404, 404, 404, 404])
   })
 
-  it('is not there while only observations and feedback name it', async ({ expect }) => {
+  it('does not exist while only observations and feedback name it', async ({ expect }) => {
     const { org, observe, give, step } = await newTrace()
     const span_id = uuid()
     await observe({ span_id })
@@ -120,7 +118,7 @@ describe('a span read on its own', () => {
     expect((await org.read.get(`/api/spans/${span_id}`)).status).toBe(200)
   })
 
-  it('takes no parameter', async ({ expect }) => {
+  it('takes no parameters', async ({ expect }) => {
     const { org, span } = await newTrace()
     expect((await org.read.get(`/api/spans/${(await span()).id}?payloads=preview`)).status).toBe(400)
   })

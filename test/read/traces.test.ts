@@ -5,7 +5,7 @@ import { aSpan, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { client, newOrg, type Org } from '../support/org.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** All pages of a list, each of `limit` items, by their cursors. */
+/** Every page of a list, `limit` items each, following the cursors. */
 async function pagesOf(org: Org, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   let cursor: string | null = ''
@@ -32,9 +32,7 @@ describe('the trace list', () => {
     expect((await org.read.get(`/api/traces?projectId=${crypto.randomUUID()}`)).status).toBe(404)
   })
 
-  it('is newest first, by the client’s time and then by id, without a gap or a double at any page size', async ({
-    expect,
-  }) => {
+  it('is newest first, by client time and then id, without gaps or duplicates at any page size', async ({ expect }) => {
     const org = await newOrg()
     const ids: [time: string, id: string][] = []
     for (let index = 0; index < 11; index++) {
@@ -48,7 +46,7 @@ describe('the trace list', () => {
     expect(await pagesOf(org, 11)).toHaveLength(1)
   })
 
-  it('does not move a cursor when newer traces come in', async ({ expect }) => {
+  it('keeps a cursor’s place when newer traces arrive', async ({ expect }) => {
     const org = await newOrg()
     for (let index = 0; index < 4; index++)
       await org.ingest.post('/api/v1/traces', aTrace({ timestamp: timeAfter(index) }))
@@ -88,7 +86,7 @@ describe('the trace list', () => {
 
 describe('a trace', () => {
   it.for(['nope', '1', '%2F', '00000000-0000-0000-0000-00000000000g'])(
-    '404s for the id %s, which is no UUID',
+    '404s for the id %s, which is not a UUID',
     async (id, { expect }) => {
       const org = await newOrg()
       const answer = await org.read.get(`/api/traces/${id}`)
@@ -97,7 +95,7 @@ describe('a trace', () => {
     },
   )
 
-  it('names its project, which an id alone does not', async ({ expect }) => {
+  it('names its project, which an id alone does not reveal', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const { body } = await org.owner.get('/api/projects')
@@ -111,7 +109,7 @@ describe('a trace', () => {
     expect((await org.read.get(`/api/traces/${id.toUpperCase()}`)).body.id).toBe(id)
   })
 
-  it('is gone from every read at once when deleted, and its trace_id starts empty when used again', async ({
+  it('is gone from every read as soon as it is deleted, and its trace_id starts empty when reused', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -144,7 +142,7 @@ describe('a trace', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=session-1')).body.count).toBe(1)
   })
 
-  it('can be deleted by a key of its project only, with the scope manage', async ({ expect }) => {
+  it('can only be deleted by a key of its project with the manage scope', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     const reader = client({ 'x-api-key': await org.keyFor({ scopes: ['ingest', 'read', 'review'] }) })
@@ -157,7 +155,7 @@ describe('a trace', () => {
 describe('a client’s trace_id', () => {
   const named = (id: string, query = '?projectSlug=support') => `/api/traces/${id}${query}`
 
-  it('leads to the trace: from a search, a list and the detail itself', async ({ expect }) => {
+  it('leads to the trace from a search, a list and the detail itself', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { group_id: 'g' } })
     const { trace_id } = trace
@@ -180,7 +178,7 @@ describe('a client’s trace_id', () => {
     expect((await org.read.get(named(id, '?projectSlug=support'))).body).toEqual(detail)
   })
 
-  it('needs the project, and is nothing in another one', async ({ expect }) => {
+  it('needs the project, and finds nothing in another one', async ({ expect }) => {
     const [org, other] = [await newOrg(), await newOrg()]
     const { trace_id } = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))).body
@@ -208,7 +206,7 @@ describe('a client’s trace_id', () => {
   })
 })
 
-it('a trace, its spans, its feedback and its observations say when the service received them', async ({ expect }) => {
+it('a trace and its spans, feedback and observations say when the service received them', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const { trace_id } = aTrace()
@@ -228,16 +226,16 @@ it('a trace, its spans, its feedback and its observations say when the service r
   expect([span.createdAt, isNow(span.receivedAt)]).toEqual([TIME, true])
   expect([trace.feedback[0].createdAt, isNow(trace.feedback[0].receivedAt)]).toEqual([TIME, true])
   expect([observations[0].timestamp, isNow(observations[0].received_at)]).toEqual([TIME, true])
-  // Sent again, it was received before.
+  // A span sent again keeps its first receipt time.
   await org.ingest.post('/api/v1/spans', { ...step, output: 'Later' })
   const again = (await org.read.get(`/api/spans/${span.id}`)).body
   expect([again.output, again.receivedAt]).toEqual(['Later', span.receivedAt])
-  // So was what the release before stored, only that nobody knows when.
+  // So does a span stored by the previous release, but its receipt time is unknown.
   await env.DB.prepare('update spans set received_at = null where id = ?').bind(span.id).run()
   expect((await org.read.get(`/api/spans/${span.id}`)).body.receivedAt).toBeNull()
 })
 
-it('a span of telemetry says when the service received it first', async ({ expect }) => {
+it('a telemetry span says when the service first received it', async ({ expect }) => {
   const org = await newOrg()
   const before = Date.now()
   const traceId = crypto.randomUUID().replaceAll('-', '')
@@ -252,7 +250,7 @@ it('a span of telemetry says when the service received it first', async ({ expec
   expect(await received()).toBe(first)
 })
 
-it('a page of traces ends where their metadata fills it', async ({ expect }) => {
+it('a page of traces ends when their metadata fills it', async ({ expect }) => {
   const org = await newOrg()
   const metadata = { a: 'x'.repeat(64 * 1024 - 20) }
   const count = 140

@@ -4,7 +4,7 @@ import { client, newOrg } from '../support/org.ts'
 import { kindsOfText, newText, otherKind } from '../support/texts.ts'
 
 describe.for(kindsOfText)('a diff at $path', kind => {
-  it('says how one version became another, in either direction', async ({ expect }) => {
+  it('shows how one version became another, in either direction', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { content: 'one\ntwo\nthree' })
     const second = (await text.add({ content: 'one\n2\nthree\n', activate: false })).body.id
@@ -31,7 +31,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     expect(new Set(same.lines.map(({ op }: { op: string }) => op))).toEqual(new Set(['same']))
   })
 
-  it('takes a key with the scope read or manage, of the text’s project', async ({ expect }) => {
+  it('takes a key of the text’s project with the read or manage scope', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -85,7 +85,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     }
   })
 
-  it('says where it takes more than it must, since the texts have too little in common', async ({ expect }) => {
+  it('says that it is not minimal if the texts have too little in common', async ({ expect }) => {
     const org = await newOrg()
     const lines = (prefix: string) => Array.from({ length: 2 * MAX_DIFF_EDITS }, (_, index) => `${prefix}${index}`)
     const text = await newText(kind, org, 'answer', { content: ['same', ...lines('a')].join('\n') })
@@ -95,7 +95,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     expect(body.lines).toHaveLength(1 + 4 * MAX_DIFF_EDITS)
   })
 
-  it('is given of the longest texts', { timeout: 30_000 }, async ({ expect }) => {
+  it('works on the longest texts', { timeout: 30_000 }, async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { content: `${'\n'.repeat(MAX_CONTENT_BYTES - 1)}a` })
     const second = (await text.add({ content: `b${'\n'.repeat(MAX_CONTENT_BYTES - 1)}` })).body.id
@@ -107,7 +107,7 @@ describe.for(kindsOfText)('a diff at $path', kind => {
 })
 
 describe("the diff of a prompt's versions", () => {
-  it('says what changed in the outputSchema', async ({ expect }) => {
+  it('shows what changed in the outputSchema', async ({ expect }) => {
     const org = await newOrg()
     const [prompts] = kindsOfText
     if (!prompts) throw new Error('prompts are a kind of text')

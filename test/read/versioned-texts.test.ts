@@ -7,20 +7,22 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** For a test that stores megabytes, on a machine that does more. */
+/** For tests that store megabytes on a busy machine. */
 const SLOW_MS = 30_000
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** As SQLite sorts texts: by their UTF-8. */
+/** SQLite's order: by UTF-8 bytes. */
 const byBytes = (a: string, b: string) => {
   const [left, right] = [new TextEncoder().encode(a), new TextEncoder().encode(b)]
   const index = left.findIndex((byte, at) => byte !== right[at])
   return index === -1 ? left.length - right.length : (left[index] ?? 0) - (right[index] ?? -1)
 }
 
-/** What UTF-16 sorts otherwise than UTF-8 (characters past 16 bits), and what has a meaning in URLs and SQL. */
+/**
+ * Names that UTF-16 and UTF-8 sort differently (characters past 16 bits), and characters with a meaning in URLs or SQL.
+ */
 const STEPS = [
   'answer',
   'Antwort',
@@ -55,7 +57,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
   const nameOf = (item: Record<string, string>) => item[kind.named]
   const bySlug = `${kind.path}?projectSlug=support`
 
-  it('shows of each one the active version, with the fields of the specification', async ({ expect }) => {
+  it('shows the active version of each text, with the fields of the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -72,13 +74,13 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect(item.createdAt).toBe(text.created.createdAt)
   })
 
-  it('is empty where the project has none', async ({ expect }) => {
+  it('is empty if the project has no texts', async ({ expect }) => {
     const org = await newOrg()
     await newText(otherKind(kind), org)
     expect((await org.read.get(bySlug)).body).toEqual({ [kind.list]: [], nextCursor: null })
   })
 
-  it('is in order of names, without gap or double, however long its pages are', async ({ expect }) => {
+  it('is in name order, without gaps or duplicates, at any page size', async ({ expect }) => {
     const org = await newOrg()
     for (const name of names) await newText(kind, org, name)
     for (const limit of [1, 2, 3, 7, names.length, 200]) {
@@ -88,7 +90,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it('skips and repeats nothing when others are made or changed between two pages', async ({ expect }) => {
+  it('skips and repeats nothing when texts are created or changed between two pages', async ({ expect }) => {
     const org = await newOrg()
     const later = await newText(kind, org, 'm')
     await newText(kind, org, 'c')
@@ -101,7 +103,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect(rest[kind.list][1].content).toBe('New')
   })
 
-  it('picks the one with a name, to the letter', async ({ expect }) => {
+  it('picks the one with exactly the given name', async ({ expect }) => {
     const org = await newOrg()
     for (const name of names) await newText(kind, org, name)
     const picked = async (name: string) => {
@@ -154,7 +156,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     expect(answer.headers.get('etag')).toBeNull()
   })
 
-  it('is closed to who has no key, a key without the scope, and a key of another project', async ({ expect }) => {
+  it('is closed to callers without a key, without the scope, or with a key of another project', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const blind = await org.keyFor({ scopes: ['ingest', 'review', 'manage'] })
@@ -170,7 +172,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
     }
   })
 
-  it("takes no cursor of another organization's, project's or kind's list", async ({ expect }) => {
+  it("refuses a cursor from another organization's, project's or kind's list", async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     for (const name of ['a', 'b']) await newText(kind, org, name)
@@ -187,7 +189,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
   })
 
   it(
-    'ends a page early where its texts are long, and the next ones have the rest',
+    'ends a page early if its texts are long, and the next page has the rest',
     async ({ expect }) => {
       const org = await newOrg()
       const long = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`)
@@ -225,7 +227,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     ['one that it begins', etag => `${etag.slice(0, -1)}0"`, 200],
     ['itself without its quotes', etag => etag.replaceAll('"', ''), 200],
     ['nothing', () => '', 200],
-  ])('answers If-None-Match with %s as HTTP says', async ([, tagFrom, status], { expect }) => {
+  ])('answers If-None-Match with %s as HTTP defines', async ([, tagFrom, status], { expect }) => {
     const org = await newOrg()
     await newText(kind, org)
     const full = await org.read.get(bySlug)
@@ -239,7 +241,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     expect(answer.headers.get('x-request-id')).toEqual(expect.any(String))
   })
 
-  it('serves HEAD as it serves GET', async ({ expect }) => {
+  it('serves HEAD like GET', async ({ expect }) => {
     const org = await newOrg()
     const etag = await etagOf(org)
     const head = (more: object) =>
@@ -285,7 +287,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     }
   })
 
-  it('stands for what was asked: not for another page, name or tenant', async ({ expect }) => {
+  it('differs for another page, name or tenant', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     for (const name of ['a', 'b']) await newText(kind, org, name)
     await newText(kind, theirs, 'a')
@@ -301,7 +303,7 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     expect((await org.read.get(`${bySlug}&limit=1`, undefined, known)).status).toBe(200)
   })
 
-  it('opens nothing: who may not read is told so, whatever he names', async ({ expect }) => {
+  it('grants nothing: a caller without read access is refused, whatever tag it names', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const known = { 'if-none-match': '*' }
     expect((await client({}).get(bySlug, undefined, known)).status).toBe(401)
@@ -311,11 +313,11 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
   })
 })
 
-describe.for(kindsOfText)('one at $path', kind => {
+describe.for(kindsOfText)('a text at $path', kind => {
   it('has every version, oldest first, with the fields of the specification', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { note: 'Begin' })
-    // A clock that goes back must not turn the order around.
+    // A clock that goes back must not change the order.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60_000 })
     await text.add({ content: 'Second', note: 'Shorter' })
     await text.add({ content: 'Third', activate: false })
@@ -358,7 +360,7 @@ describe.for(kindsOfText)('one at $path', kind => {
     expect(answer).toMatchObject({ status, body: { error } })
   })
 
-  it("is closed to a key of another project, and open to its own project's", async ({ expect }) => {
+  it("is closed to a key of another project, and open to its own project's key", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)

@@ -9,7 +9,7 @@ import { newOrg } from '../support/org.ts'
 const LOST = 'D1_ERROR: Network connection lost.'
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
 
-describe('a fault of D1', () => {
+describe('a D1 fault', () => {
   it.for([
     ['Network connection lost', { retry: true, retryAfterSeconds: 2 }],
     ['D1 DB reset because its code was updated', { retry: true, retryAfterSeconds: 2 }],
@@ -29,7 +29,7 @@ describe('a fault of D1', () => {
   })
 
   it.for(['D1_ERROR: D1 DB is overloaded. Too many requests queued.', 'put: Reduce your request rate. (10058)'])(
-    '%s: clients are sent back at different times',
+    '%s: clients are told different times to retry',
     (message, { expect }) => {
       const faults = Array.from({ length: 100 }, () => classifyFault(new Error(message)))
       expect(faults.every(fault => fault?.retry === false)).toBe(true)
@@ -38,7 +38,7 @@ describe('a fault of D1', () => {
     },
   )
 
-  it('that passes is not seen, and has one effect, whether it struck before or after the commit', async ({
+  it('that passes goes unnoticed and takes effect once, whether it strikes before or after the commit', async ({
     expect,
   }) => {
     for (const when of ['before', 'after'] as const) {
@@ -62,7 +62,7 @@ describe('a fault of D1', () => {
     }
   })
 
-  it('that hides the reply to a deletion does not undo it, nor lose its job', async ({ expect }) => {
+  it('that hides the reply to a deletion neither undoes it nor loses its job', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body
     let isSent = false
@@ -73,9 +73,7 @@ describe('a fault of D1', () => {
     expect(isSent).toBe(true)
   })
 
-  it('that hides the reply to a deletion spares the trace that was created anew before it is tried again', async ({
-    expect,
-  }) => {
+  it('that hides the reply to a deletion spares a trace re-created before the retry', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -91,7 +89,7 @@ describe('a fault of D1', () => {
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
   })
 
-  it('that hides the reply to feedback leaves it created, not updated', async ({ expect }) => {
+  it('that hides the reply to feedback reports it as created, not updated', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -99,7 +97,7 @@ describe('a fault of D1', () => {
     expect((await flaky.post('/api/v1/feedback', aFeedback({ trace_id }))).status).toBe(201)
   })
 
-  it('that stays is a 503 with Retry-After, never a 500, a 401 or a 404', async ({ expect }) => {
+  it('that persists is a 503 with Retry-After, never a 500, a 401 or a 404', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -124,7 +122,7 @@ describe('a fault of D1', () => {
     }
   })
 
-  it('that is a mistake of ours is a 500 that says nothing, and a log line without payload or key', async ({
+  it('that is our own bug is a 500 that reveals nothing, and its log line holds no payload or key', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -150,7 +148,7 @@ describe('a fault of D1', () => {
   })
 })
 
-describe('a fault of the queue', () => {
+describe('a queue fault', () => {
   it('does not keep a trace from being deleted', async ({ expect }) => {
     const org = await newOrg()
     const { id } = (await org.ingest.post('/api/v1/traces', aTrace())).body

@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
 import { IsolateCache } from '../../src/store/core/isolate-cache.ts'
 
-describe('the isolate’s memory', () => {
-  it('forgets what was unused for longest, and only when it is full', ({ expect }) => {
+describe('the isolate cache', () => {
+  it('evicts the least recently used entry, and only when it is full', ({ expect }) => {
     const cache = new IsolateCache<number>(2)
     cache.set('a', 1)
     cache.set('b', 2)

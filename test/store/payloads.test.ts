@@ -4,10 +4,10 @@ import { failing, wrapBindings } from '../support/bindings.ts'
 import { anObservation, aTrace, timeAfter } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 
-describe('a fault of R2', () => {
+describe('an R2 fault', () => {
   const large = 'x'.repeat(20_000)
 
-  it('that passes is not seen', async ({ expect }) => {
+  it('that passes goes unnoticed', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -17,7 +17,7 @@ describe('a fault of R2', () => {
     expect((await flaky().get(`/api/traces/${id}`)).body.spans[0].output).toBe(large)
   })
 
-  it('that stays is a 503, and leaves no row that points nowhere', async ({ expect }) => {
+  it('that persists is a 503, and leaves no row that points nowhere', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -31,7 +31,7 @@ describe('a fault of R2', () => {
 })
 
 describe('slow storage', () => {
-  it('is waited for once, however many values are read side by side', async ({ expect }) => {
+  it('delays a read once, however many values are read in parallel', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

@@ -14,7 +14,7 @@ import { cookieIn, page, visitor } from '../support/session.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
 describe('the schema', () => {
-  it('has WITHOUT ROWID wherever a primary key has several columns: each write is billed one row', async ({
+  it('declares every table with a composite key WITHOUT ROWID, so each write is billed as one row', async ({
     expect,
   }) => {
     const { results } = await env.DB.prepare(
@@ -47,14 +47,14 @@ interface PlanStep {
   detail: string
 }
 
-/** Whether a step serves a subquery of one value, such as which of a request's own filters is the rarest. */
+/** Whether a step belongs to a scalar subquery, such as the one that finds a request's rarest filter. */
 function isInScalar({ parent }: PlanStep, plan: readonly PlanStep[]): boolean {
   const above = plan.find(({ id }) => id === parent)
   return above !== undefined && (/^(CORRELATED )?SCALAR SUBQUERY/.test(above.detail) || isInScalar(above, plan))
 }
 
-describe('the statements that requests and jobs send', () => {
-  it('seek in an index, and read no table from end to end', async ({ expect }) => {
+describe('the statements of requests and jobs', () => {
+  it('seek in an index and never scan a table', async ({ expect }) => {
     const { bindings, statements } = recordingBindings()
     const org = await newOrg()
     const world = await newWorld(org)
@@ -131,15 +131,15 @@ describe('the statements that requests and jobs send', () => {
         .bind(...values)
         .all<PlanStep>()
       const plan = explained.results.map(({ detail }) => detail)
-      // json_each is a table of a request's own values, and a subquery has a plan of its own, if it has a name or not: those
-      // with one hold what belongs to one page, or to one trace.
+      // json_each scans a request's own values. A subquery, named or not, has its own plan; the named ones hold the
+      // rows of one page or one trace.
       const scans = plan.filter(detail =>
         /^SCAN (?!(item|field) VIRTUAL|CONSTANT|scanned|(listed|chosen|observed)( LEFT-JOIN)?$|\(subquery-\d+\))/.test(
           detail,
         ),
       )
       expect(scans, sql).toEqual([])
-      // Lists are served in the order of an index; only what belongs to the traces at hand may be sorted.
+      // Lists come in index order; only rows of the traces at hand may be sorted.
       const isOfOneTrace =
         /^select .* from "(spans|feedback|observations|attributions)"/s.test(sql) ||
         sql.startsWith('update "spans" set "review_number"')

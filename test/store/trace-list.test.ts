@@ -5,7 +5,7 @@ import { newOrg, type Org } from '../support/org.ts'
 import { manyTraces } from '../support/traces.ts'
 
 const COUNT = 8000
-/** Three traces of all that are there. */
+/** Only three of the traces. */
 const RARE = [10, 4000, 7999]
 
 let org: Org
@@ -15,7 +15,7 @@ beforeAll(async () => {
     name: RARE.includes(place) ? 'rare' : 'common',
     fields: {
       common: '1',
-      // What a guess by the look of a filter would start from.
+      // A filter that looks selective and isn't.
       group_id: 'everyone',
       region: 'a value that is long and that every trace has all the same',
       ...(RARE.includes(place) && { rare: '1' }),
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 
 const REGION = `region=${encodeURIComponent('a value that is long and that every trace has all the same')}`
-/** Each field is counted up to a limit, once to tell the path and once to tell the value of the rarest. */
+/** Each field is counted up to a limit twice: once for its path, once for the value of the rarest field. */
 const probes = (fields: number) => 2 * (PROBED_TRACES + 1) * fields
 
 const searched = (query: string) => `/api/v1/traces/search?${query}&limit=100`
@@ -75,7 +75,7 @@ describe('a search', () => {
     ['a name that few have', 'name=rare', 'name', 'rare'],
     ['a status that few have', 'status=running', 'status', 'running'],
     ['a name that few have of a status that many have', 'name=rare&status=completed', 'name', 'rare'],
-  ] as const)('finds the few among many, and reads few rows: %s', async ([, query, field, value], { expect }) => {
+  ] as const)('finds the few among many and reads few rows: %s', async ([, query, field, value], { expect }) => {
     const some = await newOrg()
     const status = (place: number) => (value === 'running' && RARE.includes(place) ? 'running' : 'completed')
     await manyTraces(some, COUNT, place => ({
@@ -93,7 +93,7 @@ describe('a search', () => {
   it.for([
     ['a status that none of many has', 'status=completed', 0],
     ['two fields of which many have one, and none has both', 'even=1&odd=1', 0],
-  ] as const)('says so where it did not look at all that could match: %s', async ([, query, count], { expect }) => {
+  ] as const)('warns if it did not scan every trace that could match: %s', async ([, query, count], { expect }) => {
     const big = await newOrg()
     await manyTraces(big, 2 * MAX_SCANNED_TRACES + 2, place => ({
       name: 'common',
@@ -103,11 +103,11 @@ describe('a search', () => {
     const { body } = await big.ingest.get(path)
     expect(body).toMatchObject({ count, warnings: [expect.stringContaining('newest 5000 traces')] })
     const rows = await rowsReadBy(bindings => big.bearer(bindings).get(path))
-    // Its own row, its index, and a seek for each field that is asked of it.
+    // The trace's row, its index entry, and a seek for each field in the query.
     expect(rows).toBeLessThan(9 * MAX_SCANNED_TRACES)
   })
 
-  it('that found as many as were asked for has no warning', async ({ expect }) => {
+  it('that fills its limit has no warning', async ({ expect }) => {
     const { body } = await org.ingest.get('/api/v1/traces/search?common=1&even=1&limit=3')
     expect(body).toMatchObject({ count: 3 })
     expect(body.warnings).toBeUndefined()
