@@ -3,9 +3,9 @@
  * their temperature to the calibration ones, and writes both into `src/attribution/weights.json`. The held-out ones are for
  * `npm run bench:attribution` alone.
  *
- * A multinomial logistic regression by gradient descent. Each weight is drawn back to where `priors.ts` has it, so a few cases
- * move it little, and what no case has stays as it was set by hand. The checks were written with the tuned cases in view, so
- * only cases that nobody looked at tell how sure the answers may be.
+ * A multinomial logistic regression by gradient descent. Each weight is drawn back to where `priors.ts` has it, or `weights.json`
+ * for a kind that isn't there, so a few cases move it little, and what no case has stays as it was set by hand. The checks were
+ * written with the tuned cases in view, so only cases that nobody looked at tell how sure the answers may be.
  */
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -42,7 +42,7 @@ type Table = number[][]
 
 const files = process.argv.length > 2 ? process.argv.slice(2) : [resolve(import.meta.dirname, 'cases/tuned.jsonl')]
 const examples = (await Promise.all(files.map(readCases))).flat().map(exampleOf)
-const priors: Table = KINDS.map(kind => TYPES.map(type => PRIORS[kind][type] ?? 0))
+const priors: Table = KINDS.map(kind => TYPES.map(type => (PRIORS[kind] ?? WEIGHTS[kind])[type] ?? 0))
 
 const table = fitted(examples)
 const calibration = (await readCases(resolve(import.meta.dirname, 'cases/calibration.jsonl'))).map(exampleOf)
@@ -106,7 +106,7 @@ function loss(answers: readonly { type: number; scores: readonly number[] }[], t
   return sum / answers.length
 }
 
-/** Writes the table and the temperature to their file. */
+/** Writes the table and the temperature to their file, with the rows that aren't fitted as they were. */
 async function store(table: Table, temperature: number): Promise<void> {
   const rows = KINDS.map((kind, index) => {
     const weights = TYPES.map((type, each) => [type, Math.round((table[index]?.[each] ?? 0) * 10) / 10] as const)
@@ -115,7 +115,7 @@ async function store(table: Table, temperature: number): Promise<void> {
       .toSorted(([, left], [, right]) => right - left)
     return [kind, Object.fromEntries(row)]
   })
-  const fitted = { temperature: Number(temperature.toFixed(2)), weights: Object.fromEntries(rows) }
+  const fitted = { temperature: Number(temperature.toFixed(2)), weights: { ...WEIGHTS, ...Object.fromEntries(rows) } }
   const file = resolve(import.meta.dirname, '../../src/attribution/weights.json')
   await writeFile(file, `${JSON.stringify(fitted, null, 2)}\n`)
 }
