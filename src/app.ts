@@ -52,6 +52,7 @@ import { listReviews, postReviews, putReview } from './review/reviews.ts'
 import { requireDatabase } from './store/core/store.ts'
 
 const describeApi = endpoint({
+  family: 'operation',
   method: 'GET',
   path: '/openapi.json',
   summary: 'Read this document',
@@ -68,6 +69,7 @@ let document: ReturnType<typeof openApiDocument> | undefined
 const Status = v.object({ status: v.literal('ok') })
 
 const checkHealth = endpoint({
+  family: 'operation',
   method: 'GET',
   path: '/healthz',
   summary: 'Whether the Worker answers; asks nothing else',
@@ -76,6 +78,7 @@ const checkHealth = endpoint({
 }).handle(async () => ({ status: 200, body: { status: 'ok' } }))
 
 const checkReadiness = endpoint({
+  family: 'operation',
   method: 'GET',
   path: '/readyz',
   summary: 'Whether the database answers and is migrated',

@@ -1,4 +1,4 @@
-import { authenticate, type Caller, checkAdmin } from '../auth/authenticate.ts'
+import { type Caller, checkAdmin } from '../auth/authenticate.ts'
 import type { Lookup } from '../auth/lookup.ts'
 import { requireSameOrigin } from '../auth/same-origin.ts'
 import type { Scope } from '../domain/api-key.ts'
@@ -14,6 +14,7 @@ import type { Contract } from './contract.ts'
  */
 export async function admit(
   { scope, method, path, isOfSession = false, isLimitedByAddress = false }: Contract,
+  authenticate: (lookup: Lookup) => Promise<Caller>,
   lookup: Lookup,
 ) {
   const { request, env, requestId, deadline, now } = lookup
@@ -29,11 +30,7 @@ export async function admit(
 }
 
 /** Lets a caller in. 403 without any of the scopes. */
-export function admitCaller(
-  scope: Scope | readonly Scope[],
-  caller: Caller,
-  { env, requestId, deadline, now }: Lookup,
-) {
+function admitCaller(scope: Scope | readonly Scope[], caller: Caller, { env, requestId, deadline, now }: Lookup) {
   const accepted: readonly Scope[] = typeof scope === 'string' ? [scope] : scope
   if (!accepted.some(each => caller.scopes.includes(each))) {
     throw forbidden(`${caller.keyId === null ? 'Your user' : 'This key'} lacks the scope ${accepted.join(' or ')}`)

@@ -4,11 +4,12 @@ import type { ErrorStatus } from '../http/errors.ts'
 
 type Fields = v.ObjectEntries
 
-/**
- * An endpoint's contract: all that the router, the OpenAPI document and the auth and tenancy suites need to know of it.
- * Paths under `/api/v1/` are the ingestion interface: a bad path parameter is a 400 there, a 404 elsewhere.
- */
+/** What an endpoint is part of. `session` is signing in, `operation` what a deployment is watched by. */
+export type Family = 'ingest' | 'otlp' | 'read' | 'review' | 'manage' | 'session' | 'operation'
+
+/** An endpoint's contract: all that the router, the OpenAPI document and the auth and tenancy suites need to know of it. */
 export interface Contract {
+  readonly family: Family
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With parameters in braces, as OpenAPI writes them. */
   readonly path: `/${string}`
@@ -22,22 +23,20 @@ export interface Contract {
   readonly body?: v.GenericSchema<unknown, unknown>
   /** How much of a body is read; MAX_BODY_BYTES where absent. */
   readonly maxBytes?: number
-  /** Whether the answer carries an `ETag`; a client that already has the answer gets a 304. */
-  readonly hasEtag?: boolean
-  /** Whether the answer carries an `ETag` of its own, which the handler gives: what a later `If-Match` names. */
-  readonly hasOwnEtag?: boolean
-  /** Whether `If-Match` guards against what has changed since. */
-  readonly hasIfMatch?: boolean
-  /** Whether a 201 says in `Location` where what was created can be read. */
-  readonly hasLocation?: boolean
-  /** Whether `Prefer: respond-async` asks for a 202 at once, whose `Location` says where the result will be. */
-  readonly isAwaitable?: boolean
+  /**
+   * Which `ETag` the answer carries. `body`: a hash of the answer, and a client that already has it gets a 304. `own`: the
+   * handler gives it, and a later `If-Match` may name it. `guard`: likewise, and `If-Match` guards against what has changed since.
+   */
+  readonly etag?: 'body' | 'own' | 'guard'
+  /**
+   * The status whose answer has a `Location`. 201: where what was created can be read. 202: where the result will be, for
+   * which the request waits unless it says `Prefer: respond-async`.
+   */
+  readonly location?: 201 | 202
   /** Whether it is about the browser's session: for pages of this origin alone, and its answer may set the cookie. */
   readonly isOfSession?: boolean
   /** Whether it asks the database for callers without a key: how often an address may call it is limited. */
   readonly isLimitedByAddress?: boolean
-  /** Whether it takes OTLP: ingestion in protobuf or JSON, answered in the same, errors as `google.rpc.Status`. */
-  readonly isTelemetry?: boolean
   /** Messages of the errors that this endpoint's own rules add, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
@@ -45,21 +44,22 @@ export interface Contract {
 
 export type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : undefined
 
-/**
- * A status and the body that its schema allows; `etag`, with its quotes, where the contract says that there is one;
- * `location`, the path where what was created can be read, or what was accepted can be asked for; `session`, the secret of the one that the browser gets, null
- * to take its own away.
- */
+/** A status, the body that its schema allows, and the headers that the contract promises. */
 export type Reply<C extends Contract> = {
   [S in keyof C['responses'] & number]: {
     status: S
     body: v.InferOutput<C['responses'][S]>
+    /** With its quotes. */
     etag?: string
+    /** A path. */
     location?: string
+    /** The secret of the session that the browser gets; null takes its own away. */
     session?: string | null
   }
 }[keyof C['responses'] & number]
 
-/** Whether an endpoint is of the ingestion interface. */
-export const isIngestion = ({ path, isTelemetry = false }: Contract): boolean =>
-  isTelemetry || path.startsWith('/api/v1/')
+/**
+ * Whether an endpoint is of the ingestion interface: it accepts what newer clients add, names its project in a header, and
+ * answers a bad path parameter with a 400 where the others answer 404.
+ */
+export const isIngestion = ({ family }: Contract): boolean => family === 'ingest' || family === 'otlp'

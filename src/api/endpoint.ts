@@ -1,6 +1,7 @@
 import type { Runtime } from '../env.ts'
 import type { Context } from './context.ts'
 import type { Contract, Reply } from './contract.ts'
+import { json } from './json.ts'
 import { serve } from './serve.ts'
 
 /** A contract with its handler, as the router, the document and the suites take it. */
@@ -10,13 +11,13 @@ export interface Endpoint<C extends Contract = Contract> {
 }
 
 /**
- * Declares an endpoint: `endpoint(contract).handle(handler)`. Two steps, because in one object literal TypeScript widens
- * the statuses and literals that the handler's result is checked against.
+ * Declares an endpoint that speaks JSON: `endpoint(contract).handle(handler)`. Two steps, because in one object literal
+ * TypeScript widens the statuses and literals that the handler's result is checked against.
  */
 export function endpoint<const C extends Contract>(contract: C) {
   return {
     handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint<C> {
-      return { contract, serve: (request, params, runtime) => serve(contract, handler, request, params, runtime) }
+      return { contract, serve: (request, params, runtime) => serve(contract, json, handler, request, params, runtime) }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { type JsonSchema as ConvertedSchema, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { ERROR_STATUSES, ERRORS, ErrorBody, type ErrorStatus, StatusBody } from '../http/errors.ts'
-import { type Contract, isIngestion } from './contract.ts'
+import { type Contract, type Family, isIngestion } from './contract.ts'
 import type { Endpoint } from './endpoint.ts'
 
 type JsonSchema = Record<string, unknown>
@@ -58,7 +58,7 @@ function operation(contract: Contract, example: Example | undefined, schemas: Na
   return {
     summary: contract.summary,
     operationId: operationId(contract),
-    tags: [tagOf(contract)],
+    tags: [TAGS[contract.family]],
     security: security(contract),
     parameters: [
       ...parameters('path', contract.params),
@@ -79,23 +79,24 @@ function operation(contract: Contract, example: Example | undefined, schemas: Na
 /** Whether it is called with a key, or what stands for one. */
 const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope !== 'admin'
 
-function tagOf(contract: Contract): string {
-  if (contract.isTelemetry) return 'OpenTelemetry'
-  if (isIngestion(contract)) return 'Ingestion'
-  if (/^\/api\/(session|session\/organizations|sign-in-links)$/.test(contract.path)) return 'Signing in'
-  if (contract.scope === 'public') return 'Operation'
-  if (contract.scope === 'review') return 'Reviewing'
-  return contract.scope === 'manage' || contract.scope === 'admin' ? 'Management' : 'Reading'
+const TAGS: Readonly<Record<Family, string>> = {
+  ingest: 'Ingestion',
+  otlp: 'OpenTelemetry',
+  read: 'Reading',
+  review: 'Reviewing',
+  manage: 'Management',
+  session: 'Signing in',
+  operation: 'Operation',
 }
 
 /** `POST /api/v1/traces` is `postApiV1Traces`. */
 const operationId = ({ method, path }: Contract): string =>
   method.toLowerCase() + path.replace(/[^a-zA-Z0-9]+(\w?)/g, (_, letter: string) => letter.toUpperCase())
 
-function security({ scope, isTelemetry = false }: Contract): JsonSchema[] {
+function security({ scope, family }: Contract): JsonSchema[] {
   if (scope === 'public') return []
   if (scope === 'admin') return [{ adminToken: [] }]
-  return [{ apiKey: [] }, { bearer: [] }, ...(isTelemetry ? [] : [{ session: [] }])]
+  return [{ apiKey: [] }, { bearer: [] }, ...(family === 'otlp' ? [] : [{ session: [] }])]
 }
 
 const json = (schema: JsonSchema, example?: object): JsonSchema => ({
@@ -148,29 +149,28 @@ function headerParameters(contract: Contract): JsonSchema[] {
     ...(isIngestion(contract)
       ? [header('x-project-slug', 'The project, where the key serves all projects of its organization')]
       : []),
-    ...(contract.hasEtag
+    ...(contract.etag === 'body'
       ? [header('if-none-match', 'The ETag that the client has: unchanged, the answer is 304')]
       : []),
-    ...(contract.hasIfMatch
+    ...(contract.etag === 'guard'
       ? [header('if-match', 'The etag that the client has read: changed since, the answer is 412')]
       : []),
-    ...(contract.isAwaitable ? [header('prefer', 'respond-async: answer at once with 202')] : []),
+    ...(contract.location === 202 ? [header('prefer', 'respond-async: answer at once with 202')] : []),
   ]
 }
 
 function successes(contract: Contract, example: Example | undefined, schemas: NamedSchemas): JsonSchema {
   const headers = {
-    ...((contract.hasEtag || contract.hasOwnEtag) && { ETag: ETAG }),
+    ...(contract.etag && { ETag: ETAG }),
     ...(hasCaller(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
     const content = json(schemas.reference(schema, 'output'), example?.responses?.[Number(status)] ?? example?.response)
-    const isElsewhere = contract.isAwaitable ? status === '202' : contract.hasLocation && status === '201'
-    const more = isElsewhere ? { Location: LOCATION } : {}
+    const more = Number(status) === contract.location ? { Location: LOCATION } : {}
     responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers: { ...headers, ...more }, content }
   }
-  if (contract.hasEtag) responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
+  if (contract.etag === 'body') responses[304] = { description: 'Not modified', headers: { ETag: ETAG } }
   return responses
 }
 
@@ -191,18 +191,18 @@ const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
 
 /** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
 export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
-  const { scope, body, errors = {} } = contract
+  const { family, scope, body, errors = {} } = contract
   const isOpen = scope === 'public'
   const fromOrder: Partial<Record<ErrorStatus, boolean>> = {
-    400: !isOpen || contract.path.startsWith('/api/'),
+    400: !isOpen || family !== 'operation',
     401: !isOpen,
     403: (!isOpen && scope !== 'admin') || contract.isOfSession === true,
     404: scope === 'admin' || isIngestion(contract) || contract.params !== undefined,
-    412: contract.hasIfMatch === true,
+    412: contract.etag === 'guard',
     413: body !== undefined,
     415: body !== undefined,
     429: !isOpen || contract.isLimitedByAddress === true,
-    500: !contract.isTelemetry,
+    500: family !== 'otlp',
     503: !isOpen,
   }
   const statuses = ERROR_STATUSES.filter(status => fromOrder[status] || errors[status] !== undefined)
@@ -212,7 +212,7 @@ export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
 const failures = (contract: Contract): JsonSchema =>
   Object.fromEntries(
     Array.from(errorStatuses(contract), ([status, message]) => {
-      const content = contract.isTelemetry ? STATUS : errorContent(status, message)
+      const content = contract.family === 'otlp' ? STATUS : errorContent(status, message)
       const headers = HEADERS_OF_ERRORS[status]
       return [status, { description: message, ...(headers && { headers }), content }]
     }),

@@ -12,12 +12,13 @@ export function queryOf({ url }: Request): URLSearchParams {
 
 const NO_PARAMETERS = new URLSearchParams()
 
-/** A typo must not pass unnoticed on `/api/`; ingestion accepts what newer clients add. */
-export function parseQuery({ query, metadataPrefix, path }: Contract, searchParams: URLSearchParams) {
+/** A typo must not pass unnoticed, but ingestion accepts what newer clients add, and `operation` what probes add. */
+export function parseQuery(contract: Contract, searchParams: URLSearchParams) {
+  const { query, metadataPrefix, family } = contract
   // Filters are kept apart before valibot, which leaves out fields named __proto__ or constructor, sees them.
   const metadataFilters: SearchableField[] = []
   const parameters: Record<string, string> = Object.create(null)
-  const isStrict = path.startsWith('/api/') && !path.startsWith('/api/v1/')
+  const isStrict = !isIngestion(contract) && family !== 'operation'
   const isKnown = (name: string) => query !== undefined && Object.hasOwn(query.entries, name)
   const isFilter = (name: string) => metadataPrefix !== undefined && !isKnown(name) && name.startsWith(metadataPrefix)
   const read = [...searchParams].filter(([name]) => isKnown(name) || isFilter(name) || isStrict)

@@ -28,6 +28,7 @@ export const Pending = v.object({
 })
 
 export const attributeTrace = endpoint({
+  family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces/{trace_id}/attribute',
   summary: 'Name the root cause of a disagreement; with nothing new since the last time, the same answer',
@@ -42,7 +43,7 @@ export const attributeTrace = endpoint({
       'false',
     ),
   }),
-  isAwaitable: true,
+  location: 202,
   errors: { 404: TRACE_NOT_FOUND, 422: NO_FEEDBACK, 429: LIMITED, 502: ERRORS[502].message },
   responses: { 200: Attribution, 202: Pending },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
@@ -65,6 +66,7 @@ export const attributeTrace = endpoint({
 })
 
 export const getAttribution = endpoint({
+  family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/attribution',
   summary: 'Read the root cause of a disagreement, once it was asked for',

@@ -37,6 +37,7 @@ const Events = v.pipe(
 )
 
 export const postBatch = endpoint({
+  family: 'ingest',
   method: 'POST',
   path: '/api/v1/batch',
   summary: 'Send many events at once; each has its own result, which the single call would have given',

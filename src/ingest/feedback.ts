@@ -63,6 +63,7 @@ const NOT_FOUND = 'Feedback not found'
 const Saved = v.object({ status: v.literal('success'), feedback_id: v.string() })
 
 export const createFeedback = endpoint({
+  family: 'ingest',
   method: 'POST',
   path: '/api/v1/feedback',
   summary: 'Rate, comment on or correct a trace; with a feedback_id that is known, update the fields that are sent',
@@ -70,7 +71,7 @@ export const createFeedback = endpoint({
   body: Feedback,
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
-  hasLocation: true,
+  location: 201,
   responses: { 200: Saved, 201: Saved },
 }).handle(async ({ body, caller, store, headers, now, enqueue }) => {
   const project = await ingestProject({ caller, store, headers })
@@ -85,6 +86,7 @@ export const createFeedback = endpoint({
 })
 
 export const withdrawFeedback = endpoint({
+  family: 'ingest',
   method: 'DELETE',
   path: '/api/v1/feedback/{feedback_id}',
   summary: 'Withdraw feedback; sent again with its feedback_id, it is new',

@@ -21,6 +21,7 @@ export const Observation = v.object({
 })
 
 export const listObservations = endpoint({
+  family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/observations',
   summary:

@@ -26,13 +26,14 @@ export const Observation = v.variant('type', [
 ])
 
 export const createObservation = endpoint({
+  family: 'ingest',
   method: 'POST',
   path: '/api/v1/observations',
   summary: 'Record an input, output or state observation on a trace',
   scope: 'ingest',
   body: Observation,
   maxBytes: MAX_OBSERVATION_BYTES + ENVELOPE_BYTES,
-  hasLocation: true,
+  location: 201,
   errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE },
   responses: { 201: v.object({ status: v.literal('created'), observation_id: v.string() }) },
 }).handle(async ({ body, caller, store, headers, now }) => {

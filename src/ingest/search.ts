@@ -48,6 +48,7 @@ export const Hit = v.object({
 const CUT = `Only the newest ${MAX_SCANNED_TRACES} traces that could match were looked at; GET /api/traces pages through all`
 
 export const searchTraces = endpoint({
+  family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/search',
   summary: 'Find traces by name, status and any metadata field; all that are given must match',

@@ -37,6 +37,7 @@ export const Span = v.pipe(
 const NO_PROMPT_VERSION = 'No prompt of this project has this version'
 
 export const postSpan = endpoint({
+  family: 'ingest',
   method: 'POST',
   path: '/api/v1/spans',
   summary:

@@ -22,6 +22,7 @@ export const Trace = v.object({
 const WARNINGS = `Metadata fields that were left out, because all together would pass ${MAX_METADATA_BYTES} bytes, and what isn't searchable`
 
 export const postTrace = endpoint({
+  family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces',
   summary: 'Create a trace, or complete it: an upsert that is safe in any order and any number of times',

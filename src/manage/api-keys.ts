@@ -48,6 +48,7 @@ const DEAD = 'This key is revoked or expired'
 const NOT_ROTATED = `${DEAD}, or it was rotated before. To rotate it again in its grace, revoke its successor first`
 
 export const listApiKeys = endpoint({
+  family: 'manage',
   method: 'GET',
   path: '/api/api-keys',
   summary: "List the organization's API keys, oldest first, without their secrets",
@@ -68,6 +69,7 @@ export const listApiKeys = endpoint({
 })
 
 export const createApiKey = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/api-keys',
   summary: 'Create an API key with no right that the calling key lacks',
@@ -100,6 +102,7 @@ export const createApiKey = endpoint({
 })
 
 export const changeApiKey = endpoint({
+  family: 'manage',
   method: 'PATCH',
   path: '/api/api-keys/{keyId}',
   summary: 'Change an API key, giving it no right that the calling key lacks; what is not sent stays',
@@ -122,6 +125,7 @@ export const changeApiKey = endpoint({
 })
 
 export const revokeApiKey = endpoint({
+  family: 'manage',
   method: 'DELETE',
   path: '/api/api-keys/{keyId}',
   summary: 'Revoke an API key; it stays in the list',
@@ -137,6 +141,7 @@ export const revokeApiKey = endpoint({
 })
 
 export const rotateApiKey = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/api-keys/{keyId}/rotate',
   summary:

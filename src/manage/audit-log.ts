@@ -24,6 +24,7 @@ export const Entry = v.object({
 })
 
 export const listAuditLog = endpoint({
+  family: 'manage',
   method: 'GET',
   path: '/api/audit-log',
   summary: "List who did what, newest first; with a project's key, to that project",

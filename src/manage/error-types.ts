@@ -42,6 +42,7 @@ const IsEnabled = v.pipe(
 const OwnErrorType = v.strictObject({ ...definition, isEnabled: v.optional(IsEnabled, true) })
 
 export const putErrorType = endpoint({
+  family: 'manage',
   method: 'PUT',
   path: '/api/projects/{projectId}/error-types/{errorType}',
   summary: 'Give a project an error type, change one of its own, or switch any one on or off',

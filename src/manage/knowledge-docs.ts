@@ -26,6 +26,7 @@ import { Name } from './wire.ts'
 const TAKEN = 'A knowledge doc with this slug exists'
 
 export const createKnowledgeDoc = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/knowledge-docs',
   summary: 'Create a knowledge doc with its first version, which is active',
@@ -39,7 +40,7 @@ export const createKnowledgeDoc = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 404: 'Not found', 409: TAKEN },
-  hasLocation: true,
+  location: 201,
   responses: { 201: KnowledgeDoc },
 }).handle(async context => {
   const { body, store, act, now } = context
@@ -51,6 +52,7 @@ export const createKnowledgeDoc = endpoint({
 })
 
 export const createKnowledgeDocVersion = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/knowledge-docs/{docId}/versions',
   summary: 'Add a version to a knowledge doc',
@@ -63,7 +65,7 @@ export const createKnowledgeDocVersion = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 422: TOO_MUCH },
-  hasLocation: true,
+  location: 201,
   responses: { 201: KnowledgeDocVersion },
 }).handle(async context => {
   const { params, body, store, act, now } = context
@@ -74,6 +76,7 @@ export const createKnowledgeDocVersion = endpoint({
 })
 
 export const activateKnowledgeDocVersion = endpoint({
+  family: 'manage',
   method: 'PUT',
   path: '/api/knowledge-docs/{docId}/active-version',
   summary: 'Make a version the active one; an earlier one too, which is the way back',
@@ -90,6 +93,7 @@ export const activateKnowledgeDocVersion = endpoint({
 })
 
 export const changeKnowledgeDoc = endpoint({
+  family: 'manage',
   method: 'PATCH',
   path: '/api/knowledge-docs/{docId}',
   summary: "Change a knowledge doc's title",
@@ -107,6 +111,7 @@ export const changeKnowledgeDoc = endpoint({
 })
 
 export const deleteKnowledgeDoc = endpoint({
+  family: 'manage',
   method: 'DELETE',
   path: '/api/knowledge-docs/{docId}',
   summary: 'Delete a knowledge doc with all its versions; spans keep the ids of those that they used',

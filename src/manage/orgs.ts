@@ -10,6 +10,7 @@ import { ApiKeyWithSecret, Name } from './wire.ts'
 const TAKEN = 'An organization with this slug exists'
 
 export const createOrganization = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/orgs',
   summary: 'Create an organization and a key with all scopes',
@@ -27,6 +28,7 @@ export const createOrganization = endpoint({
 })
 
 export const recoverApiKey = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/orgs/{slug}/api-keys',
   summary: 'Give an organization a new key with all scopes, so that a lost one locks nobody out',

@@ -24,6 +24,7 @@ const RetentionDays = v.pipe(
 const TAKEN = 'A project with this slug exists'
 
 export const listProjects = endpoint({
+  family: 'manage',
   method: 'GET',
   path: '/api/projects',
   summary: "List the organization's projects, oldest first; with a project's key, that one",
@@ -44,6 +45,7 @@ export const listProjects = endpoint({
 })
 
 export const createProject = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/projects',
   summary: 'Create a project',
@@ -59,6 +61,7 @@ export const createProject = endpoint({
 })
 
 export const changeProject = endpoint({
+  family: 'manage',
   method: 'PATCH',
   path: '/api/projects/{projectId}',
   summary: 'Change a project; what is not sent stays',
@@ -88,6 +91,7 @@ export const changeProject = endpoint({
 })
 
 export const deleteProject = endpoint({
+  family: 'manage',
   method: 'DELETE',
   path: '/api/projects/{projectId}',
   summary:

@@ -47,6 +47,7 @@ together at most ${MAX_PATTERN_STATES} states, of which \`a{1000}\` has a thousa
 const TAKEN = 'This step has a prompt'
 
 export const createPrompt = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/prompts',
   summary: "Create a step's prompt with its first version, which is active",
@@ -60,7 +61,7 @@ export const createPrompt = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 404: 'Not found', 409: TAKEN },
-  hasLocation: true,
+  location: 201,
   responses: { 201: Prompt },
 }).handle(async context => {
   const { body, store, act, now } = context
@@ -78,6 +79,7 @@ export const createPrompt = endpoint({
 })
 
 export const createPromptVersion = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/prompts/{promptId}/versions',
   summary: 'Add a version to a prompt; without an outputSchema it takes that of the active one',
@@ -91,7 +93,7 @@ export const createPromptVersion = endpoint({
   }),
   maxBytes: MAX_TEXT_BODY_BYTES,
   errors: { 422: TOO_MUCH },
-  hasLocation: true,
+  location: 201,
   responses: { 201: PromptVersion },
 }).handle(async context => {
   const { params, body, store, act, now } = context
@@ -116,6 +118,7 @@ function requireApplicable(inherited: JsonText | null): void {
 }
 
 export const activatePromptVersion = endpoint({
+  family: 'manage',
   method: 'PUT',
   path: '/api/prompts/{promptId}/active-version',
   summary: 'Make a version the active one; an earlier one too, which is the way back',
@@ -132,6 +135,7 @@ export const activatePromptVersion = endpoint({
 })
 
 export const deletePrompt = endpoint({
+  family: 'manage',
   method: 'DELETE',
   path: '/api/prompts/{promptId}',
   summary: 'Delete a prompt with all its versions; spans keep the ids of those that they used',

@@ -55,6 +55,7 @@ const Credentials = v.pipe(
 )
 
 export const beginSession = endpoint({
+  family: 'session',
   method: 'POST',
   path: '/api/session',
   summary: 'Sign a browser in, with an API key or a link: it gets a cookie, and acts as that key for 12 hours',
@@ -63,7 +64,7 @@ export const beginSession = endpoint({
   isLimitedByAddress: true,
   body: Credentials,
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
-  hasLocation: true,
+  location: 201,
   responses: { 201: Session },
 }).handle(async ({ body, request, requestId, unscoped, runtime, now }) => {
   const { secret, hash } = await makeToken()
@@ -96,6 +97,7 @@ async function openWithLink(
 }
 
 export const getSession = endpoint({
+  family: 'session',
   method: 'GET',
   path: '/api/session',
   summary: 'Read who is calling, and what they may do',
@@ -105,6 +107,7 @@ export const getSession = endpoint({
 }).handle(async ({ caller, store }) => ({ status: 200, body: await toSession(store, caller) }))
 
 export const listOwnOrganizations = endpoint({
+  family: 'session',
   method: 'GET',
   path: '/api/session/organizations',
   summary:
@@ -127,6 +130,7 @@ export const listOwnOrganizations = endpoint({
 })
 
 export const endSession = endpoint({
+  family: 'session',
   method: 'DELETE',
   path: '/api/session',
   summary: "Sign a browser out: ends its cookie's session, if that has one, and takes the cookie away",

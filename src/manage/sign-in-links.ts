@@ -13,6 +13,7 @@ const expiresInSeconds = v.optional(
 )
 
 export const createSignInLink = endpoint({
+  family: 'session',
   method: 'POST',
   path: '/api/sign-in-links',
   summary: 'Make a token that signs a browser in as the calling key, once, at /sign-in#<token>',

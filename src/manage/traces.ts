@@ -6,6 +6,7 @@ import { notFound } from '../http/errors.ts'
 import { findTrace, deleteTrace as removeTrace } from '../store/traces/traces.ts'
 
 export const deleteTrace = endpoint({
+  family: 'manage',
   method: 'DELETE',
   path: '/api/traces/{traceId}',
   summary: 'Delete a trace, its spans and its feedback',

@@ -18,6 +18,7 @@ import { Name, toUser, User } from './wire.ts'
 const TAKEN = 'A user with this e-mail exists'
 
 export const listUsers = endpoint({
+  family: 'manage',
   method: 'GET',
   path: '/api/users',
   summary: "List the organization's users, by e-mail; with a project's key, those for whom a key of that project acts",
@@ -38,6 +39,7 @@ export const listUsers = endpoint({
 })
 
 export const createUser = endpoint({
+  family: 'manage',
   method: 'POST',
   path: '/api/users',
   summary:
@@ -54,6 +56,7 @@ export const createUser = endpoint({
 })
 
 export const changeUser = endpoint({
+  family: 'manage',
   method: 'PATCH',
   path: '/api/users/{userId}',
   summary: 'Change a user, whose id and records stay; what is not sent stays, too',
@@ -71,6 +74,7 @@ export const changeUser = endpoint({
 })
 
 export const deleteUser = endpoint({
+  family: 'manage',
   method: 'DELETE',
   path: '/api/users/{userId}',
   summary:

@@ -24,7 +24,7 @@ const ON_OTHER_TRACE = 'some messages were left out: another trace of the organi
  */
 export const exportLogs = exportEndpoints('logs', async context => {
   const { store, now } = context
-  const { records, rejected } = await context.read(decodeLogs)
+  const { records, rejected } = await context.body.decode(decodeLogs)
   const outcome = new Outcome()
   outcome.rejectAll(rejected)
   for (const [project, logs] of await byProject(context, records)) {

@@ -3,9 +3,9 @@ import { exportEndpoints } from './endpoint.ts'
 import { Outcome } from './outcome.ts'
 
 /** Rejects all data points the way OTLP specifies. After a 404, a client would log an error at each export. */
-export const exportMetrics = exportEndpoints('metrics', async ({ read }) => {
+export const exportMetrics = exportEndpoints('metrics', async ({ body }) => {
   const outcome = new Outcome()
-  const count = await read(countDataPoints)
+  const count = await body.decode(countDataPoints)
   if (count > 0) outcome.reject('metrics are not supported', count)
   return outcome
 })

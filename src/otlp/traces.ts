@@ -31,7 +31,7 @@ export const exportTraces = exportEndpoints('traces', async context => {
 })
 
 async function readSpans(context: ExportContext, outcome: Outcome): Promise<Map<Project, TelemetrySpan[]>> {
-  const { records, rejected } = await context.read(decodeTraces)
+  const { records, rejected } = await context.body.decode(decodeTraces)
   outcome.rejectAll(rejected)
   return byProject(context, records)
 }

@@ -13,6 +13,7 @@ const ByDepth = v.object({
 })
 
 export const getAttributionQuality = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/attribution-quality',
   summary: 'Compare what engines answered with the error types that reviewers named, trace by trace',

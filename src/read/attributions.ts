@@ -69,6 +69,7 @@ export const PastAttribution = v.variant('kind', [
 ])
 
 export const listAttributions = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/traces/{traceId}/attributions',
   summary: 'List what engines answered on a trace and which error types reviewers named, oldest first',

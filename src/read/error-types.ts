@@ -22,6 +22,7 @@ export const ErrorType = v.object({
 })
 
 export const listErrorTypes = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/error-types',
   summary: "List what a disagreement may come from: the built-in types, then a project's own, oldest first",
@@ -37,7 +38,7 @@ export const listErrorTypes = endpoint({
     ),
     ...pageParameters,
   }),
-  hasEtag: true,
+  etag: 'body',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ errorTypes: v.array(ErrorType), nextCursor: NextCursor }) },
 }).handle(async context => {

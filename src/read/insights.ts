@@ -50,6 +50,7 @@ export const Insights = v.object({
 })
 
 export const getInsights = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/insights',
   summary: `Read what came of a project's outputs on whole days of UTC; each list has at most ${MAX_INSIGHT_ROWS} entries`,

@@ -9,6 +9,7 @@ import { pageOfTexts, requireText } from './texts.ts'
 import { VersionDiff, versionDiff } from './version-diff.ts'
 
 export const listKnowledgeDocs = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/knowledge-docs',
   summary: "List a project's knowledge docs, each with its active version, by slug",
@@ -18,7 +19,7 @@ export const listKnowledgeDocs = endpoint({
     slug: v.optional(v.pipe(v.string(), v.metadata({ description: 'Only this doc' }))),
     ...pageParameters,
   }),
-  hasEtag: true,
+  etag: 'body',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ knowledgeDocs: v.array(KnowledgeDoc), nextCursor: NextCursor }) },
 }).handle(async context => {
@@ -29,6 +30,7 @@ export const listKnowledgeDocs = endpoint({
 })
 
 export const getKnowledgeDoc = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/knowledge-docs/{docId}',
   summary: 'Read a knowledge doc with every version, oldest first',
@@ -42,6 +44,7 @@ export const getKnowledgeDoc = endpoint({
 })
 
 export const diffKnowledgeDocVersions = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/knowledge-docs/{docId}/versions/{a}/diff/{b}',
   summary: 'Read how version a of a knowledge doc became version b',

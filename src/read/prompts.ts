@@ -9,6 +9,7 @@ import { pageOfTexts, requireText } from './texts.ts'
 import { VersionDiff, versionDiff } from './version-diff.ts'
 
 export const listPrompts = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/prompts',
   summary: "List a project's prompts, each with its active version, by step",
@@ -18,7 +19,7 @@ export const listPrompts = endpoint({
     stepId: v.optional(v.pipe(v.string(), v.metadata({ description: "Only this step's prompt" }))),
     ...pageParameters,
   }),
-  hasEtag: true,
+  etag: 'body',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ prompts: v.array(Prompt), nextCursor: NextCursor }) },
 }).handle(async context => {
@@ -29,6 +30,7 @@ export const listPrompts = endpoint({
 })
 
 export const getPrompt = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/prompts/{promptId}',
   summary: 'Read a prompt with every version, oldest first, and what was decided on spans that used each',
@@ -42,6 +44,7 @@ export const getPrompt = endpoint({
 })
 
 export const diffPromptVersions = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/prompts/{promptId}/versions/{a}/diff/{b}',
   summary: 'Read how version a of a prompt became version b',

@@ -20,6 +20,7 @@ const Ids = v.pipe(
 )
 
 export const listReviewers = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/reviewers',
   summary: 'Read the names behind ids that stand in `by` and `userId`; what is no user and no key has none',

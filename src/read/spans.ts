@@ -7,12 +7,13 @@ import { findSpan } from '../store/spans/located-spans.ts'
 import { SpanOfTrace, toSpanOfTrace } from './wire.ts'
 
 export const getSpan = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/spans/{spanId}',
   summary: 'Read one span in full',
   scope: 'read',
   params: v.object({ spanId: Uuid }),
-  hasOwnEtag: true,
+  etag: 'own',
   responses: { 200: SpanOfTrace },
 }).handle(async ({ params, caller, store, unscoped }) => {
   const { spanId } = params

@@ -15,6 +15,7 @@ import { traceFilter, traceFilters } from './trace-filters.ts'
 import { Payloads, Trace, TraceItem, toTrace, toTraceItem, writeSpan } from './wire.ts'
 
 export const listTraces = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/traces',
   summary: "List a project's traces, newest first",
@@ -48,6 +49,7 @@ export const listTraces = endpoint({
 })
 
 export const getTrace = endpoint({
+  family: 'read',
   method: 'GET',
   path: '/api/traces/{traceId}',
   summary:

@@ -23,6 +23,7 @@ const MAX_BYTES = escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES
 const TAKEN = 'This id belongs to other feedback'
 
 export const createComment = endpoint({
+  family: 'review',
   method: 'POST',
   path: '/api/spans/{spanId}/feedback',
   summary: "Comment on a span; the comment shows in its trace's feedback",
@@ -39,7 +40,7 @@ export const createComment = endpoint({
   }),
   maxBytes: MAX_BYTES,
   errors: { 409: TAKEN },
-  hasLocation: true,
+  location: 201,
   responses: { 201: Feedback },
 }).handle(async ({ params: { spanId }, body, caller, store, unscoped, act, now }) => {
   const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
@@ -52,6 +53,7 @@ export const createComment = endpoint({
 })
 
 export const updateComment = endpoint({
+  family: 'review',
   method: 'PATCH',
   path: '/api/feedback/{feedbackId}',
   summary: 'Change a comment of your own',
@@ -70,6 +72,7 @@ export const updateComment = endpoint({
 })
 
 export const deleteComment = endpoint({
+  family: 'review',
   method: 'DELETE',
   path: '/api/feedback/{feedbackId}',
   summary: 'Delete a comment of your own',

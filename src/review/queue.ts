@@ -23,6 +23,7 @@ const Order = v.optional(
 )
 
 export const getReviewQueue = endpoint({
+  family: 'review',
   method: 'GET',
   path: '/api/review-queue',
   summary:
@@ -109,6 +110,7 @@ const SpanIds = v.strictObject({
 })
 
 export const claimForReview = endpoint({
+  family: 'review',
   method: 'POST',
   path: '/api/review-queue/claim',
   summary: 'Hold spans for 15 minutes, or until their review; what others hold, or needs no review, is refused',
@@ -121,6 +123,7 @@ export const claimForReview = endpoint({
 })
 
 export const renewReviewClaims = endpoint({
+  family: 'review',
   method: 'POST',
   path: '/api/review-queue/heartbeat',
   summary: 'Hold claimed spans for another 15 minutes; those whose claim is over are lost',
@@ -133,6 +136,7 @@ export const renewReviewClaims = endpoint({
 })
 
 export const releaseFromReview = endpoint({
+  family: 'review',
   method: 'POST',
   path: '/api/review-queue/release',
   summary: 'Give claimed spans back to the queue',

@@ -57,6 +57,7 @@ const ReviewOfSpan = decisionOn({
 })
 
 export const putReview = endpoint({
+  family: 'review',
   method: 'PUT',
   path: '/api/spans/{spanId}/review',
   summary: "Accept or correct a span's output, or reset its review; sent again, the same decision counts once",
@@ -64,8 +65,7 @@ export const putReview = endpoint({
   params: v.object({ spanId: Uuid }),
   body: Review,
   maxBytes: MAX_OBSERVATION_BYTES + escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES,
-  hasOwnEtag: true,
-  hasIfMatch: true,
+  etag: 'guard',
   errors: { 409: HELD, 413: TOO_LARGE, 422: BREAKS_SCHEMA },
   responses: { 200: SpanOfTrace },
 }).handle(async ({ params, body, headers, ...scope }) => {
@@ -77,6 +77,7 @@ export const putReview = endpoint({
 })
 
 export const postReviews = endpoint({
+  family: 'review',
   method: 'POST',
   path: '/api/reviews',
   summary: 'Review many spans at once, each once; each has its own result, with values past 256 bytes as previews',
@@ -154,6 +155,7 @@ const toReviewRecord = (review: PastReview): v.InferOutput<typeof ReviewRecord> 
 })
 
 export const listReviews = endpoint({
+  family: 'review',
   method: 'GET',
   path: '/api/spans/{spanId}/reviews',
   summary: 'List every decision ever made on a span, newest first',

@@ -37,12 +37,12 @@ const CLIENT_TIMEOUT_MS = 5000
 const EXPORTER_TIMEOUT_MS = 10_000
 
 /** How long a request may wait: one that waits for a result says so. */
-const timeoutOf = ({ isAwaitable, isTelemetry }: Contract) =>
-  isTelemetry ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (isAwaitable ? ATTRIBUTION_WAIT_MS : 0)
+const timeoutOf = ({ family, location }: Contract) =>
+  family === 'otlp' ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (location === 202 ? ATTRIBUTION_WAIT_MS : 0)
 
 /** Whether a request has to be sent again to come to its end. */
-const isUnfinished = ({ isAwaitable }: Contract, answer: Answer): boolean =>
-  statusesOf(answer).includes(503) || (isAwaitable === true && answer.status === 202)
+const isUnfinished = ({ location }: Contract, answer: Answer): boolean =>
+  statusesOf(answer).includes(503) || (location === 202 && answer.status === 202)
 
 type Binding = Parameters<Intercept>[0]
 
@@ -170,7 +170,7 @@ const requests = endpoints
   // Only Cloudflare Access opens it: `test/auth/access.test.ts`.
   .filter(({ path }) => path !== '/api/session/organizations')
   // Exports are the same at each of their paths.
-  .filter(({ path, isTelemetry }) => !isTelemetry || path.startsWith('/v1/'))
+  .filter(({ path, family }) => family !== 'otlp' || path.startsWith('/v1/'))
   .flatMap(contract => {
     const name = `${contract.method} ${contract.path}`
     const body = sampleOf(contract).body

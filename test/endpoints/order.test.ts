@@ -9,7 +9,7 @@ import { ORIGIN, visitor } from '../support/session.ts'
 
 const named = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
 // Exports have an encoding of their own: test/otlp/ has their order.
-const withBody = named.filter(([, { body, isTelemetry }]) => body !== undefined && !isTelemetry)
+const withBody = named.filter(([, { body, family }]) => body !== undefined && family !== 'otlp')
 
 let org: Org
 let world: World

@@ -19,7 +19,7 @@ import { storedCounts } from '../support/stored.ts'
 const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   // What is in OTLP is read in a way of its own: test/otlp/body.test.ts.
-  .filter(([, { body, isTelemetry }]) => body !== undefined && !isTelemetry)
+  .filter(([, { body, family }]) => body !== undefined && family !== 'otlp')
 
 const limitOf = ({ maxBytes }: Contract) => maxBytes ?? MAX_BODY_BYTES
 

@@ -93,11 +93,11 @@ export type Org = Awaited<ReturnType<typeof newOrg>>
 function checkAgainstContract(request: Request, status: number, body: unknown): void {
   if (request.method === 'HEAD' || request.method === 'OPTIONS') return
   const contract = findContract(request)
-  if (status >= 400) v.assert(contract?.isTelemetry ? StatusBody : ErrorBody, body)
+  if (status >= 400) v.assert(contract?.family === 'otlp' ? StatusBody : ErrorBody, body)
   if (!contract) return
   const schema = contract.responses[status]
   if (schema) v.assert(schema, body)
-  else if (status === 304 && contract.hasEtag) v.assert(v.undefined(), body)
+  else if (status === 304 && contract.etag === 'body') v.assert(v.undefined(), body)
   else if (![...errorStatuses(contract).keys()].some(each => each === status)) {
     throw new Error(`${contract.method} ${contract.path} answered ${status}, which its contract does not name`)
   }

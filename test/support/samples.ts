@@ -303,8 +303,8 @@ const samples: Readonly<Record<string, Sample>> = {
 }
 
 /** A valid request to an endpoint. Every endpoint must have one: the suites over the endpoint list are made of them. */
-export function sampleOf({ method, path, isTelemetry }: Contract): Sample {
-  if (isTelemetry) return { path: () => path, body: () => anExportTo(path) }
+export function sampleOf({ method, path, family }: Contract): Sample {
+  if (family === 'otlp') return { path: () => path, body: () => anExportTo(path) }
   const sample = samples[`${method} ${path}`]
   if (!sample) throw new Error(`test/support/samples.ts has no sample for ${method} ${path}`)
   return sample
