@@ -4,16 +4,18 @@ import { modelEngine } from './model/engine.ts'
 import { attributeByRules } from './rules/engine.ts'
 import { TAXONOMY } from './taxonomy.ts'
 
-/** The engine that the deployment is configured for. A setting that cannot be met is an error of its run, never another engine. */
+/**
+ * The engine that the deployment configures. An invalid setting fails the run; it never falls back to another engine.
+ */
 export const engineOf = (env: Env): Engine => modelEngine(env) ?? rulesEngine
 
-/** Asks the rules, which know the built-in error types alone. */
+/** Runs the rules, which know only the built-in error types. */
 const rulesEngine: Engine = async (subject, findings, types) => {
   const enabled = new Set(types.map(({ errorType }) => errorType))
   const known = TAXONOMY.map(({ errorType }) => errorType)
   const switchedOff = new Set<string>(known.filter(errorType => !enabled.has(errorType)))
   if (switchedOff.size === known.length) {
-    throw new EngineError("The rules know none of the project's error types: switch a built-in one on", {
+    throw new EngineError("The rules don't know any of the project's error types: enable a built-in one", {
       isFinal: true,
     })
   }

@@ -1,13 +1,13 @@
-/** The effort of a search: how many steps it has done, and up to how many the part at hand may go. */
+/** The effort of a search: the steps it has taken, and the limit for its current part. */
 export interface Effort {
   spent: number
   until: number
 }
 
-/** The search that is under way. It must not wait for anything meanwhile: another one may begin. */
+/** The running search. It must not await anything while it runs, because another search may start. */
 let current: Effort | undefined
 
-/** Runs a part of a search: what it spends counts as this effort. */
+/** Runs a part of a search and counts its steps toward this effort. */
 export function within<Result>(effort: Effort, run: () => Result): Result {
   const before = current
   current = effort
@@ -21,19 +21,19 @@ export function within<Result>(effort: Effort, run: () => Result): Result {
 class OutOfEffort extends Error {}
 
 /**
- * Counts steps that are about to be done, each of one or two ten-millionths of a second: a character that is read, a fact or word
- * that is looked up. A search ends by this count and not by the clock, so that a trace gets the same answer on any machine.
- * Outside of a search nothing is counted.
+ * Counts upcoming steps, each worth one or two ten-millionths of a second, such as reading a character or looking up a
+ * fact or word. A search is bounded by this count instead of the clock, so that a trace gets the same answer on any
+ * machine. Outside of a search nothing is counted.
  *
- * @throws Where they are too many; `attempt` catches it.
+ * @throws If the limit is exceeded; `attempt` catches it.
  */
 export function spend(steps: number): void {
   if (!current) return
   current.spent += steps
-  if (current.spent > current.until) throw new OutOfEffort('the search has looked at enough')
+  if (current.spent > current.until) throw new OutOfEffort('the search has reached its limit')
 }
 
-/** What a part of a search returns; undefined where it did not come to its end in this many steps. */
+/** Runs a part of a search. Returns undefined if it doesn't finish within this many steps. */
 export function attempt<Result>(steps: number, run: () => Result): Result | undefined {
   const effort = current
   if (!effort) return run()
@@ -45,11 +45,11 @@ export function attempt<Result>(steps: number, run: () => Result): Result | unde
     if (error instanceof OutOfEffort) return undefined
     throw error
   } finally {
-    // The steps that were one too many were not done.
+    // The steps over the limit weren't taken.
     effort.spent = Math.min(effort.spent, effort.until)
     effort.until = until
   }
 }
 
-/** The steps that the search has done. */
+/** The steps that the search has taken. */
 export const spentSteps = (): number => current?.spent ?? 0

@@ -2,30 +2,32 @@ import type { Attribution, AttributionCost, ErrorType } from '../domain/attribut
 import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
 
-/** What an engine may know of the job that it works for. */
+/** What an engine may know about the job it works on. */
 export interface EngineContext {
-  /** Aborts when somebody else has the job: what comes of this run is not stored any more. */
+  /** Aborts when another run takes the job. The result of this run is then discarded. */
   signal: AbortSignal
-  /** Holds the job for longer, which happens by itself every 20 seconds; false where it is lost. */
+  /**
+   * Extends the lease on the job. This also happens automatically every 20 seconds. Returns false if the job is lost.
+   */
   renew: () => Promise<boolean>
   /**
-   * Counts a call of a model, before each one.
+   * Counts a model call. Call this before each one.
    *
-   * @throws {ModelLimitError} Where the project's calls of the day are used up.
+   * @throws {ModelLimitError} If the project has used up its calls for the day.
    */
   reserveCall: () => Promise<void>
 }
 
-/** An engine's answer and what it took. */
+/** An engine's answer and its cost. */
 export interface EngineAnswer {
   attribution: Attribution
   cost: AttributionCost
 }
 
 /**
- * Names the cause of a disagreement, one of `types`, which are those that the project has enabled.
+ * Names the cause of a disagreement: one of `types`, the error types that the project has enabled.
  *
- * @throws {EngineError} Where it has no answer. What `signal` was aborted with is thrown as it is.
+ * @throws {EngineError} If it has no answer. The reason that `signal` was aborted with is thrown unchanged.
  */
 export type Engine = (
   subject: Subject,
@@ -35,16 +37,16 @@ export type Engine = (
 ) => Promise<EngineAnswer>
 
 interface EngineErrorOptions {
-  /** Whether the same would come of another attempt. */
+  /** Whether another attempt would fail the same way. */
   isFinal: boolean
-  /** When another attempt may succeed, where a provider says so. */
+  /** When another attempt may succeed, if a provider says so. */
   retryAfterSeconds?: number | undefined
 }
 
 /**
- * Why there is no answer. The message is fit to be stored, logged and shown: it holds no key, no payload and nothing that a
- * provider or a model said. It has no cause for the same reason: a provider's error holds the request, and may quote the
- * key. Of other errors nothing is shown but that there was one.
+ * Why there is no answer. The message is safe to store, log and show: it contains no key, no payload and nothing that a
+ * provider or a model said. For the same reason it has no `cause`: a provider's error contains the request and may
+ * quote the key. Of any other error only its existence is shown.
  */
 export class EngineError extends Error {
   readonly isFinal: boolean
@@ -58,13 +60,13 @@ export class EngineError extends Error {
   }
 }
 
-/** The project's calls of a model are used up for the day: the job waits, and has not failed. */
+/** The project has used up its model calls for the day. The job waits; it hasn't failed. */
 export class ModelLimitError extends Error {
-  /** The end of the day, in milliseconds since 1970. */
+  /** The end of the day in milliseconds since 1970. */
   readonly until: number
 
   constructor(until: number) {
-    super("The project's model calls of the day are used up")
+    super("The project has used up today's model calls")
     this.name = 'ModelLimitError'
     this.until = until
   }

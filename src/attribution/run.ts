@@ -18,14 +18,14 @@ import { type EngineAnswer, type EngineContext, EngineError, ModelLimitError } f
 import { searchEvidence } from './evidence/evidence.ts'
 
 export const NO_FEEDBACK = 'The trace has no feedback to analyze'
-const UNAVAILABLE = 'The database or the object storage did not answer'
+const UNAVAILABLE = 'The database or object storage did not respond'
 const FAILED = 'The analysis failed'
 
 /**
- * Works on a trace's job, if it is pending and nobody else does. Returns what the job is then: `pending` where it was asked
- * for since, so that somebody has to look again; undefined where there was nothing to do. Where the run fails and another
- * one may not, it gives the job back and throws. Where the day's model calls are used up, the job waits for the next day, and
- * there is nothing to do until then.
+ * Works on a trace's job if it is pending and no other run holds it. Returns the job's status afterwards: `pending` if
+ * it was requested again meanwhile, so another run is needed; undefined if there was nothing to do. If the run fails
+ * and may be retried, it releases the job and throws. If the day's model calls are used up, the job waits for the next
+ * day and there is nothing to do until then.
  */
 export async function runAttribution(env: Env, store: Store, traceKey: number): Promise<AttributionStatus | undefined> {
   const token = newRevision()
@@ -43,7 +43,9 @@ export async function runAttribution(env: Env, store: Store, traceKey: number): 
 
 const RETRYABLE = { isFinal: false, retryAfterSeconds: undefined }
 
-/** A claim whose answer was lost may hold the job, too. A job that cannot be given back is free when its lease ends. */
+/**
+ * Releases a job, even if the claim's response was lost. If releasing fails, the job becomes free when its lease ends.
+ */
 async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, error: unknown) {
   const { isFinal, retryAfterSeconds } = error instanceof EngineError ? error : RETRYABLE
   const retryAfterMs = (retryAfterSeconds ?? 0) * 1000
@@ -55,13 +57,13 @@ async function giveBack(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, 
   }
 }
 
-/** A job that cannot be put off is free when its lease ends, and finds the same again. */
+/** Postpones a job. If that fails, the job becomes free when its lease ends, and the next run hits the same limit. */
 async function postpone(store: Store, claim: Pick<Claim, 'traceKey' | 'token'>, { until }: ModelLimitError) {
   await postponeAttribution(store, claim, until)
   return undefined
 }
 
-/** What anybody may read of an error. */
+/** The part of an error that anyone may read. */
 function reasonOf(error: unknown): string {
   if (error instanceof EngineError) return error.message
   return isUnavailable(error) ? UNAVAILABLE : FAILED
@@ -78,13 +80,13 @@ async function work(env: Env, store: Store, claim: Claim): Promise<AttributionSt
   return answer && finishAttribution(store, claim, { id: newId(), ...answer }, Date.now())
 }
 
-/** A variable that is no positive number must neither stop all calls nor allow any number of them. */
+/** The daily limit. An invalid variable must neither stop all calls nor allow unlimited ones. */
 function dailyLimit({ MODEL_DAILY_LIMIT: configured }: Env): number {
   const calls = Math.floor(Number(configured))
   return calls >= 1 && Number.isFinite(calls) ? calls : MODEL_DAILY_LIMIT
 }
 
-/** What the engine says of a trace; undefined where it was deleted meanwhile, and its purge takes the job. */
+/** Runs the engine on a trace. Undefined if the trace has been deleted; its purge then removes the job. */
 async function analyze(
   env: Env,
   store: Store,
@@ -99,16 +101,19 @@ async function analyze(
   return answer
 }
 
-/** Whether there is anything to analyze still: a comment can be deleted, a correction reset. Praise alone is no reason. */
+/**
+ * Whether there is still something to analyze: comments can be deleted and corrections reset. Praise alone doesn't
+ * count.
+ */
 const isDisputed = ({ feedback, steps }: Subject): boolean =>
   feedback.some(({ rating, comment, correction }) => !!comment || correction !== null || isNoPraise(rating)) ||
-  // A decision's own comment is part of its review, not of the feedback.
+  // The comment on a decision is part of its review, not of the feedback.
   steps.some(({ review }) => review?.state === 'corrected' || !!review?.comment)
 
 const isNoPraise = (rating: Rating | null): boolean =>
   rating === 'negative' || (typeof rating === 'number' && rating <= 0.5)
 
-/** Does what may take long, and keeps the job meanwhile. */
+/** Runs something slow while renewing the lease on the job. */
 async function whileHeld<Result>(
   store: Store,
   claim: Claim,
@@ -117,10 +122,10 @@ async function whileHeld<Result>(
   const lost = new AbortController()
   const renew = async () => {
     const isHeld = await renewLease(store, claim, Date.now())
-    if (!isHeld) lost.abort(new Error('somebody else has the job'))
+    if (!isHeld) lost.abort(new Error('another run holds the job'))
     return isHeld
   }
-  // One renewal that fails is made up for by the next.
+  // If one renewal fails, the next one makes up for it.
   const tick = () => renew().catch(error => logFault('attribution_not_renewed', { traceKey: claim.traceKey }, error))
   const timer = setInterval(tick, ATTRIBUTION_RENEW_MS)
   try {
@@ -130,7 +135,7 @@ async function whileHeld<Result>(
   }
 }
 
-/** An answer that names what there is not must not be stored, whichever engine gave it. */
+/** Rejects an answer with an unknown error type or span, whichever engine gave it. */
 function checkAnswer(
   { errorType, spanId, alternatives }: Attribution,
   { steps }: Subject,
@@ -139,5 +144,5 @@ function checkAnswer(
   const named = [errorType, ...alternatives.map(alternative => alternative.errorType)]
   const isKnown = named.every(name => types.some(type => type.errorType === name))
   const isPlaced = spanId === null || steps.some(step => step.spanId === spanId)
-  if (!isKnown || !isPlaced) throw new EngineError('The engine named what there is not', { isFinal: false })
+  if (!isKnown || !isPlaced) throw new EngineError('The engine named an unknown error type or span', { isFinal: false })
 }

@@ -1,8 +1,8 @@
 import type { ErrorType } from '../domain/attribution.ts'
 
 /**
- * The built-in error types, as the migration seeds them, in the order in which they are shown: those of users, of the
- * humans who review and guide, and of the AI.
+ * The built-in error types, as the migration seeds them, in display order: those of users, of the humans who review and
+ * guide, and of the AI.
  */
 export const TAXONOMY = [
   {
@@ -135,7 +135,7 @@ export const TAXONOMY = [
 
 export type BuiltInErrorType = (typeof TAXONOMY)[number]['errorType']
 
-/** Where the evidence for several types is the same, the first of these that fits is answered. */
+/** If several types have equal evidence, the first of these that fits wins. */
 export const DECIDED_FIRST: readonly BuiltInErrorType[] = [
   'system_failure',
   'output_format_violation',
@@ -145,7 +145,7 @@ export const DECIDED_FIRST: readonly BuiltInErrorType[] = [
   'reviewer_mistake',
 ]
 
-/** The built-in error types, the one first that is to be answered where the evidence for several is the same. */
+/** The built-in error types in the order that breaks ties. */
 export const TIE_ORDER: readonly BuiltInErrorType[] = [
   ...DECIDED_FIRST,
   ...TAXONOMY.map(({ errorType }) => errorType).filter(errorType => !DECIDED_FIRST.includes(errorType)),
@@ -153,5 +153,5 @@ export const TIE_ORDER: readonly BuiltInErrorType[] = [
 
 const byErrorType: ReadonlyMap<string, ErrorType> = new Map(TAXONOMY.map(type => [type.errorType, type]))
 
-/** The built-in error type of this name. */
+/** The built-in error type with this name. */
 export const findBuiltIn = (errorType: string): ErrorType | undefined => byErrorType.get(errorType)

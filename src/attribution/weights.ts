@@ -4,22 +4,22 @@ import table from './weights.json' with { type: 'json' }
 export type Weights = Partial<Record<BuiltInErrorType, number>>
 
 /**
- * What each finding says about each error type, in log odds at full strength: above 0 it speaks for the type, below 0 against
- * it, and what is not listed it leaves open. Fitted to the tuned half of the labeled cases by `bench/attribution/fit.ts`, which
- * starts from weights that were set by hand from the taxonomy's rules, and leaves them only as far as the cases ask for it.
+ * What each finding says about each error type, in log odds at full strength: positive for the type, negative against
+ * it, absent if it says nothing. Fitted to the tuned half of the labeled cases by `bench/attribution/fit.ts`, which
+ * starts from hand-set weights based on the taxonomy's rules and moves them only as far as the cases require.
  */
 export const WEIGHTS: Readonly<Record<FindingKind, Weights>> = table.weights
 
-/** What a check may see. */
+/** The kinds of findings. */
 export type FindingKind = keyof typeof table.weights
 
 /**
- * What scores are divided by before they become probabilities: above 1 it lowers confidence, which was fitted on cases that the
- * weights had not seen (temperature scaling: Guo et al. 2017, arXiv 1706.04599).
+ * Divides scores before they become probabilities. Above 1 it lowers confidence. Fitted on cases that the weights
+ * hadn't seen (temperature scaling: Guo et al. 2017, arXiv 1706.04599).
  */
 export const TEMPERATURE = table.temperature
 
-/** What follows from a finding, and is no evidence of its own beside it. */
+/** Findings that follow from another finding and so add no evidence next to it. */
 export const EXPLAINED_BY: Readonly<Partial<Record<FindingKind, readonly FindingKind[]>>> = {
   step_failed: [
     'fetched_nothing',
@@ -50,7 +50,7 @@ export const EXPLAINED_BY: Readonly<Partial<Record<FindingKind, readonly Finding
   language_changed: ['unfounded_replaced', 'gained_stands_nowhere', 'correction_nearer_to_request'],
 }
 
-/** The findings that tell in which span such an error happened, the surest first. */
+/** The findings that locate the span of each error type, most reliable first. */
 export const LOCATING: Readonly<Partial<Record<BuiltInErrorType, readonly FindingKind[]>>> = {
   system_failure: ['step_failed', 'run_unfinished', 'failure_unsettled'],
   retrieval_failure: ['better_doc_unfetched', 'fetched_nothing'],

@@ -489,7 +489,7 @@ describe('the evidence', () => {
     )
     const found = findEvidence(aDisagreement({ steps, feedback: [{ spanId: 's29', rating: 'negative' }] }))
     expect(found.filter(({ kind }) => kind === 'left_out').map(({ note }) => note)).toEqual([
-      '17 steps that are far from the disputed one',
+      '17 steps far from the disputed one',
     ])
   })
 })

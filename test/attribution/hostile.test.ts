@@ -373,7 +373,7 @@ describe('a trace of anybody', () => {
       },
     }
     const { reasoning } = expectSound(aDisagreement(draft))
-    expect(reasoning).toMatch(/Not looked at: .*too much to compare/)
+    expect(reasoning).toMatch(/Not checked: .*too much to compare/)
   })
 
   it.for<[string, string]>([

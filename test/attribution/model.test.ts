@@ -108,19 +108,27 @@ interface Schema {
 describe('an answer outside the schema', () => {
   const QUOTE = { span_id: 'write', path: 'output', quote: 'The sky is green' }
   const FAULTS = [
-    ['is not JSON', { answer: 'I think it was the AI.' }, 'it was no JSON object'],
-    ['is empty', { answer: '' }, 'it was no JSON object'],
+    ['is not JSON', { answer: 'I think it was the AI.' }, 'it was not a JSON object'],
+    ['is empty', { answer: '' }, 'it was not a JSON object'],
     ['was refused', { answer: null, finishReason: 'content_filter' }, 'it was refused or filtered'],
     ['was cut off', { answer: '{"quotes": [', finishReason: 'length' }, 'it did not end within 6000 tokens'],
     ['is a list', { answer: [anAnswer()] }, 'quotes, reasoning, error_type, confidence, span_id, alternatives are not'],
-    ['is null', { answer: 'null' }, 'it was no JSON object'],
-    ['is a text', { answer: '"me"' }, 'the answer is not as the schema says'],
-    ['lacks a field', { answer: anAnswer({ reasoning: undefined }) }, 'reasoning is not as the schema says'],
-    ['gives no reason', { answer: anAnswer({ reasoning: ' ' }) }, 'reasoning is not as the schema says'],
-    ['is confident in words', { answer: anAnswer({ confidence: 'very' }) }, 'confidence is not as the schema says'],
+    ['is null', { answer: 'null' }, 'it was not a JSON object'],
+    ['is a text', { answer: '"me"' }, 'the answer is not valid against the schema'],
+    ['lacks a field', { answer: anAnswer({ reasoning: undefined }) }, 'reasoning is not valid against the schema'],
+    ['gives no reason', { answer: anAnswer({ reasoning: ' ' }) }, 'reasoning is not valid against the schema'],
+    [
+      'is confident in words',
+      { answer: anAnswer({ confidence: 'very' }) },
+      'confidence is not valid against the schema',
+    ],
     ['names another type', { answer: anAnswer({ error_type: 'nobodys_fault' }) }, 'error_type is not one of'],
     ['names another span', { answer: anAnswer({ span_id: 'elsewhere' }) }, "span_id is not one of the trace's spans"],
-    ['quotes what is nowhere', { answer: anAnswer({ quotes: [QUOTE] }) }, 'none of the quotes stands where it should'],
+    [
+      'quotes what is nowhere',
+      { answer: anAnswer({ quotes: [QUOTE] }) },
+      'none of the quotes was found where it should be',
+    ],
   ] as const
 
   it.for(FAULTS)('that %s is asked for again, with what was wrong', async ([, reply, fault], { expect }) => {
@@ -315,8 +323,8 @@ describe("a provider's errors", () => {
   })
 
   it.for([
-    ['a page instead of an answer', { body: '<html>Hello, warranty</html>' }, /sent what is no answer of its API$/],
-    ['an answer of another API', { body: '{"warranty": 24}' }, /sent what is no answer of its API$/],
+    ['a page instead of an answer', { body: '<html>Hello, warranty</html>' }, /sent an invalid response$/],
+    ['an answer of another API', { body: '{"warranty": 24}' }, /sent an invalid response$/],
     ['a connection that is closed', { hangsUp: true }, /could not be (reached|asked)/],
   ] as const)('%s is tried again by the queue', async ([, reply, message], { expect }) => {
     const { error, asked } = await askModelThat([reply])
@@ -419,10 +427,7 @@ describe('Workers AI', () => {
   })
 
   it.for([
-    [
-      '3040: Capacity temporarily exceeded, please try again.',
-      "The model's provider answered 429: it is asked too often",
-    ],
+    ['3040: Capacity temporarily exceeded, please try again.', "The model's provider answered 429: too many requests"],
     ['the warranty of the X200', "The model's provider could not be reached"],
   ] as const)('fails with %s', async ([message, told], { expect }) => {
     const AI = aBinding(async () => {

@@ -261,7 +261,7 @@ describe('the prompt', () => {
     expect(of('left_out')[0]?.what).toEqual([
       '9,600 of 10,000 spans',
       expect.stringMatching(/^parts of long values in \d+ lines$/),
-      expect.stringMatching(/^the values of \d+ lines, which are there by name alone$/),
+      expect.stringMatching(/^the values of \d+ lines, of which only the names are shown$/),
       expect.stringMatching(/^\d+ more lines, far from the disagreement$/),
       '7 weaker findings',
     ])

@@ -3,15 +3,15 @@ import { DAY_MS } from '../../limits.ts'
 import { spend } from '../effort.ts'
 import { numbersOf, termsOf } from '../text/terms.ts'
 
-/** Numbers among which relations are looked for: pairs of more would fit by chance. */
+/** How many numbers are searched for relations. Among more, pairs would match by chance. */
 const MAX_NUMBERS = 60
 
-/** Numbers of a column that are added up, and dates, times and operands that are tried: each with each other one. */
+/** How many numbers of a column are added up, and how many dates, times and operands are tried pairwise. */
 const MAX_COLUMN = 500
 const MAX_MOMENTS = 200
 const MAX_OPERANDS = 100
 
-/** The numbers of a value, those in its texts included. */
+/** The numbers in a value, including those in its texts. */
 export function numbersIn(value: Json): number[] {
   const numbers: number[] = []
   const visit = (item: Json): void => {
@@ -29,7 +29,7 @@ export function numbersIn(value: Json): number[] {
   return numbers
 }
 
-/** The columns of a value: the numbers that stand in the same field of each item of a list, or one after the other in a text. */
+/** The columns of a value: the numbers in the same field of a list's items, or in consecutive lines of a text. */
 export function columnsIn(value: Json): number[][] {
   spend(1)
   if (Array.isArray(value)) {
@@ -51,10 +51,13 @@ export function columnsIn(value: Json): number[][] {
   return isColumn(column) ? [column] : []
 }
 
-/** What is longer is data, and no sum to check. */
+/** A longer column is data, not a sum to check. */
 const isColumn = (column: readonly number[]): boolean => column.length > 1 && column.length <= MAX_COLUMN
 
-/** How a number follows from others by one step of arithmetic: `12 × 8.5`; undefined where it does not, or is too small to tell. */
+/**
+ * How a number follows from others by one arithmetic step, such as `12 × 8.5`. Undefined if it doesn't, or if it is too
+ * small to tell.
+ */
 export function derive(
   number: number,
   numbers: readonly number[],
@@ -69,7 +72,7 @@ export function derive(
   const together = sumOrProduct(number, numbers)
   if (together) return together
   const decimals = (String(number).split('.')[1] ?? '').length
-  // What was converted or shared out is rounded, up, down or to the nearest.
+  // Converted or divided amounts are rounded up, down or to the nearest.
   const isRounded = (value: number) =>
     Math.abs(number) >= 20 && !Number.isInteger(value * 10 ** decimals) && Math.abs(value - number) < 10 ** -decimals
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0).slice(0, MAX_NUMBERS)
@@ -87,7 +90,7 @@ export function derive(
   return undefined
 }
 
-/** How a number is the product of three or four, where there are no more, or a sum and difference of three. */
+/** How a number is the product of three or four numbers, if there are no more, or a sum and difference of three. */
 function sumOrProduct(number: number, numbers: readonly number[]): string | undefined {
   const distinct = [...new Set(numbers)].filter(value => value !== number && value !== 0)
   spend(numbers.length + Math.min(distinct.length, MAX_TERMS) ** 3 / 10)
@@ -115,10 +118,10 @@ function sumOrProduct(number: number, numbers: readonly number[]): string | unde
   return undefined
 }
 
-/** Numbers among which three are looked for. */
+/** How many numbers are searched for triples. */
 const MAX_TERMS = 12
 
-/** A run of a column's numbers that adds up to a number. */
+/** A run of numbers in a column that adds up to a number. */
 function sumIn(number: number, column: readonly number[]): string | undefined {
   spend(column.length ** 2 / 20)
   for (let start = 0; start < column.length; start++) {
@@ -144,17 +147,17 @@ const OPERATIONS: readonly {
   { of: (left, right) => right / left, show: (left, right) => `${right} / ${left}` },
   {
     of: (left, right) => (100 * left) / right,
-    show: (left, right) => `${left} of ${right} in per cent`,
+    show: (left, right) => `${left} of ${right} as a percentage`,
     isConversion: true,
   },
   {
     of: (left, right) => (100 * right) / left,
-    show: (left, right) => `${right} of ${left} in per cent`,
+    show: (left, right) => `${right} of ${left} as a percentage`,
     isConversion: true,
   },
   {
     of: (left, right) => (Math.min(left, right) < 3 ? Number.NaN : (left * right) / 100),
-    show: (left, right) => `${left} % of ${right}`,
+    show: (left, right) => `${left}% of ${right}`,
   },
   { of: (left, right) => left * (1 + right / 100), show: (left, right) => `${left} + ${right} %` },
   { of: (left, right) => right * (1 - left / 100), show: (left, right) => `${right} - ${left} %` },
@@ -163,13 +166,13 @@ const OPERATIONS: readonly {
 const isClose = (left: number, right: number): boolean =>
   Number.isFinite(left) && Math.abs(left - right) <= Math.max(0.005, Math.abs(right) * 1e-6)
 
-/** A number of a computation, and what it would have to be for another result. */
+/** An operand of a computation, and its value if the result were another one. */
 interface Implied {
   operand: number
   implied: number
 }
 
-/** The operands of a number's one-step computation, each with what it would have to be for another result. */
+/** The operands of each one-step computation that gives `result`, with the value that would give `wanted`. */
 export function impliedOperand(result: number, wanted: number, numbers: readonly number[]): Implied[] {
   const first = numbers.slice(0, MAX_OPERANDS)
   spend(first.length ** 2 / 2)
@@ -184,7 +187,7 @@ export function impliedOperand(result: number, wanted: number, numbers: readonly
   )
 }
 
-/** The addends of a column of which a number is the sum, or the mean, each with what it would have to be for another sum. */
+/** The addends of a column whose sum or mean is `sum`, with the value that would give `wanted`. */
 export function impliedAddend(sum: number, wanted: number, column: readonly number[]): Implied[] {
   spend(column.length)
   const total = column.reduce((left, right) => left + right, 0)
@@ -196,7 +199,7 @@ export function impliedAddend(sum: number, wanted: number, column: readonly numb
 
 const rounded = (number: number): number => Math.round(number * 1e6) / 1e6
 
-/** How a number is the days between two dates, or the minutes or hours between two times of day. */
+/** How a number is the days between two dates, or the minutes or hours between two times. */
 export function deriveSpan(number: number, dates: readonly string[], times: readonly string[]): string | undefined {
   const days = dates.slice(0, MAX_MOMENTS).map(date => ({ date, at: Date.parse(date) }))
   spend(2 * days.length + days.length ** 2 / 10)
@@ -208,13 +211,13 @@ export function deriveSpan(number: number, dates: readonly string[], times: read
   return deriveTimes(times, minutes => minutes > 0 && (minutes === number || minutes === number * 60))
 }
 
-/** How a time of day, or a length of time, is the difference of two others. */
+/** How a time of day or a duration is the difference of two others. */
 export function deriveTime(time: string, times: readonly string[]): string | undefined {
   const wanted = minutesOf(time)
   return deriveTimes(times, (minutes, start, end) => start !== end && Math.abs(minutes - wanted) < 1e-6)
 }
 
-/** The first two times of day that have what is wanted between them. */
+/** The first two times of day whose difference satisfies `isWanted`. */
 function deriveTimes(
   times: readonly string[],
   isWanted: (minutes: number, start: string, end: string) => boolean,
@@ -237,7 +240,7 @@ const minutesOf = (time: string): number => {
   return Math.round((hours * 60 + minutes) * 60 + seconds) / 60
 }
 
-/** How a date follows from others by some number of days; undefined where it does not. */
+/** How a date is some number of days from another. Undefined if it isn't. */
 export function deriveDate(date: string, dates: readonly string[], numbers: readonly number[]): string | undefined {
   const at = Date.parse(date)
   for (const start of dates.slice(0, MAX_MOMENTS)) {

@@ -6,37 +6,37 @@ import { canonical, isEqual } from '../text/canonical.ts'
 import { type Fact, isSameFact, NO_TERMS, plain, type Terms, termsOf, termsOfValue, type Word } from '../text/terms.ts'
 import { YES_OR_NO } from '../text/vocabulary.ts'
 
-/** One place at which an approved output differs from the output. */
+/** A place where an approved output differs from the output. */
 export interface Change {
-  /** `items[2].qty`; '' for the whole. */
+  /** `items[2].qty`, or '' for the whole output. */
   path: string
-  /** Undefined: added. */
+  /** Undefined if the value was added. */
   before: Json | undefined
-  /** Undefined: removed. */
+  /** Undefined if the value was removed. */
   after: Json | undefined
 }
 
-/** How an output became the approved one. */
+/** The difference between an output and the approved one. */
 export interface Difference {
-  /** In meaning: what differs in format alone is in `formatChanges`. */
+  /** Changes in meaning. Changes in format alone are in `formatChanges`. */
   changes: Change[]
-  /** Places with another format, and the same meaning. */
+  /** Places with the same meaning in another format. */
   formatChanges: Change[]
-  /** There is none at all. */
+  /** There is no difference at all. */
   isNone: boolean
-  /** The same items stand in another order. */
+  /** The same items are in another order. */
   isReordered: boolean
-  /** Terms of the output that the approved one has not, within the changes. */
+  /** Terms in the changes that the output has and the approved output lacks. */
   lost: Terms
-  /** Terms of the approved one that the output has not. */
+  /** Terms in the changes that the approved output has and the output lacks. */
   gained: Terms
-  /** Of all words and facts of the changed places, how many both have: 0 to 1 (Dice). */
+  /** The share of words and facts in the changed places that both have: 0 to 1 (Dice). */
   similarity: number
-  /** Both are too large to be compared: the whole is then the one change, and of its terms nothing is known. */
+  /** Both are too large to compare. The single change is then the whole, and nothing is known about its terms. */
   isTooLarge: boolean
 }
 
-/** Compares an output with the approved one, value by value. Paths begin within the output: `items[2].qty`. */
+/** Compares an output with the approved one, value by value. Paths start inside the output: `items[2].qty`. */
 export const differenceOf = (output: Json, approved: Json): Difference =>
   attempt(MAX_PART_EFFORT, () => compare(output, approved)) ?? wholeDifference(output, approved)
 
@@ -77,7 +77,7 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
   return termsOfValue(changes.flatMap(change => change[side] ?? []))
 }
 
-/** Terms that others have not, or not as often. */
+/** Terms that the others lack or have less often. */
 export function without(terms: Terms, others: Terms): Terms {
   spend(2 * (terms.facts.length + terms.words.size + others.facts.length))
   const facts = factsWithout(terms.facts, others.facts)
@@ -88,9 +88,9 @@ export function without(terms: Terms, others: Terms): Terms {
   return { facts, words: new Map(words) }
 }
 
-/** Each of the others takes away one fact, the first that may mean the same. */
+/** Each of the others removes one fact: the first that may mean the same. */
 function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
-  // By each reading, the last of those that have it first.
+  // For each reading, the facts that have it, last one first.
   const places = new Map<string, number[]>()
   for (const [index, { readings }] of [...others.entries()].reverse()) {
     for (const reading of readings) {
@@ -112,7 +112,7 @@ function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
   })
 }
 
-/** Dice's coefficient over stems and facts: 1 for the same ones, 0 for none in common. */
+/** Dice's coefficient over stems and facts: 1 if all are the same, 0 if none is. */
 export function similarity(left: Terms, right: Terms): number {
   const [keysOfLeft, keysOfRight] = [keysOf(left), keysOf(right)]
   const size = keysOfLeft.size + keysOfRight.size
@@ -124,7 +124,7 @@ export function similarity(left: Terms, right: Terms): number {
   return (2 * both) / size
 }
 
-/** By terms, which nobody changes: an item is compared with many others. */
+/** Cached by terms, because an item is compared with many others. Terms must not be mutated. */
 const keysOfTerms = new WeakMap<Terms, ReadonlySet<string>>()
 
 function keysOf(terms: Terms): ReadonlySet<string> {
@@ -137,7 +137,7 @@ function keysOf(terms: Terms): ReadonlySet<string> {
   return keys
 }
 
-/** An output that is the approved value in some wrapping, a string of JSON or an object around it, without that. */
+/** Unwraps an output that is the approved value inside a JSON string or an object. */
 function unwrapped(output: Json, approved: Json): Json {
   if (typeof output === 'string' && typeof approved !== 'string') {
     return jsonIn(output) ?? output
@@ -153,14 +153,14 @@ function unwrapped(output: Json, approved: Json): Json {
   return output
 }
 
-/** The JSON in a text, from its first bracket to its last one; undefined where there is none. */
+/** The JSON in a text, from its first bracket to its last. Undefined if there is none. */
 function jsonIn(text: string): Json | undefined {
   const start = text.search(/[{[]/u)
   const end = Math.max(text.lastIndexOf('}'), text.lastIndexOf(']'))
   if (start < 0 || end < start) return undefined
   try {
     const value: Json = JSON.parse(text.slice(start, end + 1))
-    // A text may nest deeper than a value may, and than what walks through it can.
+    // JSON in a text may be nested deeper than values may be, and than our recursion allows.
     return findJsonFault(value) ? undefined : boundedValue(value)
   } catch {
     return undefined
@@ -179,7 +179,7 @@ function* changesAt(path: string, before: Json, after: Json): Generator<Change> 
     if (counterpart !== undefined) yield* changesAt(at(field), value, counterpart)
   }
   for (const field of lost) {
-    // A field under another name.
+    // A renamed field.
     const value = before[field] ?? null
     const renamed = gained.findIndex(name => value !== null && isSameMeaning(value, after[name] ?? null))
     const [name] = renamed < 0 ? [] : gained.splice(renamed, 1)
@@ -189,7 +189,7 @@ function* changesAt(path: string, before: Json, after: Json): Generator<Change> 
   for (const field of gained) yield { path: at(field), before: undefined, after: after[field] }
 }
 
-/** Items that both have are no change, wherever they stand; the others are compared in their order. */
+/** Items that both have aren't changes, wherever they are. The others are compared in order. */
 function* changesOfItems(path: string, before: readonly Json[], after: readonly Json[]): Generator<Change> {
   const counts = new Map<string, number>()
   for (const item of after) counts.set(canonical(item), (counts.get(canonical(item)) ?? 0) + 1)
@@ -215,7 +215,7 @@ function* changesOfItems(path: string, before: readonly Json[], after: readonly 
   for (const [index, item] of gained) yield { path: `${path}[${index}]`, before: undefined, after: item }
 }
 
-/** The candidate that an item most likely became: undefined where none has anything in common with it. */
+/** The candidate that an item most likely became. Undefined if none has anything in common with it. */
 function closest(item: Json, candidates: readonly Json[]): number | undefined {
   const terms = termsOfValue(item)
   const scores = candidates.map(candidate => similarity(terms, termsOfValue(candidate)))
@@ -223,7 +223,7 @@ function closest(item: Json, candidates: readonly Json[]): number | undefined {
   return best > 0 ? scores.indexOf(best) : undefined
 }
 
-/** Whether two values say the same, in whatever format. */
+/** Whether two values mean the same, whatever the format. */
 export function isSameMeaning(before: Json | undefined, after: Json | undefined): boolean {
   if (before === undefined || after === undefined) return isNothing(before) && isNothing(after)
   if (isNothing(before) || isNothing(after)) return isNothing(before) && isNothing(after)
@@ -235,7 +235,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   }
   const [left, right] = [String(before), String(after)]
   if (letters(left) === letters(right)) return true
-  // Of a whole sentence, each word counts.
+  // In a whole sentence, each word counts.
   if (left.length > 60 || right.length > 60) return false
   if (typeof before === 'boolean' || typeof after === 'boolean')
     return YES_OR_NO.get(plain(left)) === YES_OR_NO.get(plain(right)) && YES_OR_NO.has(plain(left))
@@ -248,7 +248,7 @@ export function isSameMeaning(before: Json | undefined, after: Json | undefined)
   return hasSameFacts && isSameWords(terms.words, others.words)
 }
 
-/** `[x]` and `{value: x}` as x. */
+/** Unwraps `[x]` and `{value: x}`. */
 function sole(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   const values = Object.values(value)
@@ -261,13 +261,13 @@ const isSameRecord = (left: { [field: string]: Json }, right: { [field: string]:
     isSameMeaning(value, right[field] ?? Object.values(right)[Object.keys(left).indexOf(field)]),
   )
 
-/** Nothing but letters and digits, without case and accents. */
+/** Letters and digits only, without case and accents. */
 function letters(text: string): string {
   spend(1 + text.length)
   return plain(text).replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** Of two short labels, one holds the words of the other: `High Priority` for `high`. */
+/** Whether one of two short labels contains the other's words: `High Priority` and `high`. */
 function isAlias(left: Terms, right: Terms): boolean {
   if (left.facts.length > 0 || right.facts.length > 0) return false
   const [fewer, more] = left.words.size <= right.words.size ? [left.words, right.words] : [right.words, left.words]
@@ -277,11 +277,11 @@ function isAlias(left: Terms, right: Terms): boolean {
 }
 
 const isSameWords = (left: ReadonlyMap<string, Word>, right: ReadonlyMap<string, Word>): boolean =>
-  // A unit or a weekday may stand beside a number.
+  // A unit or weekday next to a number makes no difference.
   [...left.keys()].filter(stem => !right.has(stem)).length + [...right.keys()].filter(stem => !left.has(stem)).length <=
   1
 
-/** Whether a value says nothing: null, empty, or a word for it. */
+/** Whether a value is empty: null, blank, or a word that means "nothing". */
 export const isNothing = (value: Json | undefined): boolean =>
   value === undefined ||
   value === null ||

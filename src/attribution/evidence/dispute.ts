@@ -3,17 +3,17 @@ import { rootOf, type Step, type Subject, type SubjectFeedback } from '../../dom
 import { canonical, isEqual } from '../text/canonical.ts'
 import { type Difference, differenceOf } from './difference.ts'
 
-/** One output that somebody objected to. */
+/** An output that somebody objected to. */
 export interface Dispute {
   step: Step
-  /** What it should have been; undefined where nobody said so. */
+  /** What it should have been. Undefined if nobody said so. */
   approved: Json | undefined
-  /** Undefined where nothing is approved. */
+  /** Undefined if nothing is approved. */
   readonly difference: Difference | undefined
-  /** What feedback gave, as it was given. */
+  /** The feedback's correction, verbatim. */
   correction: JsonObject | null
   userId: string
-  /** What the objector said. */
+  /** The objector's comments. */
   comments: string[]
   source: 'review' | 'feedback'
 }
@@ -24,14 +24,14 @@ interface Support {
   userId: string
 }
 
-/** What people said of a trace's outputs. */
+/** People's opinions about a trace's outputs. */
 export interface Disputes {
-  /** The strongest first: a corrected review, then a correction, then a bare objection; the earlier step before the later. */
+  /** Strongest first: corrected reviews, then corrections, then bare objections; within each, earlier steps first. */
   disputes: Dispute[]
   supports: Support[]
 }
 
-/** Who objected to what, and who stood by it. */
+/** Finds who objected to which output, and who confirmed it. */
 export function findDisputes(subject: Subject): Disputes {
   const disputes: Dispute[] = []
   const supports: Support[] = []
@@ -60,7 +60,7 @@ export function findDisputes(subject: Subject): Disputes {
     }
   }
   if (disputes.length === 0) {
-    // Where nobody else objects, what people remarked is what there is to explain.
+    // If nobody else objects, reviewers' remarks are the disputes.
     const remarks = subject.feedback.filter(({ source, comment }) => source === 'review' || comment)
     disputes.push(...remarks.map(remark => objectionOf(remark, subject)))
   }
@@ -68,7 +68,7 @@ export function findDisputes(subject: Subject): Disputes {
   return { disputes: disputes.sort((left, right) => rank(left) - rank(right)), supports }
 }
 
-/** An objection that does not say what would be right. */
+/** An objection that doesn't say what would be right. */
 const objectionOf = (feedback: SubjectFeedback, subject: Subject): Dispute => ({
   step: outputStepOf(feedback, subject),
   approved: undefined,
@@ -88,7 +88,7 @@ function disputeOf(
   return {
     step,
     approved,
-    // Of many disputes one decides, and few others are ever looked at.
+    // Computed on demand: of many disputes one decides, and few others are ever read.
     get difference() {
       difference ??= differenceOf(step.output, approved)
       return difference
@@ -100,13 +100,13 @@ function disputeOf(
 const isPositive = ({ rating }: SubjectFeedback) =>
   rating === 'positive' || (typeof rating === 'number' && rating >= 0.7)
 
-/** What else was said about a step, or about the trace by the same person. */
+/** Other comments on a step, or on the trace by the same person. */
 const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
   subject.feedback.flatMap(({ spanId, comment, userId: author, source }) =>
     comment && (spanId === step.spanId || author === userId || source === 'api') ? [comment] : [],
   )
 
-/** The step whose output feedback is about: the one that it names, else the trace's own, else the last one. */
+/** The step whose output feedback is about: the one it names, else the trace's root, else the last step. */
 function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
   const { steps } = subject
   const named = steps.find(step => step.spanId === spanId)
@@ -115,7 +115,9 @@ function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
   return step ?? named ?? rootOf(subject)
 }
 
-/** The step that a correction is of: the one that feedback names, else the one whose output has most of its fields. */
+/**
+ * The step that a correction applies to: the one that feedback names, else the one whose output has most of its fields.
+ */
 function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
   const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)
   const fields = Object.keys(correction)
@@ -132,7 +134,7 @@ function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject:
   return preferred ?? candidates.at(-1) ?? rootOf(subject)
 }
 
-/** What an output is with a correction, which may hold a few of its fields, or its text under some name. */
+/** Applies a correction to an output. The correction may have only some of the fields, or the text under any name. */
 export function applyCorrection(output: Json, correction: JsonObject): Json {
   const fields = Object.entries(correction)
   const [only] = fields
@@ -148,7 +150,7 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
     const texts = Object.entries(output).filter(([, value]) => typeof value === 'string')
     const [longest] = texts.toSorted(([, left], [, right]) => textOf(right).length - textOf(left).length)
     if (longest && typeof sole === 'string' && texts.length === 1) return { ...output, [longest[0]]: sole }
-    // What it names is missing beside the rest; an output of one field was another thing altogether.
+    // Its fields are added to an object with several fields; an output with a single field is replaced.
     return Object.keys(output).length > 1 ? { ...output, ...correction } : correction
   }
   let corrected: Json = output
@@ -159,17 +161,17 @@ export function applyCorrection(output: Json, correction: JsonObject): Json {
   return corrected
 }
 
-/** An object in a correction may again hold a few fields of the one in the output. */
+/** Merges an object in a correction, which may again have only some of the fields. */
 const mergeFields = (value: Json | undefined, correction: Json): Json =>
   isJsonObject(value) && isJsonObject(correction) ? { ...value, ...correction } : correction
 
 const textOf = (value: Json): string => (typeof value === 'string' ? value : canonical(value))
 
-/** Where an object has a field of this name: at its top, or in one of its objects. */
+/** The path of a field with this name: at the top of an object, or in a nested object. */
 const fieldPathOf = (value: Json, field: string): readonly string[] | undefined =>
   isJsonObject(value) ? fieldPathsOf(value).get(field) : undefined
 
-/** By object, which nobody changes: each correction looks for each of its fields in each output. */
+/** Cached by object, because each correction looks up its fields in each output. Objects must not be mutated. */
 const fieldPaths = new WeakMap<JsonObject, ReadonlyMap<string, readonly string[]>>()
 
 function fieldPathsOf(value: JsonObject): ReadonlyMap<string, readonly string[]> {

@@ -22,9 +22,9 @@ import { checkSlips } from './checks/slips.ts'
 import { checkTravel } from './checks/travel.ts'
 import { type Scene, sceneOf } from './scene.ts'
 
-/** The checks, each with what it compares, for an answer to say where it did not come to its end. */
+/** The checks. Each has a label for the answer to name if the check is cut off. */
 const CHECKS: readonly (readonly [what: string, check: (scene: Scene) => Iterable<Finding>])[] = [
-  ['the way of the fault', checkTravel],
+  ['the path of the fault', checkTravel],
   ['the shape of the output', checkShape],
   ['where values come from', checkGrounding],
   ['computations', checkComputation],
@@ -42,7 +42,7 @@ const CHECKS: readonly (readonly [what: string, check: (scene: Scene) => Iterabl
   ['the request', checkRequest],
 ]
 
-/** A search for evidence, which may be paused wherever it yields. */
+/** A search for evidence, which can pause at each yield. */
 function* search(subject: Subject): Work<Finding[]> {
   const scene = yield* sceneOf(subject)
   const findings: Finding[] = []
@@ -50,7 +50,7 @@ function* search(subject: Subject): Work<Finding[]> {
   for (const [what, check] of CHECKS) {
     yield
     const isThrough = attempt(MAX_PART_EFFORT, () => {
-      // One by one: a check that is cut off has found what it has found.
+      // One by one, so that a check that is cut off keeps its findings so far.
       for (const finding of check(scene)) findings.push(finding)
       return true
     })
@@ -66,8 +66,8 @@ function* search(subject: Subject): Work<Finding[]> {
 const newEffort = (): Effort => ({ spent: 0, until: MAX_EVIDENCE_EFFORT })
 
 /**
- * Checks a trace against itself, its prompts and the knowledge docs, in pieces of a hundredth of a second or so, if a check is
- * not longer. Findings come in no order of weight.
+ * Checks a trace against itself, its prompts and the knowledge docs. Yields about every hundredth of a second, unless a
+ * single check takes longer. Findings are in no particular order.
  */
 export function* searchEvidence(subject: Subject, effort: Effort = newEffort()): Work<Finding[]> {
   const texts = new Map<string, Terms>()
@@ -81,5 +81,5 @@ export function* searchEvidence(subject: Subject, effort: Effort = newEffort()):
   }
 }
 
-/** The same in one go. */
+/** Like `searchEvidence`, without pauses. */
 export const findEvidence = (subject: Subject): Finding[] => atOnce(searchEvidence(subject))

@@ -16,20 +16,20 @@ import { isNothing } from './difference.ts'
 import type { Scene } from './scene.ts'
 import { locationOf, textsIn } from './sources.ts'
 
-/** A text that says what an output should be, or a sentence of one, with its place as a finding has it. */
+/** A text that says what an output should be, or one sentence of it, with its place. */
 export interface Passage {
   text: string
   spanId: string | null
   path: string
 }
 
-/** The prompts, and rules that the run was given in state or settings. */
+/** The prompts, and rules that the run received in state or settings. */
 export function guidelinesOf({ prompts, visible }: Scene): Passage[] {
   const given = visible.filter(({ path, kind }) => kind === 'state' && NAMES_RULES.test(path))
   return [...prompts, ...given].map(source => ({ text: wordingOf(source.value).join('\n'), ...locationOf(source) }))
 }
 
-/** The sentences and lines of some passages, each with the place of its passage. */
+/** The sentences and lines of passages, each with its passage's place. */
 export const sentencesOf = (passages: readonly Passage[]): Passage[] =>
   passages.flatMap(passage => sentencesIn(passage.text).map(text => ({ ...passage, text })))
 
@@ -38,25 +38,25 @@ function sentencesIn(text: string): string[] {
   return text.split(/(?<=[.!?。！？])\s+|\n+|(?<=[。！？])/u).filter(sentence => /\p{L}/u.test(sentence))
 }
 
-/** Whether a sentence forbids something, or allows nothing else. */
+/** Whether a sentence forbids something or restricts to something. */
 export function forbids({ text }: Passage): boolean {
   spend(text.length)
   return FORBIDS.test(text)
 }
 
-/** The texts in a value, but for one that says nothing. */
+/** The texts in a value, or none if the value is empty. */
 export const wordingOf = (value: Json | undefined): string[] => (isNothing(value) ? [] : textsIn(value))
 
 /** An upper limit of length. */
 interface Limit {
-  /** As it is written. */
+  /** The original text. */
   text: string
-  /** In the unit that `count` counts. */
+  /** In the unit of `count`. */
   most: number
   count: (text: string) => number
 }
 
-/** How long a text is, in each unit that prompts limit it in. */
+/** The length of a text in each unit that prompts use for limits. */
 const COUNTS: Readonly<Record<keyof typeof UNITS_OF_LENGTH, (text: string) => number>> = {
   words: text => text.trim().split(/\s+/u).length,
   characters: text => [...text].length,
@@ -71,7 +71,7 @@ const counting = (count: (text: string) => number) => (text: string) => {
 
 const UNITS = ['words', 'characters', 'sentences', 'lines'] as const
 
-/** Upper limits of length that a text sets. */
+/** The upper limits of length in a text. */
 export function limitsIn(text: string): Limit[] {
   spend(2 * text.length)
   const sentences = sentencesIn(text).filter(sentence => !AT_LEAST.test(sentence))
@@ -84,13 +84,13 @@ export function limitsIn(text: string): Limit[] {
   )
 }
 
-/** Both ends belong to it. */
+/** A range that includes both ends. */
 export interface Bounds {
   readonly from: number
   readonly to: number
 }
 
-/** The numbers that a sentence speaks of, where it sets bounds. */
+/** The range of numbers that a sentence gives, if any. */
 export function boundsIn(sentence: string): Bounds | undefined {
   spend(3 * sentence.length)
   const numberOf = (text: string | undefined) => (text === undefined ? Number.NaN : (numbersOf(text)[0] ?? Number.NaN))

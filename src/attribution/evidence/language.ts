@@ -8,7 +8,9 @@ const LANGUAGES = Object.entries({ eng, deu, fra, spa, ita, nld, pol, por, swe, 
   ([language, words]) => [language, new Set(words.map(plain))] as const,
 )
 
-/** The language of a value's texts by their function words, as three letters (`deu`); undefined where they are few. */
+/**
+ * The language of a value's texts as a three-letter code (`deu`), by their function words. Undefined if there are few.
+ */
 export function languageOf(value: Json): string | undefined {
   const words = textsIn(value)
     .join(' ')

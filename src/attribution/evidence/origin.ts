@@ -8,18 +8,18 @@ import { isSameMeaning, similarity } from './difference.ts'
 import type { Dispute } from './dispute.ts'
 import { type Source, sourceOf, supportOf } from './sources.ts'
 
-/** How much of what was corrected an earlier output must hold to have brought it. */
+/** The share of the corrected content that an earlier output must have to count as its origin. */
 const CARRIES = 0.6
 
 /**
- * The earliest step whose own output carries what was objected to: an error travels, and blame does not. It travels as a
- * copy, as a field that the correction changes as well, as a value that is handed on, as a number that another one was
- * computed from, and as something that was left out of all that the next step was given. Not `isThrough`: there was too much
- * to compare, and an earlier step may carry it still.
+ * The earliest step whose own output carries the disputed content: errors propagate, blame does not. An error may
+ * propagate as a copy, as a field that the correction also changes, as a value that is passed on, as a number that
+ * another was computed from, or as something missing from everything the next step received. If `isThrough` is false,
+ * there was too much to compare, and an earlier step may also carry it.
  */
 export function originOf(dispute: Dispute, visibleTo: (step: Step) => Source[]): { origin: Step; isThrough: boolean } {
   let { step } = dispute
-  // Each turn goes back in time, or up the tree.
+  // Each turn goes back in time or up the tree.
   const isThrough = attempt(MAX_PART_EFFORT, () => {
     for (let turn = 0; turn < MAX_TURNS; turn++) {
       const giver = giverOf(dispute, step, visibleTo)
@@ -48,22 +48,22 @@ function giverOf(dispute: Dispute, step: Step, visibleTo: (step: Step) => Source
   return recomputed(dispute, step, earlier) ?? withheld(dispute, step, earlier, visibleTo)
 }
 
-/** Nobody said that its output was right. */
+/** Nobody confirmed the step's output. */
 const isOpen = ({ review }: Step): boolean => review?.state !== 'accepted'
 
 type Check = (source: Source, dispute: Dispute, step: Step, visibleTo: (step: Step) => Source[]) => boolean
 
-/** It says what the later output says. */
+/** The source has the same content as the later output. */
 const isCopy: Check = (source, { difference }, step) => {
   const { terms } = source
   const output = termsOfValue(step.output)
-  // What repeats much of the output, and has what is right, is what it was read from.
+  // A source with much of the output and the right value is what the output was read from.
   if (difference && hasTerms(difference.gained) && supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
     return false
   return hasTerms(output) && similarity(output, terms) >= 0.8
 }
 
-/** It has a field that the correction changes, with another value. */
+/** The source has a field that the correction changes, with another value. */
 const hasCorrectedField: Check = ({ value }, { correction }) =>
   isJsonObject(value) &&
   Object.entries(correction ?? {}).some(([field, right]) => {
@@ -71,7 +71,7 @@ const hasCorrectedField: Check = ({ value }, { correction }) =>
     return own !== undefined && !isSameMeaning(own, right)
   })
 
-/** What was lost stands in the step's own input, which has it from there. */
+/** The lost content is in the step's own input, which has it from the source. */
 const isHandedOn: Check = (source, { difference }, step) => {
   if (!difference || step.input === null || difference.changes.length === 0) return false
   const input = supportOf(difference.lost, [sourceOf('input', step, 'input', step.input)], PLAIN_WORDS)
@@ -87,7 +87,7 @@ const isHandedOn: Check = (source, { difference }, step) => {
   )
 }
 
-/** What was lost stands there and in nothing that came before it; and what is right does not stand beside it. */
+/** The lost content is in the source and in nothing before it, and the right content isn't next to it. */
 const isSource: Check = (source, { difference }, _, visibleTo) => {
   if (!difference || !source.step || !hasTerms(difference.gained)) return false
   const held = supportOf(difference.lost, [source], PLAIN_WORDS)
@@ -96,17 +96,20 @@ const isSource: Check = (source, { difference }, _, visibleTo) => {
   return supportOf(difference.lost, visibleTo(source.step), PLAIN_WORDS).found < CARRIES
 }
 
-/** A common word tells no origin. */
+/** The weight of common words, which hardly show an origin. */
 const PLAIN_WORDS = 0.1
 
-/** Whether most of a step's input is of another one's output. */
+/** Whether most of a step's input comes from another step's output. */
 const isSuppliedBy = (step: Step, source: Source): boolean =>
   supportOf(termsOfValue(step.input), [source]).found >= CARRIES
 
 const byTime = ({ step: left }: Source, { step: right }: Source): number =>
   (left?.timestamp ?? 0) - (right?.timestamp ?? 0)
 
-/** The step that gave a number of which the disputed one was computed properly, where another number gives the approved one. */
+/**
+ * The step that supplied a number from which the disputed one was computed correctly, if another number gives the
+ * approved one.
+ */
 function recomputed({ step: disputed, difference }: Dispute, step: Step, earlier: readonly Source[]): Step | undefined {
   if (step !== disputed) return undefined
   const given = numbersIn(step.input)
@@ -122,7 +125,9 @@ function recomputed({ step: disputed, difference }: Dispute, step: Step, earlier
   return undefined
 }
 
-/** The step that knew what is right and did not hand it on: all that the later one was given came from it. */
+/**
+ * The step that had the right content but didn't pass it on, although everything the later step received came from it.
+ */
 function withheld(
   { difference }: Dispute,
   step: Step,

@@ -5,22 +5,22 @@ import { attempt, spend } from '../effort.ts'
 import { plain } from '../text/terms.ts'
 import { NAMES_RETRIEVAL } from '../text/vocabulary.ts'
 
-/** What a step fetched from the knowledge base, or was given of it. */
+/** Content of the knowledge base that a step fetched or received. */
 export interface Retrieval {
   step: Step
   /** `output` or `state.<key>`. */
   path: string
   value: Json
-  /** The knowledge docs that it names or has text of. */
+  /** The knowledge docs that it names or quotes. */
   slugs: string[]
-  /** Whether the texts themselves are there, and not names alone. */
+  /** Whether it has texts, not only names. */
   hasText: boolean
   isEmpty: boolean
 }
 
 /**
- * Finds what was retrieved: values that name knowledge docs or hold text of them, and empty ones of steps that search. Not
- * `isThrough`: there was too much to look for.
+ * Finds what was retrieved: values that name or quote knowledge docs, and empty values of steps that search. If
+ * `isThrough` is false, there was too much to search.
  */
 export function retrievalsOf({ steps, knowledgeDocs }: Subject): { retrievals: Retrieval[]; isThrough: boolean } {
   const docs = new LabeledDocs(knowledgeDocs)
@@ -48,7 +48,7 @@ function retrievalAt(step: Step, path: string, name: string, value: Json, docs: 
   return [{ step, path, value, slugs, hasText: texts.length > 0, isEmpty }]
 }
 
-/** A list, itself or as the one list of an object; or one document. */
+/** A list, the only list in an object, or a single document. */
 function itemsOf(value: Json): Json[] | undefined {
   if (Array.isArray(value)) return value
   if (!isJsonObject(value)) return undefined
@@ -57,7 +57,7 @@ function itemsOf(value: Json): Json[] | undefined {
   return textIn(value) === undefined ? undefined : [value]
 }
 
-/** The knowledge doc that an item is of: by its slug or title, or by its text. */
+/** The knowledge doc that an item belongs to, by slug, title or text. */
 function docOf(item: Json, docs: LabeledDocs): string | undefined {
   const labels = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const keys = new Set(labels.map(plain))
@@ -69,14 +69,14 @@ function docOf(item: Json, docs: LabeledDocs): string | undefined {
 
 const isText = (value: Json): value is string => typeof value === 'string'
 
-/** The longest string of an item that is more than a name. */
+/** The longest string of an item, if it is longer than a name. */
 function textIn(item: Json): string | undefined {
   const texts = typeof item === 'string' ? [item] : isJsonObject(item) ? Object.values(item).filter(isText) : []
   const [longest = ''] = texts.toSorted((left, right) => right.length - left.length)
   return longest.length >= 20 && /\s|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Hangul}]/u.test(longest) ? longest : undefined
 }
 
-/** Knowledge docs as they are looked up: each is read once, and not for each item of a list. */
+/** Knowledge docs, indexed for lookup: each is read once instead of once per item. */
 class LabeledDocs {
   readonly #docs: { slug: string; label: string; title: string; content: string }[]
   #texts: string[] | undefined
@@ -90,7 +90,7 @@ class LabeledDocs {
     return this.#docs.length === 0
   }
 
-  /** The slug of the doc that one of the keys is the slug or title of, or a part of: `returns#2`. */
+  /** The slug of the doc whose slug or title is one of the keys, or the start of one: `returns#2`. */
   named(keys: ReadonlySet<string>): string | undefined {
     spend(1 + this.#docs.length / 4)
     const named = this.#docs.find(({ label, title }) => keys.has(label) || keys.has(title))
@@ -101,7 +101,7 @@ class LabeledDocs {
     return this.#docs.find(({ label }) => parted.some(key => key.length > label.length && isPart(key, label)))?.slug
   }
 
-  /** The slug of the doc that has the beginning of a text. */
+  /** The slug of the doc that contains the start of a text. */
   withText(text: string): string | undefined {
     const beginning = flat(text).slice(0, 60).trim()
     if (this.#found.has(beginning)) return this.#found.get(beginning)
@@ -118,5 +118,5 @@ function flat(text: string): string {
   return plain(text).replace(/\s+/gu, ' ')
 }
 
-/** A text is searched for another one many characters at a time. */
+/** How many characters of a text search cost one step. */
 const CHARACTERS_A_STEP = 100

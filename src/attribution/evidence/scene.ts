@@ -8,19 +8,19 @@ import { originOf } from './origin.ts'
 import { type Retrieval, retrievalsOf } from './retrieval.ts'
 import { type Source, slugOf, sourceOf } from './sources.ts'
 
-/** A trace with its main dispute, as the checks see it. */
+/** A trace and its main dispute, prepared for the checks. */
 export interface Scene extends Disputes {
   subject: Subject
-  /** What the checks did not look at, a clause each: texts are many. */
+  /** What the checks left out, one clause each. */
   omitted: string[]
   root: Step
-  /** The one that decides: the first of the disputes. Undefined where nobody objects to an output. */
+  /** The first and deciding dispute. Undefined if nobody objects to an output. */
   dispute: Dispute | undefined
   retrievals: Retrieval[]
   sources: Source[]
-  /** Where the fault came from: the earliest step whose own output carries it. */
+  /** The origin of the fault: the earliest step whose own output carries it. */
   origin: Step
-  /** What that step could know: it came before, or was handed to it. */
+  /** What the origin could know: earlier content, and what it received. */
   visible: Source[]
   /** Knowledge docs that no step fetched. */
   unfetched: Source[]
@@ -28,8 +28,7 @@ export interface Scene extends Disputes {
 }
 
 /**
- * Lays a trace out for the checks, as far as they get through it in a bounded effort. It may be paused between two texts.
- * Throws where a subject has no step at all.
+ * Prepares a trace for the checks, within a bounded effort. Yields between texts. Throws if the subject has no steps.
  */
 export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   const { subject, omitted } = boundedSubject(whole)
@@ -69,12 +68,14 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
     subject,
     omitted: [
       ...omitted,
-      ...leftOut(subject.steps.length - near.size, 'steps that are far from the disputed one'),
+      ...leftOut(subject.steps.length - near.size, 'steps far from the disputed one'),
       ...leftOut(subject.knowledgeDocs.length - docs.size, 'knowledge docs'),
       ...leftOut(unread, 'texts with more numbers and words than can be compared'),
       ...(isAllFound ? [] : ['part of what was fetched']),
-      ...(isThrough ? [] : [`steps before "${origin.stepId}" that the fault may come from`]),
-      ...(isTooLarge ? ['where exactly the output differs from the approved one: both are too large'] : []),
+      ...(isThrough ? [] : [`steps before "${origin.stepId}" that may have caused the fault`]),
+      ...(isTooLarge
+        ? ['the exact differences between the output and the approved one, because both are too large']
+        : []),
     ],
     root,
     dispute,
@@ -87,11 +88,11 @@ export function* sceneOf(whole: Subject): Generator<undefined, Scene> {
   }
 }
 
-/** The same step, or one whose output it repeats. */
+/** Whether it is the same step, or one with the same output. */
 const isSame = (step: Step, other: Step): boolean =>
   step === other || (step.output !== null && isEqual(step.output, other.output))
 
-/** A source that is still to be read. */
+/** A source that hasn't been read yet. */
 type Draft = Parameters<typeof sourceOf>
 
 function draftsOf(step: Step, retrievals: readonly Retrieval[]): Draft[] {
@@ -116,7 +117,7 @@ const docDraft = ({ slug, title, content }: KnowledgeDoc): Draft => [
   `${title}\n${content}`,
 ]
 
-/** Reads sources, the nearest first, as many as can be read with the effort that there is; returns them in their order. */
+/** Reads as many sources as the effort allows, nearest first. Returns them in their order. */
 function* readSources(
   drafts: readonly Draft[],
   { steps }: Subject,
@@ -141,7 +142,7 @@ function* readSources(
   }
 }
 
-/** The steps whose texts are compared: the root and the disputed one first, then those next to it in time. */
+/** The steps whose texts are compared: the root and the disputed step first, then their neighbors in time. */
 function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<Step> {
   const at = disputed ? steps.indexOf(disputed) : steps.length
   const distance = (step: Step) => (step.isRoot ? -1 : Math.abs(steps.indexOf(step) - at))
@@ -152,7 +153,7 @@ function nearest({ steps }: Subject, disputed: Step | undefined): ReadonlySet<St
   )
 }
 
-/** The first of some items whose texts are not too long together to be taken apart; one at least. */
+/** The first items whose texts together are short enough to analyze; at least one. */
 function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number): ReadonlySet<Item> {
   let left = MAX_EVIDENCE_LENGTH
   return new Set(
@@ -167,10 +168,13 @@ function fitting<Item>(items: readonly Item[], lengthOf: (item: Item) => number)
 const leftOut = (count: number, what: string): string[] =>
   count === 0 ? [] : [`${count.toLocaleString('en')} ${what}`]
 
-/** Whether a step could know a source: its own and the trace's input and state, and what other steps gave before it ended. */
+/**
+ * Whether a step could know a source: its own and the trace's input and state, and what other steps returned before it
+ * ended.
+ */
 function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Subject): boolean {
   if (kind === 'prompt' || kind === 'doc' || !owner) return false
-  // What a step tells of its run is no knowledge; the trace's own metadata may be its context.
+  // A step's own metadata describes its run and isn't knowledge. The trace's metadata may be context.
   if (kind === 'metadata' && !owner.isRoot) return false
   if (owner === step) return path !== 'output'
   if (owner.isRoot) return path !== 'output'
@@ -178,25 +182,25 @@ function isVisible({ kind, path, step: owner }: Source, step: Step, subject: Sub
   return owner.timestamp <= step.timestamp && !isAncestor(owner, step, subject)
 }
 
-/** Whether a step is above another one in the tree. */
+/** Whether a step is an ancestor of another. */
 function isAncestor(upper: Step, lower: Step, subject: Subject): boolean {
   const known = ancestors.get(subject) ?? ancestorsIn(subject)
   ancestors.set(subject, known)
   return known.get(lower)?.has(upper.spanId) === true
 }
 
-/** By subject: each step is asked of each source, and sources are many. */
+/** Cached by subject, because each pair of step and source asks. */
 const ancestors = new WeakMap<Subject, ReadonlyMap<Step, ReadonlySet<string>>>()
 
 function ancestorsIn({ steps }: Subject): ReadonlyMap<Step, ReadonlySet<string>> {
   const parents = new Map<string, string | null>()
-  // Of two with the same id, the first one counts.
+  // If two steps share an id, the first one counts.
   for (const { spanId, parentSpanId } of steps.toReversed()) parents.set(spanId, parentSpanId)
   return new Map(
     steps.map(step => {
       const above = new Set<string>()
       let at = step.parentSpanId
-      // A loop of parents ends where it began.
+      // A cycle of parents ends where it started.
       while (at && above.size < 64 && !above.has(at)) {
         above.add(at)
         at = parents.get(at) ?? null

@@ -3,35 +3,35 @@ import type { Step } from '../../domain/subject.ts'
 import { spend } from '../effort.ts'
 import { type Fact, isDigit, type Terms, termsOfValue } from '../text/terms.ts'
 
-/** A text or value that an output may rest on. */
+/** A text or value that an output may be based on. */
 export interface Source {
   kind: 'input' | 'state' | 'retrieved' | 'output' | 'prompt' | 'doc' | 'metadata'
-  /** Null: a knowledge doc. */
+  /** Null for a knowledge doc. */
   step: Step | null
   /** A JSON path from the step. */
   path: string
   value: Json
   terms: Terms
-  /** Of all its facts. */
+  /** The readings of all its facts. */
   readings: ReadonlySet<string>
 }
 
 /** The slug of a knowledge doc. */
 export const slugOf = ({ path }: Source): string => path.replace(/^knowledgeDocs\./, '')
 
-/** A value at a JSON path of a step, or of the knowledge base where `step` is null, ready to be searched. */
+/** A searchable value at a JSON path of a step, or of the knowledge base if `step` is null. */
 export function sourceOf(kind: Source['kind'], step: Step | null, path: string, value: Json): Source {
   const terms = termsOfValue(value)
   return { kind, step, path, value, terms, readings: readingsOf(terms.facts) }
 }
 
-/** Where a finding on a source is. */
+/** The place of a finding about a source. */
 export const locationOf = ({ step, path }: Source): { spanId: string | null; path: string } => ({
   spanId: step?.spanId ?? null,
   path,
 })
 
-/** What some facts may mean; a date stands for its day in any year, too. */
+/** The possible readings of facts. A date also has a reading without its year. */
 export function readingsOf(facts: readonly Fact[]): Set<string> {
   spend(2 * facts.length)
   const readings = facts.flatMap(fact => fact.readings)
@@ -40,7 +40,7 @@ export function readingsOf(facts: readonly Fact[]): Set<string> {
 
 const isDay = (reading: string): boolean => /^d:\d{4}-\d{2}-\d{2}$/.test(reading)
 
-/** Whether a source's readings have a fact. Of two dates, one may leave out the year. */
+/** Whether a source has a fact. One of two dates may leave out the year. */
 const hasFact = ({ readings }: Fact, known: ReadonlySet<string>): boolean =>
   readings.some(
     reading =>
@@ -63,19 +63,19 @@ function findCounting(sources: readonly Source[], isFound: (source: Source) => b
   return sources[index]
 }
 
-/** How much of some terms stands in sources, by weight: facts and names say more than words. */
+/** How much of some terms is in sources, by weight. Facts and names weigh more than other words. */
 export interface Support {
-  /** 0 to 1; 0 where there is nothing to look for. */
+  /** 0 to 1; 0 if there is nothing to search for. */
   found: number
-  /** What there was to look for: a number alone weighs 2. */
+  /** The total weight of the terms. A single number weighs 2. */
   weight: number
-  /** The first of what was found, and where. */
+  /** The first term that was found, and its source. */
   at: { text: string; source: Source } | undefined
-  /** The first of what was not. */
+  /** The first term that was not found. */
   missing: string | undefined
 }
 
-/** How much of some terms stands in sources. */
+/** Measures how much of some terms is in sources. */
 export function supportOf(terms: Terms, sources: readonly Source[], wordWeight = 0.5): Support {
   let [found, weight] = [0, 0]
   let at: Support['at']
@@ -114,17 +114,17 @@ export function* leavesOf(value: Json, path: string): Generator<[path: string, l
   }
 }
 
-/** The texts in a value; none where there is no value. */
+/** The texts in a value; none if it is undefined. */
 export const textsIn = (value: Json | undefined): string[] =>
   value === undefined ? [] : [...leavesOf(value, '')].flatMap(([, leaf]) => (typeof leaf === 'string' ? [leaf] : []))
 
-/** The field that a path ends in, or in an item of which. */
+/** The field that a path ends in, or the list field if it ends in an item. */
 export const fieldOf = (path: string): string => LAST_FIELD.exec(path)?.[1] ?? path
 
-// From a name's beginning on: else it is tried again at each letter of each name in the path.
+// Starts only at the beginning of a name; otherwise it would be retried at each letter of each name.
 const LAST_FIELD = /(?<![^.[\]])([^.[\]]+)(?:\[\d+\])?$/u
 
-/** A value in quotation marks on one line, short enough for a note: 80 characters at most. */
+/** A value in quotation marks on one line, at most 80 characters, for a note. */
 export function quote(value: Json | undefined): string {
   const text = (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).replace(/\s+/gu, ' ').trim()
   return `"${text.length > 80 ? `${text.slice(0, 77)}...` : text}"`

@@ -4,15 +4,15 @@ import { spend } from '../effort.ts'
 import { canonical } from '../text/canonical.ts'
 import { plain } from '../text/terms.ts'
 
-/** A tool as a trace describes it. */
+/** A tool, as described in a trace. */
 export interface Tool {
   name: string
   description: string
-  /** What is said of each argument. */
+  /** Descriptions by argument name. */
   arguments: Record<string, string>
 }
 
-/** Descriptions of tools in state or metadata: a list of named ones, or an object by name. */
+/** Tool descriptions in state or metadata: a list of named tools, or an object by name. */
 export function toolsOf({ steps }: Subject): Tool[] {
   const places = steps.flatMap(({ state, metadata }) => [...Object.entries(state), ...Object.entries(metadata)])
   return places.flatMap(([key, value]) => {
@@ -45,7 +45,9 @@ function argumentsOf(item: Json): Record<string, string> {
   )
 }
 
-/** Finds the tool that a step called, by its name; of two with one name, the first. */
+/**
+ * Returns a function that finds the tool that a step called, by name. If two tools share a name, the first one counts.
+ */
 export function toolFinder(tools: readonly Tool[]): (step: Step) => Tool | undefined {
   const byName = new Map(tools.toReversed().map(tool => [letters(tool.name), tool]))
   return ({ stepId }) => byName.get(letters(stepId))
@@ -56,7 +58,7 @@ function letters(name: string): string {
   return plain(name).replace(/\W/gu, '')
 }
 
-/** The calls that states list, as if each were a step. */
+/** Calls listed in states, each as a step. */
 export function loggedSteps({ steps }: Subject): Step[] {
   return steps.flatMap(step =>
     Object.values(step.state).flatMap(value =>
@@ -78,7 +80,7 @@ export function loggedSteps({ steps }: Subject): Step[] {
   )
 }
 
-/** Calls that a state lists several times over. */
+/** Calls that a state lists more than once. */
 export function loggedTwice({ steps }: Subject): { step: Step; key: string; count: number; call: Json }[] {
   return steps.flatMap(step =>
     Object.entries(step.state).flatMap(([key, value]) => {
@@ -90,7 +92,7 @@ export function loggedTwice({ steps }: Subject): { step: Step; key: string; coun
   )
 }
 
-/** The tool and the arguments of an item that lists a call with its answer; a tool's description has none. */
+/** The tool and arguments of a list item that has a call with its result. Tool descriptions have no result. */
 function callIn(item: Json): JsonObject | undefined {
   if (!isJsonObject(item)) return undefined
   if (!['result', 'output', 'response', 'error'].some(field => field in item)) return undefined

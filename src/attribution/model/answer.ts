@@ -13,20 +13,21 @@ const Answer = v.object({
   alternatives: v.array(v.object({ error_type: v.string(), confidence: v.number() })),
 })
 
-/** What a model found, or what is wrong with its answer: a clause with nothing of the answer in it. */
+/** A parsed answer, or the fault in it: a clause that quotes nothing from the answer. */
 export type Reading = { attribution: Omit<Attribution, 'engine'> } | { fault: string }
 
-/** Reads a model's answer, and takes nothing for granted that the schema asked for: not every provider enforces it. */
+/** Reads a model's answer. Checks everything that the schema requires, because not every provider enforces it. */
 export function readAnswer(value: unknown, subject: Subject, types: readonly ErrorType[]): Reading {
   const parsed = v.safeParse(Answer, value)
-  if (!parsed.success) return { fault: `${fieldsAtFault(parsed.issues)} not as the schema says` }
+  if (!parsed.success) return { fault: `${fieldsAtFault(parsed.issues)} not valid against the schema` }
   const answer = parsed.output
   const names = new Set(types.map(({ errorType }) => errorType))
   if (!names.has(answer.error_type)) return { fault: 'error_type is not one of the error types' }
   const spans = new Set(subject.steps.map(({ spanId }) => spanId))
   if (answer.span_id !== null && !spans.has(answer.span_id)) return { fault: "span_id is not one of the trace's spans" }
   const evidence = findQuotes(answer.quotes, subject)
-  if (answer.quotes.length > 0 && evidence.length === 0) return { fault: 'none of the quotes stands where it should' }
+  if (answer.quotes.length > 0 && evidence.length === 0)
+    return { fault: 'none of the quotes was found where it should be' }
   return {
     attribution: {
       errorType: answer.error_type,
@@ -48,7 +49,7 @@ function findQuotes(quotes: Answer['quotes'], subject: Subject) {
   })
 }
 
-/** Well formed: half a character would not come back from the database as it was. */
+/** Cuts a text and keeps it well formed: the database would change a lone surrogate. */
 const shortened = (text: string, maxLength: number): string => text.slice(0, maxLength).toWellFormed()
 
 function nextTwo({ error_type, alternatives }: Answer, names: ReadonlySet<string>) {
@@ -65,7 +66,7 @@ function nextTwo({ error_type, alternatives }: Answer, names: ReadonlySet<string
 
 const clamped = (confidence: number): number => Math.min(Math.max(confidence, 0), 1)
 
-/** `confidence, quotes`: names of the schema's, never the answer's own. */
+/** `confidence, quotes`: field names of the schema, never text of the answer. */
 function fieldsAtFault(issues: readonly v.InferIssue<typeof Answer>[]): string {
   const known = Object.keys(Answer.entries)
   const fields = new Set(issues.map(issue => String(issue.path?.[0]?.key)).filter(field => known.includes(field)))
@@ -73,8 +74,8 @@ function fieldsAtFault(issues: readonly v.InferIssue<typeof Answer>[]): string {
 }
 
 /**
- * The JSON schema that a model is held to: what weighs comes before what follows from it, as it is written in order. It
- * stands outside the fence, so nothing of the trace is in it but its spans' ids, which are UUIDs.
+ * The JSON schema for a model's answer. Fields come in the order they are written, evidence before conclusions. The
+ * schema stands outside the fence, so the only content from the trace is span ids, which are UUIDs.
  */
 export function answerSchema(types: readonly ErrorType[], subject: Subject) {
   const errorType = { type: 'string' as const, enum: types.map(type => type.errorType) }
@@ -94,7 +95,7 @@ export function answerSchema(types: readonly ErrorType[], subject: Subject) {
   })
 }
 
-/** All fields, and no others: as strict modes want it. */
+/** An object with exactly these fields, all required, as strict modes demand. */
 const object = <Properties extends object>(properties: Properties) => ({
   type: 'object' as const,
   properties,

@@ -8,20 +8,20 @@ interface Question {
   model: LanguageModel
   instructions: string
   question: string
-  /** What the answer is held to, where the provider enforces it. */
+  /** The schema of the answer, for providers that enforce it. */
   schema: ReturnType<typeof answerSchema>
   signal: AbortSignal
-  /** How long the answer may take. */
+  /** The time limit for the answer. */
   callMs: number
 }
 
-/** Tokens, where the provider says so. */
+/** Token counts, if the provider reports them. */
 export interface Usage {
   inputTokens: number | undefined
   outputTokens: number | undefined
 }
 
-/** A model's answer as JSON; or, with a fault, why there is none to be read: a clause. */
+/** A model's answer as JSON, or a fault that says why it can't be read: a clause. */
 interface Answer {
   value: unknown
   fault: string | undefined
@@ -29,9 +29,9 @@ interface Answer {
 }
 
 /**
- * Asks a model once; trying again is the queue's.
+ * Asks a model once. Retries are up to the queue.
  *
- * @throws {EngineError} Where the provider answered with an error, not at all, or too late.
+ * @throws {EngineError} If the provider answers with an error, too late, or not at all.
  */
 export async function askModel({ signal, callMs, ...asked }: Question): Promise<Answer> {
   signal.throwIfAborted()
@@ -46,7 +46,7 @@ export async function askModel({ signal, callMs, ...asked }: Question): Promise<
   }
 }
 
-/** Rejects once the signal is aborted: not every provider looks at it. */
+/** Rejects when the signal is aborted, because not every provider honors it. */
 const rejection = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -74,7 +74,7 @@ async function generate(
     if (NoObjectGeneratedError.isInstance(error)) {
       return { value: undefined, fault: faultOf(error.finishReason), usage: error.usage ?? UNKNOWN }
     }
-    // What reading the output throws where it is null.
+    // Thrown when the output is read but null.
     if (NoOutputGeneratedError.isInstance(error)) return { value: undefined, fault: faultOf('stop'), usage: UNKNOWN }
     throw error
   }
@@ -82,20 +82,20 @@ async function generate(
 
 const UNKNOWN: Usage = { inputTokens: undefined, outputTokens: undefined }
 
-/** Why an answer is no JSON, as far as the provider says. */
+/** Why an answer isn't JSON, as far as the provider says. */
 function faultOf(reason: FinishReason | undefined): string {
   if (reason === 'content-filter') return 'it was refused or filtered'
   if (reason === 'length') return `it did not end within ${MAX_ANSWER_TOKENS} tokens`
-  return 'it was no JSON object'
+  return 'it was not a JSON object'
 }
 
-/** Loads the SDK when a model is first asked, and keeps it from writing warnings into the log, which is JSON. */
+/** Loads the SDK on first use, and stops it from writing warnings to the log, which is JSON. */
 async function loadSdk() {
   globalThis.AI_SDK_LOG_WARNINGS = false
   return import('./model-sdk.ts')
 }
 
-/** What may be told of an error: the status of a provider's answer, and nothing of what it said. */
+/** The part of an error that is safe to show: the status of the provider's response, and nothing from its body. */
 async function safeError(error: unknown): Promise<EngineError> {
   const { APICallError } = await loadSdk()
   if (APICallError.isInstance(error)) return providerError(error.statusCode, error.responseHeaders)

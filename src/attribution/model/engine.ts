@@ -9,17 +9,18 @@ import { writePrompt } from './prompt.ts'
 import { type ModelSettings, modelSettings, type Prices } from './provider.ts'
 
 /**
- * The model that a deployment names; undefined where it names none. `callMs` bounds one call of it. Its errors are final where
- * a setting is malformed, the provider refuses the request as such, or the model answered outside the schema twice.
+ * The engine of the configured model, or undefined if none is configured. `callMs` limits each call. An error is final
+ * if a setting is malformed, the provider rejects the request as invalid, or the model answers outside the schema
+ * twice.
  */
 export function modelEngine(env: Env, callMs = MODEL_CALL_MS): Engine | undefined {
   const name = env.ATTRIBUTION_MODEL?.trim()
   if (!name) return undefined
-  // The settings are read in the run: what is wrong with them is why it failed.
+  // Settings are read during the run, so that a mistake in them becomes the run's error.
   return async (...question) => attributeByModel(modelSettings(name, env), callMs, ...question)
 }
 
-/** Questions that one run asks: the second one names what was wrong with the first answer. */
+/** Questions per run. The second one says what was wrong with the first answer. */
 const MAX_QUESTIONS = 2
 
 async function attributeByModel(
@@ -49,11 +50,13 @@ async function attributeByModel(
   throw new EngineError(`The model answered outside the schema twice: ${fault}`, { isFinal: true })
 }
 
-/** The answer itself is not repeated: it may hold what the material has led it to, which belongs in the fence. */
+/** Doesn't repeat the answer: it may contain text that the material planted, which belongs inside the fence. */
 const askAgain = (fault: string): string =>
-  `You have answered this once, and the answer was not accepted: ${fault}. Answer again, as you were instructed.`
+  `You have already answered this, and the answer was rejected: ${fault}. Answer again, following the instructions.`
 
-/** What the questions took together; null where the provider does not say it of each, or has no price. */
+/**
+ * The total cost of the questions. A value is null if the provider doesn't report it for each, or if there is no price.
+ */
 function costOf(usages: readonly Usage[], prices: Prices | null): Omit<AttributionCost, 'durationMs'> {
   const inputTokens = sum(usages.map(({ inputTokens }) => inputTokens))
   const outputTokens = sum(usages.map(({ outputTokens }) => outputTokens))

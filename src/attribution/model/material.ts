@@ -4,14 +4,14 @@ import type { Work } from '../../domain/turns.ts'
 import { BYTES_A_TOKEN, LENGTH_A_TURN } from '../../limits.ts'
 import { withoutControlTokens } from './control-tokens.ts'
 
-/** Something that a model is shown: a line of JSON, whose long values may be cut, or left out. */
+/** Something to show a model: a line of JSON whose long values may be cut or left out. */
 export interface Item {
-  /** What is shown in any case, as the line's first fields. */
+  /** The line's first fields, which are always shown. */
   head: string
   fields: Field[]
-  /** 0: what the disagreement is about; 1: what led to it; 2: the rest. */
+  /** 0: the disagreement itself; 1: what led to it; 2: everything else. */
   rank: Rank
-  /** Within its rank, the nearer the sooner it is shown. */
+  /** Within its rank, nearer items are shown first. */
   distance: number
 }
 
@@ -25,7 +25,7 @@ interface Field {
   bytes: number
 }
 
-/** What a value is cut to, in bytes; at 0 it is left out, and the item is there by name alone. */
+/** The size in bytes that values are cut to. At 0 they are left out, and only the item's head is shown. */
 type Level = number
 
 const WHOLE: Level = Number.POSITIVE_INFINITY
@@ -33,14 +33,14 @@ const BY_NAME: Level = 0
 const PREVIEW: Level = 256
 const LEVELS: readonly Level[] = [WHOLE, 16 * 1024, 4096, 1024, PREVIEW]
 
-/** Lines that fit, in the order of their items, and what is not in them. */
+/** The lines that fit, in the order of their items, and what is missing. */
 export interface Material {
   lines: string[]
   /** A clause for each kind of loss. */
   omitted: string[]
 }
 
-/** An item with these fields, of which `long` may be cut. What is undefined or null says nothing and is not shown. */
+/** Builds an item. Values in `long` may be cut. Fields that are undefined or null are left out. */
 export function newItem(
   named: Readonly<Record<string, Json | undefined>>,
   long: Readonly<Record<string, Json | undefined>>,
@@ -59,8 +59,8 @@ export function newItem(
 }
 
 /**
- * JSON on one line, whoever reads it: without the characters that some take for a line's end, nor what models of some
- * families take for the end of a message (`<|im_end|>`).
+ * JSON on a single line for any reader: escapes the characters that some treat as line breaks, and the control tokens
+ * of model families (`<|im_end|>`).
  */
 export const safeJson = (value: Json): string =>
   withoutControlTokens(
@@ -70,13 +70,13 @@ export const safeJson = (value: Json): string =>
     ),
   )
 
-/** About how many tokens a text is: rather too many than too few. */
+/** A token estimate that is more often too high than too low. */
 export const tokensOf = (text: string): number => Math.ceil(utf8Length(text) / BYTES_A_TOKEN)
 
 /**
- * Chooses how much of each item is shown, in `maxTokens`: all of it where there is room. Else items of a rank are cut
- * alike, to two thirds of what is left, and those of the next one fit into the rest. Where there is no room for previews
- * of a whole rank, the nearest are previews, the next are there by name alone, and the last are counted.
+ * Chooses how much of each item to show within `maxTokens`: everything if it fits. Otherwise the items of a rank are
+ * cut to the same size within two thirds of the remaining room, and the next rank gets the rest. If a rank doesn't fit
+ * even as previews, the nearest items become previews, the next show only their head, and the rest are counted.
  */
 export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Material> {
   const levels = new Map<Item, Level>()
@@ -87,7 +87,7 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
   }
   for (const rank of [0, 1, 2] as const) {
     const group = items.filter(item => item.rank === rank).sort((one, other) => one.distance - other.distance)
-    // What has to be cut anyhow leaves something to what comes after it.
+    // A rank that must be cut anyway leaves some room for the next.
     const room = rank === 2 ? left : (left * 2) / 3
     let level: Level | undefined
     for (const each of LEVELS) {
@@ -116,7 +116,7 @@ export function* fitMaterial(items: readonly Item[], maxTokens: number): Work<Ma
     lines: shown.map(({ item, level }) => lineOf(item, level)),
     omitted: [
       ...(cut.length > 0 ? [`parts of long values in ${cut.length} lines`] : []),
-      ...(named.length > 0 ? [`the values of ${named.length} lines, which are there by name alone`] : []),
+      ...(named.length > 0 ? [`the values of ${named.length} lines, of which only the names are shown`] : []),
       ...(shown.length < items.length ? [`${items.length - shown.length} more lines, far from the disagreement`] : []),
     ],
   }
@@ -126,7 +126,7 @@ function* total(items: readonly Item[], level: Level): Work<number> {
   let [sum, length] = [0, 0]
   for (const item of items) {
     sum += cost(item, level)
-    // What is too long is cut anew for each level.
+    // A longer value is cut to this level.
     for (const { bytes } of item.fields) if (bytes > level) length += level
     if (length <= LENGTH_A_TURN) continue
     length = 0
@@ -135,7 +135,7 @@ function* total(items: readonly Item[], level: Level): Work<number> {
   return sum
 }
 
-/** The tokens of `lineOf`, without writing it: what is whole is as long as it was measured once. */
+/** The token count of `lineOf` without building the line, from lengths measured once. */
 function cost({ head, fields }: Item, level: Level): number {
   const shown = level === BY_NAME ? [] : fields
   const lengths = shown.map(
@@ -148,11 +148,11 @@ function cost({ head, fields }: Item, level: Level): number {
 
 function lineOf({ head, fields }: Item, level: Level): string {
   const shown = level === BY_NAME ? [] : fields.map(field => `"${field.name}":${shownValue(field, level)}`)
-  // A head of no fields is the brace alone.
+  // An empty head is just the brace.
   return `${[head, ...shown].join().replace(/^\{,/, '{')}}`
 }
 
-/** The value, or its beginning and end: errors are told at either. */
+/** The value, or its start and end, because errors are reported at either. */
 function shownValue({ value, text, bytes }: Field, level: Level): string {
   if (bytes <= level) return text
   const whole = typeof value === 'string' ? value : text

@@ -1,6 +1,6 @@
 /**
- * What of the AI SDK a model is asked with. Always imported dynamically, and the SDK through this file alone: its code is
- * then run when a model is first asked, not when an isolate starts, and what is not named here stays out of the bundle.
+ * The parts of the AI SDK that we use. Always import this file dynamically, and the SDK only through it: the SDK then
+ * runs at the first model call instead of at isolate startup, and unused exports stay out of the bundle.
  */
 export { createAnthropic } from '@ai-sdk/anthropic'
 export { createOpenAICompatible } from '@ai-sdk/openai-compatible'

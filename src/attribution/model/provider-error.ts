@@ -1,25 +1,25 @@
 import { MAX_RETRY_DELAY_SECONDS } from '../../limits.ts'
 import { EngineError } from '../engine.ts'
 
-/** A setting that has to be mended first. */
+/** An error about a setting that must be fixed first. */
 export const misconfigured = (message: string) => new EngineError(message, { isFinal: true })
 
-/** What comes of a request that the provider refused is the same each time. */
+/** Statuses that the same request would get again. */
 const FINAL_STATUSES: readonly number[] = [400, 405, 406, 413, 415, 422]
-/** What an operator mends meanwhile: the key, its rights, the model's name. */
+/** Hints about what the operator must fix: the key, its permissions, the model's name. */
 const STATUS_HINTS: Readonly<Record<number, string>> = {
-  400: 'it may not take a JSON schema, or not so long a prompt',
+  400: 'it may not support JSON schemas, or the prompt is too long',
   401: 'check ATTRIBUTION_API_KEY',
-  403: 'check what ATTRIBUTION_API_KEY may do',
+  403: 'check the permissions of ATTRIBUTION_API_KEY',
   404: 'check ATTRIBUTION_MODEL and ATTRIBUTION_BASE_URL',
-  413: 'it does not take so long a prompt',
-  429: 'it is asked too often',
+  413: 'the prompt is too long',
+  429: 'too many requests',
 }
 
-/** What a provider answered instead of a model's answer; `status` undefined where it could not be reached. */
+/** The error for a provider's response. `status` is undefined if the provider could not be reached. */
 export function providerError(status: number | undefined, headers: Readonly<Record<string, string>> = {}): EngineError {
   if (status === undefined) return new EngineError("The model's provider could not be reached", { isFinal: false })
-  if (status < 300) return new EngineError("The model's provider sent what is no answer of its API", { isFinal: false })
+  if (status < 300) return new EngineError("The model's provider sent an invalid response", { isFinal: false })
   const hint = STATUS_HINTS[status]
   return new EngineError(`The model's provider answered ${status}${hint ? `: ${hint}` : ''}`, {
     isFinal: FINAL_STATUSES.includes(status),
@@ -27,7 +27,7 @@ export function providerError(status: number | undefined, headers: Readonly<Reco
   })
 }
 
-/** What a `Retry-After` asks for, a number of seconds or a date; undefined where it asks for nothing that can be read. */
+/** The seconds that a `Retry-After` header asks for, given as a number or a date. Undefined if it can't be read. */
 function secondsUntil(retryAfter: string | undefined): number | undefined {
   if (!retryAfter) return undefined
   const seconds = /^\d+$/.test(retryAfter)

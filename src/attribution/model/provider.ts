@@ -2,22 +2,22 @@ import type { LanguageModel } from 'ai'
 import type { Env } from '../../env.ts'
 import { misconfigured } from './provider-error.ts'
 
-/** Dollars a million tokens. */
+/** US dollars per million tokens. */
 export interface Prices {
   input: number
   output: number
 }
 
-/** What the settings of a deployment come to. */
+/** A deployment's model settings, validated. */
 export interface ModelSettings {
-  /** `ATTRIBUTION_MODEL`: what a result names as its engine. */
+  /** `ATTRIBUTION_MODEL`, which results name as their engine. */
   name: string
-  /** Loads the provider's code, which a deployment without a model never runs. */
+  /** Loads the provider's code, which never runs in a deployment without a model. */
   open: () => Promise<LanguageModel>
   prices: Prices | null
 }
 
-/** Checks what a provider needs, and says how its model is opened. */
+/** Checks a provider's settings and returns a function that opens its model. */
 type Provider = (model: string, env: Env) => ModelSettings['open']
 
 const PROVIDERS: ReadonlyMap<string, Provider> = new Map([
@@ -29,10 +29,10 @@ const PROVIDERS: ReadonlyMap<string, Provider> = new Map([
 const OPENAI_URL = 'https://api.openai.com/v1'
 
 /**
- * Reads what goes with the model that a deployment names.
+ * Reads the settings of the configured model.
  *
- * @throws {EngineError} Final, where a setting is malformed or one is missing: the rules must not answer in silence
- *   where a model was wished for.
+ * @throws {EngineError} Final if a setting is malformed or missing: if a model is configured, the rules must not silently
+ *   answer instead.
  */
 export function modelSettings(name: string, env: Env): ModelSettings {
   const [, provider = '', model = ''] = /^([^/]+)\/(\S+)$/.exec(name) ?? []
@@ -67,7 +67,7 @@ function openAiCompatible(model: string, env: Env): ModelSettings['open'] {
       supportsStructuredOutputs: true,
       fetch: fetchHere,
       ...(apiKey && { apiKey }),
-      // OpenAI's newer models refuse the old name, and others know no new one.
+      // OpenAI's newer models reject the old parameter name; other providers know only the old one.
       ...(!baseURL && { transformRequestBody: renameAnswerLimit }),
     })
     return provider(model)
@@ -89,7 +89,7 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
   }
 }
 
-/** Follows no redirect: it would take the key, in whatever header it lies, and the trace to where nobody sent them. */
+/** Follows no redirects: one could send the trace, and the key in whatever header it is, to another host. */
 const fetchHere: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' })
 
 function readBaseUrl(env: Env): string | undefined {
@@ -109,9 +109,9 @@ function readPrices(env: Env): Prices | null {
   const isPrice = (price: number, text: string | undefined) => text && Number.isFinite(price) && price >= 0
   if (isPrice(prices.input, input) && isPrice(prices.output, output)) return prices
   throw misconfigured(
-    'ATTRIBUTION_INPUT_PRICE and ATTRIBUTION_OUTPUT_PRICE must both be US dollars a million tokens, such as 0.15',
+    'ATTRIBUTION_INPUT_PRICE and ATTRIBUTION_OUTPUT_PRICE must both be US dollars per million tokens, such as 0.15',
   )
 }
 
-/** A setting without what a file or a terminal put around it; undefined where it is empty. */
+/** A setting without surrounding whitespace from a file or terminal. Undefined if empty. */
 const setting = (text: string | undefined): string | undefined => text?.trim() || undefined

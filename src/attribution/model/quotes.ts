@@ -3,31 +3,31 @@ import { isJsonObject, type Json } from '../../domain/json.ts'
 import type { Step, Subject } from '../../domain/subject.ts'
 import { withControlTokens } from './control-tokens.ts'
 
-/** Words that a model says stand in the trace. */
+/** Words that a model claims to quote from the trace. */
 export interface Quote {
   spanId: string | null
   path: string
   quote: string
 }
 
-/** A part of a subject that can be quoted. */
+/** A quotable part of a subject. */
 interface Place {
   spanId: string | null
   path: string
   value: Json
 }
 
-/** Looks up what a model quotes from a subject. A place's texts are prepared once, when they are first looked into. */
+/** Looks up a model's quotes in a subject. Each place's texts are prepared once, on first use. */
 export class QuoteCheck {
-  readonly #ofSpans: ReadonlyMap<string | null, readonly Place[]>
-  /** What may be quoted whatever span is named: feedback, knowledge docs, prompts. */
+  readonly #placesBySpan: ReadonlyMap<string | null, readonly Place[]>
+  /** Places that may be quoted under any span id: feedback, knowledge docs, prompts. */
   readonly #outside: readonly Place[]
   readonly #texts = new Map<Place, string>()
 
   constructor({ steps, feedback, knowledgeDocs }: Subject) {
     const root = steps.find(({ isRoot }) => isRoot)
-    this.#ofSpans = new Map<string | null, Place[]>([
-      // Of the trace as a whole: what its root has.
+    this.#placesBySpan = new Map<string | null, Place[]>([
+      // A null span id means the trace as a whole: its root's content.
       [null, root ? placesOf(root) : []],
       ...steps.map(step => [step.spanId, placesOf(step)] as const),
     ])
@@ -46,17 +46,17 @@ export class QuoteCheck {
     ]
   }
 
-  /** Where a quote stands, under the path that was given if it is there; undefined: nowhere that it may come from. */
+  /** Finds a quote, at the given path if possible. Undefined if it isn't anywhere that it may come from. */
   find({ spanId, path, quote }: Quote): Evidence | undefined {
-    // Of what was escaped in the question, a model copies the escape or the character.
+    // A model may copy an escape from the question as the escape or as the character.
     return this.#find({ spanId, path, quote }) ?? this.#find({ spanId, path, quote: withControlTokens(quote) })
   }
 
   #find({ spanId, path, quote }: Quote): Evidence | undefined {
     const wanted = normalized(quote)
     if (wanted === '') return undefined
-    const places = [...(this.#ofSpans.get(spanId) ?? []), ...this.#outside]
-    // The place that was named first: many values stand in an input and in the output made of it.
+    const places = [...(this.#placesBySpan.get(spanId) ?? []), ...this.#outside]
+    // The named place first: many values are in both an input and the output made from it.
     const ordered = [...places.filter(place => isAt(path, place)), ...places.filter(place => !isAt(path, place))]
     const found = ordered.find(place => this.#textOf(place).includes(wanted))
     if (!found) return undefined
@@ -90,7 +90,7 @@ function placesOf({ spanId, input, output, state, metadata, review, precedents }
 const isAt = (path: string, place: Place): boolean =>
   path.startsWith(place.path) && /^($|[.[])/.test(path.slice(place.path.length))
 
-/** What stands at a path of a place; undefined where nothing does, or the path is none. */
+/** The value at a path in a place. Undefined if there is none or the path is invalid. */
 function valueAt({ path: start, value }: Place, path: string): Json | undefined {
   const rest = path.slice(start.length)
   if (!/^(\.[^.[]+|\[\d+\])*$/.test(rest)) return undefined
@@ -102,7 +102,7 @@ function valueAt({ path: start, value }: Place, path: string): Json | undefined 
   return at
 }
 
-/** All that can be quoted of a value: its JSON, and each string as it reads. NUL keeps them apart. */
+/** Everything quotable in a value: its JSON, and each string as plain text, separated by NUL. */
 function textOf(value: Json | undefined): string {
   if (value === undefined) return ''
   return normalized([JSON.stringify(value), ...stringsOf(value)].join('\0'))
@@ -114,5 +114,5 @@ function stringsOf(value: Json): string[] {
   return Object.values(value).flatMap(stringsOf)
 }
 
-/** Without white space, which is set anew whenever JSON is written or a text is wrapped. */
+/** Removes whitespace, which changes when JSON is rewritten or text is wrapped. */
 const normalized = (text: string): string => text.normalize('NFC').replace(/\s+/g, '')

@@ -4,20 +4,20 @@ import type { Finding } from '../finding.ts'
 import { type BuiltInErrorType, TAXONOMY, TIE_ORDER } from '../taxonomy.ts'
 import { EXPLAINED_BY, type FindingKind, LOCATING, TEMPERATURE, WEIGHTS, type Weights } from '../weights.ts'
 
-/** What an answer shows of the findings. */
+/** Limits of an answer. */
 const MAX_EVIDENCE = 5
 const MAX_ALTERNATIVES = 2
 
-/** A type with how likely it is the cause. */
+/** An error type and its probability. */
 interface Candidate {
   errorType: BuiltInErrorType
   probability: number
 }
 
 /**
- * Weighs findings into an answer: the default engine, which needs nothing outside the Worker. `disabled` are the error types
- * that the project has switched off; it must leave one. The confidence is meant as the share of such answers that are right,
- * and is that only as far as cases are like those it was fitted to.
+ * Weighs findings into an answer: the default engine, which needs nothing outside the Worker. `disabled` are the error
+ * types that the project has turned off; at least one must remain. The confidence estimates the share of such answers
+ * that are right, as far as cases resemble those that the weights were fitted to.
  */
 export function attributeByRules(
   subject: Subject,
@@ -43,14 +43,14 @@ export function attributeByRules(
   }
 }
 
-/** Of a thousand answers some are wrong for a reason that no case has shown. */
+/** Caps confidence: of a thousand answers, some are wrong for reasons that no case has shown. */
 const SUREST = 0.99
 
 const rounded = (probability: number): number => Math.round(Math.min(probability, SUREST) * 1000) / 1000
 
 /**
- * Of each kind, the clearest finding: seen twice, a thing is not twice as true. And what follows from another finding is no
- * evidence of its own.
+ * The strongest finding of each kind, because seeing something twice doesn't make it twice as likely. Drops findings
+ * that follow from another finding.
  */
 export function weighable(findings: readonly Finding[]): Finding[] {
   const strongest = strongestOf(findings)
@@ -67,7 +67,7 @@ function strongestOf(findings: readonly Finding[]): Finding[] {
   return [...strongest.values()]
 }
 
-/** How likely each type is, likeliest first: a multinomial logistic regression on the findings' strengths. */
+/** The probability of each type, highest first: a multinomial logistic regression on the strengths of the findings. */
 export function distributionOver(findings: readonly Finding[], disabled: ReadonlySet<string>): Candidate[] {
   const types = TIE_ORDER.filter(errorType => !disabled.has(errorType))
   const scores = types.map(errorType => {
@@ -75,7 +75,7 @@ export function distributionOver(findings: readonly Finding[], disabled: Readonl
     return { errorType, odds: Math.exp(score / TEMPERATURE) }
   })
   const total = scores.reduce((sum, { odds }) => sum + odds, 0)
-  // A stable sort: where evidence ties, the order of ties stands.
+  // The sort is stable, so ties keep the tie order.
   return scores
     .map(({ errorType, odds }) => ({ errorType, probability: odds / total }))
     .sort((left, right) => right.probability - left.probability)
@@ -86,10 +86,10 @@ function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
   return row[errorType] ?? 0
 }
 
-/** A finding that says less for an answer is not worth reading. */
+/** The minimum contribution, in log odds, of a finding worth showing. */
 const LEAST_SAID = 0.25
 
-/** The findings that speak for a type, and for it rather than for the next one, what weighs most first; one of each place. */
+/** The findings for a type that also favor it over the next one, by weight, one per place. */
 function weigh(
   findings: readonly Finding[],
   errorType: BuiltInErrorType,
@@ -109,7 +109,7 @@ function weigh(
     })
 }
 
-/** The span of what locates this type of error, where there is such a finding; else where the fault first shows. */
+/** The span of a finding that locates this type of error, else of the one where the fault first appears. */
 function blamedSpan(errorType: BuiltInErrorType, findings: readonly Finding[]): string | null {
   if (errorType === 'unsupported_request') return null
   const kinds: readonly FindingKind[] = [...(LOCATING[errorType] ?? []), 'error_origin']
@@ -130,14 +130,14 @@ function reasoningOf(
   const name = nameOf(best.errorType)
   const [first, second] = weighed.map(finding => `${placeOf(finding, subject)} ${finding.note}`)
   const omitted = [...subject.omitted, ...findings.flatMap(({ kind, note }) => (kind === 'left_out' ? [note] : []))]
-  const left = omitted.length > 0 ? ` Not looked at: ${omitted.join('; ')}.` : ''
+  const left = omitted.length > 0 ? ` Not checked: ${omitted.join('; ')}.` : ''
   if (!first) {
-    return `Nothing in the trace tells what went wrong; ${name} is no more than a guess. A correction, or a comment on the step, would help.${left}`
+    return `Nothing in the trace shows what went wrong, so ${name} is only a guess. A correction or a comment on the step would help.${left}`
   }
   const also = second ? ` Also, ${ended(second)}` : ''
   const doubt =
     next && next.probability > best.probability / 4
-      ? ` ${capitalized(nameOf(next.errorType))} is possible as well (${percent(next.probability)} vs. ${percent(best.probability)}).`
+      ? ` ${capitalized(nameOf(next.errorType))} is also possible (${percent(next.probability)} vs. ${percent(best.probability)}).`
       : ''
   return `${ended(capitalized(first))}${also} This suggests ${name}.${doubt}${left}`
 }
@@ -145,13 +145,13 @@ function reasoningOf(
 const nameOf = (errorType: BuiltInErrorType): string =>
   (TAXONOMY.find(type => type.errorType === errorType)?.name ?? errorType).toLowerCase()
 
-/** With a full stop, unless a quoted sentence brings its own. */
+/** Ends a text with a period, unless it ends with a quoted sentence that has one. */
 const ended = (text: string): string => (/[.!?]"?$/u.test(text) ? text : `${text}.`)
 
 const percent = (share: number): string => `${Math.round(share * 100)}%`
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** A finding's place in words: `output.total of "extract"`. */
+/** A finding's place in words: `the output.total of step "extract"`. */
 function placeOf({ spanId, path }: Finding, { steps }: Subject): string {
   const [root, ...rest] = path.split('.')
   const step = steps.find(candidate => candidate.spanId === spanId)

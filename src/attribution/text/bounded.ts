@@ -10,22 +10,22 @@ import {
   MAX_EVIDENCE_VALUE_LEAVES,
 } from '../../limits.ts'
 
-/** How many scalars a value may still have, how long the names that lead to the next one may be, and whether it had more. */
+/** The remaining room of a value: how many scalars, how long the path to the next one; and whether anything was cut. */
 interface Room {
   leaves: number
   path: number
   isCut: boolean
 }
 
-// From its beginning on: else it is tried again at each letter of a shorter run.
+// Starts only at the beginning of a run; otherwise it would be retried at each letter of a shorter run.
 const RUN = new RegExp(`(?<![\\w.+/=-])[\\w.+/=-]{${MAX_EVIDENCE_RUN_LENGTH + 1},}`, 'g')
 
-/** Letters that compatibility forms spell out in 18 and 8 others: a text of them would be many times as long. */
+/** Ligatures that normalize to 18 and 8 letters. A text full of them would become many times longer. */
 const SENTENCES = /[\ufdfa\ufdfb]/g
 
 /**
- * A text without the ends of runs that are no words, such as images in base64: patterns that look for an address or a
- * number try again at each of their letters.
+ * Cuts long runs that aren't words, such as base64 images. The patterns for addresses and numbers retry at each of
+ * their letters.
  */
 const boundedText = (text: string): string =>
   (text.length <= MAX_EVIDENCE_RUN_LENGTH
@@ -34,8 +34,8 @@ const boundedText = (text: string): string =>
   ).replace(SENTENCES, ' ')
 
 /**
- * The beginning of a value: checks compare items with items and fields with fields, in a time that grows with the square of
- * how many there are. The value itself, where it is within bounds.
+ * The start of a value, or the value itself if it is within bounds. Checks compare items and fields pairwise, so their
+ * time is quadratic.
  */
 export const boundedValue = (value: Json): Json => beginningOf(value, newRoom(MAX_EVIDENCE_VALUE_LEAVES))
 
@@ -64,7 +64,7 @@ function fieldsOf(record: JsonObject, room: Room): JsonObject {
   const kept: [string, Json][] = []
   for (const [field, value] of fields) {
     if (kept.length >= MAX_EVIDENCE_ITEMS || room.leaves <= 0) break
-    // Each place in a long name would be a long path.
+    // Each path in a value repeats the names above it.
     const name = marked(field, field.slice(0, MAX_ERROR_PATH_LENGTH), room)
     if (name.length > room.path) continue
     room.path -= name.length
@@ -83,7 +83,7 @@ function marked(text: string, beginning: string, room: Room): string {
   return beginning
 }
 
-/** A subject that the checks get through in a bounded time, and what it lacks, a clause each. */
+/** A subject small enough to check in bounded time, and what was left out, one clause each. */
 export function boundedSubject(subject: Subject): { subject: Subject; omitted: string[] } {
   const total = { leaves: MAX_EVIDENCE_LEAVES }
   let cuts = 0
@@ -105,7 +105,7 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       output,
       state: bounded(step.state, fieldsOf),
       metadata: bounded(step.metadata, fieldsOf),
-      // The beginning of an output says nothing of whether all of it keeps to a schema.
+      // A schema can't be checked against a cut output.
       prompt: step.prompt && {
         content: boundedText(step.prompt.content),
         outputSchema: output === step.output ? step.prompt.outputSchema : null,
@@ -117,7 +117,7 @@ export function boundedSubject(subject: Subject): { subject: Subject; omitted: s
       })),
     }
   }
-  // What the disagreement is about takes its part first.
+  // The disputed parts get their share of the bound first.
   const steps = new Map(
     [...subject.steps.filter(isFirst), ...subject.steps.filter(step => !isFirst(step))].map(step => [
       step,

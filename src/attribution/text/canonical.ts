@@ -1,10 +1,10 @@
 import { canonicalJson, type Json } from '../../domain/json.ts'
 import { spend } from '../effort.ts'
 
-/** By value, which nobody changes: each is compared with many others. */
+/** Cached by object, because each is compared with many others. Objects must not be mutated. */
 const texts = new WeakMap<object, string>()
 
-/** `canonicalJson` of a value, written once. */
+/** `canonicalJson` of a value, cached. */
 export function canonical(value: Json): string {
   const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined
   const text = known ?? canonicalJson(value)

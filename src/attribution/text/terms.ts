@@ -4,7 +4,8 @@ import { MAX_TEXT_FACTS } from '../../limits.ts'
 import { spend } from '../effort.ts'
 
 /**
- * What texts are compared by: facts and words, whatever their language, case, punctuation, or the format of a number or date.
+ * The basis for comparing texts: facts and words, independent of language, case, punctuation and the format of numbers
+ * and dates.
  */
 export interface Terms {
   facts: Fact[]
@@ -12,38 +13,38 @@ export interface Terms {
   words: Map<string, Word>
 }
 
-/** No text at all. */
+/** The terms of an empty text. */
 export const NO_TERMS: Terms = { facts: [], words: new Map() }
 
-/** Whether there is anything to compare by. */
+/** Whether there is anything to compare. */
 export const hasTerms = ({ facts, words }: Terms): boolean => words.size + facts.length > 0
 
 /** Whether two facts may mean the same. */
 export const isSameFact = (left: Fact, right: Fact): boolean =>
   left.readings.some(reading => right.readings.includes(reading))
 
-/** A number of one digit: it stands in many places by chance. */
+/** A single-digit number, which many texts contain by chance. */
 export const isDigit = ({ readings }: Fact): boolean => /^n:\d$/.test(readings[0] ?? '')
 
 /** A number, date, time, address, or identifier. */
 export interface Fact {
-  /** As it was written. */
+  /** The original text. */
   text: string
   kind: 'number' | 'date' | 'time' | 'address' | 'identifier'
-  /** What it may mean: `1.234` is one number to an Englishman and another to a German. */
+  /** Its possible meanings: `1.234` is one number in English and another in German. */
   readings: string[]
 }
 
-/** What words of one stem have in common. */
+/** The words that share a stem. */
 export interface Word {
-  /** As it was first written. */
+  /** The first form in the text. */
   text: string
-  /** Written with a capital where no sentence begins. */
+  /** Capitalized anywhere except at the start of a sentence. */
   isName: boolean
   count: number
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches all of ASCII
 const ASCII = /^[\x00-\x7f]*$/
 
 const STOP_WORDS = new Set(
@@ -51,44 +52,44 @@ const STOP_WORDS = new Set(
 )
 
 /**
- * Words count as the same when they begin alike: the language-neutral stemming by truncation, at five letters, that retrieval
- * studies found to do as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
+ * Words with the same first five letters count as the same. In retrieval studies, this language-neutral truncation did
+ * as well as stemmers (Can et al. 2008, doi 10.1002/asi.20750; McNamee and Mayfield 2004).
  */
 const STEM_LENGTH = 5
 
-/** The share of a text's words that are names, where capitals tell. */
+/** The maximum share of names among a text's words. Above it, capitals don't indicate names. */
 const NAMES_AT_MOST = 0.35
 
-/** Scripts without spaces between words, or with endings on them. */
+/** Scripts that don't put spaces between words, or that attach endings to them. */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u
 
-// From the beginning of a run on: a pattern that is tried again at each of its letters takes their square.
+// Starts only at the beginning of a run; retrying at each of its letters would be quadratic.
 const ADDRESS = /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?:\/\/[^\s"'<>)\]]+/gu
 const ISO_DATE = /(?<!\d)(\d{4})[-./](\d{1,2})[-./](\d{1,2})(?!\d)/gu
 const EAST_ASIAN_DATE = /(?:(令和|\d{2})?(\d{1,2})\s*[年년]\s*)?(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]/gu
 const SHORT_DATE = /(?<![\d./-])(\d{1,2})([-./])(\d{1,2})\2(\d{4}|\d{2})(?![\d])/gu
 const DAY_OF_MONTH =
   /(?<![\d\p{L}.,])(\d{1,2})(?:\.|st|nd|rd|th|er|º|ª|:e)?\s+(?:de\s+|of\s+|d')?(\p{L}{3,})\.?(?:,?\s+(?:de\s+|del\s+)?(\d{4}))?/gu
-// From the digit on, with a look back: a pattern that begins with a word is tried at every letter.
+// Starts at the digit and looks back; a pattern that starts with a word would be tried at every letter.
 const MONTH_DAY = /(?<=(\p{L}{3,15})\.?\s)(\d{1,2})(?:st|nd|rd|th)?(?![\d\p{L}:.])(?:,?\s+(\d{4}))?/gu
 const MONTH_YEAR = /(?<=(\p{L}{3,15})\.?\s(?:de\s|del\s)?)((?:19|20)\d{2})(?!\d)/gu
 const TIME = /(?<!\d)(\d{1,2}):(\d{2})(?::(\d{2}))?(?!\d)/gu
 const TOKEN = /[\p{L}\p{N}]+(?:[-_/#][\p{L}\p{N}]+)*/gu
 const WITH_DIGIT = /\d/
 const WITH_LETTER = /\p{L}/u
-/** `25kg`, `81-year-old`: a number with something beside it. */
+/** `25kg`, `81-year-old`: a number with a unit. */
 const NUMBER_WITH_UNIT = /^\d+(?:\p{L}{1,3}|(?:-\p{Ll}{3,})+)$/u
-/** `88-1203`: what a number never is. */
+/** `88-1203`: never a number. */
 const NUMERIC_IDENTIFIER = /(?<![\d.,])\d{2,}(?:[-/]\d{2,})+(?!\d)/gu
-/** `1)` at the beginning of an item says nothing. */
+/** `1)` at the start of an item, which carries no meaning. */
 const LIST_NUMBER = /(?<![\d\p{L}])\d{1,2}\)(?=\s)/gu
 const NUMBER = /(?<!\d)\d{1,3}(?:[\s\u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d+)?|\d(?:[\d.,'’]*\d)?/gu
 const WORD = /\p{L}[\p{L}\p{M}ー]*/gu
 
-/** What `termsOf` found while `remembering` runs: most texts are asked for several times. */
+/** The terms found while `remembering` runs. Most texts are requested several times. */
 let remembered: Map<string, Terms> | undefined
 
-/** Runs a computation, which must not wait for anything, so that no text is taken apart that `texts` has. */
+/** Runs a synchronous computation that reuses the terms in `texts` and adds new ones. */
 export function remembering<Result>(texts: Map<string, Terms>, run: () => Result): Result {
   const before = remembered
   remembered = texts
@@ -99,7 +100,7 @@ export function remembering<Result>(texts: Map<string, Terms>, run: () => Result
   }
 }
 
-/** The terms of a text. They are shared: nobody may change them. */
+/** The terms of a text. The result is shared and must not be mutated. */
 export function termsOf(text: string): Terms {
   spend(1)
   const known = remembered?.get(text)
@@ -118,13 +119,15 @@ function readTerms(text: string): Terms {
   return { facts, words }
 }
 
-/** A fact, or a word, takes as long as some characters, and 150 bytes besides. */
+/** The cost of a fact or word: the time of several characters, plus 150 bytes. */
 const STEPS_A_TERM = 10
 
-/** The terms of values, which nobody changes. */
+/** Cached terms by value. Values must not be mutated. */
 const termsOfValues = new WeakMap<object, Terms>()
 
-/** The terms of a JSON value: of its strings and numbers, not of its fields' names. They are shared: nobody may change them. */
+/**
+ * The terms of a JSON value's strings and numbers, without field names. The result is shared and must not be mutated.
+ */
 export function termsOfValue(value: Json): Terms {
   spend(1)
   if (typeof value === 'string') return termsOf(value)
@@ -145,7 +148,7 @@ export function termsOfValue(value: Json): Terms {
 
 function addTerms(to: Terms, more: Terms): void {
   spend(more.facts.length + 2 * more.words.size)
-  // One by one: a call takes no hundred thousand arguments.
+  // One by one: a call can't take a hundred thousand arguments.
   for (const fact of more.facts) to.facts.push(fact)
   for (const [stem, word] of more.words) {
     const known = to.words.get(stem)
@@ -156,20 +159,20 @@ function addTerms(to: Terms, more: Terms): void {
   }
 }
 
-/** A number as a fact: by its amount, as texts leave out signs and write them in many ways. */
+/** A number as a fact, by its absolute value, because texts often leave out the sign. */
 export const numberFact = (text: string, value: number): Fact => ({
   text,
   kind: 'number',
   readings: [`n:${Math.abs(value)}`],
 })
 
-/** Without case, accents and compatibility forms. */
+/** Strips case, accents and compatibility forms. */
 export function plain(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** Takes facts out of a text: longer forms first, so that a date's year is not a number as well. */
+/** Extracts facts from a text, longer forms first, so that a date's year isn't also read as a number. */
 function takeFacts(text: string, facts: Fact[]): string {
   const take = (pattern: RegExp, read: (groups: string[], whole: string) => Fact | undefined) => {
     text = text.replace(pattern, (whole: string, ...groups: string[]) => {
@@ -220,7 +223,7 @@ function takeFacts(text: string, facts: Fact[]): string {
   return text
 }
 
-/** Letters and digits in one token, but for a number with its unit. */
+/** A token with both letters and digits, except a number with its unit. */
 const isIdentifier = (token: string): boolean =>
   WITH_DIGIT.test(token) && WITH_LETTER.test(token) && !NUMBER_WITH_UNIT.test(token)
 
@@ -232,7 +235,7 @@ const identifierFact = (text: string): Fact => ({
 
 const two = (number: string): string => number.padStart(2, '0')
 
-/** A date by its possible parts; one without a year has its month and day. Undefined where no reading is a date. */
+/** A date from its possible parts. Without a year, it is a month and day. Undefined if no reading is a date. */
 function dateFact(
   text: string,
   candidates: readonly (readonly [year: string | undefined, month: string | undefined, day: string | undefined])[],
@@ -245,7 +248,9 @@ function dateFact(
   return readings.length > 0 ? { text, kind: 'date', readings: [...new Set(readings)] } : undefined
 }
 
-/** What a number may be: a single point or comma before three digits parts thousands, or decimals. */
+/**
+ * The possible values of a number: a single point or comma before three digits separates either thousands or decimals.
+ */
 export function numbersOf(text: string): number[] {
   const digits = text.replace(/['’\s\u00a0\u202f]/gu, '')
   const [, whole = digits, separator, decimals = ''] = /^(.*)([.,])(\d+)$/u.exec(digits) ?? []
@@ -285,7 +290,7 @@ const LOCALES = [
 ]
 let months: Map<string, string> | undefined
 
-/** A month's number by its name, long or short, in any of the languages. */
+/** A month's number from its long or short name in any of the languages. */
 function monthOf(name: string): string | undefined {
   months ??= monthNames()
   return months.get(plain(name))
@@ -294,7 +299,7 @@ function monthOf(name: string): string | undefined {
 function monthNames(): Map<string, string> {
   const names = new Map<string, string>()
   for (const locale of LOCALES) {
-    // With a day beside it, a month stands in the case that dates have.
+    // Next to a day, many languages use another grammatical case.
     const forms = [{ month: 'long' }, { month: 'short' }, { month: 'long', day: 'numeric' }] as const
     for (const form of forms) {
       const format = new Intl.DateTimeFormat(locale, { ...form, timeZone: 'UTC' })
@@ -309,8 +314,8 @@ function monthNames(): Map<string, string> {
 }
 
 /**
- * The words of a run of letters without spaces: Chinese characters and Katakana by pairs, Korean by the
- * first two syllables. Hiragana is endings and particles.
+ * The words of a run of letters without spaces: Chinese characters and Katakana in pairs, Korean by the first two
+ * syllables. Hiragana is skipped, because it consists of endings and particles.
  */
 function unspacedWords(run: string): { stem: string; text: string; isName: boolean }[] {
   const parts = run.match(/\p{sc=Han}+|[\p{sc=Katakana}ー]{2,}|\p{sc=Hangul}{2,}|\p{sc=Thai}{3,}/gu) ?? []
@@ -342,11 +347,11 @@ function wordsOf(text: string): Map<string, Word> {
     }
     const key = plain(word)
     const isName = !beginsSentence && /^\p{Lu}\p{Ll}/u.test(word)
-    // A name may be a common word of another language.
+    // A name may be a stop word of another language.
     if (key.length < 2 || (STOP_WORDS.has(key) && !isName)) continue
     add(key.slice(0, STEM_LENGTH), word, isName || (!beginsSentence && /^\p{Lu}/u.test(word)))
   }
-  // Where every noun has a capital, as in German, it tells no names.
+  // If every noun is capitalized, as in German, capitals don't indicate names.
   const names = [...words.values()].filter(({ isName }) => isName)
   if (names.length > 3 && names.length > words.size * NAMES_AT_MOST) for (const word of names) word.isName = false
   return words

@@ -1,13 +1,13 @@
 import words from './vocabulary.json' with { type: 'json' }
 
 /**
- * Words by which checks read prompts, comments and outputs, one list by language for each meaning. They are patterns, as
- * languages bend their words. Nothing rests on them alone: in a language without words here, the same trace is judged by its
- * other evidence, which numbers, names, fields and times give in any language.
+ * Words that checks look for in prompts, comments and outputs: one list per meaning and language. They are regular
+ * expressions, because words inflect. Nothing depends on them alone. In a language without words here, a trace is
+ * judged by its other evidence: numbers, names, fields and times exist in any language.
  */
 type Words = Readonly<Record<string, string>>
 
-/** Written without spaces, or with endings on each word: there is no word's end to look for. */
+/** Languages that have no spaces between words, or endings on each word, so a match needs no word boundary. */
 const UNSPACED: ReadonlySet<string> = new Set(['japanese', 'korean'])
 
 const sourcesOf = (words: Words, isIncluded: (language: string) => boolean): string =>
@@ -15,42 +15,42 @@ const sourcesOf = (words: Words, isIncluded: (language: string) => boolean): str
     .flatMap(([language, source]) => (isIncluded(language) ? [source] : []))
     .join('|')
 
-/** Finds any of the words, wherever it stands, in another word too. */
+/** Matches any of the words, even inside another word. */
 const anywhere = (words: Words): RegExp =>
   new RegExp(
     sourcesOf(words, () => true),
     'iu',
   )
 
-/** Finds any of the words as a whole word, where words have spaces between them. */
+/** Matches any of the words, as a whole word in languages with spaces. */
 function wholeWords(words: Words): RegExp {
   const spaced = sourcesOf(words, language => !UNSPACED.has(language))
   const unspaced = sourcesOf(words, language => UNSPACED.has(language))
   return new RegExp(unspaced === '' ? `\\b(${spaced})\\b` : `\\b(${spaced})\\b|${unspaced}`, 'iu')
 }
 
-/** Words that forbid, or allow nothing else. */
+/** Words that forbid something or restrict to something. */
 export const FORBIDS = wholeWords(words.forbids)
 
-/** A sentence up to its negation: what it forbids comes after. */
+/** The part of a sentence up to its negation. What follows is forbidden. */
 export const UP_TO_NEGATION = new RegExp(`^.*?${wholeWords(words.upToNegation).source}`, 'iu')
 
-/** How a prompt draws the line of what it answers. */
+/** Phrases with which a prompt limits its scope. */
 export const DRAWS_SCOPE = anywhere(words.drawsScope)
 
-/** How an output says that it gives no answer. */
+/** Phrases with which an output declines to answer. */
 export const DECLINES = anywhere(words.declines)
 
-/** Words of degree, which readers of a guideline understand each in their own way. */
+/** Words of degree, which different readers interpret differently. */
 export const VAGUE = new RegExp(wholeWords(words.vague), 'giu')
 
-/** Keys of a state that holds rules for the run. */
+/** State keys that hold rules for the run. */
 export const NAMES_RULES = anywhere(words.namesRules)
 
 /** Names of steps and states that fetch from a knowledge base. */
 export const NAMES_RETRIEVAL = anywhere(words.namesRetrieval)
 
-/** What lengths are counted in: each a word on its own. */
+/** Units of length, each as its own pattern. */
 export const UNITS_OF_LENGTH = {
   words:
     /^(words?|wörter\w*|worten?|mots?|palabras?|parole|woorden|sł[oó]w\w*|palavras?|ord|slov\w*|kelime\w*|語|단어)$/iu,
@@ -61,16 +61,19 @@ export const UNITS_OF_LENGTH = {
     /^(lines?|bullets?|items?|points?|zeilen?|lignes?|líneas?|righe|regels|wiersz\w*|rader|linhas?|řádk\w*|satır\w*|行|줄)$/iu,
 } as const
 
-/** A count and its unit: `40 words`, `drei Sätze`, `200文字`. Groups: the number or word for it, an upper number, the unit. */
+/**
+ * A count with its unit: `40 words`, `drei Sätze`, `200文字`. Groups: the number or number word, an upper number, the
+ * unit.
+ */
 export const LENGTH =
   /((?<!\d)\d+|\p{L}+|[一二三])\s*(?:[-–]\s*(\d+)\s*)?(?:\p{L}+\s+)?(\p{L}+|文字|字|文|行|語|자|문장|단어|줄)/gu
 
-/** Small numbers by their words, without case and accents. */
+/** Small numbers by word, without case and accents. */
 export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map(
   words.numbers.flatMap((synonyms, index) => synonyms.split(' ').map(word => [word, index + 1] as const)),
 )
 
-/** Before a length that is none to stay below. */
+/** Phrases before a length that make it a minimum. */
 export const AT_LEAST = anywhere(words.atLeast)
 
 /** `10 to 20`. Groups: the two ends. */
@@ -83,26 +86,26 @@ export const ABOVE =
 export const BELOW =
   /(?:below|under|less than|fewer than|up to|at most|<=?|≤|unter|weniger als|höchstens|bis zu|moins de|menos de|hasta|sotto|meno di|fino a|onder|minder dan|poniżej|mniej niż|mindre än|abaixo de|pod|méně než)\s*(\d+(?:[.,]\d+)?)/iu
 
-/** Before or behind a date on which something ends. */
+/** Words before or after a date on which something ends. */
 export const UNTIL = anywhere(words.until)
 
-/** How people say that something is no longer as it was. */
+/** Phrases that say something has changed. */
 export const TELLS_CHANGE = wholeWords(words.tellsChange)
 
-/** How people say that they meant something else by the same words. */
+/** Phrases that say the speaker meant something else by the same words. */
 export const TELLS_INTENT = wholeWords(words.tellsIntent)
 
-/** Words whose meaning depends on the speaker, the day, or a scale. */
+/** Words whose meaning depends on the speaker, the date or a scale. */
 export const RELATIVE = wholeWords(words.relative)
 
-/** How a run tells that it got over a failure. */
+/** Phrases that say a run recovered from a failure. */
 export const TELLS_RECOVERY = anywhere(words.tellsRecovery)
 
-/** Yes and no, without case and accents. */
+/** Words for yes and no, without case and accents. */
 export const YES_OR_NO: ReadonlyMap<string, boolean> = new Map([
   ...'true yes y ja oui si sim tak ano evet'.split(' ').map(word => [word, true] as const),
   ...'false no n nein non nao nie ne hayir nee nej'.split(' ').map(word => [word, false] as const),
 ])
 
-/** What parts the items of a list within a sentence: a comma, or a word for "and". */
+/** Separators between the items of a list in a sentence: a comma or a word for "and". */
 export const BETWEEN_ITEMS = /,\s|\s(?:and|und|et|y|e|en|i|och|og|a|ve)\s/u

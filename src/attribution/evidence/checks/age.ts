@@ -6,24 +6,24 @@ import { TELLS_CHANGE, UNTIL } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { locationOf, quote, type Source, supportOf } from '../sources.ts'
 
-/** Older than that, a text may have been overtaken. */
+/** Older texts may be outdated. */
 const OLD_DAYS = 240
 
-/** Whether what the output rests on was still true: by the dates in it, and by what people say has changed. */
+/** Checks whether the sources of the output were still valid, by their dates and by people's comments about changes. */
 export function* checkAge(scene: Scene): Generator<Finding> {
   const { dispute, subject, visible, prompts, sources } = scene
   if (!dispute) return
   const comments = dispute.comments.join('\n')
   const said = termsOf(comments)
-  const tells = TELLS_CHANGE.exec(comments)
+  const change = TELLS_CHANGE.exec(comments)
   const dated = said.facts.find(({ kind }) => kind === 'date')
-  if (tells || dated) {
+  if (change || dated) {
     yield {
       kind: 'comment_tells_change',
       spanId: dispute.step.spanId,
       path: 'feedback',
       note: `says ${quote(comments)}`,
-      strength: (tells ? 0.6 : 0) + (dated ? 0.4 : 0),
+      strength: (change ? 0.6 : 0) + (dated ? 0.4 : 0),
     }
   }
   const lost = dispute.difference?.lost ?? termsOfValue(dispute.step.output)
@@ -41,25 +41,25 @@ export function* checkAge(scene: Scene): Generator<Finding> {
     const at = locationOf(source)
     const [youngest] = ages.filter(({ days }) => days > 0).toSorted((left, right) => left.days - right.days)
     const hasPassed = ages.find(({ days, isEnd }) => isEnd && days > 0)
-    if (hasPassed) yield { kind: 'source_expired', ...at, note: `was valid until ${hasPassed.text} only`, strength: 1 }
+    if (hasPassed) yield { kind: 'source_expired', ...at, note: `was valid only until ${hasPassed.text}`, strength: 1 }
     else if (youngest && youngest.days >= OLD_DAYS)
       yield {
         kind: 'source_old',
         ...at,
-        note: `is of ${youngest.text}, ${Math.round(youngest.days / 30)} months before the run`,
+        note: `dates from ${youngest.text}, ${Math.round(youngest.days / 30)} months before the run`,
         strength: Math.min(1, youngest.days / 500),
       }
     else if (youngest)
-      yield { kind: 'source_current', ...at, note: `is of ${youngest.text}, shortly before the run`, strength: 1 }
+      yield { kind: 'source_current', ...at, note: `dates from ${youngest.text}, shortly before the run`, strength: 1 }
     const isConfirmed = source.terms.facts.some(({ readings }) =>
       readings.includes(`n:${new Date(subject.timestamp).getUTCFullYear()}`),
     )
     if (isConfirmed && !youngest)
-      yield { kind: 'source_current', ...at, note: 'names the year of the run', strength: 0.6 }
+      yield { kind: 'source_current', ...at, note: 'mentions the year of the run', strength: 0.6 }
   }
 }
 
-/** The knowledge doc that a fetched text is of: its dates may stand outside of the passage. */
+/** The knowledge doc of a fetched text. Its dates may be outside the fetched passage. */
 function docBehind(source: Source, sources: readonly Source[]): Source | undefined {
   if (source.kind !== 'retrieved') return undefined
   const docs = sources.filter(({ kind }) => kind === 'doc')
@@ -79,7 +79,7 @@ function agesOf({ value, terms }: Source, runAt: number): { text: string; days: 
         ? (/^d:(\d{4}-\d{2}(?:-\d{2})?)$/.exec(reading)?.[1] ?? '')
         : (/^n:(20\d{2})$/.exec(reading)?.[1] ?? '')
     if (date === '') return []
-    // A month, or a year, is over at its end.
+    // A month or year ends on its last day.
     const end = date.length === 10 ? date : date.length === 7 ? `${date}-28` : `${date}-12-31`
     const at = text.indexOf(written)
     spend(20 + (at < 0 ? text.length : at) / 20)

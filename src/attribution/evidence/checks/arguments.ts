@@ -8,10 +8,10 @@ import type { Scene } from '../scene.ts'
 import { leavesOf, quote, readingsOf, type Source } from '../sources.ts'
 import type { Tool } from '../tools.ts'
 
-/** What was seen of one argument of a call. */
+/** An observation about one argument of a call. */
 type Argument = Pick<Finding, 'kind' | 'path' | 'note'>
 
-/** An argument that is no argument of the tool, or of another type or format than is said. */
+/** An argument that the tool doesn't have, or whose type or format differs from its description. */
 export function argumentFault({ input }: Step, tool: Tool): Argument | undefined {
   const kind = 'arguments_break_description'
   const described = Object.entries(tool.arguments)
@@ -19,29 +19,32 @@ export function argumentFault({ input }: Step, tool: Tool): Argument | undefined
   for (const [field, value] of Object.entries(input)) {
     const said = tool.arguments[field]
     const path = `input.${field}`
-    if (said === undefined) return { kind, path, note: `is no argument of ${tool.name}` }
+    if (said === undefined) return { kind, path, note: `is not an argument of ${tool.name}` }
     const format = /[YMDjahmst]{2,4}([-/.])[YMDjahmst]{2}\1[YMDjahmst]{2,4}/u.exec(said)?.[0]
     if (format && typeof value === 'string' && !fitsFormat(value, format))
-      return { kind, path, note: `is ${quote(value)}, where ${tool.name} wants ${format}` }
+      return { kind, path, note: `is ${quote(value)}, but ${tool.name} expects ${format}` }
     if (/integer|number|cents|\bint\b/iu.test(said) && typeof value === 'string')
-      return { kind, path, note: `is the text ${quote(value)}, where ${tool.name} wants ${said}` }
+      return { kind, path, note: `is the text ${quote(value)}, but ${tool.name} expects ${said}` }
     if (/^string|text/iu.test(said) && typeof value === 'number')
-      return { kind, path, note: `is the number ${value}, where ${tool.name} wants ${said}` }
+      return { kind, path, note: `is the number ${value}, but ${tool.name} expects ${said}` }
   }
   const missing = described.find(([field, said]) => !(field in input) && !/optional|\?|default/iu.test(said + field))
   return missing && described.length > 1
-    ? { kind, path: `input.${missing[0]}`, note: `is missing in the call of ${tool.name}` }
+    ? { kind, path: `input.${missing[0]}`, note: `is missing in the call to ${tool.name}` }
     : undefined
 }
 
-/** `MM/DD/YYYY`: digits and separators must stand alike, and a month is at most 12. */
+/** `MM/DD/YYYY`: digits and separators must be in the same positions, and a month is at most 12. */
 function fitsFormat(value: string, format: string): boolean {
   if (value.replace(/\d/gu, '0') !== format.replace(/\p{L}/gu, '0')) return false
   const month = format.search(/M/u)
   return month < 0 || Number(value.slice(month, month + 2)) <= 12
 }
 
-/** An argument that an earlier step or the request has otherwise, under the same name; or a word of it that stands nowhere before. */
+/**
+ * An argument whose name has another value in an earlier step or the request, or that contains a word found nowhere
+ * before.
+ */
 export function oddArgument(step: Step, { sources }: Scene): Argument | undefined {
   spend(2 * sources.length)
   const before = sources.filter(
@@ -64,12 +67,15 @@ export function oddArgument(step: Step, { sources }: Scene): Argument | undefine
       ({ kind, readings }) => (kind === 'identifier' || kind === 'address') && !knows(before, readings),
     )
     if (unknown)
-      return { kind: 'argument_unfounded', path, note: `holds "${unknown.text}", which nothing before it does` }
+      return { kind: 'argument_unfounded', path, note: `contains "${unknown.text}", which appears nowhere before it` }
   }
   return undefined
 }
 
-/** The first of one or two places that have another value under the argument's name, where none before has its own. */
+/**
+ * One or two earlier places with another value under the argument's name, if no earlier place has the argument's own
+ * value.
+ */
 function otherValue(path: string, fact: Fact | undefined, before: readonly Source[]): [string, Json] | undefined {
   const field = /(?<![^.[\]])([^.[\]]+)$/u.exec(path)?.[1] ?? ''
   if (!fact || field.length < 2 || knows(before, fact.readings)) return undefined
@@ -78,23 +84,25 @@ function otherValue(path: string, fact: Fact | undefined, before: readonly Sourc
   return same.length <= 2 && same.every(([, value]) => !hasFact(value, fact)) ? same[0] : undefined
 }
 
-/** The leaves of a source that have this name, with their paths. */
+/** The leaves of a source with this name, and their paths. */
 function leavesNamed(field: string, source: Source): readonly [path: string, leaf: Json][] {
   const known = leavesByName.get(source) ?? Map.groupBy(leavesOf(source.value, source.path), ([path]) => nameOf(path))
   leavesByName.set(source, known)
   return known.get(field) ?? []
 }
 
-/** By source: each argument of each call is looked up in all of them. */
+/** Cached by source, because each argument of each call is looked up in all of them. */
 const leavesByName = new WeakMap<Source, ReadonlyMap<string, readonly [path: string, leaf: Json][]>>()
 
 const nameOf = (path: string): string => /\.([^.[\]]+)$/u.exec(path)?.[1] ?? ''
 
-/** Whether a source of another step came before a step: the root's is there from the start, but for its output. */
+/**
+ * Whether a source of another step came before a step. The root's content is there from the start, except its output.
+ */
 const isBefore = ({ path, step: owner }: Source, step: Step): boolean =>
   owner !== null && (owner.isRoot ? path !== 'output' : owner.timestamp < step.timestamp)
 
-/** An argument that the call's own answer repeats as another value: a day for a month, or a hundredth. */
+/** An argument that the call's own result repeats as another value: a day read as a month, or a hundredth. */
 export function otherEcho(step: Step, { sources }: Scene): Argument | undefined {
   const answered = readingsOf(termsOfValue(step.output).facts)
   spend(2 * sources.length)
@@ -109,7 +117,7 @@ export function otherEcho(step: Step, { sources }: Scene): Argument | undefined 
   return undefined
 }
 
-/** A date of two readings of which the answer has the one, and what came before the other. */
+/** A date with two readings: the result has one, earlier content the other. */
 function otherDate(
   { kind, readings, text }: Fact,
   answered: ReadonlySet<string>,
@@ -119,23 +127,23 @@ function otherDate(
   const taken = readings.find(reading => answered.has(reading))
   const meant = readings.find(reading => reading !== taken && knows(before, [reading]))
   if (!taken || !meant || knows(before, [taken])) return undefined
-  return `is "${text}", which was taken for ${taken.slice(2)} and meant ${meant.slice(2)}`
+  return `is "${text}", which was read as ${taken.slice(2)} but meant ${meant.slice(2)}`
 }
 
-/** Powers of ten by which units of one thing differ: cents, per mille. */
+/** Factors between units of the same thing, such as dollars and cents, or one and per mille. */
 const SCALES = [0.01, 100, 0.001, 1000]
 
 function otherScale({ kind, readings }: Fact, answered: ReadonlySet<string>): string | undefined {
   const number = kind === 'number' ? Number(readings[0]?.slice(2)) : 0
   if (number < 10 || answered.has(`n:${number}`)) return undefined
   const scaled = SCALES.map(scale => number * scale).find(value => answered.has(`n:${Math.round(value * 1e6) / 1e6}`))
-  return scaled === undefined ? undefined : `is ${number}, which was taken for ${scaled}`
+  return scaled === undefined ? undefined : `is ${number}, which was read as ${scaled}`
 }
 
-/** What has more is no call that somebody wrote. */
+/** An object with more fields isn't a hand-written call. */
 const MAX_ARGUMENTS = 20
 
-/** Two arguments of which each has the value that one record before gives to the other. */
+/** Two swapped arguments: each has the value that an earlier record gives to the other. */
 export function swappedArgument(step: Step, { sources }: Scene): Argument | undefined {
   if (!isJsonObject(step.input)) return undefined
   spend(sources.length)
@@ -161,10 +169,10 @@ export function swappedArgument(step: Step, { sources }: Scene): Argument | unde
   return undefined
 }
 
-/** Fields of a record that are looked through. */
+/** How many fields of a record are searched. */
 const MAX_FIELDS = 50
 
-/** A record's field under this name, or a longer or shorter form of it. */
+/** A record's field with this name, or with a longer or shorter form of it. */
 function fieldIn(record: JsonObject, name: string): Json | undefined {
   for (const key of Object.keys(record).slice(0, MAX_FIELDS)) {
     if (key.startsWith(name) || (key.length >= 3 && name.startsWith(key))) return record[key]

@@ -11,7 +11,10 @@ import { loggedSteps, loggedTwice, type Tool, toolFinder, toolsOf } from '../too
 import { argumentFault, oddArgument, otherEcho, swappedArgument } from './arguments.ts'
 import { isErrorShaped } from './faults.ts'
 
-/** Calls of tools: repeated ones, ones whose arguments break the tool's description or the plan, and ones that found nothing. */
+/**
+ * Checks tool calls: repeated ones, ones whose arguments break the tool's description or the plan, and ones that found
+ * nothing.
+ */
 export function* checkCalls(scene: Scene): Generator<Finding> {
   const { subject, root } = scene
   const tools = toolsOf(subject)
@@ -37,7 +40,7 @@ function* repeatedCalls(steps: readonly Step[]): Generator<Finding> {
   for (const [first, ...again] of calls.values()) {
     if (!first || again.length === 0 || isNothing(first.input)) continue
     const isVain = again.every(({ output }) => isEqual(output, first.output))
-    const note = `was sent ${again.length + 1} times${isVain ? ', to the same effect' : ''}`
+    const note = `was sent ${again.length + 1} times${isVain ? ', with the same result' : ''}`
     yield { kind: 'call_repeated', spanId: first.spanId, path: 'input', note, strength: isVain ? 1 : 0.5 }
   }
 }
@@ -49,7 +52,7 @@ function* repeatedInLogs(subject: Subject): Generator<Finding> {
   }
 }
 
-/** A call against the descriptions of its tool and of the others. */
+/** Compares a call with the descriptions of its tool and of the others. */
 function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncalled | undefined): Generator<Finding> {
   const { spanId } = step
   const fault = argumentFault(step, tool)
@@ -59,7 +62,7 @@ function* callAgainstTools(step: Step, tool: Tool, fit: number, uncalled: Uncall
   yield { kind: 'other_tool_fits', spanId, path: 'input', note, strength: 1 }
 }
 
-/** A call against what came before it. Without a description of its tool it may be no call at all. */
+/** Compares a call with what came before it. Without a tool description it may not be a call at all. */
 function* callAgainstTrace(step: Step, tool: Tool | undefined, scene: Scene): Generator<Finding> {
   const { spanId } = step
   const other = (tool && otherEcho(step, scene)) ?? swappedArgument(step, scene)
@@ -76,7 +79,7 @@ function* answerOf({ spanId, input, output, hasOutput }: Step, tool: Tool | unde
     yield { kind: 'call_found_nothing', ...at, note: 'is an empty result', strength: tool ? 1 : 0.6 }
 }
 
-/** How many of the request's words a tool's description has. */
+/** How many words of the request are in a tool's description. */
 function fitOf({ name, description }: Tool, { root }: Scene): number {
   const request = termsOfValue(root.input).words
   const { words } = termsOf(`${name.replaceAll('_', ' ')} ${description}`)
@@ -89,7 +92,7 @@ interface Uncalled {
   fit: number
 }
 
-/** Of the tools that no step called, the one whose description has most of the request's words. */
+/** The uncalled tool whose description has the most words of the request. */
 function bestUncalled(tools: readonly Tool[], fits: readonly number[], { subject }: Scene): Uncalled | undefined {
   const steps = new Set(subject.steps.map(({ stepId }) => plain(stepId)))
   const uncalled = tools.flatMap((tool, index) =>

@@ -6,7 +6,7 @@ import { columnsIn, derive, deriveDate, deriveSpan, deriveTime, numbersIn } from
 import type { Dispute } from '../dispute.ts'
 import type { Scene } from '../scene.ts'
 
-/** Whether the output's numbers and dates, or those that were put in their place, follow from what the step had. */
+/** Checks whether the output's numbers and dates, or the corrected ones, follow from what the step had. */
 export function* checkComputation(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (!dispute) return
@@ -25,15 +25,15 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
   }
 }
 
-/** A finding on the output. */
+/** A finding about the output. */
 type Verdict = Pick<Finding, 'kind' | 'note' | 'strength'>
 
-/** What the step had to compute with. */
+/** What the step could compute with. */
 interface Given {
   values: Json[]
   numbers: number[]
   columns: number[][]
-  /** Numbers of the prompt: rates, and units in other units. */
+  /** Numbers in the prompt: rates and conversion factors. */
   factors: number[]
 }
 
@@ -56,7 +56,7 @@ function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute:
   const inApproved = hasApproved ? numbersIn(approved) : inOutput.filter(number => number !== before)
   const isBeforeGiven = before !== undefined && given.numbers.includes(before)
   const isAfterGiven = given.numbers.includes(after)
-  // Where both were given, only the output's own numbers tell which one belongs to the others.
+  // If both were given, only the output's own numbers show which one fits.
   const { numbers, columns } = isBeforeGiven && isAfterGiven ? { numbers: [], columns: [] } : given
   const dates = datesIn([...given.values, approved])
   const times = timesIn(given.values)
@@ -66,12 +66,12 @@ function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute:
   const right = follows(after, inApproved, dispute.approved ?? output)
   const wrong = before === undefined ? undefined : follows(before, inOutput, output)
   if (right && isBeforeGiven && !isAfterGiven) {
-    const note = `repeats ${before} as it was given, while ${after} is ${right}`
+    const note = `repeats the given ${before}, while ${after} is ${right}`
     return { kind: 'input_does_not_add_up', note, strength: 1 }
   }
   const isFilled = before === undefined && hasApproved
   if (right && !wrong && !isFilled)
-    return { kind: 'correction_computes', note: `is off: ${after} is ${right}`, strength: 1 }
+    return { kind: 'correction_computes', note: `is wrong: ${after} is ${right}`, strength: 1 }
   if (wrong && !right) {
     const note = `is right by the numbers: ${before} is ${wrong}, and ${after} is not`
     return { kind: 'output_computes', note, strength: isAfterGiven ? 1 : 0.6 }
@@ -82,7 +82,7 @@ function verdictOnNumber({ before, after }: NumberChange, given: Given, dispute:
 function verdictOnSign(changes: readonly NumberChange[]): Verdict | undefined {
   const turned = changes.find(({ before, after }) => before !== undefined && before < 0 && after > 0)
   if (!turned) return undefined
-  const note = `is ${turned.before}, below zero, where ${turned.after} is approved`
+  const note = `is ${turned.before}, below zero, but ${turned.after} is approved`
   return { kind: 'result_impossible', note, strength: 1 }
 }
 
@@ -95,7 +95,7 @@ function verdictOnTime(dispute: Dispute, { values }: Given): Verdict | undefined
     before,
     times.filter(other => other !== before),
   )
-  if (right && !wrong) return { kind: 'correction_computes', note: `is off: ${after} is ${right}`, strength: 1 }
+  if (right && !wrong) return { kind: 'correction_computes', note: `is wrong: ${after} is ${right}`, strength: 1 }
   if (wrong && !right)
     return { kind: 'output_computes', note: `is right by the clock: ${before} is ${wrong}`, strength: 0.6 }
   return undefined
@@ -108,20 +108,20 @@ function verdictOnDate(dispute: Dispute, { values, numbers }: Given): Verdict | 
   const right = deriveDate(after, starts, [...numbers, ...numbersIn(dispute.approved ?? null)])
   const wrong = deriveDate(before, starts, [...numbers, ...numbersIn(dispute.step.output)])
   if (right && !wrong)
-    return { kind: 'correction_computes', note: `is off: ${after} follows from ${right}`, strength: 1 }
+    return { kind: 'correction_computes', note: `is wrong: ${after} follows from ${right}`, strength: 1 }
   if (wrong && !right)
     return { kind: 'output_computes', note: `is right by the dates: ${before} follows from ${wrong}`, strength: 0.5 }
   return undefined
 }
 
-/** A number that became another one. */
+/** A number that was changed to another. */
 interface NumberChange {
-  /** Undefined: there was none. */
+  /** Undefined if there was none. */
   before: number | undefined
   after: number
 }
 
-/** Numbers that were changed; those that comments name stand for approved ones where there are none. */
+/** Changed numbers. If there is no approved output, the numbers that comments mention replace it. */
 export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   const changed = (dispute?.difference?.changes ?? []).flatMap(({ before, after }) => {
     const [left, right] = [soleNumber(before), soleNumber(after)]
@@ -130,7 +130,7 @@ export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
   if (changed.length > 0 || dispute?.approved !== undefined) return changed
   const said = dispute?.comments.flatMap(comment => numbersIn(comment)) ?? []
   const outputs = numbersIn(origin.output)
-  // The number of an output that is nearest to what somebody says.
+  // The number in the output that is nearest to the one in the comment.
   return said.flatMap(after => {
     spend(1 + outputs.length)
     if (outputs.includes(after)) return []
@@ -146,7 +146,7 @@ function soleNumber(value: Json | undefined): number | undefined {
   return numbers.length === 1 ? numbers[0] : undefined
 }
 
-/** The one time of day, or length of time, that was changed. */
+/** The only time of day or duration that was changed. */
 function timeChange({ difference }: Dispute): { before: string; after: string } | undefined {
   const { lost, gained } = difference ?? {}
   const [before, after] = [lost, gained].map(terms => timesIn((terms?.facts ?? []).map(({ text }) => text)))

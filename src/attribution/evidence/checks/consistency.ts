@@ -7,7 +7,7 @@ import { isSameMeaning, similarity } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
-/** Whether a correction treats one item of a list otherwise than an equal one beside it, which it leaves as it was. */
+/** Checks whether a correction changes an item of a list but leaves an equal item unchanged. */
 export function* checkConsistency({ dispute }: Scene): Generator<Finding> {
   if (dispute?.approved === undefined) return
   for (const { path, before, after } of listPairs(dispute.step.output, dispute.approved, 'output')) {
@@ -18,14 +18,14 @@ export function* checkConsistency({ dispute }: Scene): Generator<Finding> {
         (other, at) => at !== index && isTwin(item, other, changed) && isKept(other, after[at]),
       )
       if (twin < 0) continue
-      const note = `was left as it is, while ${quote(item)}, which is alike, was changed`
+      const note = `was left unchanged, while the equal item ${quote(item)} was changed`
       yield { kind: 'equal_item_kept', spanId: dispute.step.spanId, path: `${path}[${twin}]`, note, strength: 1 }
       return
     }
   }
 }
 
-/** Lists of records that output and correction have at the same place, as long as each other. */
+/** Lists of records at the same place in output and correction, with the same length. */
 function* listPairs(
   output: Json,
   approved: Json,
@@ -39,17 +39,19 @@ function* listPairs(
   }
 }
 
-/** The one field that a record was changed in. */
+/** The only field of a record that was changed. */
 function changedField(before: Json, after: Json | undefined): string | undefined {
   if (!isJsonObject(before) || !isJsonObject(after)) return undefined
   const changed = Object.keys(before).filter(field => !isSameMeaning(before[field], after[field]))
   return changed.length === 1 ? changed[0] : undefined
 }
 
-/** Words and facts of a value that two records hardly share by chance. */
+/** The number of words and facts in a value that two records hardly share by chance. */
 const TELLING = 3
 
-/** Whether two records have the same value in a field, and are much alike in the others, unless the value tells by itself. */
+/**
+ * Whether two records have the same value in a field, and are also similar otherwise unless that value is distinctive.
+ */
 function isTwin(item: Json, other: Json, field: string): boolean {
   spend(5)
   if (!isJsonObject(item) || !isJsonObject(other) || !isEqual(item[field] ?? null, other[field] ?? null)) return false

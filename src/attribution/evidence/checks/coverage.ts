@@ -6,13 +6,13 @@ import { BETWEEN_ITEMS } from '../../text/vocabulary.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, partsOf, quote, type Source, sourceOf, supportOf } from '../sources.ts'
 
-/** A text of more is data, of which a list is an excerpt. */
+/** A text with more lines is data, and a list may be an excerpt of it. */
 const MAX_LINES = 200
 
-/** A list of fewer says nothing about what belongs to it. */
+/** A shorter list doesn't show what belongs in it. */
 const LEAST_ITEMS = 2
 
-/** Whether a list in the output ends before the one that it was read from: items beside the taken ones that it lacks. */
+/** Checks whether a list in the output is missing items that its source has next to the items it took. */
 export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<Finding> {
   if (!dispute) return
   for (const [path, items] of partsOf(origin.output, 'output')) {
@@ -22,7 +22,7 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
         if (typeof leaf !== 'string') continue
         const left = leftOut(items, leaf)
         if (left === undefined) continue
-        const note = `lacks ${quote(left)}, which stands beside its items in ${place}`
+        const note = `lacks ${quote(left)}, which is next to its items in ${place}`
         yield { kind: 'items_left_out', spanId: origin.spanId, path, note, strength: 1 }
         return
       }
@@ -30,7 +30,7 @@ export function* checkCoverage({ dispute, origin, visible }: Scene): Generator<F
   }
 }
 
-/** A line of a text, or a part between commas, that looks like those which items were read from, and was not. */
+/** A line of a text, or a part between commas, that resembles those the items were read from but is missing. */
 function leftOut(items: readonly Json[], text: string): string | undefined {
   spend(3 * text.length)
   const wanted = items.map(termsOfValue)
@@ -41,7 +41,7 @@ function leftOut(items: readonly Json[], text: string): string | undefined {
     const sources = lines.map(line => sourceOf('input', null, '', line))
     const taken = wanted.map(terms => sources.findIndex(source => isReadFrom(terms, source)))
     const found = taken.filter(index => index >= 0)
-    // Each item has a line of its own, and they follow each other.
+    // Each item must have its own line, and the lines must be adjacent.
     if (found.length < items.length || new Set(found).size < found.length) continue
     const [first, last] = [Math.min(...found), Math.max(...found)]
     if (last - first + 1 !== found.length) continue
@@ -57,7 +57,7 @@ function isReadFrom(item: Terms, line: Source): boolean {
   return weight > 0 && found > 0.7
 }
 
-/** What items of one list have in common: they begin alike, and are about as long. */
+/** What the lines of a list have in common: how they start, and roughly how long they are. */
 const shapeOf = (line: string): string =>
   `${line
     .slice(0, 1)

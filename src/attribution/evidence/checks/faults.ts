@@ -17,7 +17,7 @@ const CODE_FIELD = /status|http|code|response|attempt/iu
 const FALLBACK_FIELD = /fallback|degraded|default_used|canned|static_text|placeholder/iu
 const CUT_OFF = /^(length|max_tokens|max_output_tokens|token_limit|truncated|MAX_TOKENS)$/u
 
-/** Errors, time-outs and truncation, in metadata, state and outputs; and whether the run got over them. */
+/** Checks metadata, state and outputs for errors, timeouts and truncation, and whether the run recovered from them. */
 export function* checkFaults({ subject, root, dispute, origin }: Scene): Generator<Finding> {
   const failures = new Map(subject.steps.map(step => [step, failureOf(step)]))
   for (const [step, failure] of failures) {
@@ -32,7 +32,7 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
         !isNothing(other.output),
     )
     const isRoot = step.isRoot && subject.steps.length > 1
-    // The trace's own output may be missing because its steps have theirs.
+    // The trace's own output may be missing because its steps have outputs.
     const ownOutput = isRoot && !step.hasOutput ? (dispute?.step.output ?? step.output) : step.output
     const isBlank = isNothing(ownOutput) || isErrorShaped(ownOutput) || isEcho(step, root) || isBroken(ownOutput)
     const at = { spanId: step.spanId, path: failure.path }
@@ -40,7 +40,7 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
       yield {
         kind: failure.isCallers ? 'call_rejected' : 'step_failed',
         ...at,
-        note: `says ${quote(failure.text)}, and the output holds ${isNothing(step.output) ? 'nothing' : 'no answer'}`,
+        note: `says ${quote(failure.text)}, and the output ${isNothing(step.output) ? 'is empty' : 'has no answer'}`,
         strength: 1,
       }
     } else if (
@@ -54,7 +54,7 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
       yield {
         kind: 'failure_recovered',
         ...at,
-        note: `says ${quote(failure.text)}, which the run got over`,
+        note: `says ${quote(failure.text)}, from which the run recovered`,
         strength: 1,
       }
     }
@@ -66,7 +66,7 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
         kind: 'cut_off',
         spanId: step.spanId,
         path: cut,
-        note: 'says that the output was cut off at its length',
+        note: 'says that the output was cut off at its maximum length',
         strength: 1,
       }
   }
@@ -87,39 +87,39 @@ export function* checkFaults({ subject, root, dispute, origin }: Scene): Generat
       kind: 'run_unfinished',
       spanId: last?.spanId ?? null,
       path: 'output',
-      note: 'is the last thing that arrived: the run never ended',
+      note: 'is the last record: the run never ended',
       strength: 1,
     }
   }
 }
 
-/** An output that is its input again: a fallback of translators and the like. */
+/** Whether an output repeats its input: a fallback of translators and the like. */
 const isEcho = ({ input, output }: Step, root: Step): boolean =>
   typeof output === 'string' &&
   output.length > 20 &&
   [...leavesOf([input, root.input], '')].some(([, leaf]) => leaf === output)
 
-/** A text that breaks off. */
+/** Whether a text breaks off. */
 const isBroken = (output: Json): boolean =>
   typeof output === 'string' &&
   output.length > 60 &&
   /[^\p{P}\p{S}\n]{12}[^\p{P}\p{S}\d\s]$/u.test(output.trimEnd().slice(-ENDING))
 
-/** More than what is looked at of a text's end: a letter may be two. */
+/** How much of a text's end to look at, with room for characters of two units. */
 const ENDING = 40
 
 interface Failure {
   path: string
   text: string
-  /** The call was at fault, and not what answered it. */
+  /** The call was at fault, not the service that answered it. */
   isCallers: boolean
-  /** The step says itself that it came through. */
+  /** The step itself says that it recovered. */
   isSettled: boolean
-  /** The step says itself that something else stands in for an answer. */
+  /** The step itself says that its answer is a substitute. */
   isFallback: boolean
 }
 
-/** What a step says of an error. */
+/** The error that a step reports, if any. */
 function failureOf(step: Step): Failure | undefined {
   const places: [string, Json][] = [
     ['metadata', step.metadata],
@@ -169,7 +169,7 @@ function isFailure(field: string, path: string, leaf: Json): boolean {
   )
 }
 
-/** Whether an output is an error itself: an object with an error in it and nothing else of note, or the words of one. */
+/** Whether an output is itself an error: an object with little besides an error, or an error message. */
 export function isErrorShaped(output: Json): boolean {
   if (isJsonObject(output))
     return Object.entries(output).some(

@@ -18,21 +18,21 @@ import {
 } from '../sources.ts'
 import { choicesOf } from './shape.ts'
 
-/** Less than that was not looked for in earnest: one number weighs 2, a word a half. */
+/** The minimum weight worth searching for: a number weighs 2, a word 0.5. */
 const ENOUGH = 0.5
 
-/** What speaks for a value that was lost, or gained, in each of the places that it may come from. */
+/** The support for the lost or gained terms in each of their possible sources. */
 interface Standing {
   visible: Support
   prompt: Support
-  /** Docs that no step fetched. */
+  /** In docs that no step fetched. */
   unfetched: Support
-  /** 0 to 1: how much of it stands nowhere. */
+  /** 0 to 1: the share found nowhere. */
   nowhere: number
   weight: number
 }
 
-/** Where the values that were taken out, and those that were put in, come from. */
+/** Checks where removed and added values come from. */
 export function* checkGrounding(scene: Scene): Generator<Finding> {
   const { dispute } = scene
   if (!dispute) return
@@ -45,17 +45,17 @@ export function* checkGrounding(scene: Scene): Generator<Finding> {
   yield* bothComputed(exchange)
 }
 
-/** What was taken out and what was put in, with where each of them stands. */
+/** The removed and added terms, and their sources. */
 interface Exchange {
   dispute: Dispute
   lost: Terms
   gained: Terms
   before: Standing
   after: Standing
-  /** Whether there is enough of it to be looked for. */
+  /** Whether there are enough terms to search for. */
   isLost: boolean
   isGained: boolean
-  /** Where the output has what was taken out. */
+  /** Where the output has the removed terms. */
   at: { spanId: string; path: string }
 }
 
@@ -77,7 +77,7 @@ function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
   }
 }
 
-/** What was found, in quotation marks. */
+/** The term that was found, in quotation marks. */
 const said = ({ at }: Support): string => (at ? `"${at.text}"` : 'it')
 
 /** A support in words: `took "12" from state.rates of quote`. */
@@ -92,20 +92,20 @@ const isOfDoc = ({ at }: Support): boolean => at?.source.kind === 'retrieved' ||
 
 const locationIn = ({ at }: Support) => (at ? locationOf(at.source) : { spanId: null, path: 'output' })
 
-/** Where what was taken out came from: from nowhere, from what the step had, or from the prompt. */
+/** The source of the removed terms: none, what the step had, or the prompt. */
 function* groundOfLost({ before, isGained, at }: Exchange): Generator<Finding> {
   const { visible, prompt, nowhere, weight } = before
   if (nowhere > 0.3) {
     yield {
       kind: isGained ? 'unfounded_replaced' : 'unfounded_removed',
       ...at,
-      note: `holds "${visible.missing}", which stands in no input, state or knowledge doc`,
-      // A word or two that stand nowhere are hardly a claim.
+      note: `contains "${visible.missing}", which is not in any input, state or knowledge doc`,
+      // One or two words without a source are hardly a claim.
       strength: nowhere * Math.min(1, weight / 1.5),
     }
   }
   if (visible.found > 0.5 && !isGained) {
-    const note = `${took(visible)}, and was not to show it`
+    const note = `${took(visible)}, but should not have shown it`
     yield { kind: 'founded_removed', ...at, note, strength: visible.found }
   }
   if (visible.found > 0.5 && isGained) {
@@ -118,7 +118,7 @@ function* groundOfLost({ before, isGained, at }: Exchange): Generator<Finding> {
   }
 }
 
-/** Where what was put in stands: in what the step had, nowhere, in the prompt, or in docs that nobody fetched. */
+/** The source of the added terms: what the step had, none, the prompt, or docs that nobody fetched. */
 function* groundOfGained(exchange: Exchange): Generator<Finding> {
   const { dispute, after } = exchange
   const { visible, prompt, unfetched } = after
@@ -127,22 +127,22 @@ function* groundOfGained(exchange: Exchange): Generator<Finding> {
     yield {
       kind: kindOfKnown(exchange),
       ...locationIn(visible),
-      note: `has ${said(visible)}, which the ${dispute.difference ? 'approved output' : 'comment'} says`,
+      note: `has ${said(visible)}, which is in the ${dispute.difference ? 'approved output' : 'comment'}`,
       strength: visible.found,
     }
   }
   if (after.nowhere > 0.3) {
-    const verb = dispute.difference ? 'was corrected to' : 'speaks of'
+    const verb = dispute.difference ? 'was corrected to' : 'mentions'
     yield {
       kind: kindOfUnknown(exchange),
       spanId,
       path: dispute.difference ? 'output' : 'feedback',
-      note: `${verb} "${visible.missing}", which stands in no input, state or knowledge doc`,
+      note: `${verb} "${visible.missing}", which is not in any input, state or knowledge doc`,
       strength: after.nowhere,
     }
   }
   if (visible.found <= 0.6 && prompt.found > 0.5 && prompt.found > visible.found) {
-    const note = `says ${said(prompt)}, as the approved output does`
+    const note = `says ${said(prompt)}, as does the approved output`
     yield { kind: 'gained_stands_in_prompt', spanId, path: 'prompt', note, strength: prompt.found }
   }
   const advantage = unfetched.found - visible.found
@@ -150,7 +150,7 @@ function* groundOfGained(exchange: Exchange): Generator<Finding> {
     yield {
       kind: 'gained_stands_unfetched',
       ...locationIn(unfetched),
-      note: `has ${said(unfetched)}, which the approved output says, and was not fetched`,
+      note: `has ${said(unfetched)}, which is in the approved output, but was not fetched`,
       strength: Math.min(1, 0.4 + advantage),
     }
   }
@@ -166,15 +166,15 @@ function kindOfUnknown({ dispute, isLost }: Exchange): FindingKind {
   return isLost ? 'gained_stands_nowhere' : 'addition_stands_nowhere'
 }
 
-/** Both stood before the step, and it took the wrong one. */
+/** Both values were available, and the step took the wrong one. */
 function* otherValueTaken({ before, after, at }: Exchange): Generator<Finding> {
   const [taken, right] = [before.visible, after.visible]
   if (taken.found <= 0.5 || right.found <= 0.5) return
-  const note = `took ${said(taken)} where ${said(right)} stands as well`
+  const note = `took ${said(taken)}, although ${said(right)} was also available`
   yield { kind: 'other_value_taken', ...at, note, strength: Math.min(taken.found, right.found) }
 }
 
-/** What people know, and no place that the run could look at. */
+/** Facts that people know but that the run couldn't find anywhere. */
 function* unknownFacts({ dispute, lost, gained, after }: Exchange, scene: Scene): Generator<Finding> {
   const places = [...scene.visible, ...scene.prompts, ...scene.unfetched]
   const added = gained.facts.filter(fact => !findFact(fact, places)).length
@@ -183,12 +183,12 @@ function* unknownFacts({ dispute, lost, gained, after }: Exchange, scene: Scene)
     kind: 'unknown_facts_added',
     spanId: dispute.step.spanId,
     path: 'output',
-    note: `was corrected with ${added} facts that stand nowhere, such as "${after.visible.missing}"`,
+    note: `was corrected with ${added} facts that appear nowhere, such as "${after.visible.missing}"`,
     strength: Math.min(1, (added - lost.facts.length) / 3),
   }
 }
 
-/** The output kept to what it had, and the correction does not. */
+/** The output used available values, and the correction doesn't. */
 function* replacedByUnknown({ dispute, before, after, at }: Exchange): Generator<Finding> {
   if (before.visible.found <= 0.5 || after.nowhere <= 0.5) return
   const isAlike = (dispute.difference?.similarity ?? 0) > 0.3
@@ -200,19 +200,19 @@ function* replacedByUnknown({ dispute, before, after, at }: Exchange): Generator
   }
 }
 
-/** Neither value stands anywhere: each must have been worked out. */
+/** Neither value is in a source, so each must have been computed. */
 function* bothComputed({ lost, gained, before, after, at }: Exchange): Generator<Finding> {
   const [fact] = lost.facts
   if (!fact || gained.facts.length === 0 || before.nowhere <= 0.5 || after.nowhere <= 0.5) return
   yield {
     kind: 'both_computed',
     ...at,
-    note: `was ${quote(fact.text)} and is approved as "${after.visible.missing}": neither stands in what the step had`,
+    note: `was ${quote(fact.text)} and is approved as "${after.visible.missing}": neither is in what the step had`,
     strength: Math.min(before.nowhere, after.nowhere),
   }
 }
 
-/** What was lost and gained but for labels that the step chooses from a list: those come from nowhere. */
+/** The removed and added terms, except labels that the step chooses from a list: those have no source. */
 function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Terms; gained: Terms } {
   const chosen = changes.filter(({ path }) => choicesOf(step, path) !== undefined)
   if (chosen.length === 0) return { lost, gained }
@@ -220,17 +220,18 @@ function valuesOf({ changes, lost, gained }: Difference, step: Step): { lost: Te
   return { lost: without(lost, side('before')), gained: without(gained, side('after')) }
 }
 
-/** What comments say of the right value, where no correction does. */
+/** What comments say about the right value, if there is no correction. */
 function saidBy({ comments, step }: Dispute): Terms {
   const { facts, words } = without(termsOf(comments.join('\n')), termsOfValue(step.output))
   return { facts, words: new Map([...words].filter(([, { isName }]) => isName)) }
 }
 
 /**
- * Where terms stand. Among many other words, common ones tell nothing: a text that says the same in other words has them, too.
+ * The support for terms in each kind of source. In a longer rewording, common words count nothing, because a paraphrase
+ * has them as well.
  */
 function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene): Standing {
-  // Where a text is in another language than its sources, its words tell nothing.
+  // If a text isn't in the language of its sources, its words count little.
   const kept = supportOf(
     { facts: [], words: termsOfValue(dispute?.approved ?? dispute?.step.output ?? null).words },
     visible,
@@ -251,7 +252,7 @@ function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetc
 
 const NO_SUPPORT: Support = { found: 0, weight: 0, at: undefined, missing: undefined }
 
-/** Where an output has the first of some terms. */
+/** The first place in an output with any of the terms. */
 function pathOf({ facts, words }: Terms, step: Step): string {
   for (const [path, leaf] of leavesOf(step.output, 'output')) {
     const source = [sourceOf('output', step, path, leaf)]

@@ -19,7 +19,7 @@ import {
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
-/** The prompt's and the guideline's words, against the output and against the correction. */
+/** Compares the wording of the prompt and guidelines with the output and the correction. */
 export function* checkGuidance(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (!dispute) return
@@ -31,13 +31,13 @@ export function* checkGuidance(scene: Scene): Generator<Finding> {
   yield* backed(scene, dispute, sentences)
   yield* forbiddenWord(dispute, forbidding)
   if (guidelines.length === 0)
-    yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is not known', strength: 1 }
+    yield { kind: 'no_guideline', spanId: origin.spanId, path: 'prompt', note: 'is unknown', strength: 1 }
   yield* vagueWords(sentences)
 }
 
 const placeOf = ({ spanId, path }: Passage) => ({ spanId, path })
 
-/** Limits of length that one of output and correction keeps, and the other does not. */
+/** Length limits that only one of output and correction respects. */
 function* overLength(
   { origin }: Scene,
   { step, approved }: Dispute,
@@ -68,7 +68,7 @@ const ruleBrokenByCorrection = (guideline: Passage, limit: string): Finding => (
   strength: 1,
 })
 
-/** The sentence that has most of the words that were changed; and of those that forbid, most of the comments' words, too. */
+/** The sentence with the most changed words, and the prohibition with the most words of the change and the comments. */
 function* namedByGuideline(
   dispute: Dispute,
   sentences: readonly Passage[],
@@ -94,7 +94,7 @@ function* namedByGuideline(
   }
 }
 
-/** Stems of what was lost and gained, and of the names of the fields that were changed. */
+/** Stems of the removed and added words and of the changed fields' names. */
 function changedWords({ difference }: Dispute): ReadonlySet<string> {
   const { lost, gained, changes = [] } = difference ?? {}
   const fields = changes.flatMap(({ path }) => [...termsOf(path.replace(/[_.[\]\d]+/gu, ' ')).words.keys()])
@@ -107,33 +107,36 @@ function overlap({ text }: Passage, stems: ReadonlySet<string>): number {
   return [...words.keys()].filter(stem => stems.has(stem)).length
 }
 
-/** The first of those that score highest. */
+/** The first passage with the highest score. */
 function most(passages: readonly Passage[], score: (passage: Passage) => number): Passage | undefined {
   const scores = passages.map(score)
   const highest = scores.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY)
   return passages[scores.indexOf(highest)]
 }
 
-/** Whether a sentence of the guidelines or the docs gives the output's value to a case like this, or the correction's. */
+/**
+ * Checks whether a sentence of the guidelines or docs gives the output's or the correction's value for a case like
+ * this.
+ */
 function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]): Generator<Finding> {
   const docs = scene.sources.filter(({ kind }) => kind === 'doc')
   const inDocs = sentencesOf(docs.map(({ value, path }) => ({ text: String(value), spanId: null, path })))
   const [forOutput, forCorrection] = backingOf(scene, dispute, [...sentences, ...inDocs])
   if (forOutput && !forCorrection) {
-    const note = `says ${quote(forOutput.text)}, as the output does`
+    const note = `says ${quote(forOutput.text)}, as does the output`
     yield { kind: 'guideline_backs_output', ...placeOf(forOutput), note, strength: 1 }
   }
   if (forCorrection && !forOutput) {
-    const note = `says ${quote(forCorrection.text)}, as the correction does`
+    const note = `says ${quote(forCorrection.text)}, as does the correction`
     yield { kind: 'guideline_backs_correction', ...placeOf(forCorrection), note, strength: 1 }
   }
   const [againstOutput, againstCorrection] = contradictionsOf(scene, dispute, [...sentences, ...inDocs])
   if (againstCorrection && !againstOutput) {
-    const note = `says ${quote(againstCorrection.text)}, which this case is not`
+    const note = `says ${quote(againstCorrection.text)}, but this is another case`
     yield { kind: 'guideline_contradicts_correction', ...placeOf(againstCorrection), note, strength: 1 }
   }
   if (againstOutput && !againstCorrection) {
-    const note = `says ${quote(againstOutput.text)}, which this case is not`
+    const note = `says ${quote(againstOutput.text)}, but this is another case`
     yield { kind: 'guideline_contradicts_output', ...placeOf(againstOutput), note, strength: 1 }
   }
   if (forOutput && forCorrection && forOutput !== forCorrection) {
@@ -143,8 +146,8 @@ function* backed(scene: Scene, dispute: Dispute, sentences: readonly Passage[]):
 }
 
 /**
- * For the value that was lost, and for the one that was gained, a clause that gives it to other cases: within bounds that
- * no number of this one meets.
+ * For the removed value and for the added one, a clause that gives it for other cases: with bounds that no number of
+ * this case meets.
  */
 function contradictionsOf(
   scene: Scene,
@@ -178,7 +181,7 @@ function areMet({ from, to }: Bounds, numbers: readonly number[]): boolean {
 const shortChanges = ({ difference }: Dispute): Change[] =>
   (difference?.changes ?? []).filter(({ before, after }) => isShort(before) && isShort(after))
 
-/** The numbers that bounds are held against: those which output and correction share, else those that the step was given. */
+/** The numbers to compare with bounds: those that output and correction share, else those that the step received. */
 function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[] {
   const inOutput = new Set(numbersIn(step.output))
   const kept = numbersIn(approved ?? null).filter(number => inOutput.has(number))
@@ -186,7 +189,7 @@ function numbersOfCase({ visible }: Scene, { approved, step }: Dispute): number[
   return kept.length > 0 ? kept : given.flatMap(({ value }) => numbersIn(value))
 }
 
-/** For the value that was lost, and for the one that was gained, a sentence that gives it to a case like this. */
+/** For the removed value and for the added one, a sentence that gives it for a case like this. */
 function backingOf(
   scene: Scene,
   dispute: Dispute,
@@ -221,7 +224,7 @@ function backingOf(
 const isShort = (value: Json | undefined): boolean =>
   value !== undefined && value !== null && typeof value !== 'object' && String(value).length <= 30
 
-/** A word behind a negation, which the output has and the correction has not. */
+/** A word after a negation that the output has and the correction lacks. */
 function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passage[]): Generator<Finding> {
   if (approved === undefined) return
   const [written, right] = [new Set(tokensOf(step.output)), new Set(tokensOf(approved))]
@@ -240,14 +243,14 @@ function* forbiddenWord({ approved, step }: Dispute, forbidding: readonly Passag
   }
 }
 
-/** Words and numbers of a value as they are written, common ones included. */
+/** Words and numbers of a value as written, including common ones. */
 const tokensOf = (value: Json | undefined): string[] =>
   wordingOf(value).flatMap(text => {
     spend(2 * text.length)
     return plain(text).match(/[\p{L}\p{N}]+(?:[/._-][\p{L}\p{N}]+)*/gu) ?? []
   })
 
-/** The first word of degree, by how many there are. */
+/** The first vague word; the strength depends on how many there are. */
 function* vagueWords(sentences: readonly Passage[]): Generator<Finding> {
   const vague = sentences.flatMap(sentence => {
     spend(2 * sentence.text.length)
@@ -258,7 +261,7 @@ function* vagueWords(sentences: readonly Passage[]): Generator<Finding> {
   yield {
     kind: 'guideline_vague',
     ...placeOf(first.sentence),
-    note: `says "${first.word}" and draws no line: ${quote(first.sentence.text)}`,
+    note: `says "${first.word}" without a clear limit: ${quote(first.sentence.text)}`,
     strength: Math.min(1, 0.5 + vague.length / 6),
   }
 }

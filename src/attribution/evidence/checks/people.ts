@@ -6,7 +6,7 @@ import { differenceOf, similarity } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { quote } from '../sources.ts'
 
-/** What the objectors, other reviewers, and earlier decisions on equal cases say. */
+/** Checks what the objectors, other reviewers and earlier decisions on equal cases say. */
 export function* checkPeople({ dispute, disputes, supports, subject }: Scene): Generator<Finding> {
   if (!dispute) return
   const { step, userId } = dispute
@@ -32,7 +32,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
         differenceOf(approved, dispute.approved).changes.length > 0,
     )
   ) {
-    yield { kind: 'reviewers_disagree', ...at, note: 'holds two corrections that differ', strength: 0.8 }
+    yield { kind: 'reviewers_disagree', ...at, note: 'has two different corrections', strength: 0.8 }
   }
   const ratings = subject.feedback.flatMap(({ rating, userId: author }) =>
     author === userId && typeof rating === 'number' ? [rating] : [],
@@ -42,7 +42,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
     yield {
       kind: 'rated_well',
       ...at,
-      note: `rates the output ${rating} and corrects it all the same`,
+      note: `rates the output ${rating} but corrects it`,
       strength: Math.min(1, rating),
     }
   else if (rating !== undefined && rating >= 0.45)
@@ -53,7 +53,7 @@ export function* checkPeople({ dispute, disputes, supports, subject }: Scene): G
   if (isLow) yield { kind: 'rated_low', ...at, note: 'rates the output low', strength: 1 }
   const intent = dispute.comments.map(comment => TELLS_INTENT.exec(comment)?.[0]).find(word => word !== undefined)
   if (intent !== undefined)
-    yield { kind: 'comment_tells_intent', ...at, note: `tells what was meant: "${intent}"`, strength: 1 }
+    yield { kind: 'comment_tells_intent', ...at, note: `says what was meant: "${intent}"`, strength: 1 }
   if (dispute.comments.length === 0) yield { kind: 'no_comment', ...at, note: 'gives no reason', strength: 1 }
   const equal = subject.steps.find(
     other =>

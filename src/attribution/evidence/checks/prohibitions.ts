@@ -7,7 +7,7 @@ import { forbids, guidelinesOf, sentencesOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote } from '../sources.ts'
 
-/** Things that a rule may forbid by their kind: how rules call them, and how many a text has. */
+/** Things that a rule may forbid by kind: how rules refer to them, and how many a text has. */
 const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: string) => number }[] = [
   {
     name: 'a date',
@@ -80,7 +80,7 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
   },
 ]
 
-/** Whether the output has a kind of thing that a rule forbids and the correction has not; or the other way round. */
+/** Checks whether the output has a forbidden kind of thing that the correction lacks, or the other way around. */
 export function* checkProhibitions(scene: Scene): Generator<Finding> {
   const { dispute, origin } = scene
   if (dispute?.approved === undefined || isNothing(dispute.step.output)) return
@@ -94,7 +94,7 @@ export function* checkProhibitions(scene: Scene): Generator<Finding> {
       const [had, has] = counts.get(name) ?? [count(output ?? ''), count(approved ?? '')]
       counts.set(name, [had, has])
       if (had > 0 && has === 0) {
-        const note = `has ${name}, against ${quote(text)}`
+        const note = `has ${name}, although the rule says ${quote(text)}`
         yield { kind: 'forbidden_kind_used', spanId: origin.spanId, path: 'output', note, strength: 1 }
       }
       if (has > 0 && had === 0) {
@@ -105,7 +105,7 @@ export function* checkProhibitions(scene: Scene): Generator<Finding> {
   }
 }
 
-/** The texts and numbers of a value, a line each. */
+/** The texts and numbers of a value, one per line. */
 const scalarsOf = (value: Json): string =>
   [...leavesOf(value, '')]
     .flatMap(([, leaf]) => (typeof leaf === 'string' || typeof leaf === 'number' ? [String(leaf)] : []))

@@ -7,10 +7,10 @@ import { similarity } from '../difference.ts'
 import type { Scene } from '../scene.ts'
 import { fieldOf, findFact, leavesOf, partsOf, quote, type Source } from '../sources.ts'
 
-/** A request longer than that says what it wants in more than one way. */
+/** A longer request describes what it wants in more than one way. */
 const SHORT_REQUEST = 240
 
-/** What the user's input leaves open, or says twice. */
+/** Checks what the user's input leaves ambiguous or contradicts. */
 export function* checkRequest(scene: Scene): Generator<Finding> {
   const { dispute, root, origin, visible } = scene
   if (!dispute) return
@@ -36,7 +36,7 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
       kind: 'request_relative',
       spanId: root.spanId,
       path: 'input',
-      note: `says "${relative[0]}", which depends on how one counts`,
+      note: `says "${relative[0]}", which can be read in more than one way`,
       strength: 1,
     }
   if (length === 0 && isJsonObject(request))
@@ -70,7 +70,7 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
       const score = (index: number) =>
         [...(terms[index]?.words.keys() ?? [])].filter(stem => requested.words.has(stem)).length +
         (terms[index]?.facts ?? []).filter(isRequested).length
-      // A request that holds the list itself has the words of each of its items.
+      // A request that contains the list itself has the words of each item.
       const isOwn = source.value === request
       const [fitOfTaken, fitOfRight] = isOwn ? [0, 0] : [score(taken), score(right)]
       const kind =
@@ -83,7 +83,7 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
         kind,
         spanId: source.step?.spanId ?? null,
         path,
-        note: `holds both ${quote(items[taken])}, which was taken, and ${quote(items[right])}, which was meant`,
+        note: `has both ${quote(items[taken])}, which was taken, and ${quote(items[right])}, which was meant`,
         strength: 1,
       }
       return
@@ -93,7 +93,7 @@ export function* checkRequest(scene: Scene): Generator<Finding> {
   if (conflict) yield conflict
 }
 
-/** Lists of records, or of lines, among which something is chosen. */
+/** Lists of records or lines from which something is chosen. */
 function* listsIn({ value, path }: Source): Generator<[path: string, items: Json[]]> {
   for (const [place, part] of partsOf(value, path)) {
     const lines = typeof part === 'string' ? part.split('\n') : []
@@ -103,7 +103,7 @@ function* listsIn({ value, path }: Source): Generator<[path: string, items: Json
   }
 }
 
-/** Tells whether an item has the facts or names of a value. */
+/** Returns a function that says whether an item has the facts or names of a value. */
 function holderOf(wanted: Terms): (item: Terms) => boolean {
   const facts = wanted.facts.filter(fact => !isDigit(fact))
   const isWanted = isAmong(facts)
@@ -115,14 +115,17 @@ function holderOf(wanted: Terms): (item: Terms) => boolean {
   }
 }
 
-/** Tells whether a fact may mean the same as one of these. */
+/** Returns a function that says whether a fact may mean the same as one of these. */
 function isAmong(facts: readonly Fact[]): (fact: Fact) => boolean {
   spend(2 * facts.length)
   const known = new Set(facts.flatMap(({ readings }) => readings))
   return ({ readings }) => readings.some(reading => known.has(reading))
 }
 
-/** Two places that say different things of the same: one has what was taken, the other what was approved, under the same name. */
+/**
+ * Two places that contradict each other: under the same name, one has the output's value and the other the approved
+ * one.
+ */
 function conflictOf({ visible }: Scene, lost: Terms, gained: Terms): Finding | undefined {
   const given = visible.filter(({ kind }) => kind !== 'metadata')
   const taken = given.flatMap(source => mentionsOf(lost, source))
@@ -144,12 +147,12 @@ function conflictOf({ visible }: Scene, lost: Terms, gained: Terms): Finding | u
   return undefined
 }
 
-/** A place that has a fact, with the words that it goes by. */
+/** A place with a fact, and the words that label it. */
 interface Mention {
   source: Source
   path: string
   text: string
-  /** Unlike that of any other place. */
+  /** Unique to this place. */
   place: string
   label: ReadonlySet<string>
 }

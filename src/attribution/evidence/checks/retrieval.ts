@@ -4,7 +4,7 @@ import { termsOf, termsOfValue } from '../../text/terms.ts'
 import type { Scene } from '../scene.ts'
 import { type Source, slugOf } from '../sources.ts'
 
-/** Whether what was fetched is what was needed: by the words of the request, the correction and the comments. */
+/** Checks whether what was fetched is what was needed, by the words of the request, the correction and the comments. */
 export function* checkRetrieval(scene: Scene): Generator<Finding> {
   const { retrievals, sources, dispute, root } = scene
   const [retrieval] = retrievals
@@ -43,7 +43,7 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
   }
 }
 
-/** For each doc, the share of the weight of some stems that it has; a stem that few docs have weighs more. */
+/** For each doc, the weighted share of stems that it has. A stem that few docs have weighs more. */
 function scoresOf(docs: readonly Source[], stems: readonly string[]): Map<Source, number> {
   const distinct = [...new Set(stems)]
   spend(2 * docs.length * distinct.length)

@@ -6,7 +6,10 @@ import { guidelinesOf, sentencesOf, wordingOf } from '../guidelines.ts'
 import type { Scene } from '../scene.ts'
 import { quote, supportOf } from '../sources.ts'
 
-/** Whether the guideline draws a scope, the output declines, and whether it does so as it was told. */
+/**
+ * Checks whether the guideline limits the scope, whether the output declines, and whether it follows the guideline in
+ * that.
+ */
 export function* checkScope(scene: Scene): Generator<Finding> {
   const { dispute, origin, prompts, sources } = scene
   if (!dispute) return
@@ -17,23 +20,23 @@ export function* checkScope(scene: Scene): Generator<Finding> {
   const inOutput = { spanId: origin.spanId, path: 'output' }
   const inPrompt = { spanId: origin.spanId, path: 'prompt' }
   if (scope && inScope)
-    yield { kind: 'scope_limited', ...inScope, note: `draws the scope: ${quote(scope.text)}`, strength: 1 }
+    yield { kind: 'scope_limited', ...inScope, note: `limits the scope: ${quote(scope.text)}`, strength: 1 }
   if (declining !== undefined) {
     const wanted = supportOf(dispute.difference?.gained ?? NO_TERMS, sources)
     if (!scope && wanted.weight >= 1 && wanted.found < 0.6) {
-      const note = `says that it does not know, and "${wanted.missing}" stands nowhere`
+      const note = `says that it does not know, and "${wanted.missing}" appears nowhere`
       yield { kind: 'declined_for_want_of_facts', ...inOutput, note, strength: 1 }
     }
     yield { kind: 'output_declines', ...inOutput, note: `declines: ${quote(declining)}`, strength: 1 }
     if (scope && inScope) {
-      const note = `leaves no other answer: ${quote(scope.text)}`
+      const note = `allows no other answer: ${quote(scope.text)}`
       yield { kind: 'declined_out_of_scope', ...inScope, note, strength: 1 }
     }
   }
   const { weight, found } = supportOf(termsOfValue(output), prompts)
   if (weight < 2 || prompts.length === 0) return
   if (declining !== undefined && found > 0.4) {
-    const note = 'tells how to decline, in the words of the output'
+    const note = 'says how to decline, in the words of the output'
     yield { kind: 'declines_as_told', ...inPrompt, note, strength: Math.min(1, found + 0.3) }
   }
   if (found > 0.5)

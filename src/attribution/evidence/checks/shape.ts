@@ -10,15 +10,18 @@ import { languageOf } from '../language.ts'
 import type { Scene } from '../scene.ts'
 import { leavesOf, quote, textsIn } from '../sources.ts'
 
-/** How the approved output differs from the output: in format, in a label, in a number, in wording, by more or by less. */
+/**
+ * Checks how the approved output differs from the output: in format, a label, a number, wording, or by adding or
+ * removing.
+ */
 export function* checkShape(scene: Scene): Generator<Finding> {
   const { dispute } = scene
   yield* brokenSchema(scene)
   if (!dispute) return
   const { step, approved, difference } = dispute
-  if (isNothing(step.output)) yield { kind: 'output_empty', ...at(step, ''), note: 'holds nothing', strength: 1 }
+  if (isNothing(step.output)) yield { kind: 'output_empty', ...at(step, ''), note: 'is empty', strength: 1 }
   if (!difference || approved === undefined) {
-    const note = 'was objected to, and nobody said what it should be'
+    const note = 'was disputed, but nobody said what it should be'
     yield { kind: 'no_correction', ...at(step, ''), note, strength: 1 }
     return
   }
@@ -33,7 +36,7 @@ export function* checkShape(scene: Scene): Generator<Finding> {
   yield* extent(change)
 }
 
-/** An output that became another one. */
+/** The output and its approved form. */
 interface Correction {
   step: Step
   approved: Json
@@ -41,7 +44,7 @@ interface Correction {
   kinds: Kinds
 }
 
-/** Changes of one value to another, by what kind of value it is. */
+/** Changes by the kind of value. */
 interface Kinds {
   leaves: Change[]
   numbers: Change[]
@@ -61,7 +64,7 @@ function kindsOf(changes: readonly Change[]): Kinds {
 
 const at = ({ spanId }: Step, path: string) => ({ spanId, path: path === '' ? 'output' : `output.${path}` })
 
-/** The first output that its step's schema does not take. */
+/** The first output that doesn't match its step's schema. */
 function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> {
   const checks = new OutputChecks()
   for (const broken of subject.steps) {
@@ -79,7 +82,7 @@ function* brokenSchema({ dispute, origin, subject }: Scene): Generator<Finding> 
   }
 }
 
-/** A correction that leaves all that the output says. */
+/** A correction that doesn't change the output's meaning. */
 function sameContent({ step, approved, difference }: Correction): Finding | undefined {
   const { changes, formatChanges, isReordered, isNone } = difference
   if (isReordered) {
@@ -96,7 +99,7 @@ function sameContent({ step, approved, difference }: Correction): Finding | unde
   }
 }
 
-/** A correction that does one thing throughout, beside which its single values tell nothing. */
+/** A correction that does the same thing throughout, so that its single values say nothing. */
 function wholeChange({ step, approved, difference }: Correction): Finding | undefined {
   const { changes, lost, gained } = difference
   const [first] = changes
@@ -109,11 +112,11 @@ function wholeChange({ step, approved, difference }: Correction): Finding | unde
     isNothing(after) || isExtended(after, before) || (isLosing && isProse(before))
   if (changes.every(isAdded)) {
     const isFilled = changes.every(({ before }) => before === null)
-    const note = `is kept, and the approved output adds ${quote(first?.after)}`
+    const note = `is unchanged, and the approved output adds ${quote(first?.after)}`
     return { kind: isFilled ? 'field_filled' : 'only_added', ...place, note, strength: 1 }
   }
   if (changes.every(isRemoved))
-    return { kind: 'only_removed', ...place, note: 'is kept but for what was taken out', strength: 1 }
+    return { kind: 'only_removed', ...place, note: 'is unchanged, except for what was removed', strength: 1 }
   const [spoken, wanted] = [languageOf(step.output), languageOf(approved)]
   if (!spoken || !wanted || spoken === wanted) return undefined
   const note = 'is in another language than the approved output'
@@ -145,18 +148,18 @@ function* changedText({ step, difference, kinds }: Correction): Generator<Findin
     const place = at(step, text.path)
     const hasSameFacts = lost.facts.length + gained.facts.length === 0
     if (hasSameFacts && isSwapped(text)) {
-      const note = "has the numbers and names of the approved text, in each other's place"
+      const note = 'has the numbers and names of the approved text, but swapped'
       yield { kind: 'values_swapped', ...place, note, strength: 1 }
     } else if (hasSameFacts) {
-      const note = 'keeps every number, date and name; the wording is another'
+      const note = 'keeps every number, date and name; only the wording differs'
       yield { kind: 'reworded', ...place, note, strength: similarity }
     }
     if (similarity < 0.35) {
-      const note = 'has next to nothing in common with the approved text'
+      const note = 'has almost nothing in common with the approved text'
       yield { kind: 'rewritten', ...place, note, strength: 1 - similarity / 0.35 }
     }
   } else if (similarity < 0.2 && kinds.leaves.length < changes.length) {
-    const note = 'has next to nothing in common with the approved output'
+    const note = 'has almost nothing in common with the approved output'
     yield { kind: 'rewritten', ...at(step, changes[0]?.path ?? ''), note, strength: 1 - similarity / 0.2 }
   }
 }
@@ -182,7 +185,7 @@ function* extent({ step, difference: { changes }, kinds }: Correction): Generato
   }
 }
 
-/** Where an output breaks its step's schema. What can't be checked says nothing about the output. */
+/** Violations of a step's output schema. A schema that can't be checked gives none. */
 function schemaFaults({ prompt, output, hasOutput }: Step, checks: OutputChecks) {
   if (!prompt?.outputSchema || !hasOutput || isNothing(output)) return []
   const [schema, value] = [JSON.stringify(prompt.outputSchema), JSON.stringify(output)]
@@ -225,7 +228,7 @@ function wordCount(text: string): number {
   return text.split(/[\s_-]+/u).filter(word => word !== '').length
 }
 
-/** Whether one value goes on where the other ends: a text with more before it, or behind. */
+/** Whether one text extends another at its start or end. */
 function isExtended(before: Json | undefined, after: Json | undefined): boolean {
   if (typeof before !== 'string' || typeof after !== 'string' || after.length <= before.length) return false
   const stem = before.trim().replace(/(?<![\p{P}\s])[\p{P}\s]+$/u, '')
@@ -233,7 +236,7 @@ function isExtended(before: Json | undefined, after: Json | undefined): boolean 
   return after.includes(stem)
 }
 
-/** What kind of text a value is; undefined where it is none. */
+/** The kind of text that a value is. Undefined if it isn't text. */
 function formOf(value: Json): string | undefined {
   const texts = textsIn(value).flatMap(text => (isProse(text) ? [text.trim()] : []))
   if (texts.length === 0) return undefined
@@ -242,7 +245,7 @@ function formOf(value: Json): string | undefined {
   return 'a text'
 }
 
-/** The values that a field may have, by its step's schema. */
+/** The values that the step's schema allows for a field. */
 export function choicesOf({ prompt }: Step, path: string): Json[] | undefined {
   let schema: Json | undefined = prompt?.outputSchema ?? undefined
   for (const field of path.split(/\.|\[\d+\]/u).filter(part => part !== '')) {
@@ -253,7 +256,7 @@ export function choicesOf({ prompt }: Step, path: string): Json[] | undefined {
   return isJsonObject(schema) && Array.isArray(schema.enum) ? schema.enum : undefined
 }
 
-/** The share of an output's values that were left as they are. */
+/** The share of an output's values that weren't changed. */
 function keptShare(output: Json, changed: number): number {
   const all = [...leavesOf(output, '')].length
   return all === 0 ? 0 : Math.max(0, all - changed) / all

@@ -8,7 +8,10 @@ import type { Scene } from '../scene.ts'
 import { locationOf, readingsOf, type Source, supportOf } from '../sources.ts'
 import { numberChanges } from './computation.ts'
 
-/** Whether a value that was given is a slip of the one that people say it should be: a digit, or the point, is out of place. */
+/**
+ * Checks whether a given value is a slip of the value that people say is right: a wrong digit or a shifted decimal
+ * point.
+ */
 export function* checkSlips(scene: Scene): Generator<Finding> {
   const { dispute, visible } = scene
   if (!dispute) return
@@ -19,7 +22,7 @@ export function* checkSlips(scene: Scene): Generator<Finding> {
   if (slip) yield slip
 }
 
-/** A date in no calendar. */
+/** A date that doesn't exist. */
 function impossibleDate(given: readonly Source[]): Finding | undefined {
   for (const source of given) {
     spend(source.terms.facts.length)
@@ -34,15 +37,15 @@ function impossibleDate(given: readonly Source[]): Finding | undefined {
 const slipAt = (source: Source, wrong: string, right: string): Finding => ({
   kind: 'input_slip',
   ...locationOf(source),
-  note: `says "${wrong}", a slip away from "${right}"`,
+  note: `says "${wrong}", probably a slip for "${right}"`,
   strength: 1,
 })
 
-/** A fact that was given almost as people say it should be. */
+/** A given fact that is close to what people say is right. */
 function slipOfFact(dispute: Dispute, given: readonly Source[]): Finding | undefined {
   const approved = dispute.approved === undefined ? [] : (dispute.difference?.gained.facts ?? [])
   const said = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
-  // What nobody took over did no harm; but a point that slipped shows by itself.
+  // A slip that nobody copied did no harm. A shifted decimal point is visible anyway.
   const output = readingsOf(termsOfValue(dispute.step.output).facts)
   const isHarmful = (slip: Fact, fact: Fact) =>
     slip.readings.some(reading => output.has(reading)) || isShifted(slip, fact)
@@ -58,10 +61,10 @@ function slipOfFact(dispute: Dispute, given: readonly Source[]): Finding | undef
   return undefined
 }
 
-/** One year is a slip away from many. */
+/** A year, which is probably a slip for many others. */
 const isYear = ({ readings }: Fact): boolean => /^n:(19|20)\d\d$/.test(readings[0] ?? '')
 
-/** A name, number or date that was taken as it was given, a letter or two away from the approved one. */
+/** A name, number or date that was copied from its source and differs from the approved one in a letter or two. */
 function typoIn({ dispute, visible }: Scene, given: readonly Source[]): Finding | undefined {
   for (const { before, after } of dispute?.difference?.changes ?? []) {
     const [wrong, right] = [before, after].map(value =>
@@ -75,7 +78,7 @@ function typoIn({ dispute, visible }: Scene, given: readonly Source[]): Finding 
   return undefined
 }
 
-/** A given number with which the output's computation comes to the approved result once a slip in it is mended. */
+/** A given number with a slip that, once fixed, makes the output's computation give the approved result. */
 function impliedSlip(scene: Scene, given: readonly Source[]): Finding | undefined {
   for (const { before, after } of numberChanges(scene)) {
     if (before === undefined) continue
@@ -95,7 +98,7 @@ function impliedSlip(scene: Scene, given: readonly Source[]): Finding | undefine
   return undefined
 }
 
-/** A date in no calendar. */
+/** Whether a date doesn't exist. */
 function isImpossible({ kind, readings }: Fact): boolean {
   const [, date] = /^d:(\d{4}-\d{2}-\d{2})$/.exec(readings[0] ?? '') ?? []
   return (
@@ -106,7 +109,7 @@ function isImpossible({ kind, readings }: Fact): boolean {
   )
 }
 
-/** Two numbers of which one became the other by a slipped point, or a digit too many, too few or wrong. */
+/** Whether two numbers differ by a shifted decimal point, or by one extra, missing or wrong digit. */
 function isNumberSlip(left: number, right: number): boolean {
   if (left <= 0 || right <= 0 || left === right) return false
   spend(10)
@@ -126,7 +129,7 @@ function isNumberSlip(left: number, right: number): boolean {
   return isDoubled || (text.length >= 4 && isSlip(text, other))
 }
 
-/** Whether one number is the other with its point elsewhere. */
+/** Whether two numbers differ only in the position of the decimal point. */
 function isShifted({ kind, readings }: Fact, right: Fact): boolean {
   const digits = (reading: string | undefined) => (reading ?? '').replace(/[^1-9]/g, '')
   return kind === 'number' && digits(readings[0]).length >= 2 && digits(readings[0]) === digits(right.readings[0])
@@ -142,7 +145,7 @@ function isSlipOf(given: Fact, right: Fact): boolean {
   return given.kind === 'identifier' && isSlip(given.readings[0] ?? '', right.readings[0] ?? '')
 }
 
-/** Whether two short texts are a slip of the pen apart: one letter in five at most. */
+/** Whether two short texts differ by a typo: at most one letter in five. */
 const isSlip = (left: string, right: string): boolean => {
   const length = Math.max(left.length, right.length)
   const most = Math.max(1, Math.floor(length / 5))
