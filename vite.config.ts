@@ -16,7 +16,7 @@ export default defineConfig({
     emptyOutDir: true,
     // What each page loads, for the test of how much that is.
     manifest: true,
-    // A page is an entry of its own: only /docs loads Scalar, whose chunks are large.
+    // A page is an entry of its own: /docs is read without the app.
     rolldownOptions: { input: ['src/ui/index.html', 'src/ui/docs.html'] },
     chunkSizeWarningLimit: 1000,
     // The notices that minifying strips.

@@ -18,3 +18,21 @@ export function curlOf(path: string, { method = 'GET', body, projectSlug }: Curl
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
   ].join(' \\\n  ')
 }
+
+interface CurlRequest {
+  method: string
+  path: string
+  headers: Readonly<Record<string, string>>
+  body?: string
+}
+
+/** The command that makes just this request from a terminal; a key in it is named and not shown. */
+export function curlOfRequest({ method, path, headers, body }: CurlRequest): string {
+  return [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(new URL(path, location.origin).href)}`,
+    ...Object.entries(headers).map(([name, value]) =>
+      name === 'Authorization' ? `-H "Authorization: Bearer $COUNTERSIGN_KEY"` : `-H ${quoted(`${name}: ${value}`)}`,
+    ),
+    ...(body === undefined ? [] : [`-d ${quoted(body)}`]),
+  ].join(' \\\n  ')
+}

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { beforeEach, describe, it, vi } from 'vitest'
-import { curlOf } from '../../../src/ui/parts/curl.ts'
+import { curlOf, curlOfRequest } from '../../../src/ui/parts/curl.ts'
 
 const ORIGIN = 'http://localhost:8787'
 
@@ -69,5 +69,24 @@ describe('curlOf', () => {
 
   it.for([[null], [false], [0], [''], [[]]] as [unknown][])('sends the body %j', ([body], { expect }) => {
     expect(bodyOf(wordsOf(curlOf('/api/x', { method: 'PUT', body })))).toEqual(body)
+  })
+})
+
+describe('curlOfRequest', () => {
+  it('makes the same request, its key named and not shown', ({ expect }) => {
+    const headers = { Authorization: 'Bearer cs_secret', 'x-project-slug': "it's" }
+    const command = curlOfRequest({ method: 'POST', path: '/api/v1/spans', headers, body: '{"a": "\'"}' })
+    expect(command).not.toContain('cs_secret')
+    expect(wordsOf(command)).toEqual([
+      '-X',
+      'POST',
+      `${ORIGIN}/api/v1/spans`,
+      '-H',
+      'Authorization: Bearer cs_key',
+      '-H',
+      "x-project-slug: it's",
+      '-d',
+      '{"a": "\'"}',
+    ])
   })
 })

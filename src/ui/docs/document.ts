@@ -1,0 +1,80 @@
+import type { Json } from '../api/wire.ts'
+
+/** A JSON schema, as far as the Worker's document uses them. */
+export interface Schema {
+  $ref?: string
+  type?: string | string[]
+  description?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  additionalProperties?: boolean | Schema
+  enum?: Json[]
+  const?: Json
+  format?: string
+  pattern?: string
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+  minimum?: number
+  maximum?: number
+}
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  description?: string
+  required?: boolean
+  explode?: boolean
+  schema: Schema
+}
+
+interface Content {
+  'application/json'?: { schema: Schema; example?: Json }
+}
+
+export interface Answer {
+  description: string
+  headers?: Record<string, { description: string }>
+  content?: Content
+}
+
+interface Operation {
+  summary: string
+  operationId: string
+  tags: string[]
+  security: Record<string, never[]>[]
+  parameters: Parameter[]
+  requestBody?: { required: boolean; content: Content }
+  responses: Record<string, Answer>
+}
+
+/** What `/openapi.json` answers, as far as the page shows it. */
+export interface ApiDocument {
+  info: { title: string; description: string }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema> }
+}
+
+/** An operation and where it is. */
+export interface Endpoint extends Operation {
+  method: string
+  path: string
+}
+
+/** Every operation by its tag, in the document's order. */
+export function endpointsByTag({ paths }: ApiDocument): Map<string, Endpoint[]> {
+  const groups = new Map<string, Endpoint[]>()
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      const [tag = 'Other'] = operation.tags
+      const group = groups.get(tag) ?? []
+      groups.set(tag, group)
+      group.push({ ...operation, method: method.toUpperCase(), path })
+    }
+  }
+  return groups
+}

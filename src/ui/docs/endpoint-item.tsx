@@ -1,0 +1,118 @@
+import classes from './docs.module.css'
+import type { Answer, Endpoint } from './document.ts'
+import { Field, Fields } from './fields.tsx'
+import { Inline } from './prose.tsx'
+import type { Schemas } from './schema.ts'
+import { TryIt } from './try-it.tsx'
+import { Unfolding } from './unfolding.tsx'
+
+interface EndpointItemProps {
+  endpoint: Endpoint
+  schemas: Schemas
+  apiKey: string
+  isOpen: boolean
+  onToggle: (isOpen: boolean) => void
+}
+
+/** An endpoint in one line; opened, all that there is to know of it. */
+export const EndpointItem = ({ endpoint, schemas, apiKey, isOpen, onToggle }: EndpointItemProps) => (
+  <details
+    id={endpoint.operationId}
+    className={classes.endpoint}
+    open={isOpen}
+    onToggle={event => onToggle(event.currentTarget.open)}
+  >
+    <summary>
+      <h3>
+        <Method method={endpoint.method} /> <code>{endpoint.path}</code>
+        <span className={classes.summary}>
+          <Inline text={endpoint.summary} />
+        </span>
+      </h3>
+    </summary>
+    {isOpen && (
+      <div className={classes.columns}>
+        <Description endpoint={endpoint} schemas={schemas} />
+        <TryIt endpoint={endpoint} apiKey={apiKey} />
+      </div>
+    )}
+  </details>
+)
+
+export const Method = ({ method }: { method: string }) => (
+  <span className={classes.method} data-method={method}>
+    {method}
+  </span>
+)
+
+function Description({ endpoint, schemas }: Pick<EndpointItemProps, 'endpoint' | 'schemas'>) {
+  const body = endpoint.requestBody?.content['application/json']
+  return (
+    <div>
+      <p className={classes.quiet}>{credentials(endpoint)}</p>
+      {endpoint.parameters.length > 0 && (
+        <>
+          <h4>Parameters</h4>
+          <ul className={classes.fields}>
+            {endpoint.parameters.map(({ name, in: place, required = false, description, schema }) => (
+              <Field
+                key={`${place} ${name}`}
+                name={name}
+                field={{ ...schema, description: [`In the ${place}.`, description].filter(Boolean).join(' ') }}
+                isRequired={required}
+                schemas={schemas}
+              />
+            ))}
+          </ul>
+        </>
+      )}
+      {body && (
+        <>
+          <h4>Body</h4>
+          <Fields schema={body.schema} schemas={schemas} />
+        </>
+      )}
+      <h4>Answers</h4>
+      {Object.entries(endpoint.responses).map(([status, answer]) => (
+        <Unfolding
+          key={status}
+          title={
+            <>
+              <code>{status}</code> <Inline text={answer.description} />
+            </>
+          }
+        >
+          {() => <AnswerDetail answer={answer} schemas={schemas} />}
+        </Unfolding>
+      ))}
+    </div>
+  )
+}
+
+/** What a call needs, by the schemes that its security allows. */
+function credentials({ security }: Endpoint): string {
+  if (security.length === 0) return 'Needs no key.'
+  const schemes = security.flatMap(Object.keys)
+  if (schemes.includes('adminToken')) return 'Needs the admin token.'
+  return schemes.includes('session') ? 'Needs a key or a session of the app.' : 'Needs a key.'
+}
+
+function AnswerDetail({ answer: { headers = {}, content }, schemas }: { answer: Answer; schemas: Schemas }) {
+  const body = content?.['application/json']
+  return (
+    <>
+      {Object.entries(headers).map(([name, { description }]) => (
+        <div key={name}>
+          <code>{name}</code> <span className={classes.quiet}>{description}</span>
+        </div>
+      ))}
+      {body && <Fields schema={body.schema} schemas={schemas} />}
+      {body?.example !== undefined && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so a keyboard must reach it
+        <pre className={classes.example} tabIndex={0}>
+          {JSON.stringify(body.example, undefined, 2)}
+        </pre>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import classes from './docs.module.css'
+import type { Schema } from './document.ts'
+import { Inline } from './prose.tsx'
+import { bounds, objectsIn, resolved, type Schemas, typeName } from './schema.ts'
+import { Unfolding } from './unfolding.tsx'
+
+interface FieldsProps {
+  schema: Schema
+  schemas: Schemas
+}
+
+/** The fields of a schema's object, or of each object that it may be. */
+export function Fields({ schema, schemas }: FieldsProps) {
+  const objects = objectsIn(schema, schemas)
+  const [only] = objects
+  if (!only) return <p className={classes.quiet}>{typeName(resolved(schema, schemas))}</p>
+  if (objects.length === 1) return <FieldList schema={only} schemas={schemas} />
+  return objects.map((object, index) => (
+    <Unfolding
+      // biome-ignore lint/suspicious/noArrayIndexKey: the document doesn't change while it is shown
+      key={index}
+      title={`Either: ${objectName(object, index)}`}
+    >
+      {() => <FieldList schema={object} schemas={schemas} />}
+    </Unfolding>
+  ))
+}
+
+/** By the constant that tells it from the others, else by its place. */
+function objectName({ properties = {} }: Schema, index: number): string {
+  const constant = Object.entries(properties).find(([, field]) => field.const !== undefined)
+  return constant ? `${constant[0]} ${JSON.stringify(constant[1].const)}` : `form ${index + 1}`
+}
+
+const FieldList = ({ schema: { properties = {}, required = [] }, schemas }: FieldsProps) => (
+  <ul className={classes.fields}>
+    {Object.entries(properties).map(([name, field]) => (
+      <Field key={name} name={name} field={field} isRequired={required.includes(name)} schemas={schemas} />
+    ))}
+  </ul>
+)
+
+interface FieldProps {
+  name: string
+  field: Schema
+  isRequired: boolean
+  schemas: Schemas
+}
+
+/** A field or a parameter: what it is called, what it takes, and what is within it. */
+export function Field({ name, field, isRequired, schemas }: FieldProps) {
+  const limits = bounds(resolved(field, schemas))
+  return (
+    <li>
+      <code className={classes.name}>{name}</code> <span className={classes.quiet}>{typeName(field)}</span>
+      {isRequired && <span className={classes.required}> required</span>}
+      {field.description !== undefined && (
+        <div>
+          <Inline text={field.description} />
+        </div>
+      )}
+      {limits.length > 0 && <div className={classes.quiet}>{limits.join('; ')}</div>}
+      {objectsIn(field, schemas).length > 0 && (
+        <Unfolding title={`Fields of ${name}`}>{() => <Fields schema={field} schemas={schemas} />}</Unfolding>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,48 @@
+import type { Schema } from './document.ts'
+
+export type Schemas = Readonly<Record<string, Schema>>
+
+const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
+
+/** The schema itself where it is a reference to a named one. */
+export const resolved = (schema: Schema, schemas: Schemas): Schema =>
+  schema.$ref === undefined ? schema : (schemas[nameOf(schema.$ref)] ?? schema)
+
+/** A schema's type in a few words. */
+export function typeName(schema: Schema): string {
+  if (schema.$ref !== undefined) return nameOf(schema.$ref)
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map(value => JSON.stringify(value)).join(' | ')
+  const alternatives = schema.anyOf ?? schema.oneOf
+  if (alternatives) return [...new Set(alternatives.map(typeName))].join(' | ')
+  if (schema.items) return `array of ${typeName(schema.items)}`
+  const types = [schema.type ?? 'any JSON'].flat().join(' | ')
+  return schema.format === undefined ? types : `${types}, ${schema.format}`
+}
+
+/** What a value must keep to besides its type. */
+export function bounds(schema: Schema): string[] {
+  const { minLength, maxLength, minItems, maxItems, minimum, maximum, pattern } = schema
+  return [
+    between(minLength, maxLength, 'characters'),
+    between(minItems, maxItems, 'items'),
+    // JavaScript's largest integer is no limit that a caller would meet.
+    between(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ''),
+    pattern === undefined ? '' : `matches ${pattern}`,
+  ].filter(Boolean)
+}
+
+function between(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least !== undefined && most !== undefined) return `${least} to ${most} ${unit}`.trim()
+  if (least !== undefined) return `at least ${least} ${unit}`.trim()
+  return most === undefined ? '' : `at most ${most} ${unit}`.trim()
+}
+
+/** The objects within a schema whose fields there are to show: several where it is a choice of objects. */
+export function objectsIn(schema: Schema, schemas: Schemas): Schema[] {
+  const { properties, anyOf, oneOf, items, additionalProperties } = resolved(schema, schemas)
+  if (properties) return [resolved(schema, schemas)]
+  const inner = [...(anyOf ?? oneOf ?? []), ...(items ? [items] : [])]
+  if (typeof additionalProperties === 'object') inner.push(additionalProperties)
+  return inner.flatMap(one => objectsIn(one, schemas))
+}

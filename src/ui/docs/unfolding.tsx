@@ -1,0 +1,18 @@
+import { type ReactNode, useState } from 'react'
+import classes from './docs.module.css'
+
+interface UnfoldingProps {
+  title: ReactNode
+  children: () => ReactNode
+}
+
+/** What is rendered once it is opened: schemas may hold themselves. */
+export function Unfolding({ title, children }: UnfoldingProps) {
+  const [isOpen, setIsOpen] = useState(false)
+  return (
+    <details className={classes.unfolding} onToggle={event => setIsOpen(event.currentTarget.open)}>
+      <summary className={classes.title}>{title}</summary>
+      {isOpen && children()}
+    </details>
+  )
+}

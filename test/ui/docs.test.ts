@@ -1,0 +1,62 @@
+import { seriousFindings } from './accessibility.ts'
+import { expectNoSidewaysScroll } from './layout.ts'
+import { newOrganization } from './organization.ts'
+import { serverUrl } from './server.ts'
+import { expect, test } from './test.ts'
+
+test('the API page lists every endpoint, is accessible in both color schemes, and fits a phone', async ({ page }) => {
+  const document = await (await fetch(`${serverUrl()}/openapi.json`)).json()
+  const operations: { operationId: string }[] = Object.values(document.paths).flatMap(path => Object.values(path ?? {}))
+  await page.goto('/docs#postApiV1Batch')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Countersign API')
+  const links = page.getByRole('navigation').getByRole('link')
+  await expect(links).toHaveCount(operations.length)
+  await expect(page.locator('details[id]')).toHaveCount(operations.length)
+
+  // The one that the address names is open.
+  const batch = page.locator('#postApiV1Batch')
+  await expect(batch.getByRole('heading', { name: 'Try it' })).toBeVisible()
+  await batch.getByText('Fields of events').click()
+  await batch.getByText('Either: type "span"').click()
+  await batch.getByText('Fields of body').click()
+  await expect(batch.getByText('parent_span_id').first()).toBeVisible()
+  await batch.getByText('207').click()
+
+  expect(await seriousFindings(page)).toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', 'dark')
+  expect(await seriousFindings(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expectNoSidewaysScroll(page)
+})
+
+test('a request is sent from the API page with a key, which it forgets', async ({ page, context }) => {
+  const { key } = await newOrganization()
+  await page.goto('/docs')
+  await page.getByLabel('API key or admin token').fill(key)
+  await page.getByRole('navigation').getByRole('link', { name: 'POST /api/v1/traces', exact: true }).click()
+  const write = page.locator('#postApiV1Traces')
+  const body = { trace_id: 'trace_try', name: 'tried', timestamp: '2026-11-21T09:30:00.000Z', status: 'running' }
+  await write.getByLabel('Body').fill(JSON.stringify(body))
+  await write.getByRole('button', { name: 'Send' }).click()
+  await expect(write.getByRole('status')).toContainText('202')
+  await expect(write.getByRole('status')).toContainText('trace_try')
+
+  await page.getByLabel('Filter').fill('/api/v1/traces/search')
+  const search = page.locator('#getApiV1TracesSearch')
+  await search.locator('summary').first().click()
+  await search.getByLabel('name', { exact: true }).fill('tried')
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await search.getByRole('button', { name: 'Copy as curl' }).click()
+  const command = await page.evaluate(() => navigator.clipboard.readText())
+  expect(command).toContain('/api/v1/traces/search?name=tried')
+  expect(command).not.toContain(key)
+  await search.getByRole('button', { name: 'Send' }).click()
+  await expect(search.getByRole('status')).toContainText('200')
+  await expect(search.getByRole('status')).toContainText('trace_try')
+
+  expect(page.url()).not.toContain(key)
+  expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain(key)
+  await page.reload()
+  await expect(page.getByLabel('API key or admin token')).toHaveValue('')
+})
