@@ -4,7 +4,7 @@ import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime } from '../http/atoms.ts'
 import { ERRORS, failedForGood, forbidden, modelLimitReached, notFound, unprocessable } from '../http/errors.ts'
-import { attributionJobsOf, requestAttribution } from '../store/attribution/requests.ts'
+import { attributionMessages, requestAttribution } from '../store/attribution/requests.ts'
 import { type AttributionState, findAttribution } from '../store/attribution/state.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
@@ -57,7 +57,7 @@ export const attributeTrace = endpoint({
   if (asked.status !== 'pending') return replyOf(trace_id, asked)
   const { organization } = store
   const { traceKey } = asked
-  const sent = enqueue(...attributionJobsOf(store, [traceKey]))
+  const sent = enqueue(...attributionMessages(store, [traceKey]))
   if (prefersAsync(headers)) return replyOf(trace_id, asked)
   const state = await awaitAttribution({ runtime, organization, traceKey, sent, signal })
   const waitMs = waitOf(state)

@@ -9,7 +9,7 @@ import { BatchResult, Results } from '../http/results.ts'
 import { parse } from '../http/validation.ts'
 import { ARRIVALS_A_MILLISECOND, EVENTS_A_TURN, MAX_BATCH_BYTES, MAX_BATCH_EVENTS } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
-import { attributionJobsOf } from '../store/attribution/requests.ts'
+import { attributionMessages } from '../store/attribution/requests.ts'
 import type { Store } from '../store/core/store.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
 import { addObservations } from '../store/spans/observations.ts'
@@ -53,7 +53,7 @@ export const postBatch = endpoint({
   )
   for (const part of await partsOf(scope.project, parsed.flat())) {
     const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
-    enqueue(...attributionJobsOf(store, toAttribute))
+    enqueue(...attributionMessages(store, toAttribute))
   }
   return { status: 207, body: { results: results.inOrder() } }
 })

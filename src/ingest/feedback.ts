@@ -16,7 +16,7 @@ import {
 } from '../limits.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import type { Project } from '../store/accounts/projects.ts'
-import { attributionJobsOf } from '../store/attribution/requests.ts'
+import { attributionMessages } from '../store/attribution/requests.ts'
 import {
   type FeedbackDraft,
   type FeedbackOutcome,
@@ -80,7 +80,7 @@ export const createFeedback = endpoint({
     outcomes: [outcome = 'trace_missing'],
     toAttribute,
   } = await saveFeedback(store, [draft.fields])
-  enqueue(...attributionJobsOf(store, toAttribute))
+  enqueue(...attributionMessages(store, toAttribute))
   const reply = feedbackReply(draft, outcome)
   return reply.status === 201 ? { ...reply, location: `/api/traces/${draft.fields.traceUuid}` } : reply
 })

@@ -3,7 +3,7 @@ import { mapInTurns } from '../domain/turns.ts'
 import { feedbackDraft } from '../ingest/feedback.ts'
 import { MAX_WRITTEN_RECORDS, RECORDS_A_TURN } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
-import { attributionJobsOf } from '../store/attribution/requests.ts'
+import { attributionMessages } from '../store/attribution/requests.ts'
 import { saveFeedback } from '../store/reviews/feedback.ts'
 import { saveExport } from '../store/spans/exports.ts'
 import { decodeTraces } from './decode.ts'
@@ -70,5 +70,5 @@ async function saveJudgments(
   const fields = new Map(drafts.map(draft => [draft.id, draft]))
   if (fields.size === 0) return
   const { toAttribute } = await saveFeedback(store, [...fields.values()])
-  enqueue(...attributionJobsOf(store, toAttribute))
+  enqueue(...attributionMessages(store, toAttribute))
 }

@@ -8,7 +8,7 @@ import { ApiError, forbidden, notFound, tooLarge, unavailable, unprocessable } f
 import { MAX_JUDGED_BYTES, MAX_JUDGED_BYTES_AT_ONCE } from '../limits.ts'
 import { type Act, actorOf } from '../store/accounts/audit.ts'
 import { foreignSpans } from '../store/accounts/ownership.ts'
-import { attributionJobsOf } from '../store/attribution/requests.ts'
+import { attributionMessages } from '../store/attribution/requests.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import {
   addReviews,
@@ -18,7 +18,7 @@ import {
   type ReviewSubjects,
 } from '../store/reviews/reviews.ts'
 import type { FoldedSpan } from '../store/spans/fold-spans.ts'
-import { type LocatedSpan, locate } from '../store/spans/located-spans.ts'
+import { type LocatedSpan, withTrace } from '../store/spans/located-spans.ts'
 import { showSpans } from '../store/spans/span-detail.ts'
 import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/traces/payloads.ts'
 import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
@@ -102,7 +102,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
     .filter(({ isNew }) => isNew)
     .map(({ draft, correction }) => ({ ...draft, approved: (correction && placed.get(correction)) ?? draft.approved }))
   const { added, toAttribute } = drafts.length === 0 ? NOTHING_ADDED : await addReviews(store, act, drafts)
-  enqueue(...attributionJobsOf(store, toAttribute))
+  enqueue(...attributionMessages(store, toAttribute))
   const draftOf = new Map(drafts.map(draft => [draft.id, draft]))
   const decided = judged.filter(({ draft, isNew }) => !isNew || added.has(draft.id))
   const spans = decided.map(({ subject, draft }) =>
@@ -113,7 +113,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   if (!shown) throw unavailable(1, new Error('an object of a span under review is gone'))
   for (const [index, { request, subject }] of decided.entries()) {
     const detail = shown[index]
-    if (detail) outcomes.set(request, locate(detail, subject.trace))
+    if (detail) outcomes.set(request, withTrace(detail, subject.trace))
   }
   const bytes = sizes.slice(0, requests.length).reduce((sum, value) => sum + lengthOf(value), 0)
   return { outcomes, bytes }

@@ -132,7 +132,7 @@ export async function addApiKey(
     ),
     database.select({ id: apiKeys.id }).from(apiKeys).where(isKey),
   ])
-  if (stored.length === 0) throw noLonger()
+  if (stored.length === 0) throw rightsRevoked()
   return newApiKey(draft, prefix)
 }
 
@@ -149,7 +149,7 @@ export const mayStillManage = ({ keyId, at }: Act, scopes: readonly Scope[] = []
           where instr(actor.scopes, item.value) = 0))`
 
 /** The 403 for a caller whose key has lost its rights. */
-export const noLonger = () => new Revoked('This key may no longer do that: it was revoked or changed')
+export const rightsRevoked = () => new Revoked('This key may no longer do that: it was revoked or changed')
 
 /** A key right after its creation. */
 export function newApiKey({ project, ...fields }: ApiKeyDraft, prefix: string): ApiKey {
@@ -193,11 +193,11 @@ export async function changeApiKey(
   const { database } = store
   const isKey = and(eq(apiKeys.organizationKey, store.organization.key), eq(apiKeys.id, old.id))
   const set = { ...changes, scopes: scopes?.join(' ') }
-  const differing = (['name', 'scopes', 'rateLimitPerMinute', 'expiresAt'] as const).flatMap(field =>
+  const differences = (['name', 'scopes', 'rateLimitPerMinute', 'expiresAt'] as const).flatMap(field =>
     set[field] === undefined ? [] : [sql`${apiKeys[field]} is not ${set[field]}`],
   )
-  const isOther = or(...differing) ?? sql`false`
-  const isChange = and(isKey, livesPast(act.at), isOther, mayStillManage(act, scopes))
+  const differs = or(...differences) ?? sql`false`
+  const isChange = and(isKey, livesPast(act.at), differs, mayStillManage(act, scopes))
   const [, , [row]] = await database.batch([
     recordAct(
       store,
@@ -211,12 +211,12 @@ export async function changeApiKey(
       .set({ prefix: sql`${apiKeys.prefix}`, ...set })
       .where(isChange),
     database
-      .select({ ...getTableColumns(apiKeys), isUnchanged: sql<number>`${isOther}` })
+      .select({ ...getTableColumns(apiKeys), isUnchanged: sql<number>`${differs}` })
       .from(apiKeys)
       .where(isKey),
   ])
   if (!row || (row.revokedAt !== null && row.revokedAt <= act.at)) return undefined
-  if (row.isUnchanged) throw noLonger()
+  if (row.isUnchanged) throw rightsRevoked()
   const { name, rateLimitPerMinute, expiresAt, revokedAt, replacedBy } = row
   return { ...old, name, scopes: parseScopes(row.scopes), rateLimitPerMinute, expiresAt, revokedAt, replacedBy }
 }

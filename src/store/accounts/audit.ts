@@ -2,9 +2,9 @@ import { and, asc, desc, eq, getTableColumns, gt, gte, lt, lte, or, type SQL, sq
 import { newId } from '../../domain/ids.ts'
 import { AUDIT_PASS_MS, AUDIT_SWEEP_ORGANIZATIONS, MAX_SCANNED_ENTRIES } from '../../limits.ts'
 import { selectFor } from '../core/rows.ts'
-import { pageOfScanned } from '../core/scanned.ts'
+import { pageFromScan } from '../core/scanned.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
-import { duePass, savePass } from '../core/sweeps.ts'
+import { findDuePass, savePass } from '../core/sweeps.ts'
 import { auditLog, organizations, projects } from '../schema/accounts.ts'
 
 /** Who makes a write, and in which request. */
@@ -91,7 +91,7 @@ export const recordAct = ({ database, organization }: Place, act: Act, event: Au
       selectFor(
         auditLog,
         {
-          ...columnsOf(act),
+          ...actColumns(act),
           ...event,
           organizationKey: organization.key,
           id: newId(),
@@ -115,10 +115,10 @@ export const recordActs = (
 ) =>
   database
     .insert(auditLog)
-    .select(selectFor(auditLog, { ...columnsOf(act), ...event, organizationKey: organization.key }, from))
+    .select(selectFor(auditLog, { ...actColumns(act), ...event, organizationKey: organization.key }, from))
     .onConflictDoNothing()
 
-const columnsOf = ({ at, keyId, userId, requestId }: Act) => ({ createdAt: at, keyId, userId, requestId })
+const actColumns = ({ at, keyId, userId, requestId }: Act) => ({ createdAt: at, keyId, userId, requestId })
 
 /** Conditions on audit entries. Undefined fields don't filter. */
 export interface AuditFilter {
@@ -180,12 +180,12 @@ export async function listEntries(
     .orderBy(desc(createdAt), desc(id))
     .limit(MAX_SCANNED_ENTRIES)
     .as('scanned')
-  const asked = (['action', 'keyId', 'userId', 'targetId'] as const).map(field => {
+  const conditions = (['action', 'keyId', 'userId', 'targetId'] as const).map(field => {
     const value = filter[field]
     return value === undefined ? undefined : eq(scanned[field], value)
   })
   const ofProject = filter.project ? eq(scanned.projectKey, filter.project.key) : undefined
-  const isMatch = and(ofProject, ...asked) ?? sql`true`
+  const isMatch = and(ofProject, ...conditions) ?? sql`true`
   const rows = await database
     .select({
       id: scanned.id,
@@ -206,7 +206,7 @@ export async function listEntries(
     .from(scanned)
     .where(or(isMatch, eq(scanned.position, MAX_SCANNED_ENTRIES)))
     .limit(limit + 1)
-  return pageOfScanned(rows, limit, MAX_SCANNED_ENTRIES)
+  return pageFromScan(rows, limit, MAX_SCANNED_ENTRIES)
 }
 
 /**
@@ -218,7 +218,7 @@ export async function deleteOldEntries(
   { now, before, limit }: { now: number; before: number; limit: number },
 ): Promise<number> {
   const { database } = unscoped
-  const cursor = await duePass(unscoped, 'audit', now)
+  const cursor = await findDuePass(unscoped, 'audit', now)
   if (cursor === undefined) return 0
   const page = await database
     .select({ key: organizations.key })

@@ -19,14 +19,14 @@ const isOfProject = (projectKey: SQLiteColumn) =>
   sql`exists (select 1 from ${projects} where ${projects.key} = ${projectKey} and ${projects.deletedAt} is null)`
 
 /** Whether a trace isn't deleted. */
-const isThere = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
+const isLiveTrace = and(isNull(traces.deletedAt), isOfProject(traces.projectKey))
 
 /** Whether another organization has a trace with this id. */
 export async function isForeignTrace({ database }: UnscopedStore, own: Organization, id: string): Promise<boolean> {
   const rows = await database
     .select({ key: traces.key })
     .from(traces)
-    .where(and(eq(traces.id, id), isThere, ne(traces.organizationKey, own.key)))
+    .where(and(eq(traces.id, id), isLiveTrace, ne(traces.organizationKey, own.key)))
   return rows.length > 0
 }
 
@@ -47,7 +47,7 @@ export async function foreignSpans(
     .where(
       and(
         sql`${spans.id} in (select item.value from json_each(${JSON.stringify(ids)}) as item)`,
-        isThere,
+        isLiveTrace,
         ne(traces.organizationKey, own.key),
       ),
     )
@@ -60,7 +60,7 @@ export async function isForeignFeedback({ database }: UnscopedStore, own: Organi
     .select({ key: traces.key })
     .from(feedback)
     .innerJoin(traces, eq(traces.key, feedback.traceKey))
-    .where(and(eq(feedback.id, id), isThere, ne(traces.organizationKey, own.key)))
+    .where(and(eq(feedback.id, id), isLiveTrace, ne(traces.organizationKey, own.key)))
   return rows.length > 0
 }
 

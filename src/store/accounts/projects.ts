@@ -74,7 +74,7 @@ function forgetProject(store: Store, { id, slug }: Project): void {
  * Whether a record's project isn't deleted. It checks only projects whose purge isn't finished: a finished purge leaves
  * no records. Reads no row unless one of the organization's projects is being purged.
  */
-export const isOfExistingProject = (
+export const hasExistingProject = (
   { organization }: { organization: { key: number | Placeholder } },
   projectKey: SQLWrapper,
 ): SQL => sql`${projectKey} not in (select deleted.key from ${projects} as deleted
@@ -125,13 +125,13 @@ export async function updateProject(
   }: { [Name in keyof ProjectSettings]?: ProjectSettings[Name] | undefined },
 ): Promise<ProjectRecord | undefined> {
   const ofProject = ofStore(store, eq(projects.id, id))
-  const isOther = or(
+  const differs = or(
     name === undefined ? undefined : ne(projects.name, name),
     retentionDays === undefined ? undefined : sql`${projects.retentionDays} is not ${retentionDays}`,
     retainReviewed === undefined ? undefined : ne(projects.retainReviewed, retainReviewed),
     autoAttribute === undefined ? undefined : ne(projects.autoAttribute, autoAttribute),
   )
-  if (!isOther) {
+  if (!differs) {
     const [row] = await store.database.select().from(projects).where(ofProject)
     return row
   }
@@ -141,7 +141,7 @@ export async function updateProject(
       store,
       act,
       { action: 'project.change', targetId: id, projectKey: projectKeyOf(ofProject) },
-      anyProject(and(ofProject, isOther)),
+      anyProject(and(ofProject, differs)),
     ),
     store.database
       .update(projects)

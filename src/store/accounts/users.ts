@@ -3,7 +3,7 @@ import { newRevision } from '../../domain/ids.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Organization, Store, UnscopedStore } from '../core/store.ts'
 import { apiKeys, organizations, userDeletions, users } from '../schema/accounts.ts'
-import { mayStillManage, noLonger } from './api-keys.ts'
+import { mayStillManage, rightsRevoked } from './api-keys.ts'
 import { type Act, recordAct } from './audit.ts'
 import { organizationColumns } from './organizations.ts'
 import type { Project } from './projects.ts'
@@ -77,7 +77,7 @@ export async function addUser(
       sql`exists (select 1 from ${users} where ${isUser} and ${users.createdBy} = ${createdBy})`,
     ),
   ])
-  if (!stored || stored.createdBy === null) throw noLonger()
+  if (!stored || stored.createdBy === null) throw rightsRevoked()
   return stored.createdBy === createdBy ? toUser(stored) : undefined
 }
 
@@ -119,7 +119,7 @@ export async function changeUser(
     database.select({ id: users.id }).from(users).where(hasEmail),
   ])
   if (user && holder && holder.id !== id) return 'email_taken'
-  if (user && (user.email !== (email ?? user.email) || user.name !== (name ?? user.name))) throw noLonger()
+  if (user && (user.email !== (email ?? user.email) || user.name !== (name ?? user.name))) throw rightsRevoked()
   return user && toUser(user)
 }
 
@@ -157,7 +157,7 @@ export async function deleteUser(store: Store, act: Act, id: string, newId: stri
         ),
       )
       .onConflictDoNothing(),
-    revokeKeysOf(store, { userId: id, newId }, act.at, sql`exists (select 1 from ${users} where ${isUser})`),
+    revokeUserKeys(store, { userId: id, newId }, act.at, sql`exists (select 1 from ${users} where ${isUser})`),
     database.delete(users).where(isUser),
     database
       .select({ newId: userDeletions.newId })
@@ -168,7 +168,7 @@ export async function deleteUser(store: Store, act: Act, id: string, newId: stri
 }
 
 /** The statement that revokes a deleted user's keys, which ends their sessions and sign-in links. */
-export const revokeKeysOf = (
+export const revokeUserKeys = (
   { database, organization }: Store,
   { userId, newId }: { userId: string; newId: string },
   at: number,

@@ -84,8 +84,8 @@ export async function saveErrorType(
 ): Promise<'saved' | 'last_enabled' | 'too_many'> {
   const { errorType, id, own, isEnabled } = draft
   const { name, category, rule } = own ?? BUILT_IN
-  const { hasOther, hasRoom, isOther } = guardsOf(project, draft)
-  const isChange = sql`(${hasOther} and ${hasRoom} and ${isOther})`
+  const { hasOther, hasRoom, differs } = guardsOf(project, draft)
+  const isChange = sql`(${hasOther} and ${hasRoom} and ${differs})`
   const [[guards]] = await database.batch([
     database
       .select({ hasOther: sql<number>`${hasOther}`.as('has_other'), hasRoom: sql<number>`${hasRoom}`.as('has_room') })
@@ -132,7 +132,7 @@ export async function saveErrorType(
 function guardsOf(
   project: Project,
   { errorType, own, isEnabled }: ErrorTypeDraft,
-): Record<'hasOther' | 'hasRoom' | 'isOther', SQL> {
+): Record<'hasOther' | 'hasRoom' | 'differs', SQL> {
   const { name, category, rule } = own ?? BUILT_IN
   const ofProject = sql`from ${projectErrorTypes} as of_project where of_project.project_key = ${project.key}`
   const isThis = sql`of_project.error_type = ${errorType}`
@@ -147,12 +147,12 @@ function guardsOf(
         or (select count(*) ${ofProject} and of_project.name is not null) < ${MAX_PROJECT_ERROR_TYPES})`
     : sql`true`
   // A built-in type without a row is enabled.
-  const isOther =
+  const differs =
     own || !isEnabled
       ? sql`not exists (select 1 ${ofProject} and ${isThis} and of_project.name is ${name}
           and of_project.category is ${category} and of_project.rule is ${rule} and of_project.is_enabled = ${Number(isEnabled)})`
       : sql`exists (select 1 ${ofProject} and ${isThis} and not of_project.is_enabled)`
-  return { hasOther, hasRoom, isOther }
+  return { hasOther, hasRoom, differs }
 }
 
 /** A built-in type's row leaves the definition to the taxonomy. */
@@ -162,7 +162,7 @@ const BUILT_IN = { name: null, category: null, rule: null }
 export type ErrorTypeState = 'enabled' | 'switched_off' | 'unknown'
 
 /**
- * The queries for the state of these error types in the projects of some traces, for `readPlain` and `errorTypeStates`.
+ * The queries for the state of these error types in the projects of some traces, for `readPlain` and `errorTypeStateLookup`.
  */
 export function errorTypeStateQueries({ database }: Store, names: readonly string[], traceKeys: SQL) {
   const named = sql`json_each(${JSON.stringify(names)}) as item`
@@ -186,7 +186,7 @@ export function errorTypeStateQueries({ database }: Store, names: readonly strin
 }
 
 /** Returns a function that looks up an error type's state in a project, from the results of `errorTypeStateQueries`. */
-export function errorTypeStates(
+export function errorTypeStateLookup(
   builtIn: readonly { errorType: string }[],
   rows: readonly { projectKey: number; errorType: string; isEnabled: number }[],
 ): (projectKey: number, errorType: string) => ErrorTypeState {

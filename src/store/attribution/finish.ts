@@ -39,12 +39,16 @@ export async function finishAttribution(
     database
       .insert(attributions)
       .select(
-        selectFor(attributions, resultColumns(draft, now), sql`from ${attributionJobs} where ${isOurs(store, claim)}`),
+        selectFor(
+          attributions,
+          resultColumns(draft, now),
+          sql`from ${attributionJobs} where ${isClaimed(store, claim)}`,
+        ),
       )
       .onConflictDoNothing()
       .returning({ id: attributions.id }),
     // Counted while the job is still held: a retry after a lost reply counts nothing.
-    countAnswer(store, isOurs(store, claim)),
+    countAnswer(store, isClaimed(store, claim)),
     completion(store, claim, now, {
       attributionNumber: sql`${attributionJobs.attributionNumber} + 1`,
       errorType: draft.attribution.errorType,
@@ -64,7 +68,7 @@ export async function settleAttribution(
   return job?.status
 }
 
-const isOurs = (store: Store, { traceKey, token }: Claim) =>
+const isClaimed = (store: Store, { traceKey, token }: Claim) =>
   isJob(store, traceKey, isPending, isHeld(token), hasLiveTrace(store))
 
 /** The statement that completes a job, or makes it pending again if another request came since the claim. */
@@ -86,7 +90,7 @@ function completion(
       basis: claim.basis,
       ...result,
     })
-    .where(isOurs(store, claim))
+    .where(isClaimed(store, claim))
     .returning({ traceKey: attributionJobs.traceKey })
 }
 

@@ -5,7 +5,7 @@ import { readPlain } from '../core/database.ts'
 import type { Store } from '../core/store.ts'
 import { textVersions } from '../schema/texts.ts'
 import type { SpanDetail } from '../spans/span-detail.ts'
-import { count, type Outline } from './outline.ts'
+import { formatCount, type Outline } from './outline.ts'
 
 /**
  * Reads the project's knowledge docs as they were when the trace arrived. If there are too many, the docs that the
@@ -18,8 +18,8 @@ export async function readKnowledgeDocs(
   omitted: string[],
 ): Promise<KnowledgeDoc[]> {
   const chosen = chooseDocs(docs, shown)
-  const left = counts.docs - chosen.length
-  if (left > 0) omitted.push(`${count(left)} of ${count(counts.docs)} knowledge docs`)
+  const omittedCount = counts.docs - chosen.length
+  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} of ${formatCount(counts.docs)} knowledge docs`)
   if (chosen.length === 0) return []
   const keys = JSON.stringify(chosen.map(({ versionKey }) => versionKey))
   const [versions] = await readPlain(database, [

@@ -11,7 +11,7 @@ import {
 import { named, readPlain } from '../core/database.ts'
 import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
-import { isNoRoot, spans } from '../schema/spans.ts'
+import { isNotRoot, spans } from '../schema/spans.ts'
 import { textActivations, textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { feedbackFields, toFeedbackDetail } from '../spans/trace-detail.ts'
@@ -54,7 +54,7 @@ export async function readOutline(store: Store, traceKey: number) {
   const ofTrace = isLive(store, eq(traces.key, traceKey))
   const projectKey = sql`(select ${traces.projectKey} from ${traces} where ${ofTrace})`
   const rootSpanId = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace})`
-  const isOther = and(eq(spans.traceKey, traceKey), isNoRoot)
+  const isOther = and(eq(spans.traceKey, traceKey), isNotRoot)
   const hasFeedback = sql`${spans.id} in (select ${feedback.spanId} from ${feedback} where ${feedback.traceKey} = ${traceKey})`
   const [[trace], roots, others, [counts], feedbackRows, docs, reviewed] = await readPlain(database, [
     database.select(traceFields).from(traces).where(ofTrace),
@@ -184,17 +184,21 @@ export function chooseSpans({ root, others, feedback }: Outline): OutlineSpan[] 
 }
 
 export function omittedSpans({ total }: Outline, chosen: readonly OutlineSpan[]): string[] {
-  const left = total - chosen.length
-  return left === 0 ? [] : [`${count(left)} of ${count(total)} spans, which are far from the feedback`]
+  const omittedCount = total - chosen.length
+  return omittedCount === 0
+    ? []
+    : [`${formatCount(omittedCount)} of ${formatCount(total)} spans, which are far from the feedback`]
 }
 
 export function omittedFeedback({ counts, feedback }: Outline): string[] {
-  const left = counts.feedback - feedback.length
+  const omittedCount = counts.feedback - feedback.length
   const cut = feedback.filter(({ truncated }) => truncated.length > 0).length
   return [
-    ...(left > 0 ? [`the oldest ${count(left)} of ${count(counts.feedback)} pieces of feedback`] : []),
-    ...(cut > 0 ? [`the texts of ${count(cut)} pieces of feedback, which are too long together`] : []),
+    ...(omittedCount > 0
+      ? [`the oldest ${formatCount(omittedCount)} of ${formatCount(counts.feedback)} pieces of feedback`]
+      : []),
+    ...(cut > 0 ? [`the texts of ${formatCount(cut)} pieces of feedback, which are too long together`] : []),
   ]
 }
 
-export const count = (number: number): string => number.toLocaleString('en')
+export const formatCount = (number: number): string => number.toLocaleString('en')

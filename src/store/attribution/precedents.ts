@@ -34,7 +34,7 @@ export async function fetchComparable(
  * Returns a function that compares two JSON texts by value. It parses each text only once, because every step is
  * compared with every decision.
  */
-export function sameJson(): (left: string, right: string) => boolean {
+export function createJsonComparer(): (left: string, right: string) => boolean {
   const known = new Map<string, string>()
   const canonical = (text: string) => {
     const value = known.get(text) ?? canonicalJson(JSON.parse(text))
@@ -45,11 +45,11 @@ export function sameJson(): (left: string, right: string) => boolean {
 }
 
 /** The decisions on spans of the same step with the same input, in traces with the same input. */
-export function precedentsOf(
+export function findPrecedents(
   step: SpanDetail,
   root: SpanDetail,
   compared: readonly Compared[],
-  isSame: ReturnType<typeof sameJson>,
+  isSame: ReturnType<typeof createJsonComparer>,
 ): Precedent[] {
   // Without any input, nothing shows that two cases are the same.
   if (step.input.text === 'null' && root.input.text === 'null') return []

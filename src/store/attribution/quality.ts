@@ -67,7 +67,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
     select answer.number from ${attributions} as answer
     where answer.trace_key = scanned_traces.trace_key and ${ofEngine} order by answer.number desc limit 1)`
   const tenth = sql`max(0, min(9, cast(${attributions.confidence} * 10 as integer)))`
-  const [compared, [looked], ...typeRows] = await database.batch([
+  const [compared, [counted], ...typeRows] = await database.batch([
     database
       .select({
         ...named({ engine: attributions.engine, answered: attributions.errorType }),
@@ -89,6 +89,6 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
     ),
     ...errorTypeQueries(store, project.key),
   ])
-  const isCut = (looked?.count ?? 0) > MAX_COMPARED_DECISIONS
+  const isCut = (counted?.count ?? 0) > MAX_COMPARED_DECISIONS
   return { compared, isCut, errorTypes: toErrorTypes(typeRows) }
 }

@@ -10,7 +10,7 @@ import { attributionJobs } from '../schema/attribution.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { currentBasis, isPending } from './jobs.ts'
-import { type AttributionState, hasFeedback, stateOf, stateQueries } from './state.ts'
+import { type AttributionState, attributionStateQueries, hasFeedback, toAttributionState } from './state.ts'
 
 /** Whether a trace's project attributes disagreements automatically. */
 const isAutomatic = sql`exists (
@@ -76,7 +76,7 @@ export const requestAutomaticJobs = (store: Store, ofTraces: SQL, at: number) =>
   requestJobs(store, isLive(store, ofTraces, isAutomatic), at, false)
 
 /** The queue messages for the requested traces. */
-export const attributionJobsOf = ({ organization }: Store, traceKeys: Iterable<number>): Job[] =>
+export const attributionMessages = ({ organization }: Store, traceKeys: Iterable<number>): Job[] =>
   Array.from(traceKeys, traceKey => ({ kind: 'attribute_trace', organizationKey: organization.key, traceKey }))
 
 /**
@@ -90,6 +90,6 @@ export async function requestAttribution(
 ): Promise<AttributionState | undefined> {
   const ofTrace = isLive(store, eq(traces.id, traceUuid))
   const request = requestJobs(store, and(ofTrace, hasFeedback), now, force)
-  const [, ...rows] = await readPlain(store.database, [request, ...stateQueries(store, ofTrace)])
-  return stateOf(rows)
+  const [, ...rows] = await readPlain(store.database, [request, ...attributionStateQueries(store, ofTrace)])
+  return toAttributionState(rows)
 }

@@ -3,8 +3,8 @@ import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { Alternative, AttributionCost, ErrorCategory, Evidence } from '../../domain/attribution.ts'
 import { named, readPlain } from '../core/database.ts'
-import { isNoPraise } from '../core/ratings.ts'
-import { hasReviewed, isCorrected } from '../core/reviewable.ts'
+import { isNotPraise } from '../core/ratings.ts'
+import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { attributionJobs, attributions, errorTypes, projectErrorTypes } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -69,8 +69,8 @@ export interface AttributionState {
  * `attribution/run.ts`.
  */
 export const hasFeedback = sql`(exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
-    and (${isNoPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null))
-  or ${hasReviewed(isCorrected)})`
+    and (${isNotPraise} or ${feedback.comment} <> '' or ${feedback.correction} is not null))
+  or ${hasReviewedSpan(isCorrected)})`
 
 /** Finds the state of a trace's attribution, by the trace's id or key. Undefined if there is no such trace. */
 export async function findAttribution(
@@ -78,7 +78,7 @@ export async function findAttribution(
   trace: { id: string } | { key: number },
 ): Promise<AttributionState | undefined> {
   const ofTrace = isLive(store, 'id' in trace ? eq(traces.id, trace.id) : eq(traces.key, trace.key))
-  return stateOf(await readPlain(store.database, stateQueries(store, ofTrace)))
+  return toAttributionState(await readPlain(store.database, attributionStateQueries(store, ofTrace)))
 }
 
 /** The fields to poll while waiting for a job. Undefined if there is no such job or its trace is gone. */
@@ -147,8 +147,8 @@ const overrideFields = {
   ...typeFields(reviews.errorType, reviews.projectKey),
 }
 
-/** The queries for the state of a trace's attribution, for `stateOf`. */
-export function stateQueries({ database }: Store, ofTrace: SQL | undefined) {
+/** The queries for the state of a trace's attribution, for `toAttributionState`. */
+export function attributionStateQueries({ database }: Store, ofTrace: SQL | undefined) {
   const traceKey = sql`(select ${traces.key} from ${traces} where ${ofTrace})`
   return [
     database
@@ -192,7 +192,7 @@ type StateRows = readonly [
   override: readonly SelectResultFields<typeof overrideFields>[],
 ]
 
-export function stateOf([[head], [result], [override]]: StateRows): AttributionState | undefined {
+export function toAttributionState([[head], [result], [override]]: StateRows): AttributionState | undefined {
   if (!head) return undefined
   return {
     ...head,

@@ -5,11 +5,11 @@ import { MAX_PRECEDENTS, MAX_SUBJECT_BYTES, MAX_SUBJECT_VALUE_BYTES } from '../.
 import type { Store } from '../core/store.ts'
 import type { FoldedSpan } from '../spans/fold-spans.ts'
 import { type SpanDetail, showSpans } from '../spans/span-detail.ts'
-import { type FoundValue, lengthOf, untilWhole } from '../traces/payloads.ts'
+import { type FoundValue, lengthOf, readUntilWhole } from '../traces/payloads.ts'
 import { readKnowledgeDocs } from './knowledge.ts'
 import { type Neighborhood, readNeighborhood } from './neighborhood.ts'
-import { chooseSpans, count, type Outline, omittedFeedback, omittedSpans, readOutline } from './outline.ts'
-import { fetchComparable, precedentsOf, sameJson } from './precedents.ts'
+import { chooseSpans, formatCount, type Outline, omittedFeedback, omittedSpans, readOutline } from './outline.ts'
+import { createJsonComparer, fetchComparable, findPrecedents } from './precedents.ts'
 
 /*
  * Reads what an engine may see of a trace. A trace may be larger than an isolate, so a first look finds the spans near
@@ -21,7 +21,7 @@ import { fetchComparable, precedentsOf, sameJson } from './precedents.ts'
  * there is no such trace.
  */
 export const findSubject = (store: Store, traceKey: number): Promise<Subject | undefined> =>
-  untilWhole(store, () => readSubject(store, traceKey))
+  readUntilWhole(store, () => readSubject(store, traceKey))
 
 async function readSubject(store: Store, traceKey: number) {
   const outline = await readOutline(store, traceKey)
@@ -39,7 +39,7 @@ async function readSubject(store: Store, traceKey: number) {
   const prompts = promptsOf(neighborhood, omitted)
   const precedents = await fetchComparable(store, trace.key, neighborhood.precedents)
   const root = shown.find(({ id }) => id === trace.rootSpanId)
-  const isSame = sameJson()
+  const isSame = createJsonComparer()
   const steps: Step[] = []
   const giveTurns = turnsByLength()
   for (const [index, detail] of shown.entries()) {
@@ -51,7 +51,7 @@ async function readSubject(store: Store, traceKey: number) {
       ...stepOf(detail, trace),
       hasOutput: before?.output !== undefined,
       prompt: prompts.get(detail.promptVersionId ?? detail.stepId) ?? null,
-      precedents: root && isWhole ? precedentsOf(detail, root, precedents, isSame) : [],
+      precedents: root && isWhole ? findPrecedents(detail, root, precedents, isSame) : [],
     })
   }
   const knowledgeDocs = await readKnowledgeDocs(store, outline, shown, omitted)
@@ -98,8 +98,9 @@ function withinBounds(folded: readonly FoldedSpan[], omitted: string[]): FoldedS
       approved: approved && fits(approved) ? approved : undefined,
     }
   })
-  if (tooLarge > 0) omitted.push(`${count(tooLarge)} values over ${count(MAX_SUBJECT_VALUE_BYTES / 1024)} KiB`)
-  if (tooMany > 0) omitted.push(`${count(tooMany)} values that come after the first 4 MiB`)
+  if (tooLarge > 0)
+    omitted.push(`${formatCount(tooLarge)} values over ${formatCount(MAX_SUBJECT_VALUE_BYTES / 1024)} KiB`)
+  if (tooMany > 0) omitted.push(`${formatCount(tooMany)} values that come after the first 4 MiB`)
   return bounded
 }
 
@@ -119,8 +120,8 @@ function promptsOf({ prompts }: Neighborhood, omitted: string[]): Map<string, St
     const isSchema = outputSchema !== null && outputSchema !== '{}'
     whole.set(name, { content, outputSchema: isSchema ? JSON.parse(outputSchema) : null })
   }
-  const left = prompts.length - whole.size
-  if (left > 0) omitted.push(`${count(left)} prompts, which are too long together`)
+  const omittedCount = prompts.length - whole.size
+  if (omittedCount > 0) omitted.push(`${formatCount(omittedCount)} prompts, which are too long together`)
   return whole
 }
 

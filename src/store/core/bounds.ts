@@ -8,7 +8,7 @@ import { PREVIEW_BYTES } from '../../limits.ts'
  */
 
 /** A text as a JSON string, in which one byte may become six. Null stays null. */
-export const spelled = (text: SQLiteColumn | string): SQL => sql`nullif(json_quote(${text}), 'null')`
+export const quotedJson = (text: SQLiteColumn | string): SQL => sql`nullif(json_quote(${text}), 'null')`
 
 /** The total bytes of these columns or expressions over all rows. */
 export const bytesOf = (...texts: (SQLiteColumn | SQL)[]): SQL => {

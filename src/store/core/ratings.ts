@@ -10,7 +10,7 @@ export const isPositive = sql`(${feedback.rating} = '"positive"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) > 0.5)`
 
 /** A rating of exactly 0.5 is no praise. */
-export const isNoPraise = sql`(${feedback.rating} = '"negative"'
+export const isNotPraise = sql`(${feedback.rating} = '"negative"'
   or ${feedback.rating} glob '[0-9]*' and cast(${feedback.rating} as real) <= 0.5)`
 
 export const isNegativeRating = sql`(${feedback.rating} = '"negative"'

@@ -1,18 +1,18 @@
 import { eq, isNotNull, type SQL, sql } from 'drizzle-orm'
 import { reviews } from '../schema/reviews.ts'
-import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /* Conditions for which spans need review, on the current rows of `spans` and `traces`. */
 
 /**
  * Whether an output arrived before its span did, judging by the observations that the current trace has so far.
- * `toNull` is the comparison with null: `=` asks for a null output, `<>` for any other.
+ * `comparison` is the comparison with null: `=` asks for a null output, `<>` for any other.
  */
-export const hasObservedOutput = (id: SQL, toNull: SQL) => sql`exists (
+export const hasObservedOutput = (id: SQL, comparison: SQL) => sql`exists (
   select 1 from ${observations}
   where ${observations.traceKey} = ${traces.key} and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${id}
-    and ${observations.type} = 'output' and ${observations.data} ${toNull} 'null')`
+    and ${observations.type} = 'output' and ${observations.data} ${comparison} 'null')`
 
 /** A column of the observation that holds a span's output, chosen as `foldObservations` does. Null if there is none. */
 const lastOutput = (column: 'id' | 'data') => sql`(
@@ -28,12 +28,12 @@ const foldedOutput = sql`coalesce(${lastOutput('data')}, ${spans.output}, 'null'
 export const outputRevision = sql`coalesce(${lastOutput('id')}, ${spans.outputRevision}, 'none')`
 
 /** Whether a row of `reviews` is the decision in force for a reviewed span. */
-export const isDecidedBy = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
+export const isDecisionInForce = sql`(${spans.reviewState} is not null and ${reviews.traceKey} = ${spans.traceKey}
   and ${reviews.spanId} = ${spans.id} and ${reviews.number} = ${spans.reviewNumber})`
 
 /** Whether a span's review was of another output than its current one. Compares revisions only. */
 export const hasOtherOutput = sql`(${spans.reviewState} is not null and not exists (
-  select 1 from ${reviews} where ${isDecidedBy} and ${reviews.outputRevision} = ${outputRevision}))`
+  select 1 from ${reviews} where ${isDecisionInForce} and ${reviews.outputRevision} = ${outputRevision}))`
 
 /** Whether a span has an output now. Only a span that also received a null output has to be folded to find out. */
 export const hasOutput = sql`(${spans.hasOutput} = 1 and (${spans.hasNullOutput} = 0 or ${foldedOutput} <> 'null'))`
@@ -51,7 +51,7 @@ export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale}
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
 /** Whether an AI pipeline's step is unreviewed. Other spans aren't reviewed. */
-export const isToReview = sql`(${spans.isGeneric} = 0 and ${isUnreviewed})`
+export const isUnreviewedStep = sql`(${spans.isGeneric} = 0 and ${isUnreviewed})`
 
 /** Whether a span is unclaimed, or claimed by this holder. */
 export const isFree = (holder: string, now: number): SQL =>
@@ -60,16 +60,16 @@ export const isFree = (holder: string, now: number): SQL =>
 export const isCorrected = sql`(${isReviewed} and ${eq(spans.reviewState, 'corrected')})`
 
 /** The spans of the current trace. No single index has them all: roots have none by trace. */
-export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNoRoot})
+export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNotRoot})
   or (${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
 
 /**
  * Whether a trace has a reviewed span that also meets `kind`. The `is not null` condition selects the partial index.
  */
-export const hasReviewed = (kind: SQL = isReviewed): SQL =>
+export const hasReviewedSpan = (kind: SQL = isReviewed): SQL =>
   sql`exists (select 1 from ${spans}
     where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
 /** The value that `traces.needsReview` must have. The spans of a trace without any review aren't examined. */
 export const needsReview = sql`(${traces.isGeneric} = 0 and (
-  not ${hasReviewed()} or exists (select 1 from ${spans} where ${ofTrace} and ${isToReview})))`
+  not ${hasReviewedSpan()} or exists (select 1 from ${spans} where ${ofTrace} and ${isUnreviewedStep})))`

@@ -50,17 +50,17 @@ export function selectFor<Table extends SQLiteTable>(
   values: Readonly<Record<keyof Table['_']['columns'], Inserted>>,
   from: SQL,
 ): SQL {
-  const columns = Object.keys(getTableColumns(table)).map(name => written(values[name]))
+  const columns = Object.keys(getTableColumns(table)).map(name => literalOrBound(values[name]))
   return sql`select ${sql.join(columns, sql`, `)} ${from}`
 }
 
 /** A comma-separated list of expressions, as for `group by`. */
-export const listOf = (expressions: Readonly<Record<string, SQL | SQLiteColumn>>): SQL =>
+export const sqlList = (expressions: Readonly<Record<string, SQL | SQLiteColumn>>): SQL =>
   sql.join(
     Object.values(expressions).map(expression => sql`${expression}`),
     sql`, `,
   )
 
 /** Writes null, 0, and 1 as literals: a statement takes at most 100 parameters. */
-const written = (value: Inserted | undefined): SQL =>
+const literalOrBound = (value: Inserted | undefined): SQL =>
   value === null || value === 0 || value === 1 ? sql.raw(String(value)) : sql`${value}`

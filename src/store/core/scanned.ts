@@ -8,7 +8,7 @@ export interface ScannedRow {
  * Builds a page of up to `limit` matching rows. `nextPlace` is the row after which the next page begins: the page's
  * last row or the last row scanned. It is null if nothing is left.
  */
-export function pageOfScanned<Row extends ScannedRow>(
+export function pageFromScan<Row extends ScannedRow>(
   rows: readonly Row[],
   limit: number,
   maxScanned: number,

@@ -6,7 +6,7 @@ import type { UnscopedStore } from './store.ts'
 type Pass = 'orphans' | 'audit' | 'retention' | 'outputs' | 'labellers'
 
 /** The cursor at which a pass resumes; '' at its beginning. Undefined if no piece of it is due. */
-export async function duePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {
+export async function findDuePass({ database }: UnscopedStore, name: Pass, now: number): Promise<string | undefined> {
   const [pass] = await database.select().from(sweeps).where(eq(sweeps.name, name))
   return pass && pass.dueAt > now ? undefined : (pass?.cursor ?? '')
 }

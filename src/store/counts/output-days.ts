@@ -14,7 +14,7 @@ import { named, readPlain } from '../core/database.ts'
 import { hasOutput, isReviewed, ofTrace } from '../core/reviewable.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
-import { duePass, savePass } from '../core/sweeps.ts'
+import { findDuePass, savePass } from '../core/sweeps.ts'
 import { projects } from '../schema/accounts.ts'
 import { countedDays, outputDays } from '../schema/counts.ts'
 import { spans } from '../schema/spans.ts'
@@ -38,7 +38,7 @@ const changedAt = (now: number) => ({
  * Whether the project isn't being purged: counts saved during a purge would never be removed. Reads no row unless some
  * purge is going on.
  */
-const isOfExistingProject = (projectKey: SQL): SQL =>
+const hasExistingProject = (projectKey: SQL): SQL =>
   sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
 
 /** Skips days that are already marked. A count in progress keeps the mark for the next count. */
@@ -67,7 +67,7 @@ export const markDays = (
 /** Schedules the days of traces that arrived since the last call, some at a time. */
 export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promise<void> {
   const { database } = unscoped
-  const cursor = await duePass(unscoped, 'outputs', now)
+  const cursor = await findDuePass(unscoped, 'outputs', now)
   if (cursor === undefined) return
   const fresh = sql`select ${traces.key}, ${traces.projectKey}, ${traces.timestamp} from ${traces}
     where ${traces.key} > ${Number(cursor)} and ${traces.key} < ${firstKeyAt(now - NOTING_DELAY_MS)}
@@ -91,7 +91,7 @@ export async function noteNewTraces(unscoped: UnscopedStore, now: number): Promi
           },
           sql`from (select distinct scanned.project_key, ${dayOf(sql`scanned.timestamp`)} as day
               from (${fresh}) as scanned) as scanned
-            where ${isOfExistingProject(sql`scanned.project_key`)}`,
+            where ${hasExistingProject(sql`scanned.project_key`)}`,
         ),
       )
       .onConflictDoUpdate({
@@ -262,7 +262,7 @@ export async function saveCounts({ database }: UnscopedStore, counted: readonly 
         selectFor(
           outputDays,
           COUNTS.row,
-          sql`from ${COUNTS.from(COUNTS.encodeAll(changed))} where ${isOfExistingProject(COUNTS.row.projectKey)}`,
+          sql`from ${COUNTS.from(COUNTS.encodeAll(changed))} where ${hasExistingProject(COUNTS.row.projectKey)}`,
         ),
       )
       .onConflictDoUpdate({

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DAY_MS } from '../../limits.ts'
-import { listOf, selectFor } from '../core/rows.ts'
+import { selectFor, sqlList } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { answerDays, reviewDays } from '../schema/counts.ts'
@@ -59,7 +59,7 @@ export function countDecisions({ database }: Store, from: SQL) {
           where decided.trace_key = changed.trace_key and decided.span_id = changed.span_id
             and decided.number between changed.number and changed.number + 1
             and decided.state is not null and decided.step_id is not null
-          group by ${listOf(place)} having ${accepted} <> 0 or ${corrected} <> 0`,
+          group by ${sqlList(place)} having ${accepted} <> 0 or ${corrected} <> 0`,
       ),
     )
     .onConflictDoUpdate(ADDED_UP)
@@ -86,7 +86,7 @@ export function countAnswer({ database }: Store, isJob: SQL | undefined) {
         sql`from ${attributionJobs} cross join ${attributions} as answer
           where ${isJob} and answer.trace_key = ${attributionJobs.traceKey} and answer.step_id is not null
             and answer.number between ${attributionJobs.attributionNumber} and ${attributionJobs.attributionNumber} + 1
-          group by ${listOf(place)} having ${change} <> 0`,
+          group by ${sqlList(place)} having ${change} <> 0`,
       ),
     )
     .onConflictDoUpdate({
@@ -126,7 +126,7 @@ export function uncountDecisions({ database }: Store, isPiece: SQL) {
         sql`from ${reviews} cross join ${spans}
           where ${isPiece} and ${spans.id} = ${reviews.spanId} and ${spans.traceKey} = ${reviews.traceKey}
             and ${spans.reviewNumber} = ${reviews.number} and ${reviews.state} is not null and ${reviews.stepId} is not null
-          group by ${listOf(place)}`,
+          group by ${sqlList(place)}`,
       ),
     )
     .onConflictDoUpdate(ADDED_UP)

@@ -5,7 +5,7 @@ import { isFree, isUnreviewed } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
-import { isAmong, locatedSpans } from '../spans/located-spans.ts'
+import { isLocated, locatedSpans } from '../spans/located-spans.ts'
 
 /*
  * A claim reserves a span for one reviewer: a user, or a key that acts for none. It ends by timeout, by release, or
@@ -56,7 +56,7 @@ async function update(
   const rows = await store.database
     .update(spans)
     .set(changes)
-    .where(and(isAmong(locatedSpans(store, spanIds)), condition, ofProject ?? undefined))
+    .where(and(isLocated(locatedSpans(store, spanIds)), condition, ofProject ?? undefined))
     .returning({ id: spans.id })
   const updated = new Set(rows.map(({ id }) => id))
   return [...new Set(spanIds)].filter(id => updated.has(id))

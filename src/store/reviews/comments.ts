@@ -147,10 +147,10 @@ export async function deleteComment(
 ): Promise<void> {
   const { database } = store
   const isThis = isCommentOf(store, id, traceKey)
-  const isThere = sql`exists (select 1 from ${feedback} where ${isThis})`
+  const isStored = sql`exists (select 1 from ${feedback} where ${isThis})`
   await database.batch([
-    touchTraces(store, isLive(store, eq(traces.key, traceKey), isThere), act.at),
-    recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isThere),
+    touchTraces(store, isLive(store, eq(traces.key, traceKey), isStored), act.at),
+    recordAct(store, act, { action: 'comment.delete', targetId: id, projectKey, beforeId: id }, isStored),
     changeInHistory(store, isThis, null),
     database.delete(feedback).where(isThis),
   ])

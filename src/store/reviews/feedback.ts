@@ -13,7 +13,7 @@ import { feedback } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import { ensureRoots, removeIdleRoots } from '../traces/roots.ts'
-import { isNamedOfOther, isOnOtherTrace, joinedSpanId } from '../traces/span-ids.ts'
+import { belongsToOtherTrace, isOnOtherTrace, joinedSpanId } from '../traces/span-ids.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 
 /** Feedback as a client sent it. Null fields weren't sent, and an update leaves them as they are. */
@@ -51,7 +51,7 @@ interface SavedFeedback {
  */
 export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]): Promise<SavedFeedback> {
   const { database } = store
-  const drafts = withOneIdAnEmail(given)
+  const drafts = withOneIdPerEmail(given)
   const outcomes = new Map<string, FeedbackOutcome>()
   const toAttribute: number[] = []
   const createdBy = newRevision()
@@ -60,11 +60,11 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
     for (const { items, json } of chunkRows(group, rowOf)) {
       const receivedAt = items[0]?.receivedAt ?? 0
       const ofTraces = (drafts: readonly FeedbackDraft[]) =>
-        sql`${traces.key} in (select ${traces.key} ${stored(store, drafts)})`
+        sql`${traces.key} in (select ${traces.key} ${storedRecords(store, drafts)})`
       const labeled = items.filter(({ labeller }) => labeller !== null)
       const labellers = items.filter(({ user }) => user !== null)
       const disputes = items.filter(isDispute)
-      const [, rows, , , asked] = await database.batch([
+      const [, rows, , , requested] = await database.batch([
         markReplacedLabellers(store, labeled, receivedAt),
         upsertFeedback(store, json, { createdBy, withTime: items[0]?.timestamp !== null }),
         ...touchAndFlag(store, ofTraces(items), receivedAt, 'isNegative', hasNegative),
@@ -79,11 +79,11 @@ export async function saveFeedback(store: Store, given: readonly FeedbackDraft[]
           store,
           ofRootless.map(({ traceUuid }) => traceUuid),
         )
-      for (const { traceKey } of asked) toAttribute.push(traceKey)
+      for (const { traceKey } of requested) toAttribute.push(traceKey)
     }
   }
   const refused = drafts.filter(({ id }) => !outcomes.has(id))
-  const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await reasonsOf(store, refused)
+  const reasons = refused.length === 0 ? new Map<string, RefusedFeedback | null>() : await findReasons(store, refused)
   for (const { id } of refused) outcomes.set(id, reasons.get(id) ?? 'trace_missing')
   // Nothing blocks these anymore: their trace has arrived since, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => reasons.get(id) === null)
@@ -130,7 +130,7 @@ const rowOf = (draft: FeedbackDraft) =>
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
 /** Drafts of labellers with the same e-mail all get the first one's id, which becomes the user's. */
-function withOneIdAnEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
+function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
   const ids = new Map<string, string>()
   return drafts.map(draft => {
     if (!draft.user) return draft
@@ -163,7 +163,7 @@ const upsertFeedback = (
         },
         sql`from ${FEEDBACK.from(rows)} cross join ${traces}
           where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
-            and not ${isTaken(store, row)} and not ${namesOther(store, row)}`,
+            and not ${isTaken(store, row)} and not ${namesSpanElsewhere(store, row)}`,
       ),
     )
     .onConflictDoUpdate({
@@ -192,19 +192,19 @@ const userWith = ({ organization }: Store, email: SQL): SQL =>
   sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 
 /** Finds why drafts were refused although their trace exists. Null: nothing blocks the draft anymore. */
-async function reasonsOf(
+async function findReasons(
   store: Store,
   refused: readonly FeedbackDraft[],
 ): Promise<Map<string, RefusedFeedback | null>> {
   const { row } = LABELLED
-  const found = await store.database.all<{ id: string; isTaken: number; namesOther: number }>(sql`
-    select ${row.id} as id, ${isTaken(store, row)} as isTaken, ${namesOther(store, row)} as namesOther
+  const found = await store.database.all<{ id: string; isTaken: number; namesSpanElsewhere: number }>(sql`
+    select ${row.id} as id, ${isTaken(store, row)} as isTaken, ${namesSpanElsewhere(store, row)} as namesSpanElsewhere
     from ${LABELLED.from(labelledRows(refused))} cross join ${traces}
     where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}`)
   return new Map(
-    found.map(({ id, isTaken, namesOther }) => [
+    found.map(({ id, isTaken, namesSpanElsewhere }) => [
       id,
-      isTaken === 1 ? 'on_other_trace' : namesOther === 1 ? 'span_on_other_trace' : null,
+      isTaken === 1 ? 'on_other_trace' : namesSpanElsewhere === 1 ? 'span_on_other_trace' : null,
     ]),
   )
 }
@@ -219,12 +219,12 @@ const isTaken = (store: Store, { id, traceUuid }: Place): SQL => sql`(
     where comment.id = ${id} and comment.trace_key = ${traces.key} and comment.source <> 'api'))`
 
 /** Whether a row names another trace's span. Stored feedback may be sent again, whatever happened to its span. */
-const namesOther = (store: Store, { id, spanId }: Place): SQL => sql`(${isNamedOfOther(store, spanId)}
+const namesSpanElsewhere = (store: Store, { id, spanId }: Place): SQL => sql`(${belongsToOtherTrace(store, spanId)}
   and not exists (select 1 from ${feedback} stored where stored.id = ${id}
     and stored.trace_key = ${traces.key} and stored.span_id = ${spanId}))`
 
 /** The records with the drafts' ids, whether the drafts were stored or refused. */
-const named = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
+const namedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
   from ${LABELLED.from(labelledRows(drafts))} cross join ${traces} cross join ${feedback}
   where ${isLive(store, sql`${traces.id} = ${LABELLED.row.traceUuid}`)}
     and ${feedback.traceKey} = ${traces.key} and ${feedback.id} = ${LABELLED.row.id}`
@@ -246,8 +246,8 @@ const labelledRows = (drafts: readonly FeedbackDraft[]): string =>
   )
 
 /** The records of the drafts that were stored: a refused draft changes nothing, not even a time. */
-const stored = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
-  ${named(store, drafts)}
+const storedRecords = (store: Store, drafts: readonly FeedbackDraft[]) => sql`
+  ${namedRecords(store, drafts)}
     and ${feedback.source} = 'api' and coalesce(${LABELLED.row.spanId}, ${feedback.spanId}) is ${feedback.spanId}`
 
 /** Whether any of a trace's feedback is negative. */
@@ -258,7 +258,7 @@ const hasNegative = sql`exists (
 const markReplacedLabellers = (store: Store, drafts: readonly FeedbackDraft[], now: number) =>
   markLabellers(
     store,
-    sql`(select ${feedback.userId} ${named(store, drafts)}
+    sql`(select ${feedback.userId} ${namedRecords(store, drafts)}
       and ${feedback.userId} is not ${userWith(store, LABELLED.row.email)})`,
     Math.floor(now),
   )
@@ -280,7 +280,7 @@ const addLabellers = (store: Store, drafts: readonly FeedbackDraft[]) =>
           createdBy: null,
           uncheckedSince: null,
         },
-        stored(store, drafts),
+        storedRecords(store, drafts),
       ),
     )
     .onConflictDoUpdate({

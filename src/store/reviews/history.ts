@@ -6,7 +6,14 @@ import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { traces } from '../schema/traces.ts'
 import { locatedSpans } from '../spans/located-spans.ts'
-import { countWithin, type FoundValue, lengthOf, type ShownValue, showValues, untilWhole } from '../traces/payloads.ts'
+import {
+  countWithin,
+  type FoundValue,
+  lengthOf,
+  readUntilWhole,
+  type ShownValue,
+  showValues,
+} from '../traces/payloads.ts'
 
 /** A decision in a span's history. */
 export interface PastReview {
@@ -37,7 +44,7 @@ export const listReviews = (
   store: Store,
   spanId: string,
   page: { limit: number; before: number },
-): Promise<HistoryPage | undefined> => untilWhole(store, () => readHistory(store, spanId, page))
+): Promise<HistoryPage | undefined> => readUntilWhole(store, () => readHistory(store, spanId, page))
 
 async function readHistory(store: Store, spanId: string, { limit, before }: { limit: number; before: number }) {
   const located = locatedSpans(store, [spanId])

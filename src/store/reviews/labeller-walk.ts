@@ -3,7 +3,7 @@ import type { Env } from '../../env.ts'
 import { LABELLER_DELETE_ROWS, LABELLER_PASS_MS, LABELLER_TRACES } from '../../limits.ts'
 import { findOrganizationByKey } from '../accounts/organizations.ts'
 import { openStore, type Store, type UnscopedStore } from '../core/store.ts'
-import { duePass, savePass } from '../core/sweeps.ts'
+import { findDuePass, savePass } from '../core/sweeps.ts'
 import { apiKeys, users } from '../schema/accounts.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
 import { type TracePlace, WALK_START, walkTraces } from '../traces/trace-walk.ts'
@@ -27,7 +27,7 @@ interface Walk {
  * again changes nothing.
  */
 export async function checkLabellers(env: Env, unscoped: UnscopedStore, now: number): Promise<boolean> {
-  const saved = await duePass(unscoped, 'labellers', now)
+  const saved = await findDuePass(unscoped, 'labellers', now)
   if (saved === undefined) return false
   const before: Walk | { organizationKey: number } = saved === '' ? { organizationKey: 0 } : JSON.parse(saved)
   const walk = 'place' in before ? before : await nextWalk(unscoped, before.organizationKey, now)

@@ -3,7 +3,7 @@ import { SHUFFLED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import type { Store } from '../core/store.ts'
 import { isNegative, isOpenForReview, traces } from '../schema/traces.ts'
-import { inProject, standsAt, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
+import { inProject, positionIs, type Time, type TraceFilter, type TracePosition } from '../traces/trace-filter.ts'
 
 /**
  * The orders of the queue. They order traces; the spans of a trace stay together, in the order of its detail.
@@ -59,14 +59,14 @@ const ALL = { from: LATEST, until: EARLIEST, start: LATEST.timestamp }
  * Returns the first stretch of an order. A random order shuffles 5,000 traces at a time. If there are more, it starts
  * at a random time between the oldest and newest of them, goes back in time, and continues from the newest.
  */
-export async function firstStretch(store: Store, project: Project, query: QueueQuery): Promise<Stretch> {
+export async function findFirstStretch(store: Store, project: Project, query: QueueQuery): Promise<Stretch> {
   if (query.order !== 'random') return { key: 0, ...ALL }
   const key = 1 + Math.floor(Math.random() * (SHUFFLE_PRIME - 1))
-  const newest = await shuffledFrom(store, project, query, { key, ...ALL })
+  const newest = await findShuffledStretch(store, project, query, { key, ...ALL })
   if (newest.until.timestamp === EARLIEST.timestamp) return newest
-  const [from, to] = await Promise.all([asc, desc].map(order => edgeOf(store, project, query, order)))
+  const [from, to] = await Promise.all([asc, desc].map(order => findEdge(store, project, query, order)))
   const start = (from ?? 0) + Math.ceil(Math.random() * ((to ?? 0) - (from ?? 0)))
-  return shuffledFrom(store, project, query, { key, from: { timestamp: start, id: '' }, until: EARLIEST, start })
+  return findShuffledStretch(store, project, query, { key, from: { timestamp: start, id: '' }, until: EARLIEST, start })
 }
 
 /**
@@ -77,7 +77,7 @@ export const stretchesFrom = (first: Stretch, { order }: QueueQuery): Stretch[] 
   order === 'negative' && first.key === 0 ? [first, { ...first, key: 1 }] : [first]
 
 /** Finds where the queue continues after a page's stretches. Null at its end. */
-export async function nextStretch(
+export async function findNextStretch(
   store: Store,
   project: Project,
   query: QueueQuery,
@@ -89,7 +89,7 @@ export async function nextStretch(
   const isLapOver = until.timestamp === end.timestamp && until.id === ''
   if (isLapOver && (isSecondLap || start === LATEST.timestamp)) return null
   const rest = isLapOver ? { from: LATEST, until: { timestamp: start, id: '' } } : { from: until, until: end }
-  const stretch = await shuffledFrom(store, project, query, { key, ...rest, start })
+  const stretch = await findShuffledStretch(store, project, query, { key, ...rest, start })
   return { stretch, at: -1, traceUuid: '', rank: 0, timestamp: 0, spanId: '' }
 }
 
@@ -97,7 +97,12 @@ export async function nextStretch(
  * Finds the newest part of a stretch to shuffle at once. Its bounds stay fixed, so that reviews made in the meantime
  * don't move traces across them.
  */
-async function shuffledFrom(store: Store, project: Project, query: QueueQuery, whole: Stretch): Promise<Stretch> {
+async function findShuffledStretch(
+  store: Store,
+  project: Project,
+  query: QueueQuery,
+  whole: Stretch,
+): Promise<Stretch> {
   const { time, where, from } = inProject(store, project, query.filter, undefined, time =>
     isOpenWithin(query, time, whole),
   )
@@ -110,7 +115,7 @@ async function shuffledFrom(store: Store, project: Project, query: QueueQuery, w
 }
 
 /** The time of the oldest or newest trace that is open for review. */
-async function edgeOf(store: Store, project: Project, query: QueueQuery, order: typeof asc) {
+async function findEdge(store: Store, project: Project, query: QueueQuery, order: typeof asc) {
   const { time, where, from } = inProject(store, project, query.filter, undefined, () => isOpen(query))
   const [edge] = await from(store.database.select({ timestamp: traces.timestamp }))
     .where(where)
@@ -127,7 +132,7 @@ export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all'
 
 /** Whether a trace is in a stretch of a random order and open for review. */
 const isOpenWithin = (query: QueueQuery, time: Time, { from, until }: Stretch) =>
-  and(isOpen(query), standsAt(time, '<', from), standsAt(time, '>=', until))
+  and(isOpen(query), positionIs(time, '<', from), positionIs(time, '>=', until))
 
 /** A prime small enough that a product of two remainders is exact. */
 const SHUFFLE_PRIME = 1_000_003
@@ -144,7 +149,7 @@ const shuffled = (factor: number): SQL<number> => {
 }
 
 /** Selects a stretch's traces that are open for review, from a place on: the tables, the condition, and the order. */
-export function tracesOf(
+export function openTraces(
   store: Store,
   project: Project,
   query: QueueQuery,
@@ -163,8 +168,8 @@ export function tracesOf(
   }
   const found = inProject(store, project, filter, undefined, time =>
     and(
-      order === 'negative' ? partOf(query, key) : isOpen(query),
-      place && standsAt(time, order === 'oldest' ? '>=' : '<=', place),
+      order === 'negative' ? negativePart(query, key) : isOpen(query),
+      place && positionIs(time, order === 'oldest' ? '>=' : '<=', place),
     ),
   )
   return { ...found, by: found.time, direction: order === 'oldest' ? asc : desc }
@@ -174,5 +179,5 @@ export function tracesOf(
  * The condition of each of the two parts of `negative`. The plus keeps SQLite from using the index on open traces: few
  * traces have negative feedback.
  */
-const partOf = (query: QueueQuery, key: number): SQL =>
+const negativePart = (query: QueueQuery, key: number): SQL =>
   key === 0 ? sql`${isNegative} and +${isOpen(query)}` : sql`${isOpen(query)} and ${traces.isNegative} = 0`

@@ -4,7 +4,7 @@ import type { PayloadMode } from '../../domain/span.ts'
 import { DAY_MS, MAX_COUNTED_TRACES, MAX_REMAINING, MAX_SCANNED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { readPlain } from '../core/database.ts'
-import { isFree, isToReview, isUnreviewed, ofTrace } from '../core/reviewable.ts'
+import { isFree, isUnreviewed, isUnreviewedStep, ofTrace } from '../core/reviewable.ts'
 import type { Store } from '../core/store.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { spans } from '../schema/spans.ts'
@@ -12,14 +12,14 @@ import { traces } from '../schema/traces.ts'
 import { findSpans, type LocatedSpan } from '../spans/located-spans.ts'
 import { inProject, matches, type TraceFilter } from '../traces/trace-filter.ts'
 import {
-  firstStretch,
+  findFirstStretch,
+  findNextStretch,
   isOpen,
-  nextStretch,
+  openTraces,
   type QueuePlace,
   type QueueQuery,
   type Stretch,
   stretchesFrom,
-  tracesOf,
 } from './queue-order.ts'
 
 /** A page of the queue, the number of spans left, and today's reviews. */
@@ -44,7 +44,7 @@ export async function readQueue(
   query: QueueQuery,
   { limit, after, mode }: { limit: number; after: QueuePlace | undefined; mode: PayloadMode },
 ): Promise<QueuePage> {
-  const first = after?.stretch ?? (await firstStretch(store, project, query))
+  const first = after?.stretch ?? (await findFirstStretch(store, project, query))
   const stretches = stretchesFrom(first, query)
   const [counted, today, ...found] = await readPlain(store.database, [
     countRemaining(store, project, query),
@@ -67,9 +67,9 @@ export async function readQueue(
     spans: shown
       .flatMap(({ spanId }) => details.get(spanId) ?? [])
       .filter(({ output, review }) => output.text !== 'null' && !isReviewed(review)),
-    nextPlace: lastPlace ?? (await nextStretch(store, project, query, first)),
+    nextPlace: lastPlace ?? (await findNextStretch(store, project, query, first)),
     remaining: Math.min(remaining, MAX_REMAINING),
-    remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.looked === MAX_COUNTED_TRACES,
+    remainingIsMinimum: remaining > MAX_REMAINING || counted[0]?.scannedTraces === MAX_COUNTED_TRACES,
     today: today.toSorted((left, right) => right.reviewed - left.reviewed),
   }
 }
@@ -83,7 +83,7 @@ function candidates(
   limit: number,
   after: QueuePlace | undefined,
 ) {
-  const { from, by, where, direction } = tracesOf(store, project, query, stretch, after)
+  const { from, by, where, direction } = openTraces(store, project, query, stretch, after)
   const order = sql.join([direction(by), direction(traces.id)], sql`, `)
   const position = sql<number>`row_number() over (order by ${order})`.as('position')
   const scanned = from(store.database.select({ key: traces.key, at: sql<number>`${by}`.as('at'), position }))
@@ -127,7 +127,7 @@ const ofTraces = ({ filter }: QueueQuery): TraceFilter => ({
 /** Whether a span needs review, isn't claimed by someone else, and has the requested step and version. */
 const isOffered = ({ filter: { stepId, promptVersionId, kind }, holder, now }: QueueQuery): SQL | undefined =>
   and(
-    kind === 'all' ? isUnreviewed : isToReview,
+    kind === 'all' ? isUnreviewed : isUnreviewedStep,
     isFree(holder, now),
     stepId === undefined ? undefined : eq(spans.stepId, stepId),
     promptVersionId === undefined ? undefined : eq(spans.promptVersionId, promptVersionId),
@@ -184,7 +184,7 @@ function countRemaining(store: Store, project: Project, query: QueueQuery) {
   const isMatch = sql`${traces.key} = ${scanned.key} and ${matches(project, ofTraces(query)) ?? sql`true`}`
   return store.database
     .select({
-      looked: sql<number>`count(*)`.as('looked'),
+      scannedTraces: sql<number>`count(*)`.as('scannedTraces'),
       found: sql<number>`(select count(*) from (
         select 1 from ${scanned} cross join ${traces} cross join ${spans}
         where ${isMatch} and ${and(ofTrace, isOffered(query))} limit ${MAX_REMAINING + 1}))`.as('found'),

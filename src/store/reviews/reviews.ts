@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Decision, ReviewOutcome } from '../../domain/review-state.ts'
 import { type Act, actorOf, recordActs } from '../accounts/audit.ts'
-import { type ErrorTypeState, errorTypeStateQueries, errorTypeStates } from '../attribution/error-types.ts'
+import { type ErrorTypeState, errorTypeStateLookup, errorTypeStateQueries } from '../attribution/error-types.ts'
 import { requestAutomaticJobs } from '../attribution/requests.ts'
 import { chunkRows } from '../core/chunks.ts'
 import { readPlain } from '../core/database.ts'
@@ -15,7 +15,7 @@ import { observations, spans } from '../schema/spans.ts'
 import { textVersions, versionedTexts } from '../schema/texts.ts'
 import { traces } from '../schema/traces.ts'
 import { type FoldedSpan, foldSpans } from '../spans/fold-spans.ts'
-import { isAmong, type LocatedTrace, locatedSpans, rowsOf, spanQueries } from '../spans/located-spans.ts'
+import { isLocated, type LocatedTrace, locatedSpans, spanQueries, toLocatedRows } from '../spans/located-spans.ts'
 import { isLive } from '../traces/live.ts'
 import { fetchValues, type StoredValue } from '../traces/payloads.ts'
 import { touchAndFlag } from '../traces/traces.ts'
@@ -54,17 +54,17 @@ export async function findReviewSubjects(
           versionKey: sql<number | null>`${versionKey}`.as('versionKey'),
         })
         .from(spans)
-        .where(isAmong(located)),
+        .where(isLocated(located)),
       database
         .select({
           key: sql<number>`${textVersions.key}`.as('key'),
           outputSchema: sql<string | null>`${textVersions.outputSchema}`.as('outputSchema'),
         })
         .from(textVersions)
-        .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isAmong(located)})`),
+        .where(sql`${textVersions.key} in (select ${versionKey} from ${spans} where ${isLocated(located)})`),
       ...errorTypeStateQueries(store, namedErrorTypes, inTraces),
     ])
-  const rows = rowsOf([traceRows, spanRows, observationRows, decisionRows])
+  const rows = toLocatedRows([traceRows, spanRows, observationRows, decisionRows])
   const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
   const schemaOf = new Map(schemas.map(({ key, outputSchema }) => [key, outputSchema]))
   const versionOf = new Map(versions.map(({ spanId, versionKey }) => [spanId, versionKey]))
@@ -74,7 +74,7 @@ export async function findReviewSubjects(
     const outputSchema = schemaOf.get(versionOf.get(span.row.id) ?? 0) ?? null
     if (trace) subjects.set(span.row.id, { span, trace, outputSchema })
   }
-  return { subjects, errorTypeState: errorTypeStates(builtInTypes, projectTypes) }
+  return { subjects, errorTypeState: errorTypeStateLookup(builtInTypes, projectTypes) }
 }
 
 /**
@@ -177,7 +177,7 @@ export async function addReviews(
     const slim = ADDED.encodeAll(items)
     const from = sql`from ${ADDED.from(slim)} cross join ${reviews} where ${isAdded(ADDED.row)}`
     const { row } = ADDED
-    const [, , , , , , , , rows, asked] = await database.batch([
+    const [, , , , , , , , rows, requested] = await database.batch([
       database
         .insert(reviews)
         .select(
@@ -285,7 +285,7 @@ export async function addReviews(
       ),
     ])
     for (const { id, isStale } of rows) added.set(id, { isStale })
-    for (const { traceKey } of asked) toAttribute.add(traceKey)
+    for (const { traceKey } of requested) toAttribute.add(traceKey)
   }
   return { added, toAttribute }
 }

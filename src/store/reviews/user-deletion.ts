@@ -1,6 +1,6 @@
 import { and, asc, eq, getTableColumns, gte, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } from '../../limits.ts'
-import { revokeKeysOf } from '../accounts/users.ts'
+import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
@@ -48,7 +48,7 @@ export async function continueDeletion(store: Store, userId: string, now: number
   const [deletion] = await database.select().from(userDeletions).where(isDeletion)
   if (!deletion || now < deletion.passStartedAt) return false
   const place: Place = deletion.cursor === '' ? { stage: 'traces', at: WALK_START } : JSON.parse(deletion.cursor)
-  if (deletion.cursor === '') await revokeKeysOf(store, deletion, now)
+  if (deletion.cursor === '') await revokeUserKeys(store, deletion, now)
   const next = await renamePiece(store, deletion, place)
   if (next) {
     await database

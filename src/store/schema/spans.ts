@@ -72,7 +72,7 @@ export const spans = sqliteTable(
 /**
  * Queries must use this exact condition to be served from `spans_by_trace`: a bound parameter wouldn't match the index.
  */
-export const isNoRoot = sql`${spans.isRoot} = 0`
+export const isNotRoot = sql`${spans.isRoot} = 0`
 
 export const observations = sqliteTable(
   'observations',

@@ -65,7 +65,7 @@ const ofDecision = (bytes: SQL) => sql`iif(${isNotNull(spans.reviewState)}, (
 /**
  * The sizes of a trace's observations, by span. `trace` is a subquery named `large` with the trace's `key` and `root`.
  */
-export const observed = (trace: SQL): SQL => sql`(
+export const observationSizes = (trace: SQL): SQL => sql`(
   select coalesce(${observations.spanId}, large.root) as span_id,
     sum(${lengthOf(sql`${observations.data}`)} + ${ROW_BYTES}) as whole_bytes,
     sum(${briefLength(sql`${observations.data}`)} + ${ROW_BYTES}) as brief_bytes
@@ -203,7 +203,8 @@ async function readPart(
 ): Promise<FoldedSpan[]> {
   const { database } = store
   const isBrief = mode === 'brief'
-  const given = (of: readonly PlannedSpan[]) => sql`json_each(${JSON.stringify(of.map(({ id }) => id))}) as item`
+  const given = (planned: readonly PlannedSpan[]) =>
+    sql`json_each(${JSON.stringify(planned.map(({ id }) => id))}) as item`
   const isGiven = and(sql`${spans.id} = item.value`, eq(spans.traceKey, trace.key))
   const withObservations = part.filter(({ hasObservations }) => hasObservations === 1)
   const spanId = sql`coalesce(${observations.spanId}, ${trace.rootSpanId})`

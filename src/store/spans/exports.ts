@@ -12,10 +12,10 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from '../traces/live.ts'
 import { placeUnder } from '../traces/payloads.ts'
-import { judgeAgain, removeIdleRoots, SPAN_PLACES } from '../traces/roots.ts'
+import { removeIdleRoots, SPAN_PLACES, updateNeedsReview } from '../traces/roots.ts'
 import { fieldBytes, insertTraceFields } from '../traces/trace-fields.ts'
 import { newTraceRow, selectNewTraces, type TraceRecord } from '../traces/trace-rows.ts'
-import { traceUpdate, updateBytes, updateRowOf, updateStatements } from '../traces/trace-updates.ts'
+import { encodeUpdate, traceUpdate, updateBytes, updateStatements } from '../traces/trace-updates.ts'
 import { findTraces, touchTraces } from '../traces/traces.ts'
 import { type ExportedSpan, SPANS, upsertSpans } from './exported-spans.ts'
 import { markStale, type NewOutput } from './staleness.ts'
@@ -58,7 +58,7 @@ export async function saveExport(
   for (let losses = 0; ; losses++) {
     if (losses > 0) await store.deadline.giveWay(losses)
     const merges = await mergeIntoStored(store, pending, now, losses)
-    const done = await write(store, project, merges, now)
+    const done = await writeMerges(store, project, merges, now)
     for (const { trace, left } of merges) if (left.length > 0) leftFields.set(trace.id, left)
     for (const id of done.onOtherTrace) onOtherTrace.add(id)
     pending = pending.filter(({ id }) => !done.traces.has(id))
@@ -98,7 +98,7 @@ async function mergeIntoStored(
  * Writes in one batch. Returns the ids of the traces that nobody else wrote in the meantime, and the ids of refused
  * spans.
  */
-async function write(store: Store, project: Project, merges: readonly Merge[], now: number) {
+async function writeMerges(store: Store, project: Project, merges: readonly Merge[], now: number) {
   const { database } = store
   const revision = newRevision()
   const ids = merges.map(({ trace }) => trace.id)
@@ -117,12 +117,12 @@ async function write(store: Store, project: Project, merges: readonly Merge[], n
     ...[...chunkRows(fresh, traceRowOf, ({ trace, fields }) => fieldBytes({ id: trace.id, fields }))].flatMap(
       ({ items, json }) => insertTraces(store, project, items, json, revision),
     ),
-    ...[...chunkRows(updates, updateRowOf, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
+    ...[...chunkRows(updates, encodeUpdate, updateBytes)].flatMap(chunk => updateStatements(store, chunk, revision)),
     // The other traces get a new `updatedAt` anyway.
-    ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNews(places)), now)] : []),
+    ...(unchanged.length > 0 ? [touchTraces(store, isLive(store, hasIdIn(unchanged), hasNewSpans(places)), now)] : []),
     ...[...chunkRows(rows, SPANS.encode)].map(({ json }) => upsertSpans(store, project, json, now)),
     ...(rootless.length > 0 ? [removeIdleRoots(store, isLive(store, hasIdIn(rootless)))] : []),
-    ...(known.length > 0 ? [judgeAgain(store, isLive(store, hasIdIn(known)))] : []),
+    ...(known.length > 0 ? [updateNeedsReview(store, isLive(store, hasIdIn(known)))] : []),
     database
       .select({
         ...named({ id: traces.id, key: traces.key, revision: traces.revision }),
@@ -227,7 +227,7 @@ async function rowsOf(store: Store, merges: readonly Merge[]) {
 const PLACES = rowSet(['traceKey', 'id', 'exportRevision'])
 
 /** Whether a trace gets a new span or a later export of one. Must run before the spans are written. */
-const hasNews = (places: string): SQL => sql`${traces.key} in (
+const hasNewSpans = (places: string): SQL => sql`${traces.key} in (
   select ${PLACES.row.traceKey} from ${PLACES.from(places)}
   left join ${spans} on ${spans.id} = ${PLACES.row.id} and ${spans.traceKey} = ${PLACES.row.traceKey}
   where ${spans.id} is null or ${spans.exportRevision} < ${PLACES.row.exportRevision})`

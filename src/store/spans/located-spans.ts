@@ -7,7 +7,7 @@ import type { Store } from '../core/store.ts'
 import { observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
-import { untilWhole } from '../traces/payloads.ts'
+import { readUntilWhole } from '../traces/payloads.ts'
 import { type FoldedSpan, foldSpans, type SpanRows } from './fold-spans.ts'
 import { isAnyCut, type SpanDetail, showSpans, sizeOf } from './span-detail.ts'
 import {
@@ -64,14 +64,14 @@ interface SpansOfPage {
  * values. If too many values are stored in their rows to fit, it tries again with half as many ids.
  */
 export async function findSpans(store: Store, ids: readonly string[], mode: PayloadMode): Promise<SpansOfPage> {
-  const page = await untilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
+  const page = await readUntilWhole<SpansOfPage | 'too_many'>(store, () => readPage(store, ids, mode))
   if (page === 'too_many') return findSpans(store, ids.slice(0, Math.floor(ids.length / 2)), mode)
   return page ?? { found: new Map(), count: ids.length }
 }
 
 async function readPage(store: Store, ids: readonly string[], mode: PayloadMode) {
   const maxBytes = ids.length === 1 ? MAX_SPAN_BYTES : MAX_PAGE_VALUE_BYTES
-  const rows = rowsOf(await readPlain(store.database, spanQueries(store, ids, maxBytes)))
+  const rows = toLocatedRows(await readPlain(store.database, spanQueries(store, ids, maxBytes)))
   const foldedOf = new Map(foldSpans(rows).map(span => [span.row.id, span]))
   const fitting: FoldedSpan[] = []
   let [count, bytes] = [0, 0]
@@ -90,13 +90,13 @@ async function readPage(store: Store, ids: readonly string[], mode: PayloadMode)
   const traceOf = new Map(rows.traces.map(trace => [trace.key, trace]))
   const located = shown?.flatMap((detail, index) => {
     const trace = traceOf.get(fitting[index]?.row.traceKey ?? 0)
-    return trace ? [[detail.id, locate(detail, trace)] as const] : []
+    return trace ? [[detail.id, withTrace(detail, trace)] as const] : []
   })
   return { traces: rows.traces, found: located && { found: new Map(located), count } }
 }
 
 /** Adds its trace to a span. */
-export const locate = (detail: SpanDetail, { id, traceId, name, projectKey }: LocatedTrace): LocatedSpan => ({
+export const withTrace = (detail: SpanDetail, { id, traceId, name, projectKey }: LocatedTrace): LocatedSpan => ({
   ...detail,
   trace: { id, traceId, name },
   projectKey,
@@ -108,7 +108,7 @@ export interface LocatedRows extends SpanRows {
 }
 
 /** Names the results of `spanQueries`. */
-export const rowsOf = ([traces, spans, observations, decisions]: readonly [
+export const toLocatedRows = ([traces, spans, observations, decisions]: readonly [
   LocatedRows['traces'],
   readonly SpanRow[],
   readonly ObservationRow[],
@@ -125,18 +125,18 @@ export function spanQueries(store: Store, ids: readonly string[], maxBytes: numb
     select ${traces.rootSpanId} from ${traces} where ${traces.key} = ${observations.traceKey}))`
   return [
     database.select(locatedFields).from(traces).where(sql`${traces.key} ${inTraces}`),
-    database.select(boundedSpanFields(maxBytes)).from(spans).where(isAmong(located)),
+    database.select(boundedSpanFields(maxBytes)).from(spans).where(isLocated(located)),
     chosenObservations(store, {
       among: sql`${observations.traceKey} ${inTraces} and ${spanId} in (select item.value from ${given})`,
       spanId,
       maxBytes,
     }),
-    lastDecisions(store, isAmong(located)),
+    lastDecisions(store, isLocated(located)),
   ] as const
 }
 
 /** Whether a span is among the rows of `located`. */
-export const isAmong = (located: SQL): SQL =>
+export const isLocated = (located: SQL): SQL =>
   sql`(${spans.id}, ${spans.traceKey}) in (select located.span_id, located.trace_key from ${located} as located)`
 
 /**

@@ -5,7 +5,7 @@ import type { Store } from '../core/store.ts'
 import { observations } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive, liveTraceKey } from '../traces/live.ts'
-import { countFitting, showValues, untilWhole } from '../traces/payloads.ts'
+import { countFitting, readUntilWhole, showValues } from '../traces/payloads.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
 
 /** An observation as a client sent it. */
@@ -28,7 +28,7 @@ type ObservationPlace = Pick<ListedObservation, 'timestamp' | 'receivedAt' | 'id
  * before the observation that would make it exceed 8 MiB. Undefined if there is no such trace.
  */
 export const listObservations = (store: Store, traceUuid: string, page: ObservationPage) =>
-  untilWhole(store, () => readPage(store, traceUuid, page))
+  readUntilWhole(store, () => readPage(store, traceUuid, page))
 
 interface ObservationPage {
   limit: number

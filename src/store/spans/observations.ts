@@ -8,8 +8,8 @@ import { observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { BOUND_LATER, hasIdIn, isLive } from '../traces/live.ts'
 import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
-import { ensureRoots, judgeAgain, showInLists } from '../traces/roots.ts'
-import { isNamedOfOther } from '../traces/span-ids.ts'
+import { ensureRoots, showInLists, updateNeedsReview } from '../traces/roots.ts'
+import { belongsToOtherTrace } from '../traces/span-ids.ts'
 import { markStale } from './staleness.ts'
 
 /** An observation to store. */
@@ -72,38 +72,38 @@ export async function addObservations(
   // A draft that repeats a refused draft's id may be the first one that can be stored.
   const refused = placed.filter(({ draft }) => !stored.has(keyOf(draft)))
   const isNaming = refused.some(({ draft }) => draft.spanId !== null)
-  const { ofOther, again } = isNaming ? await reasonsOf(store, refused) : NOTHING_REFUSED
+  const { onOtherTrace, again } = isNaming ? await findReasons(store, refused) : NOTHING_REFUSED
   const outcomes = again.length === 0 ? [] : await addObservations(store, again, placement)
   const retried = new Map(again.map((draft, index) => [draft, outcomes[index]]))
   return drafts.map(draft => {
     const key = keyOf(draft)
     if (retried.get(draft) === 'stored') stored.add(key)
     if (stored.has(key)) return 'stored'
-    return ofOther.has(draft) ? 'span_on_other_trace' : (retried.get(draft) ?? 'trace_missing')
+    return onOtherTrace.has(draft) ? 'span_on_other_trace' : (retried.get(draft) ?? 'trace_missing')
   })
 }
 
 /** The key of an observation across traces. */
 const keyOf = ({ traceUuid, id }: { traceUuid: string; id: string }): string => traceUuid + id
 
-const NOTHING_REFUSED = { ofOther: new Set<ObservationDraft>(), again: [] }
+const NOTHING_REFUSED = { onOtherTrace: new Set<ObservationDraft>(), again: [] }
 
 /** Of refused observations, finds those that name another trace's span, and those that nothing blocks anymore. */
-async function reasonsOf(store: Store, refused: readonly PlacedDraft[]) {
-  const ofOther = new Set<ObservationDraft>()
+async function findReasons(store: Store, refused: readonly PlacedDraft[]) {
+  const onOtherTrace = new Set<ObservationDraft>()
   const again: ObservationDraft[] = []
   for (const { items, json } of chunkRows(refused, rowOf)) {
-    const found = await store.database.all<{ place: number; isOfOther: number }>(sql`
-      select item.key as place, ${isNamedOfOther(store, row.spanId)} as isOfOther
+    const found = await store.database.all<{ place: number; isOnOther: number }>(sql`
+      select item.key as place, ${belongsToOtherTrace(store, row.spanId)} as isOnOther
       from ${OBSERVATIONS.from(json)} cross join ${traces}
       where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)} and ${isPlaced}`)
-    for (const { place, isOfOther } of found) {
+    for (const { place, isOnOther } of found) {
       const draft = items[place]?.draft
-      if (draft && isOfOther === 1) ofOther.add(draft)
+      if (draft && isOnOther === 1) onOtherTrace.add(draft)
       else if (draft) again.push(draft)
     }
   }
-  return { ofOther, again }
+  return { onOtherTrace, again }
 }
 
 interface PlacedDraft {
@@ -141,7 +141,7 @@ const insertion = new Template(database =>
         { ...row, traceKey: traces.key },
         sql`from ${OBSERVATIONS.from(sql.placeholder('rows'))} cross join ${traces}
           where ${isLive(BOUND_LATER, sql`${traces.id} = ${row.traceUuid}`)} and ${isPlaced}
-            and (not ${isNamedOfOther(BOUND_LATER, row.spanId)} or exists (select 1 from ${observations} stored
+            and (not ${belongsToOtherTrace(BOUND_LATER, row.spanId)} or exists (select 1 from ${observations} stored
               where stored.trace_key = ${traces.key} and stored.id = ${row.id}))`,
       ),
     )
@@ -224,8 +224,8 @@ async function settleTraces(
   if (rootless.length > 0) await ensureRoots(store, rootless)
   const generic = idsOf(rows.filter(({ isGeneric }) => isGeneric))
   if (generic.length > 0) await showInLists(store, isLive(store, hasIdIn(generic)))
-  const isToJudge = ({ type, isGeneric, needsReview }: StoredObservation) =>
+  const needsUpdate = ({ type, isGeneric, needsReview }: StoredObservation) =>
     !needsReview && (type === 'output' || isGeneric)
-  const toJudge = [...idsOf(rows.filter(isToJudge)), ...withNull]
-  if (toJudge.length > 0) await judgeAgain(store, isLive(store, hasIdIn(toJudge)))
+  const toUpdate = [...idsOf(rows.filter(needsUpdate)), ...withNull]
+  if (toUpdate.length > 0) await updateNeedsReview(store, isLive(store, hasIdIn(toUpdate)))
 }

@@ -5,7 +5,7 @@ import type { SpanStatus } from '../../domain/span.ts'
 import { cutText, utf8Length } from '../../domain/text.ts'
 import { MAX_BRIEF_METADATA_BYTES, MAX_SPAN_BYTES, PREVIEW_BYTES } from '../../limits.ts'
 import type { Store } from '../core/store.ts'
-import { briefly, type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues } from '../traces/payloads.ts'
+import { type FoundValue, lengthOf, type ShownMode, type ShownValue, showValues, toBrief } from '../traces/payloads.ts'
 import type { FoldedSpan } from './fold-spans.ts'
 
 /** A span with its values, as responses show it. */
@@ -56,8 +56,8 @@ const valuesOf = ({ inputs, output, state, approved }: FoldedSpan): FoundValue[]
 export function sizeOf(span: FoldedSpan, mode: ShownMode): number {
   const shown = mode === 'full' ? valuesOf(span) : valuesOf(span).filter(({ ref }) => ref === null)
   const { row, decision } = span
-  const beside = (row.metadata?.length ?? 0) + (decision?.comment?.length ?? 0)
-  return shown.reduce((sum, value) => sum + lengthOf(value), beside)
+  const textLength = (row.metadata?.length ?? 0) + (decision?.comment?.length ?? 0)
+  return shown.reduce((sum, value) => sum + lengthOf(value), textLength)
 }
 
 /** Whether some of a span wasn't read because it didn't fit. */
@@ -148,5 +148,5 @@ function inputOf(inputs: readonly ShownValue[], messageCount: number, mode: Show
     messageCount,
   )
   const text = JSON.stringify(merged)
-  return mode === 'brief' ? briefly(text) : { text, isWhole: inputs.every(({ isWhole }) => isWhole) }
+  return mode === 'brief' ? toBrief(text) : { text, isWhole: inputs.every(({ isWhole }) => isWhole) }
 }

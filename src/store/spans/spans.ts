@@ -12,7 +12,7 @@ import { traces } from '../schema/traces.ts'
 import { isLive } from '../traces/live.ts'
 import type { NewValue, PlacedValue, Placement } from '../traces/payloads.ts'
 import { NEW_SPAN, removeIdleRoots, showInLists } from '../traces/roots.ts'
-import { isNamedOfOther } from '../traces/span-ids.ts'
+import { belongsToOtherTrace } from '../traces/span-ids.ts'
 import { touchAndFlag } from '../traces/traces.ts'
 import { markStale, type NewOutput } from './staleness.ts'
 
@@ -75,7 +75,7 @@ export async function saveSpans(
   }
   const refused = drafts.filter(({ id }) => !stored.has(id))
   if (refused.length === 0) return drafts.map(() => 'accepted')
-  const reasons = await reasonsOf(store, project, refused, placement)
+  const reasons = await findReasons(store, project, refused, placement)
   // Nothing blocks these anymore: their trace has arrived since, or the conflicting one was deleted.
   const again = refused.filter(({ id }) => !reasons.has(id))
   const outcomes = again.length === 0 ? [] : await saveSpans(store, project, again, placement)
@@ -148,7 +148,7 @@ function upsertSpans(store: Store, project: Project, rows: string) {
         sql`from ${SPANS.from(rows)} cross join ${traces}
           where ${isLive(store, sql`${traces.id} = ${row.traceUuid}`)}
             and coalesce(${row.placedUnder}, ${traces.key}) = ${traces.key}
-            and not ${isNamedOfOther(store, id)}
+            and not ${belongsToOtherTrace(store, id)}
             and ${hasPromptVersion(project, id, promptVersionId)}`,
       ),
     )
@@ -214,7 +214,7 @@ const hasStored = (store: Store, project: Project, drafts: readonly SpanDraft[])
       and ${hasPromptVersion(project, CLAIMS.row.id, CLAIMS.row.promptVersionId)})`
 
 /** Finds why spans weren't stored. Spans that nothing blocks anymore are missing. */
-async function reasonsOf(
+async function findReasons(
   store: Store,
   project: Project,
   refused: readonly SpanDraft[],
@@ -223,7 +223,7 @@ async function reasonsOf(
   const { id, traceUuid, promptVersionId } = CLAIMS.row
   const rows = await store.database.all<RefusedRow>(sql`
     select ${id} as id, ${traces.key} as traceKey,
-      ${isNamedOfOther(store, id)} as isTaken,
+      ${belongsToOtherTrace(store, id)} as isTaken,
       ${hasPromptVersion(project, id, promptVersionId)} as hasVersion
     from ${claimsFrom(refused)} left join ${traces}
       on ${isLive(store, sql`${traces.id} = ${traceUuid}`)}`)

@@ -1,14 +1,14 @@
 import { sql } from 'drizzle-orm'
 import { hashOutput } from '../../domain/review-state.ts'
 import { turnsByLength } from '../../domain/turns.ts'
-import { isDecidedBy, outputRevision } from '../core/reviewable.ts'
+import { isDecisionInForce, outputRevision } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { reviews } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from '../traces/live.ts'
-import { judgeAgain } from '../traces/roots.ts'
+import { updateNeedsReview } from '../traces/roots.ts'
 
 /*
  * `spans.is_stale` is updated whenever an output changes or a decision is made, so that reads and counts agree and pay
@@ -42,17 +42,17 @@ export async function markStale(store: Store, outputs: readonly NewOutput[]): Pr
   const isOfTrace = isLive(store, sql`${traces.id} = ${row.traceUuid}`)
   // Null if none of these is the current output. The plus below keeps SQLite from using the index of all reviewed
   // spans.
-  const isOther = sql`(select ${reviews.outputHash} <> ${row.hash} from ${given} cross join ${reviews}
-    where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and ${row.revision} = ${outputRevision} and ${isDecidedBy})`
+  const differs = sql`(select ${reviews.outputHash} <> ${row.hash} from ${given} cross join ${reviews}
+    where ${isOfTrace} and ${traces.key} = ${spans.traceKey} and ${row.revision} = ${outputRevision} and ${isDecisionInForce})`
   await database.batch([
     database
       .update(spans)
-      .set({ isStale: isOther })
+      .set({ isStale: differs })
       .where(
         sql`(${spans.id}, ${spans.traceKey}) in (
             select coalesce(${row.spanId}, ${traces.rootSpanId}), ${traces.key} from ${given} where ${isOfTrace})
-          and +${spans.reviewState} is not null and ${spans.isStale} <> ${isOther}`,
+          and +${spans.reviewState} is not null and ${spans.isStale} <> ${differs}`,
       ),
-    judgeAgain(store, isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))),
+    updateNeedsReview(store, isLive(store, hasIdIn(outputs.map(({ traceUuid }) => traceUuid)))),
   ])
 }

@@ -10,17 +10,17 @@ import {
   MAX_WHOLE_OBSERVATIONS,
   MAX_WHOLE_SPANS,
 } from '../../limits.ts'
-import { bounded, bytesOf, bytesSoFar, spelled } from '../core/bounds.ts'
+import { bounded, bytesOf, bytesSoFar, quotedJson } from '../core/bounds.ts'
 import { named, readPlain } from '../core/database.ts'
 import type { Store } from '../core/store.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
-import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { isLive, liveTraceKey } from '../traces/live.ts'
-import { untilWhole } from '../traces/payloads.ts'
+import { readUntilWhole } from '../traces/payloads.ts'
 import { joinedSpanId } from '../traces/span-ids.ts'
 import { type CountedTrace, traceCounts } from '../traces/trace-list.ts'
-import { isObserved, observed, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
+import { isObserved, observationSizes, plannedFields, readParts, type Show, type SpanPlace } from './detail-parts.ts'
 import { type FoldedSpan, foldSpans } from './fold-spans.ts'
 import { showSpans, sizeOf } from './span-detail.ts'
 import { isLastDecision, wholeDecisionFields, wholeObservationFields, wholeSpanFields } from './span-fields.ts'
@@ -76,7 +76,7 @@ export const findTraceDetail = <Shown extends { bytes: number }>(
   id: string,
   page: DetailPage,
   show: Show<Shown>,
-): Promise<TraceDetail<Shown> | undefined> => untilWhole(store, () => readTrace(store, id, page, show))
+): Promise<TraceDetail<Shown> | undefined> => readUntilWhole(store, () => readTrace(store, id, page, show))
 
 async function readTrace<Shown extends { bytes: number }>(
   store: Store,
@@ -140,7 +140,7 @@ const traceFields = {
   projectSlug: sql<string>`(select slug from projects where projects.key = traces.project_key)`.as('projectSlug'),
 }
 
-const feedbackBytes = bytesSoFar(spelled(feedback.comment), feedback.correction)
+const feedbackBytes = bytesSoFar(quotedJson(feedback.comment), feedback.correction)
 const MAX_FEEDBACK_BYTES = sql.raw(String(MAX_DETAIL_FEEDBACK_BYTES))
 
 /** The fields of feedback. Its texts are cut to what a response may hold. */
@@ -187,12 +187,12 @@ const NONE = sql`0`
  * The trace as two subqueries with its key and root, of which only one has a row: `whole` if a response can show it in
  * full, otherwise `large`.
  */
-function sized(store: Store, id: string, isWhole: SQL) {
+function splitBySize(store: Store, id: string, isWhole: SQL) {
   const ofTrace = isLive(store, eq(traces.id, id))
-  const of = (condition: SQL, name: 'whole' | 'large') =>
+  const select = (condition: SQL, name: 'whole' | 'large') =>
     sql`(select ${traces.key} as key, ${traces.rootSpanId} as root from ${traces}
       where ${ofTrace} and ${condition}) as ${sql.raw(name)}`
-  return { whole: of(isWhole, 'whole'), large: of(sql`not ${isWhole}`, 'large') }
+  return { whole: select(isWhole, 'whole'), large: select(sql`not ${isWhole}`, 'large') }
 }
 
 const COUNTED_SPANS = sql.raw(String(MAX_WHOLE_SPANS))
@@ -207,11 +207,11 @@ const sumOf = (bytes: SQL, from: SQL) => sql`coalesce((select ${bytes} from ${fr
  */
 const isSmall = sql`case
   when (select count(*) from (
-    select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot} limit ${COUNTED_SPANS})) = ${COUNTED_SPANS} then 0
+    select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotRoot} limit ${COUNTED_SPANS})) = ${COUNTED_SPANS} then 0
   when (select count(*) from (
     select 1 from ${observations} where ${observations.traceKey} = ${traces.key}
     limit ${COUNTED_OBSERVATIONS})) = ${COUNTED_OBSERVATIONS} then 0
-  else ${sumOf(spanBytes, sql`${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}`)}
+  else ${sumOf(spanBytes, sql`${spans} where ${spans.traceKey} = ${traces.key} and ${isNotRoot}`)}
     + ${sumOf(spanBytes, sql`${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}`)}
     + ${sumOf(bytesOf(observations.data), sql`${observations} where ${observations.traceKey} = ${traces.key}`)}
     + ${sumOf(
@@ -226,7 +226,7 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
   const listsSpans = afterSpan || !afterFeedback ? undefined : NONE
   const listsFeedback = afterFeedback || !afterSpan ? undefined : NONE
   const isWhole = spanLimit === null && !afterSpan ? isSmall : NONE
-  const { whole, large } = sized(store, id, isWhole)
+  const { whole, large } = splitBySize(store, id, isWhole)
   const isRoot = (key: SQL, root: SQL) => sql`${spans.id} = ${root} and ${spans.traceKey} = ${key}`
   const [wholeKey, wholeRoot] = [sql`whole.key`, sql`whole.root`]
   const followsSpan =
@@ -237,11 +237,11 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
     afterFeedback &&
     sql`(${feedback.timestamp}, ${feedback.receivedAt}, ${feedback.id})
       > (${afterFeedback.timestamp}, ${afterFeedback.receivedAt}, ${afterFeedback.id})`
-  const orderOfFeedback = sql`${feedback.timestamp}, ${feedback.receivedAt}, ${feedback.id}`
+  const feedbackOrder = sql`${feedback.timestamp}, ${feedback.receivedAt}, ${feedback.id}`
   const listed = sql`(
     select ${feedback.id} as id, ${feedback.traceKey} as trace_key from ${feedback}
     where ${and(sql`${feedback.traceKey} = (${liveTraceKey(store, id)})`, followsFeedback, listsFeedback)}
-    order by ${orderOfFeedback} limit ${feedbackLimit + 1}) as listed`
+    order by ${feedbackOrder} limit ${feedbackLimit + 1}) as listed`
   return readPlain(database, [
     database
       .select({ ...traceFields, isWhole: sql<number>`${isWhole}`.as('isWhole') })
@@ -256,7 +256,7 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
       .select(wholeSpanFields)
       .from(whole)
       .crossJoin(spans)
-      .where(and(sql`${spans.traceKey} = ${wholeKey}`, isNoRoot, listsSpans))
+      .where(and(sql`${spans.traceKey} = ${wholeKey}`, isNotRoot, listsSpans))
       .orderBy(asc(spans.timestamp), asc(spans.id)),
     database
       .select(wholeObservationFields)
@@ -273,14 +273,14 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
       .select(plannedFields)
       .from(large)
       .crossJoin(spans)
-      .leftJoin(observed(large), isObserved)
+      .leftJoin(observationSizes(large), isObserved)
       .where(and(isRoot(sql`large.key`, sql`large.root`), listsSpans, afterSpan ? NONE : undefined)),
     database
       .select(plannedFields)
       .from(large)
       .crossJoin(spans)
-      .leftJoin(observed(large), isObserved)
-      .where(and(sql`${spans.traceKey} = large.key`, isNoRoot, followsSpan || undefined, listsSpans))
+      .leftJoin(observationSizes(large), isObserved)
+      .where(and(sql`${spans.traceKey} = large.key`, isNotRoot, followsSpan || undefined, listsSpans))
       .orderBy(asc(spans.timestamp), asc(spans.id))
       .limit(Math.min(spanLimit ?? MAX_DETAIL_SPANS, MAX_DETAIL_SPANS) + 1),
     database
@@ -288,6 +288,6 @@ function readRows(store: Store, id: string, { spanLimit, afterSpan, feedbackLimi
       .from(listed)
       .crossJoin(feedback)
       .where(sql`${feedback.id} = listed.id and ${feedback.traceKey} = listed.trace_key`)
-      .orderBy(orderOfFeedback),
+      .orderBy(feedbackOrder),
   ])
 }

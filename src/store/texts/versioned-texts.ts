@@ -3,8 +3,8 @@ import { JsonText } from '../../domain/json.ts'
 import type { TextKind } from '../../domain/versioned-text.ts'
 import { MAX_PAGE_BYTES, MAX_VERSIONS_BYTES, VERSION_BYTES } from '../../limits.ts'
 import { type Act, recordAct } from '../accounts/audit.ts'
-import { isOfExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
-import { bytesOf, spelled } from '../core/bounds.ts'
+import { hasExistingProject, type Project, requireExisting } from '../accounts/projects.ts'
+import { bytesOf, quotedJson } from '../core/bounds.ts'
 import { named } from '../core/database.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
@@ -109,7 +109,7 @@ export async function addText(
         ),
       )
       .onConflictDoNothing(),
-    ...activation(store, version.id, version.createdAt),
+    ...activationStatements(store, version.id, version.createdAt),
     selectActive(store, isNew),
     recordAct(
       store,
@@ -124,7 +124,7 @@ export async function addText(
 }
 
 /**
- * Adds a version to a text and activates it if `isToBeActive`. `too_large`: the versions together would exceed what a
+ * Adds a version to a text and activates it if `activate`. `too_large`: the versions together would exceed what a
  * detail can show. `text_missing`: the text was deleted in the meantime.
  */
 export async function addVersion(
@@ -132,7 +132,7 @@ export async function addVersion(
   act: Act,
   text: TextHead,
   draft: VersionDraft,
-  isToBeActive: boolean,
+  activate: boolean,
 ): Promise<TextVersion | 'too_large' | 'text_missing'> {
   const { database } = store
   const ofText = ofStore(store, eq(versionedTexts.id, text.id))
@@ -140,7 +140,7 @@ export async function addVersion(
     select ${textVersions.outputSchema} from ${textVersions}
     where ${textVersions.textKey} = ${versionedTexts.key} and ${isActive}))`
   const bytesBefore = sql`(
-    select ${bytesOf(spelled(textVersions.content), textVersions.outputSchema, spelled(textVersions.note))} + count(*) * ${VERSION_BYTES}
+    select ${bytesOf(quotedJson(textVersions.content), textVersions.outputSchema, quotedJson(textVersions.note))} + count(*) * ${VERSION_BYTES}
     from ${textVersions} where ${textVersions.textKey} = ${versionedTexts.key})`
   // Versions are deleted only with their text, so the count is a number that no version has had.
   const countBefore = sql`(
@@ -159,7 +159,7 @@ export async function addVersion(
           number: sql`${countBefore} + 1`,
         },
         sql`from ${versionedTexts}
-          where ${ofText} and ${bytesBefore} + octet_length(${spelled(draft.content)})
+          where ${ofText} and ${bytesBefore} + octet_length(${quotedJson(draft.content)})
             + coalesce(octet_length(${schema}), 0) <= ${MAX_VERSIONS_BYTES}`,
       ),
     )
@@ -171,8 +171,8 @@ export async function addVersion(
     { action: `${text.kind}.add_version`, targetId: text.id, projectKey: text.projectKey, afterId: draft.id },
     sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${draft.id})`,
   )
-  const rows = isToBeActive
-    ? (await database.batch([insert, recorded, ...recordedActivation(store, act, text, draft.id), select]))[6]
+  const rows = activate
+    ? (await database.batch([insert, recorded, ...recordedActivationStatements(store, act, text, draft.id), select]))[6]
     : (await database.batch([insert, recorded, select]))[2]
   const [version] = rows
   if (version) return withSchema(version)
@@ -197,7 +197,7 @@ export async function activateVersion(
     .where(ofStore(store, eq(versionedTexts.id, text.id), isVersionOf))
   if (!found) return (await findTextHead(store, text)) ? 'version_missing' : 'text_missing'
   const [, , , , [active]] = await store.database.batch([
-    ...recordedActivation(store, act, text, versionId),
+    ...recordedActivationStatements(store, act, text, versionId),
     selectActive(store, eq(versionedTexts.id, text.id)),
   ])
   return active ? withSchema(active) : 'text_missing'
@@ -261,7 +261,7 @@ export async function listTexts(
   project: Project,
   { kind, name, limit, after }: { kind: TextKind; name: string | undefined; limit: number; after: string },
 ): Promise<{ items: ActiveText[]; hasMore: boolean }> {
-  const soFar = sql<number>`${bytesOf(spelled(textVersions.content), textVersions.outputSchema)}
+  const soFar = sql<number>`${bytesOf(quotedJson(textVersions.content), textVersions.outputSchema)}
     over (order by ${versionedTexts.name} rows unbounded preceding)`
   const rows = await store.database
     .select({
@@ -359,7 +359,7 @@ export async function findVersions(
 const ofStore = (store: Store, ...conditions: (SQL | undefined)[]) =>
   and(
     eq(versionedTexts.organizationKey, store.organization.key),
-    isOfExistingProject(store, versionedTexts.projectKey),
+    hasExistingProject(store, versionedTexts.projectKey),
     ...conditions,
   )
 
@@ -370,7 +370,7 @@ const isActive = sql`${textVersions.isActive} = 1`
  * The statements that activate a version unless it's active. The active version is deactivated first, because the
  * database allows only one. They run in one batch, so that no reader ever sees a text without an active version.
  */
-function activation(store: Store, versionId: string, now: number) {
+function activationStatements(store: Store, versionId: string, now: number) {
   const { database } = store
   const ofSameText = sql`${textVersions.textKey} = (
     select own.text_key from ${textVersions} own inner join ${versionedTexts} on ${versionedTexts.key} = own.text_key
@@ -404,7 +404,7 @@ function activation(store: Store, versionId: string, now: number) {
  * The statements that activate a version, preceded by its audit entry while the previous version is still known. A
  * version that is already active isn't audited.
  */
-function recordedActivation(store: Store, act: Act, text: TextHead, versionId: string) {
+function recordedActivationStatements(store: Store, act: Act, text: TextHead, versionId: string) {
   const before = sql`(
     select ${textVersions.id}
     from ${textVersions} inner join ${versionedTexts} on ${versionedTexts.key} = ${textVersions.textKey}
@@ -417,7 +417,7 @@ function recordedActivation(store: Store, act: Act, text: TextHead, versionId: s
       { action: `${text.kind}.activate`, targetId, projectKey, beforeId: before, afterId: versionId },
       sql`exists (select 1 from ${textVersions} where ${textVersions.id} = ${versionId} and ${textVersions.isActive} = 0)`,
     ),
-    ...activation(store, versionId, act.at),
+    ...activationStatements(store, versionId, act.at),
   ] as const
 }
 

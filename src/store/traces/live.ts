@@ -1,5 +1,5 @@
 import { and, eq, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
-import { isExistingProject, isOfExistingProject, type Project } from '../accounts/projects.ts'
+import { hasExistingProject, isExistingProject, type Project } from '../accounts/projects.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 
@@ -13,7 +13,7 @@ export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organi
  * deleted.
  */
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
-  and(isKept(bound), isOfExistingProject(bound, traces.projectKey), ...conditions)
+  and(isKept(bound), hasExistingProject(bound, traces.projectKey), ...conditions)
 
 /** The same for one project's traces. It checks the project once rather than for each trace. */
 export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | undefined)[]) =>

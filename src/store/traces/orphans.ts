@@ -3,9 +3,9 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { ORPHAN_AGE_MS, ORPHAN_PAGE, ORPHAN_PASS_MS, ORPHAN_TRACES } from '../../limits.ts'
 import { withRetry } from '../core/deadline.ts'
 import type { UnscopedStore } from '../core/store.ts'
-import { duePass, savePass } from '../core/sweeps.ts'
+import { findDuePass, savePass } from '../core/sweeps.ts'
 import { reviews } from '../schema/reviews.ts'
-import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /**
@@ -14,12 +14,12 @@ import { traces } from '../schema/traces.ts'
  */
 export async function sweepOrphans(unscoped: UnscopedStore, now: number): Promise<number> {
   const { payloads, deadline } = unscoped
-  const startAfter = await duePass(unscoped, 'orphans', now)
+  const startAfter = await findDuePass(unscoped, 'orphans', now)
   if (startAfter === undefined) return 0
   const page = await withRetry(deadline, () => payloads.list({ limit: ORPHAN_PAGE, ...(startAfter && { startAfter }) }))
   const old = page.objects.filter(({ uploaded }) => uploaded.getTime() < now - ORPHAN_AGE_MS)
   const ours = old.flatMap(({ key }) => partsOf(key))
-  const named = await namedObjects(
+  const named = await findReferencedObjects(
     unscoped,
     ours.map(({ traceKey }) => traceKey),
   )
@@ -39,7 +39,7 @@ function partsOf(key: string): { key: string; traceKey: number; name: string }[]
 }
 
 /** The objects that these traces' rows refer to, as `<trace key>/<name>`. */
-async function namedObjects({ database }: UnscopedStore, traceKeys: readonly number[]): Promise<Set<string>> {
+async function findReferencedObjects({ database }: UnscopedStore, traceKeys: readonly number[]): Promise<Set<string>> {
   const distinct = [...new Set(traceKeys)]
   const named = new Set<string>()
   for (let start = 0; start < distinct.length; start += ORPHAN_TRACES) {
@@ -61,7 +61,7 @@ async function namedObjects({ database }: UnscopedStore, traceKeys: readonly num
       database
         .select(spanRefs)
         .from(spans)
-        .where(and(sql`${spans.traceKey} in ${keys}`, isNoRoot, hasRef)),
+        .where(and(sql`${spans.traceKey} in ${keys}`, isNotRoot, hasRef)),
       database
         .select(spanRefs)
         .from(spans)

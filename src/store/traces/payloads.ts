@@ -130,7 +130,7 @@ export async function showValues(
   const inline = values.filter(({ ref }) => ref === null)
   for (const value of inline) {
     if (value.isCut) shown.set(value, previewOf(value))
-    else if (mode === 'brief') shown.set(value, briefly(value.text))
+    else if (mode === 'brief') shown.set(value, toBrief(value.text))
     else shown.set(value, mode === 'full' ? whole(value.text) : withStringsCut(value.text))
   }
   let bytes = inline.reduce((sum, value) => sum + lengthOf(value), 0)
@@ -175,7 +175,7 @@ const previewOf = ({ text }: StoredValue): ShownValue => ({
 })
 
 /** A value of at most 256 bytes as JSON, or else the beginning of its JSON. */
-export const briefly = (text: string): ShownValue =>
+export const toBrief = (text: string): ShownValue =>
   text.length > PREVIEW_BYTES || utf8Length(text) > PREVIEW_BYTES ? previewOf({ text, ref: null }) : whole(text)
 
 function withStringsCut(text: string): ShownValue {
@@ -224,7 +224,7 @@ interface Reading<Found> {
  * Reads traces with their values, and reads again if a trace was deleted in the meantime, because a new one may have
  * replaced it. Throws a 503 if an object is gone although its trace still exists.
  */
-export async function untilWhole<Found>(
+export async function readUntilWhole<Found>(
   store: Store,
   read: () => Promise<Reading<Found> | undefined>,
 ): Promise<Found | undefined> {

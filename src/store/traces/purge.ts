@@ -8,7 +8,7 @@ import { uncountAnswers, uncountDecisions } from '../counts/review-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { attributionJobs, attributions } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
-import { isNoRoot, observations, spans } from '../schema/spans.ts'
+import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { deleteValues } from './payloads.ts'
 import { deleteTraceFields } from './trace-fields.ts'
@@ -66,7 +66,7 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
     () => deleteValues(store, traceKey),
     () => deleteSome(observations),
     () => deleteFeedback(store, traceKey, now),
-    () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNoRoot)),
+    () => deleteRows(store, spans, and(eq(spans.traceKey, traceKey), isNotRoot)),
   ]
   let stepsLeft = PURGE_STEPS
   for (const step of steps) {

@@ -1,9 +1,9 @@
 import { and, asc, eq, gte, isNotNull, lt, sql } from 'drizzle-orm'
 import { newRevision } from '../../domain/ids.ts'
 import { DAY_MS, RESEND_AFTER_MS, RETENTION_PASS_MS, RETENTION_TRACES } from '../../limits.ts'
-import { hasReviewed } from '../core/reviewable.ts'
+import { hasReviewedSpan } from '../core/reviewable.ts'
 import type { UnscopedStore } from '../core/store.ts'
-import { duePass, savePass } from '../core/sweeps.ts'
+import { findDuePass, savePass } from '../core/sweeps.ts'
 import { markDays } from '../counts/output-days.ts'
 import { projects } from '../schema/accounts.ts'
 import { traces } from '../schema/traces.ts'
@@ -27,7 +27,7 @@ export async function expireTraces(
   now: number,
 ): Promise<{ organizationKey: number; traceKey: number }[] | undefined> {
   const { database } = unscoped
-  const saved = await duePass(unscoped, 'retention', now)
+  const saved = await findDuePass(unscoped, 'retention', now)
   if (saved === undefined) return undefined
   const cursor: Cursor = saved ? JSON.parse(saved) : { projectKey: 0, ...START }
   const [project] = await database
@@ -54,21 +54,21 @@ export async function expireTraces(
     .where(isOld)
     .orderBy(asc(traces.timestamp), asc(traces.id))
     .limit(RETENTION_TRACES)
-  const isToGo = and(
+  const isExpired = and(
     sql`${traces.key} in (select oldest.key from ${oldest} as oldest)`,
     // A stale review counts too: the output that it approved is ground truth.
-    project.retainReviewed ? sql`not ${hasReviewed(sql`true`)}` : undefined,
+    project.retainReviewed ? sql`not ${hasReviewedSpan(sql`true`)}` : undefined,
   )
-  const [looked, , deleted] = await database.batch([
+  const [scanned, , deleted] = await database.batch([
     oldest,
-    markDays(unscoped, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isToGo}`, now),
+    markDays(unscoped, sql`select ${traces.projectKey}, ${traces.timestamp} from ${traces} where ${isExpired}`, now),
     database
       .update(traces)
       .set({ deletedAt: now, purgeDueAt: now + RESEND_AFTER_MS, revision: newRevision() })
-      .where(isToGo)
+      .where(isExpired)
       .returning({ organizationKey: traces.organizationKey, traceKey: traces.key }),
   ])
-  const last = looked.length === RETENTION_TRACES ? looked.at(-1) : undefined
+  const last = scanned.length === RETENTION_TRACES ? scanned.at(-1) : undefined
   const next: Cursor = last
     ? { projectKey: project.key, timestamp: last.timestamp, id: last.id }
     : { projectKey: project.key + 1, ...START }

@@ -36,7 +36,7 @@ export const NEW_SPAN = {
 } as const
 
 /** Selects the rows of traces' root spans. */
-export const rootSpansOf = (ofTraces: SQL | undefined): SQL =>
+export const selectRootSpans = (ofTraces: SQL | undefined): SQL =>
   selectFor(
     spans,
     {
@@ -59,7 +59,7 @@ export const isRenamed = ({ from, state }: TraceUpdate): boolean =>
   from.name !== state.name || from.timestamp !== state.timestamp
 
 /** Updates traces' `needsReview` where it has changed. */
-export const judgeAgain = ({ database }: Store, ofTraces: SQL | undefined) =>
+export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
     .update(traces)
     .set({ needsReview })
@@ -103,7 +103,7 @@ export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], 
       ? [
           database
             .insert(spans)
-            .select(rootSpansOf(and(ofTraces, hasIdIn(posted))))
+            .select(selectRootSpans(and(ofTraces, hasIdIn(posted))))
             .onConflictDoNothing(),
         ]
       : []),
@@ -147,8 +147,8 @@ export function nameRoots({ database }: Store, updates: readonly TraceUpdate[], 
  * Whether a span has a null output (`=`) or any other (`<>`): given to it, observed for it, or for a root, observed for
  * the whole trace.
  */
-const hasOutputNow = (toNull: SQL) => sql`(coalesce(${spans.output} ${toNull} 'null', 0) or exists (
-  select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, toNull)}))`
+const hasOutputNow = (comparison: SQL) => sql`(coalesce(${spans.output} ${comparison} 'null', 0) or exists (
+  select 1 from ${traces} where ${traces.key} = ${spans.traceKey} and ${hasObservedOutput(sql`${spans.id}`, comparison)}))`
 
 /**
  * A span's output flags after it becomes a root or stops being one. Its output counts as changed if another observation
@@ -164,7 +164,7 @@ const OUTPUT_MARKS = {
  * Whether something belongs to a trace as a whole: it names the root or no span or, in the case of feedback, a span
  * that doesn't exist yet.
  */
-const hasItemsOfWhole = sql`(
+const hasWholeTraceItems = sql`(
   exists (select 1 from ${observations} where ${observations.traceKey} = ${traces.key}
     and coalesce(${observations.spanId}, ${traces.rootSpanId}) = ${traces.rootSpanId})
   or exists (select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}
@@ -176,10 +176,10 @@ const hasItemsOfWhole = sql`(
  */
 export async function ensureRoots(store: Store, ids: readonly string[]): Promise<void> {
   const { database } = store
-  const rootless = isLive(store, hasIdIn(ids), eq(traces.isPosted, false), hasItemsOfWhole)
+  const rootless = isLive(store, hasIdIn(ids), eq(traces.isPosted, false), hasWholeTraceItems)
   const roots = database.select({ id: traces.rootSpanId, key: traces.key }).from(traces).where(rootless)
   await database.batch([
-    database.insert(spans).select(rootSpansOf(rootless)).onConflictDoNothing(),
+    database.insert(spans).select(selectRootSpans(rootless)).onConflictDoNothing(),
     database.update(spans).set(OUTPUT_MARKS).where(sql`(${spans.id}, ${spans.traceKey}) in (${roots})`),
   ])
 }
@@ -193,6 +193,6 @@ export const removeIdleRoots = ({ database }: Store, ofTraces: SQL | undefined) 
     and(
       holdsNothing,
       sql`(${spans.id}, ${spans.traceKey}) in (select ${traces.rootSpanId}, ${traces.key} from ${traces}
-        where ${and(ofTraces, eq(traces.isPosted, false), sql`not ${hasItemsOfWhole}`)})`,
+        where ${and(ofTraces, eq(traces.isPosted, false), sql`not ${hasWholeTraceItems}`)})`,
     ),
   )

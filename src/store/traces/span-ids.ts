@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { isOfExistingProject } from '../accounts/projects.ts'
+import { hasExistingProject } from '../accounts/projects.ts'
 import type { feedback } from '../schema/reviews.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
@@ -16,14 +16,14 @@ export const isOnOtherTrace = (
 ): SQL => sql`exists (
   select 1 from ${table} elsewhere inner join ${traces} other on other.key = elsewhere.trace_key
   where elsewhere.id = ${id} and other.organization_key = ${bound.organization.key} and other.deleted_at is null
-    and ${isOfExistingProject(bound, sql`other.project_key`)} and other.id <> ${traceUuid} and ${which})`
+    and ${hasExistingProject(bound, sql`other.project_key`)} and other.id <> ${traceUuid} and ${which})`
 
 /**
  * Whether a span id that the current trace refers to belongs to another trace. An id that doesn't exist yet doesn't.
  * Ids of roots and of telemetry spans can be computed, so another trace may take them before they exist. A derived id
  * belongs to the trace that it was derived for; any other, to the current trace if it has the span.
  */
-export const isNamedOfOther = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
+export const belongsToOtherTrace = (bound: Bound, spanId: SQL): SQL => sql`(${spanId} is not null
   and ${spanId} <> ${traces.rootSpanId} and ${isOnOtherTrace(bound, spans, {
     id: spanId,
     traceUuid: sql`${traces.id}`,

@@ -6,12 +6,12 @@ import type { TraceStatus } from '../../domain/trace-status.ts'
 import { PROBED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { isPositive } from '../core/ratings.ts'
-import { hasReviewed, isCorrected } from '../core/reviewable.ts'
+import { hasReviewedSpan, isCorrected } from '../core/reviewable.ts'
 import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { attributionJobs } from '../schema/attribution.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
-import { isNoRoot, spans } from '../schema/spans.ts'
+import { isNotRoot, spans } from '../schema/spans.ts'
 import { isNegative, isRunning, traceFields, traces } from '../schema/traces.ts'
 import { isLiveIn } from './live.ts'
 
@@ -80,7 +80,7 @@ export function inProject(
 export type Time = typeof traceFields.timestamp | typeof traces.timestamp
 
 /** Compares a trace's position with another. The separate condition on time lets SQLite seek in an index. */
-export const standsAt = (time: Time, relation: '<' | '<=' | '>' | '>=', { timestamp, id }: TracePosition): SQL => {
+export const positionIs = (time: Time, relation: '<' | '<=' | '>' | '>=', { timestamp, id }: TracePosition): SQL => {
   const bound = relation.startsWith('<') ? lte(time, timestamp) : gte(time, timestamp)
   return sql`(${bound} and (${traces.timestamp}, ${traces.id}) ${sql.raw(relation)} (${timestamp}, ${id}))`
 }
@@ -89,7 +89,7 @@ export const standsAt = (time: Time, relation: '<' | '<=' | '>' | '>=', { timest
  * The condition to search by if there are no metadata filters: a trace's id, the traces in flight or with negative
  * ratings, which are few, or a name. Each has an index in time order.
  */
-export function soughtColumn({ id, name, status, rating }: TraceFilter): SQL | undefined {
+export function indexedCondition({ id, name, status, rating }: TraceFilter): SQL | undefined {
   if (id !== undefined) return eq(traces.id, id)
   if (status === 'running') return isRunning
   if (rating === 'negative') return isNegative
@@ -125,16 +125,16 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
   const { id, name, status, stepId, promptVersionId, hasFeedback, rating, review, errorType, kind, fields } = filter
   return and(
     id === undefined ? undefined : eq(traces.id, id),
-    kind === 'all' || id !== undefined ? undefined : isOfPipeline,
+    kind === 'all' || id !== undefined ? undefined : isListedByDefault,
     name === undefined ? undefined : eq(traces.name, name),
     status && eq(traces.status, status),
     stepId === undefined
       ? undefined
       : sql`(${isRootStep(stepId)} or exists (select 1 from ${spans}
-          where ${spans.traceKey} = ${traces.key} and ${isNoRoot} and ${spans.stepId} = ${stepId}))`,
+          where ${spans.traceKey} = ${traces.key} and ${isNotRoot} and ${spans.stepId} = ${stepId}))`,
     promptVersionId === undefined
       ? undefined
-      : sql`(exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}
+      : sql`(exists (select 1 from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotRoot}
             and ${spans.promptVersionId} = ${promptVersionId})
           or exists (select 1 from ${spans} where ${spans.id} = ${traces.rootSpanId}
             and ${spans.traceKey} = ${traces.key} and ${spans.promptVersionId} = ${promptVersionId}))`,
@@ -149,7 +149,7 @@ export function matches(project: Project, filter: TraceFilter): SQL | undefined 
 }
 
 /** Whether lists show a trace by default: it has a step of an AI pipeline, or feedback. */
-const isOfPipeline = sql`(${traces.isGeneric} = 0 or exists (
+const isListedByDefault = sql`(${traces.isGeneric} = 0 or exists (
   select 1 from ${feedback} where ${feedback.traceKey} = ${traces.key}))`
 
 /** Whether a trace's root is of a step. If a client posted the trace, the root's step is the trace's name. */
@@ -163,10 +163,10 @@ const feedbackOf = (kind?: SQL): SQL =>
 
 /** The same conditions as `traceReviewState`. */
 const REVIEWED: Record<TraceReviewState, SQL> = {
-  unreviewed: sql`not ${hasReviewed()}`,
-  accepted: sql`(${traces.needsReview} = 0 and ${hasReviewed()} and not ${hasReviewed(isCorrected)})`,
-  corrected: sql`(${traces.needsReview} = 0 and ${hasReviewed(isCorrected)})`,
-  mixed: sql`(${traces.needsReview} = 1 and ${hasReviewed()})`,
+  unreviewed: sql`not ${hasReviewedSpan()}`,
+  accepted: sql`(${traces.needsReview} = 0 and ${hasReviewedSpan()} and not ${hasReviewedSpan(isCorrected)})`,
+  corrected: sql`(${traces.needsReview} = 0 and ${hasReviewedSpan(isCorrected)})`,
+  mixed: sql`(${traces.needsReview} = 1 and ${hasReviewedSpan()})`,
 }
 
 /**

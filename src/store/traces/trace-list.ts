@@ -4,13 +4,20 @@ import type { TraceStatus } from '../../domain/trace-status.ts'
 import { MAX_SCANNED_TRACES } from '../../limits.ts'
 import type { Project } from '../accounts/projects.ts'
 import { isCorrected, isReviewed, isStale } from '../core/reviewable.ts'
-import { pageOfScanned, type ScannedRow } from '../core/scanned.ts'
+import { pageFromScan, type ScannedRow } from '../core/scanned.ts'
 import type { Store } from '../core/store.ts'
 import { feedback } from '../schema/reviews.ts'
-import { isNoRoot, spans } from '../schema/spans.ts'
+import { isNotRoot, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { countWithin } from './payloads.ts'
-import { inProject, matches, soughtColumn, standsAt, type TraceFilter, type TracePosition } from './trace-filter.ts'
+import {
+  indexedCondition,
+  inProject,
+  matches,
+  positionIs,
+  type TraceFilter,
+  type TracePosition,
+} from './trace-filter.ts'
 
 /** A trace as lists show it. */
 export interface TraceSummary {
@@ -56,7 +63,7 @@ export const traceCounts = {
   spanCount: sql<number>`(
     iif(${traces.isPosted} = 1, 1, (
       select count(*) from ${spans} where ${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))
-    + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNoRoot}))`.as('spanCount'),
+    + (select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotRoot}))`.as('spanCount'),
   reviewedCount: countReviewed(isReviewed).as('reviewedCount'),
   correctedCount: countReviewed(isCorrected).as('correctedCount'),
   staleCount: countReviewed(isStale).as('staleCount'),
@@ -121,8 +128,8 @@ function scan(store: Store, project: Project, filter: TraceFilter, { after }: Pa
     store,
     project,
     filter,
-    soughtColumn(filter),
-    time => after && standsAt(time, '<', after),
+    indexedCondition(filter),
+    time => after && positionIs(time, '<', after),
   )
   const position = sql<number>`row_number() over (order by ${time} desc, ${traces.id} desc)`.as('position')
   const scanned = from(store.database.select({ key: traces.key, position }))
@@ -140,7 +147,7 @@ function scan(store: Store, project: Project, filter: TraceFilter, { after }: Pa
 
 /** Builds a page from scanned rows. It ends early if the metadata fills the response. */
 function pageOfRows<Row extends TraceSummary & ScannedRow>(rows: readonly Row[], limit: number): TracePage<Row> {
-  const page = pageOfScanned(rows, limit, MAX_SCANNED_TRACES)
+  const page = pageFromScan(rows, limit, MAX_SCANNED_TRACES)
   const fitting = countWithin(page.items.map(({ metadata }) => metadata.text.length))
   if (fitting >= page.items.length) return page
   const items = page.items.slice(0, fitting)

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SearchableField } from '../../domain/metadata.ts'
 import type { TraceState } from '../../domain/trace-status.ts'
-import { isOfExistingProject, type Project } from '../accounts/projects.ts'
+import { hasExistingProject, type Project } from '../accounts/projects.ts'
 import { rowSet, selectFor } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
@@ -35,7 +35,7 @@ export const newTraceRow = ({
   now,
 }: Pick<TraceRecord, 'key' | 'id' | 'traceId'> & { state: TraceState; now: number }) =>
   NEW_TRACES.encode({
-    ...columnsOf(state),
+    ...stateColumns(state),
     key,
     id,
     traceId,
@@ -57,7 +57,7 @@ export const STATE_COLUMNS = [
   'timestamp',
 ] as const
 
-export const columnsOf = (state: TraceState) => ({
+export const stateColumns = (state: TraceState) => ({
   status: state.status,
   durationMs: state.durationMs,
   metadata: JSON.stringify(state.metadata),
@@ -90,7 +90,7 @@ export const selectNewTraces = (store: Store, project: Project, rows: string, re
       isNegative: 0,
       isUncounted: 0,
     },
-    sql`from ${NEW_TRACES.from(rows)} where ${isOfExistingProject(store, sql`${project.key}`)}`,
+    sql`from ${NEW_TRACES.from(rows)} where ${hasExistingProject(store, sql`${project.key}`)}`,
   )
 }
 

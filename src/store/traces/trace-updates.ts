@@ -8,9 +8,9 @@ import { rowSet } from '../core/rows.ts'
 import type { Store } from '../core/store.ts'
 import { traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from './live.ts'
-import { isRenamed, isRerooted, judgeAgain, moveRoots, nameRoots } from './roots.ts'
+import { isRenamed, isRerooted, moveRoots, nameRoots, updateNeedsReview } from './roots.ts'
 import { deleteTraceFields, fieldBytes, insertTraceFields } from './trace-fields.ts'
-import { columnsOf, STATE_COLUMNS, type TraceRecord, type TraceUpdate } from './trace-rows.ts'
+import { STATE_COLUMNS, stateColumns, type TraceRecord, type TraceUpdate } from './trace-rows.ts'
 
 /** Computes the changes between a trace as it was read and its new state. */
 export async function traceUpdate(from: TraceRecord, state: TraceState, now: number): Promise<TraceUpdate> {
@@ -33,7 +33,7 @@ function without(fields: readonly SearchableField[], others: readonly Searchable
  */
 export async function updateTraces(store: Store, updates: readonly TraceUpdate[]): Promise<Set<string>> {
   const done = new Set<string>()
-  for (const chunk of chunkRows(updates, updateRowOf, updateBytes)) {
+  for (const chunk of chunkRows(updates, encodeUpdate, updateBytes)) {
     const revision = newRevision()
     const written = hasRevision(store, chunk.items, revision)
     const rows = await runLast(store.database, [
@@ -57,7 +57,7 @@ const hasRevision = (store: Store, updates: readonly TraceUpdate[], revision: st
   isLive(store, hasIdIn(updates.map(({ from }) => from.id)), eq(traces.revision, revision))
 
 /**
- * The batch statements that write new states under a new revision. `json` holds the updates, encoded by `updateRowOf`.
+ * The batch statements that write new states under a new revision. `json` holds the updates, encoded by `encodeUpdate`.
  */
 export function updateStatements(
   store: Store,
@@ -117,13 +117,13 @@ export function updateStatements(
     ),
     // An output of the whole trace moves with the root, perhaps from a reviewed span to an unreviewed one.
     ...(items.some(update => update.from.isGeneric !== update.state.isGeneric || isRerooted(update))
-      ? [judgeAgain(store, written)]
+      ? [updateNeedsReview(store, written)]
       : []),
   ]
 }
 
 /** An update's encoded row, for `updateStatements`. */
-export const updateRowOf = ({ from, state, now }: TraceUpdate) =>
-  UPDATES.encode({ ...columnsOf(state), key: from.key, revision: from.revision, updatedAt: now })
+export const encodeUpdate = ({ from, state, now }: TraceUpdate) =>
+  UPDATES.encode({ ...stateColumns(state), key: from.key, revision: from.revision, updatedAt: now })
 
 const UPDATES = rowSet(['key', 'revision', 'updatedAt', ...STATE_COLUMNS])

@@ -12,7 +12,7 @@ import { markDays } from '../counts/output-days.ts'
 import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 import { hasIdIn, isLive } from './live.ts'
-import { rootSpansOf } from './roots.ts'
+import { selectRootSpans } from './roots.ts'
 import { fieldBytes, insertTraceFields } from './trace-fields.ts'
 import { newTraceRow, selectNewTraces, type TraceDraft, type TraceRecord } from './trace-rows.ts'
 
@@ -47,7 +47,7 @@ export async function addTraces(
   const found = new Map<string, TraceRecord & { isNew: boolean }>()
   const keys = newKeys(newTraces[0]?.draft.receivedAt ?? 0, newTraces.length)
   const keyed = newTraces.map((trace, index) => ({ ...trace, key: keys[index] ?? 0 }))
-  for (const { items, json } of chunkRows(keyed, rowOf, bytesOfNew)) {
+  for (const { items, json } of chunkRows(keyed, rowOf, newTraceBytes)) {
     const revision = newRevision()
     const ids = items.map(({ draft }) => draft.id)
     const written = isLive(store, hasIdIn(ids), eq(traces.revision, revision))
@@ -68,7 +68,7 @@ export async function addTraces(
           and ${traces.metadata} = excluded.metadata and ${traces.derivation} is null`,
       })
       .onConflictDoNothing({ target: traces.key })
-    const insertRootSpans = database.insert(spans).select(rootSpansOf(written)).onConflictDoNothing()
+    const insertRootSpans = database.insert(spans).select(selectRootSpans(written)).onConflictDoNothing()
     const addedFields = items.map(({ draft, fields }) => ({ id: draft.id, fields }))
     const [, , , rows] = await database.batch([
       insertTraces,
@@ -82,7 +82,7 @@ export async function addTraces(
   return found
 }
 
-const bytesOfNew = ({ draft, fields }: NewTrace): number => fieldBytes({ id: draft.id, fields })
+const newTraceBytes = ({ draft, fields }: NewTrace): number => fieldBytes({ id: draft.id, fields })
 
 const rowOf = ({ key, draft: { id, traceId, receivedAt }, state }: NewTrace & { key: number }) =>
   newTraceRow({ key, id, traceId, state, now: receivedAt })
