@@ -75,7 +75,7 @@ describe('a correction', () => {
       { risks: ['r'] },
       { summary: 's', tasks: [], risks: ['r'] },
     ],
-    ['stands for an output that is not there', null, { queue: 'billing', level: 2 }, { queue: 'billing', level: 2 }],
+    ['replaces a missing output', null, { queue: 'billing', level: 2 }, { queue: 'billing', level: 2 }],
   ] as const)('%s', ([, output, correction, expected]) => {
     expect(applyCorrection(output as never, correction as never)).toEqual(expected)
   })

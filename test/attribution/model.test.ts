@@ -182,7 +182,7 @@ describe('a quote', () => {
     ['wrapped anew', { span_id: 'write', path: 'output.answer', quote: 'It is\n 12 months' }, 'output.answer', 'write'],
     ['at a path that is none', { span_id: 'write', path: 'output[x]', quote: '12 months' }, 'output', 'write'],
     ['of a comment', { span_id: 'root', path: 'feedback.comment', quote: 'Twice' }, 'feedback.comment', 'root'],
-    ['at a path that is not there', { span_id: 'write', path: 'output.text', quote: '12 months' }, 'output', 'write'],
+    ['at a path that does not exist', { span_id: 'write', path: 'output.text', quote: '12 months' }, 'output', 'write'],
     ['from the approved output', { span_id: 'write', path: 'x', quote: 'It is 24' }, 'approvedOutput', 'write'],
     ['from feedback', { span_id: null, path: 'feedback', quote: 'Twice that.' }, 'feedback', 'root'],
     [
@@ -463,12 +463,12 @@ describe('the settings', () => {
       { ATTRIBUTION_MODEL: 'anthropic/claude-sonnet-4-5', ATTRIBUTION_API_KEY: ' ' },
       'ATTRIBUTION_API_KEY',
     ],
-    ['an address that is none', { ATTRIBUTION_BASE_URL: 'llm.example.com' }, 'ATTRIBUTION_BASE_URL'],
+    ['an invalid address', { ATTRIBUTION_BASE_URL: 'llm.example.com' }, 'ATTRIBUTION_BASE_URL'],
     ['an address of another kind', { ATTRIBUTION_BASE_URL: 'file:///etc/passwd' }, 'ATTRIBUTION_BASE_URL'],
     ['an address with a password', { ATTRIBUTION_BASE_URL: 'https://me:pass@x.example/' }, 'ATTRIBUTION_BASE_URL'],
     ['one price of two', { ATTRIBUTION_INPUT_PRICE: '1' }, 'ATTRIBUTION_INPUT_PRICE'],
     [
-      'a price that is no number',
+      'a price that is not a number',
       { ATTRIBUTION_INPUT_PRICE: '$1', ATTRIBUTION_OUTPUT_PRICE: '2' },
       'ATTRIBUTION_INPUT_PRICE',
     ],

@@ -125,7 +125,7 @@ describe('an attribution by a model', () => {
 
   it.for([
     ['a setting that is no model', [], { ATTRIBUTION_MODEL: 'gpt-5' }, /^ATTRIBUTION_MODEL must be one of/, 0],
-    ['a price that is none', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
+    ['an invalid price', [], { ATTRIBUTION_INPUT_PRICE: 'cheap' }, /^ATTRIBUTION_INPUT_PRICE/, 0],
     ['answers outside the schema', [{ answer: 'It is 24 months' }], {}, /outside the schema twice/, 2],
     ['a request that is refused', [{ status: 400 }], {}, /^The model's provider answered 400/, 1],
   ] as const)('fails at once for %s', async ([, replies, settings, reason, requests], { expect }) => {

@@ -101,7 +101,7 @@ describe('signing in with a key', () => {
     ['an unknown link', { link: 'x'.repeat(32) }, 401],
     ['both', { apiKey: 'cs_000000000000000000000000', link: 'x'.repeat(32) }, 400],
     ['neither', {}, 400],
-    ['a key that is none', { apiKey: { $ne: '' } }, 400],
+    ['an invalid key', { apiKey: { $ne: '' } }, 400],
   ] as const)('gives nothing for %s', async ([, body, status], { expect }) => {
     const answer = await visitor().post('/api/session', body)
     expect(answer.status).toBe(status)

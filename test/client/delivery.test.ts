@@ -25,7 +25,7 @@ const temporary = [
   ['429', () => errorResponse(429, 'rate_limited')],
   ['500', () => errorResponse(500, 'internal')],
   ['503', () => errorResponse(503, 'unavailable')],
-  ['a page that is no JSON', () => new Response('<html>', { status: 502 })],
+  ['a page that is not JSON', () => new Response('<html>', { status: 502 })],
   ['no answer', () => Promise.reject(new TypeError('Network connection lost'))],
 ] as const
 

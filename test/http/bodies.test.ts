@@ -34,7 +34,10 @@ const ways: Readonly<Record<string, Way>> = {
   'with content-length': size => ({ headers: { 'content-length': String(size) }, isChunked: false }),
   chunked: () => ({ headers: {}, isChunked: true }),
   'chunked, with a content-length that is too small': () => ({ headers: { 'content-length': '2' }, isChunked: true }),
-  'chunked, with a content-length that is no number': () => ({ headers: { 'content-length': 'x' }, isChunked: true }),
+  'chunked, with a content-length that is not a number': () => ({
+    headers: { 'content-length': 'x' },
+    isChunked: true,
+  }),
 }
 
 /** The bytes in pieces, of which none fits the limit's edge. */

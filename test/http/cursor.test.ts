@@ -36,13 +36,13 @@ describe('a forged cursor', () => {
   })
 
   it.for<[string, string]>([
-    ['a place too few', '[1]'],
-    ['a place too many', '[1,"a",2]'],
+    ['one value too few', '[1]'],
+    ['one value too many', '[1,"a",2]'],
     ['other types', '["1",2]'],
     ['null', 'null'],
     ['an object', '{"0":1,"1":"a","length":2}'],
-    ['a list in its place', '[[1],"a"]'],
-    ['a number without bound', '[1e999,"a"]'],
+    ['a list as a value', '[[1],"a"]'],
+    ['an unbounded number', '[1e999,"a"]'],
     ['half of a surrogate pair', '[1,"\\ud800"]'],
     ['deep nesting', '['.repeat(5000)],
     ['no JSON', 'a'],

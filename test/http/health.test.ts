@@ -33,8 +33,8 @@ describe('/healthz', () => {
 
   it.for<[string, HeadersInit]>([
     ['no credentials', {}],
-    ['a key that is none', { 'x-api-key': 'cs_none' }],
-    ['an organization that is none', { 'x-org-slug': 'nope' }],
+    ['an invalid key', { 'x-api-key': 'cs_none' }],
+    ['an unknown organization', { 'x-org-slug': 'nope' }],
   ])('answers with %s', async ([, headers], { expect }) => {
     const answer = await get('/healthz', env, { headers })
     expect(answer).toMatchObject(OK)

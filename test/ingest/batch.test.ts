@@ -15,7 +15,7 @@ import { aFeedback, anObservation, aSpan, aTrace, aTraceId, TIME, timeAfter } fr
 import { type Client, newOrg, type Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
-// Much data takes its time on a busy machine.
+// Large test data is slow to store on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 type Type = Parameters<typeof event>[0]
@@ -30,9 +30,7 @@ const detailOf = async (org: Org, trace_id: string) =>
   (await org.read.get(`/api/traces/${await traceUuid(org.project.id, trace_id)}`)).body
 
 describe('a batch', () => {
-  it('does what the single calls would have done, and answers what they would have answered, in order', async ({
-    expect,
-  }) => {
+  it('has the effects and the results of the same single calls, in order', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -71,7 +69,7 @@ describe('a batch', () => {
 
   it.for([
     ['no events', {}, 'events'],
-    ['events that are no list', { events: {} }, 'events'],
+    ['events that are not a list', { events: {} }, 'events'],
     ['events that are null', { events: null }, 'events'],
     ['one event too many', { events: Array.from({ length: MAX_BATCH_EVENTS + 1 }, () => 0) }, 'events'],
   ] as const)('400s as a whole for %s', async ([, body, path], { expect }) => {
@@ -81,7 +79,7 @@ describe('a batch', () => {
     expect(answer.body.details).toMatchObject([{ path }])
   })
 
-  it('takes as many events as its limit says', async ({ expect }) => {
+  it('takes as many events as the limit allows', async ({ expect }) => {
     const org = await newOrg()
     const traces = Array.from({ length: MAX_BATCH_EVENTS / 4 }, (_, index) => aTrace({ timestamp: timeAfter(index) }))
     const statuses = await statusesOf(org, [
@@ -97,7 +95,7 @@ describe('a batch', () => {
     for (const item of listed) expect(item).toMatchObject({ spanCount: 2, feedbackCount: 1 })
   })
 
-  it('413s as a whole past its size, and takes one of nearly that size', async ({ expect }) => {
+  it('is a 413 as a whole past the size limit, and is accepted just below it', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const ofBytes = (bytes: number) => [
       event('observation', anObservation({ trace_id, data: 'x'.repeat(MAX_OBSERVATION_BYTES - 2) })),
@@ -110,9 +108,7 @@ describe('a batch', () => {
     expect((await read()).spans[0].input).toHaveLength(MAX_BATCH_BYTES - 1000 - MAX_OBSERVATION_BYTES)
   })
 
-  it('takes values that nest as deep as in a single call, and one that nests deeper spoils no other', async ({
-    expect,
-  }) => {
+  it('takes values nested as deep as in a single call; a deeper one fails alone', async ({ expect }) => {
     const { org, trace_id, span } = await newTrace()
     const data = nested(MAX_JSON_DEPTH)
     const ofDepth = (depth: number) => event('observation', anObservation({ trace_id, data: nested(depth) }))
@@ -122,7 +118,7 @@ describe('a batch', () => {
     expect((await span()).output).toEqual(data)
   })
 
-  it('is one token of the rate limit, however many events it has', async ({ expect }) => {
+  it('costs one token of the rate limit, however many events it has', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const limited = org.clientOf(await org.keyFor({ rateLimitPerMinute: 2 }))
     const events = Array.from({ length: 50 }, () => event('observation', anObservation({ trace_id })))
@@ -130,7 +126,7 @@ describe('a batch', () => {
     expect([await send(), await send(), await send()]).toEqual([207, 207, 429])
   })
 
-  it('is for the project that the header names, where the key serves all', async ({ expect }) => {
+  it('uses the project in the header if its key serves all projects', async ({ expect }) => {
     const org = await newOrg()
     const post = (headers: Record<string, string>) =>
       org.owner.post('/api/v1/batch', { events: [event('trace', aTrace())] }, headers)
@@ -145,7 +141,7 @@ describe('a batch', () => {
   })
 })
 
-describe('one bad event spoils no other:', () => {
+describe('one bad event fails alone:', () => {
   const SPAN_ID = uuid()
 
   it.for<[name: string, bad: unknown, path: string]>([
@@ -153,7 +149,7 @@ describe('one bad event spoils no other:', () => {
     ['null', null, 'events.1'],
     ['a text', 'trace', 'events.1'],
     ['a list', [], 'events.1.type'],
-    ['nothing in it', {}, 'events.1.type'],
+    ['an empty event', {}, 'events.1.type'],
     ['no type', { body: aTrace() }, 'events.1.type'],
     ['an unknown type', { type: 'metric', body: aTrace() }, 'events.1.type'],
     ['a type named like a prototype', { type: '__proto__', body: aTrace() }, 'events.1.type'],
@@ -183,13 +179,13 @@ describe('one bad event spoils no other:', () => {
       event('span', aSpan({ span_id: SPAN_ID, parent_span_id: SPAN_ID })),
       'events.1.body.parent_span_id',
     ],
-    ['feedback with a rating that is none', event('feedback', aFeedback({ rating: 2 })), 'events.1.body.rating'],
+    ['feedback with an invalid rating', event('feedback', aFeedback({ rating: 2 })), 'events.1.body.rating'],
     [
       'feedback with a labeller without a name',
       event('feedback', aFeedback({ labeller: { name: 5 } })),
       'events.1.body.labeller.name',
     ],
-  ])('%s is a 400 that says where', async ([, bad, path], { expect }) => {
+  ])('%s is a 400 that names the place', async ([, bad, path], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const trace = aTrace()
     const results = await resultsOf(org, [
@@ -210,7 +206,7 @@ describe('one bad event spoils no other:', () => {
     expect((await detailOf(org, trace.trace_id)).spans[0].output).toBe('after')
   })
 
-  it('a number that overflows is a 400 that says where', async ({ expect }) => {
+  it('a number that overflows is a 400 that names the place', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const events = [
       event('observation', anObservation({ trace_id, data: { a: ['N'] } })),
@@ -242,7 +238,7 @@ describe('one bad event spoils no other:', () => {
   })
 })
 
-describe('an event’s result is the single call’s answer:', () => {
+describe('an event’s result equals the single call’s answer:', () => {
   let org: Org
   let other: Awaited<ReturnType<typeof newTrace>>
   let trace_id: string
@@ -270,30 +266,30 @@ describe('an event’s result is the single call’s answer:', () => {
       () => aTrace({ trace_id, metadata: { b: 'x'.repeat(40_000) } }),
     ],
     [
-      'a trace with metadata that is not all searchable',
+      'a trace whose metadata is only partly searchable',
       202,
       'trace',
       () => aTrace({ trace_id: other.trace_id, metadata: { ['x'.repeat(300)]: 1 } }),
     ],
     ['a trace without its fields', 400, 'trace', () => ({ trace_id })],
-    ['a span on no trace', 404, 'span', () => aSpan()],
-    ['a large span on no trace', 404, 'span', () => aSpan({ output: large('') })],
+    ['a span of a missing trace', 404, 'span', () => aSpan()],
+    ['a large span of a missing trace', 404, 'span', () => aSpan({ output: large('') })],
     ['a span of another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken })],
     ['a large span of another trace', 409, 'span', () => aSpan({ trace_id, span_id: taken, input: large('') })],
-    ['a span of an unknown prompt version', 422, 'span', () => aSpan({ trace_id, prompt_version_id: taken })],
-    ['a span of a knowledge doc’s version', 422, 'span', () => aSpan({ trace_id, prompt_version_id: docVersion })],
-    ['an observation on no trace', 404, 'observation', () => anObservation()],
-    ['a large observation on no trace', 404, 'observation', () => anObservation({ data: large('') })],
+    ['a span with an unknown prompt version', 422, 'span', () => aSpan({ trace_id, prompt_version_id: taken })],
+    ['a span with a knowledge doc’s version', 422, 'span', () => aSpan({ trace_id, prompt_version_id: docVersion })],
+    ['an observation of a missing trace', 404, 'observation', () => anObservation()],
+    ['a large observation of a missing trace', 404, 'observation', () => anObservation({ data: large('') })],
     [
       'an observation that is too large',
       413,
       'observation',
       () => anObservation({ data: 'x'.repeat(MAX_OBSERVATION_BYTES) }),
     ],
-    ['feedback on no trace', 404, 'feedback', () => aFeedback()],
-    ['feedback of another trace', 409, 'feedback', () => aFeedback({ trace_id, feedback_id: 'taken' })],
+    ['feedback on a missing trace', 404, 'feedback', () => aFeedback()],
+    ['feedback on another trace', 409, 'feedback', () => aFeedback({ trace_id, feedback_id: 'taken' })],
     [
-      'feedback of a labeller without an e-mail',
+      'feedback from a labeller without an e-mail',
       400,
       'feedback',
       () => aFeedback({ trace_id, labeller: { email: 'ada' } }),
@@ -330,7 +326,7 @@ describe('the order of a batch', () => {
     expect((await statusesOf(org, events)).slice(0, 2)).toEqual([status, 202])
   })
 
-  it('is by the trace’s first event that counts: one that is refused makes no trace', async ({ expect }) => {
+  it('is that of each trace’s first accepted event: a refused event creates no trace', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const statuses = await statusesOf(org, [
@@ -342,9 +338,7 @@ describe('the order of a batch', () => {
     expect(statuses).toEqual([400, 404, 202, 201])
   })
 
-  it('is that in which metadata takes up its room; each event is told what of its own found none', async ({
-    expect,
-  }) => {
+  it('decides which metadata fits; each event is warned about its own fields that did not', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [first, filling, completing] = await resultsOf(org, [
@@ -358,7 +352,7 @@ describe('the order of a batch', () => {
     expect([status, Object.keys(metadata)]).toEqual(['completed', ['group_id', 'customer', 'a', 'c']])
   })
 
-  it('is that in which calls on one trace add up', async ({ expect }) => {
+  it('decides how calls on one trace merge', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const call = (fields: object) => event('trace', aTrace({ trace_id, metadata: {}, ...fields }))
@@ -379,7 +373,7 @@ describe('the order of a batch', () => {
     expect([await count('b=2'), await count('b=1'), await count('a=3')]).toEqual([1, 0, 1])
   })
 
-  it('decides where timestamps are equal: the last output and state win, inputs line up', async ({ expect }) => {
+  it('breaks ties between timestamps: the last output and state win, inputs line up', async ({ expect }) => {
     const { org, trace_id, span } = await newTrace()
     const numbers = Array.from({ length: 300 }, (_, index) => index)
     await resultsOf(org, [
@@ -390,7 +384,7 @@ describe('the order of a batch', () => {
     expect(await span()).toMatchObject({ input: numbers, output: 299, state: { a: 299 } })
   })
 
-  it('decides among feedback of one time', async ({ expect }) => {
+  it('breaks ties between feedback with one timestamp', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const comments = Array.from({ length: 50 }, (_, index) => `${index}`)
     await resultsOf(
@@ -401,7 +395,7 @@ describe('the order of a batch', () => {
   })
 })
 
-describe('an id that a batch repeats', () => {
+describe('an id repeated in a batch', () => {
   it('updates its feedback in order: created, then updated', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const give = (fields: object) => event('feedback', { trace_id, feedback_id: 'one', ...fields })
@@ -424,7 +418,7 @@ describe('an id that a batch repeats', () => {
     })
   })
 
-  it('updates its span in order, the fields that are sent', async ({ expect }) => {
+  it('updates its span in order, field by field', async ({ expect }) => {
     const { org, trace_id, read, spanOf } = await newTrace()
     const span_id = uuid()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'A' })).body
@@ -448,7 +442,7 @@ describe('an id that a batch repeats', () => {
     })
   })
 
-  it('gives a span to the first of the traces that claim it', async ({ expect }) => {
+  it('gives a span to the first trace that claims it', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace(), aTrace()]
     const span_id = uuid()
@@ -465,7 +459,7 @@ describe('an id that a batch repeats', () => {
     })
   })
 
-  it('gives feedback to the first of the traces that claim it', async ({ expect }) => {
+  it('gives feedback to the first trace that claims it', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace()]
     const claim = (index: number) =>
@@ -496,7 +490,7 @@ describe('an id that a batch repeats', () => {
     expect(observations).toHaveLength(1)
   })
 
-  it('is another observation on another trace', async ({ expect }) => {
+  it('is a separate observation on another trace', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace()]
     const observation_id = uuid()
@@ -509,7 +503,7 @@ describe('an id that a batch repeats', () => {
     for (const { trace_id } of traces) expect((await detailOf(org, trace_id)).spans[0].output).toBe(trace_id)
   })
 
-  it('of a span costs no round trip more, however often it comes', async ({ expect }) => {
+  it('costs no further round trips for a span, however often it repeats', async ({ expect }) => {
     const { org, trace_id, spanOf } = await newTrace()
     const span_id = uuid()
     await sendBatch(org, [])
@@ -521,7 +515,7 @@ describe('an id that a batch repeats', () => {
     expect((await spanOf(span_id)).output).toBe(MAX_BATCH_EVENTS - 1)
   })
 
-  it('of feedback costs no round trip more, however often it comes', async ({ expect }) => {
+  it('costs no further round trips for feedback, however often it repeats', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     await sendBatch(org, [])
     const { bindings, counts } = countingBindings()
@@ -534,8 +528,8 @@ describe('an id that a batch repeats', () => {
   })
 })
 
-describe('large values of a batch', () => {
-  it('share one object for each trace, and none with a trace that is not there', async ({ expect }) => {
+describe('large values in a batch', () => {
+  it('share one object per trace, and a missing trace has none', async ({ expect }) => {
     const org = await newOrg()
     const traces = [aTrace(), aTrace()]
     const events = traces.flatMap(({ trace_id }) => [
@@ -559,8 +553,8 @@ describe('large values of a batch', () => {
   })
 })
 
-describe('batches at once', () => {
-  it('have one effect where they are the same, and all their effects where they are not', async ({ expect }) => {
+describe('concurrent batches', () => {
+  it('have one effect if they are equal, and all their effects if they differ', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
@@ -590,7 +584,7 @@ describe('batches at once', () => {
     expect(new Set(outputs)).toEqual(new Set([large('span'), ...batches.keys()]))
   })
 
-  it('of which one deletes what the other writes never fail', async ({ expect }) => {
+  it('never fail if one deletes what the other writes', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const events = [
       event('trace', aTrace({ trace_id })),
@@ -611,7 +605,7 @@ describe('batches at once', () => {
   })
 })
 
-describe('a batch that meets a fault of D1', () => {
+describe('a D1 fault in a batch', () => {
   const world = () => {
     const traces = [aTrace({ metadata: { group_id: 'new' } }), aTrace({ metadata: {} })]
     const [trace_id, span_id] = [traces[0]?.trace_id, uuid()]
@@ -627,7 +621,7 @@ describe('a batch that meets a fault of D1', () => {
       event('trace', { ...traces[1], status: 'completed', metadata: { group_id: 'changed' } }),
     ]
   }
-  /** The world's statuses when it is sent for the first time. */
+  /** The statuses when these events are first sent. */
   const FIRST = [202, 202, 202, 202, 422, 201, 201, 201, 201, 202]
 
   const expectOneEffect = async (expect: typeof import('vitest').expect, org: Org, read: Client) => {
@@ -647,7 +641,7 @@ describe('a batch that meets a fault of D1', () => {
     expect(observations).toHaveLength(2)
   }
 
-  it('anywhere is a 503 as a whole, and a retry has one effect', async ({ expect }) => {
+  it('at any point is a 503 as a whole, and a retry takes effect once', async ({ expect }) => {
     let faults = 0
     for (let first = 1; ; first++) {
       const org = await newOrg()
@@ -660,14 +654,14 @@ describe('a batch that meets a fault of D1', () => {
       expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       expect(failed.body.results).toBeUndefined()
       const retried = await statusesOf(org, events)
-      // Feedback that the first attempt created is updated by the second.
+      // The second attempt updates the feedback that the first one created.
       expect(retried.map(status => (status === 200 ? 201 : status))).toEqual(FIRST)
       await expectOneEffect(expect, org, org.read)
     }
     expect(faults).toBeGreaterThanOrEqual(5)
   })
 
-  it.for(['before', 'after'] as const)('that passes does not see it, %s the commit', async (when, { expect }) => {
+  it.for(['before', 'after'] as const)('that passes goes unnoticed, %s the commit', async (when, { expect }) => {
     for (let nth = 1; nth <= 7; nth++) {
       const org = await newOrg()
       await sendBatch(org, [])
@@ -676,7 +670,7 @@ describe('a batch that meets a fault of D1', () => {
     }
   })
 
-  it('of R2 instead is a 503 as a whole, and a retry has one effect', async ({ expect }) => {
+  it('or an R2 fault is a 503 as a whole, and a retry takes effect once', async ({ expect }) => {
     const org = await newOrg()
     const events = world()
     const down = wrapBindings(failing('PAYLOADS', 'internal error (10001)', Number.POSITIVE_INFINITY))

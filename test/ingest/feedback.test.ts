@@ -11,18 +11,18 @@ describe('feedback', () => {
     ['a rating that is another word', { rating: 'good' }, 'rating'],
     ['a rating over 1', { rating: 1.01 }, 'rating'],
     ['a rating under 0', { rating: -0.01 }, 'rating'],
-    ['a comment that is no string', { comment: 5 }, 'comment'],
+    ['a comment that is not a string', { comment: 5 }, 'comment'],
     ['a comment that is too long', { comment: 'x'.repeat(MAX_COMMENT_LENGTH + 1) }, 'comment'],
-    ['a correction that is no object', { correction: 'text' }, 'correction'],
-    ['a labeller that is no object', { labeller: 'Ada' }, 'labeller'],
+    ['a correction that is not an object', { correction: 'text' }, 'correction'],
+    ['a labeller that is not an object', { labeller: 'Ada' }, 'labeller'],
     ['a labeller that is a list', { labeller: [1] }, 'labeller'],
-    ['a labeller with a name that is no string', { labeller: { name: 5 } }, 'labeller.name'],
+    ['a labeller with a name that is not a string', { labeller: { name: 5 } }, 'labeller.name'],
     ['a labeller with an empty e-mail', { labeller: { email: '' } }, 'labeller.email'],
-    ['a labeller whose e-mail is none', { labeller: { email: 'no-email-at-all' } }, 'labeller.email'],
+    ['a labeller with an invalid e-mail', { labeller: { email: 'no-email-at-all' } }, 'labeller.email'],
     ['a labeller whose e-mail has a space', { labeller: { email: 'ada @example.com' } }, 'labeller.email'],
     ['an empty feedback_id', { feedback_id: '' }, 'feedback_id'],
     ['a feedback_id that is too long', { feedback_id: 'x'.repeat(MAX_FEEDBACK_ID_LENGTH + 1) }, 'feedback_id'],
-    ['a timestamp that is none', { timestamp: 'today' }, 'timestamp'],
+    ['an invalid timestamp', { timestamp: 'today' }, 'timestamp'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const { give, read } = await newTrace()
     const answer = await give(fields)
@@ -31,7 +31,7 @@ describe('feedback', () => {
     expect((await read()).feedback).toEqual([])
   })
 
-  it('404s for a trace that is not there, and makes no user of its labeller', async ({ expect }) => {
+  it('404s for a missing trace, and creates no user for its labeller', async ({ expect }) => {
     const org = await newOrg()
     const labeller = { email: 'ada@example.com' }
     const answer = await org.ingest.post('/api/v1/feedback', aFeedback({ labeller }))
@@ -40,7 +40,7 @@ describe('feedback', () => {
     expect((await org.owner.get('/api/users')).body.users).toEqual([])
   })
 
-  it('says what a rating may be', async ({ expect }) => {
+  it('names the allowed ratings', async ({ expect }) => {
     const { give } = await newTrace()
     for (const rating of ['good', -1, 2, true]) {
       const { error } = (await give({ rating })).body
@@ -55,7 +55,7 @@ describe('feedback', () => {
     expect((await read()).feedback).toHaveLength(2)
   })
 
-  it('is updated in the fields that are sent, with a feedback_id', async ({ expect }) => {
+  it('with a known feedback_id updates the fields that are sent', async ({ expect }) => {
     const { give, read } = await newTrace()
     const feedback_id = 'mine/1 ✓'
     const first = await give({ feedback_id, rating: 0, comment: 'first', correction: { answer: 'x' }, timestamp: TIME })
@@ -76,14 +76,14 @@ describe('feedback', () => {
     expect(ids[0]).toBe(await uuidV5(org.project.id, 'feedback:mine/1'))
   })
 
-  it('can be updated with an id that the service made', async ({ expect }) => {
+  it('can be updated by an id that the service created', async ({ expect }) => {
     const { give, read } = await newTrace()
     const { feedback_id } = (await give({ comment: 'a' })).body
     expect((await give({ feedback_id, comment: 'b' })).status).toBe(200)
     expect((await read()).feedback).toMatchObject([{ content: 'b' }])
   })
 
-  it('is one, however parallel it is sent', async ({ expect }) => {
+  it('is one record, however many copies arrive in parallel', async ({ expect }) => {
     const { give, read } = await newTrace()
     const answers = await Promise.all(Array.from({ length: 20 }, () => give({ feedback_id: 'one', rating: 1 })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -91,7 +91,7 @@ describe('feedback', () => {
     expect((await read()).feedback).toHaveLength(1)
   })
 
-  it('409s with the feedback_id of another trace, until that is deleted', async ({ expect }) => {
+  it('409s with the feedback_id of another trace, until that trace is deleted', async ({ expect }) => {
     const { org, id, give } = await newTrace()
     await give({ feedback_id: 'one' })
     const other = aTrace()
@@ -129,7 +129,7 @@ describe('feedback', () => {
     expect(users.map(({ email }: { email: string }) => email)).toEqual(['ada@example.com'])
   })
 
-  it('belongs to nobody else when its labeller is replaced by one without an e-mail', async ({ expect }) => {
+  it('loses its user when its labeller is replaced by one without an e-mail', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', labeller: { email: 'ada@example.com' } })
     const [ada] = (await org.owner.get('/api/users')).body.users
@@ -139,7 +139,7 @@ describe('feedback', () => {
     expect(feedback.labeller).toEqual({ name: 'Bob' })
   })
 
-  it('names its span, or the root; an update may name it later', async ({ expect }) => {
+  it('belongs to the span it names, or else the root; an update may name the span later', async ({ expect }) => {
     const { give, read, step } = await newTrace()
     const spanId = crypto.randomUUID()
     await step({ span_id: spanId })
@@ -149,7 +149,7 @@ describe('feedback', () => {
     expect(feedback.map((each: { spanId: string }) => each.spanId)).toEqual([spanId, spans[0].id])
   })
 
-  it('moves the updatedAt of its trace', async ({ expect }) => {
+  it('updates the updatedAt of its trace', async ({ expect }) => {
     const { give, read } = await newTrace()
     const before = (await read()).updatedAt
     await scheduler.wait(5)

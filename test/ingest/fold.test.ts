@@ -6,7 +6,7 @@ import { newTrace } from '../support/trace.ts'
 describe('observations fold into their span', () => {
   it.for([
     ['objects merge', [{ a: 1, b: 1 }, { b: 2 }], { a: 1, b: 2 }],
-    ['a single value stands', ['question'], 'question'],
+    ['a single value stays as it is', ['question'], 'question'],
     ['mixed values become a list', [{ a: 1 }, 'text', null], [{ a: 1 }, 'text', null]],
   ] as const)('inputs: %s', async ([, inputs, expected], { expect }) => {
     const { observe, span } = await newTrace()
@@ -14,7 +14,7 @@ describe('observations fold into their span', () => {
     expect((await span()).input).toEqual(expected)
   })
 
-  it('the last by its time counts, whatever order they arrive in', async ({ expect }) => {
+  it('the latest by timestamp wins, whatever order they arrive in', async ({ expect }) => {
     const { observe, span } = await newTrace()
     await observe({ type: 'output', data: 'late', timestamp: timeAfter(10) })
     await observe({ type: 'output', data: 'early', timestamp: timeAfter(1) })
@@ -26,7 +26,7 @@ describe('observations fold into their span', () => {
     expect(JSON.stringify(state)).toBe('{"__proto__":3,"config":2}')
   })
 
-  it('have neither input nor output where there is none', async ({ expect }) => {
+  it('have no input or output if none was observed', async ({ expect }) => {
     const { span } = await newTrace()
     expect(await span()).toMatchObject({ input: null, output: null, approvedOutput: null, state: {} })
   })

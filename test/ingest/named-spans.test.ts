@@ -10,7 +10,7 @@ import { newTrace } from '../support/trace.ts'
 
 const uuid = () => crypto.randomUUID()
 
-/** What names a span: how it is sent, and which span the read interface shows for it. */
+/** The calls that can name a span: how each is sent, and the span that the read interface shows for it. */
 const KINDS = {
   feedback: {
     path: '/api/v1/feedback',
@@ -60,7 +60,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('409s for a span of another trace, which names the field, until that is deleted', async ({ expect }) => {
+  it('409s and names the field for a span of another trace, until that trace is deleted', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const span_id = uuid()
     await org.ingest.post('/api/v1/spans', aSpan({ trace_id: other.trace_id, span_id }))
@@ -74,7 +74,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(await rootSpanUuid(org.project.id, trace_id))
   })
 
-  it('409s for the root of another trace, and takes its own', async ({ expect }) => {
+  it('409s for the root of another trace, and accepts its own', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const rootOf = (traceId: string) => rootSpanUuid(org.project.id, traceId)
     const name = async (span_id: string) => (await org.ingest.post(path, body({ trace_id, span_id }))).status
@@ -83,7 +83,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(await rootOf(trace_id))
   })
 
-  it('stays on its trace if another one takes the span, and may be sent again', async ({ expect }) => {
+  it('stays on its trace if another trace takes the span, and may be sent again', async ({ expect }) => {
     const { org, id, trace_id, other, step } = await twoTraces()
     const ids = { span_id: uuid(), ...(type === 'feedback' ? { feedback_id: 'mine' } : { observation_id: uuid() }) }
     const { span_id } = ids
@@ -98,7 +98,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     expect(await shown({ org, id, trace_id })).toBe(span_id)
   })
 
-  it('in one batch may come before or after it; 409s spoil no other', async ({ expect }) => {
+  it('may come before or after it in a batch; a 409 fails alone', async ({ expect }) => {
     const { org, id, trace_id, other } = await twoTraces()
     const [mine, theirs] = [uuid(), uuid()]
     const statuses = await statusesOf(org, [
@@ -115,7 +115,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
   })
 
   it.for(['span', 'root'] as const)(
-    'in one batch stays if a later event gives the %s to another trace',
+    'keeps its place in a batch if a later event gives the %s to another trace',
     async (what, { expect }) => {
       const { org, id, trace_id } = await newTrace()
       const other = aTrace()
@@ -133,7 +133,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
     },
   )
 
-  it('of one id in one batch is the first that names no span of another trace', async ({ expect }) => {
+  it('with a repeated id in a batch is the first that names no span of another trace', async ({ expect }) => {
     const { org, id, trace_id, other, step } = await twoTraces()
     const [mine, theirs] = [uuid(), uuid()]
     await step({ span_id: mine })
@@ -144,19 +144,19 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
       event(type, body({ ...sameId, span_id: mine })),
       event(type, body({ ...sameId, span_id: theirs })),
     ])
-    // An observation stays as it was first sent; feedback would move.
+    // An observation keeps its first body; feedback would move.
     expect(statuses).toEqual(type === 'observation' ? [409, 201, 201] : [409, 201, 409])
     expect(await shown({ org, id, trace_id })).toBe(mine)
   })
 
-  it('may name a span that another organization has', async ({ expect }) => {
+  it('may name a span id that another organization uses', async ({ expect }) => {
     const [{ trace_id: theirs, org: stranger }, { org, trace_id }] = [await newTrace(), await newTrace()]
     const span_id = uuid()
     await stranger.ingest.post('/api/v1/spans', aSpan({ trace_id: theirs, span_id }))
     expect((await org.ingest.post(path, body({ trace_id, span_id }))).status).toBe(201)
   })
 
-  it('shows a root that is there on a trace of telemetry whose root never came', async ({ expect }) => {
+  it('shows an existing root on a telemetry trace whose own root never arrived', async ({ expect }) => {
     const org = await newOrg()
     const exported = anExportedSpan({
       parentSpanId: 'ffffffffffffffff',
@@ -180,7 +180,7 @@ describe.for(KIND_NAMES)('%s that names a span', kindName => {
 })
 
 describe('an id that can be computed', () => {
-  it('is no other project’s to take: a span of telemetry', async ({ expect }) => {
+  it('cannot be taken by another project: a telemetry span', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const [traceId, spanId] = [aHexTraceId(), 'bbbbbbbbbbbbbbbb']
     const span_id = await exportedSpanUuid(org.project.id, traceId, spanId)
@@ -199,7 +199,7 @@ describe('an id that can be computed', () => {
     expect((await org.ingest.post('/api/v1/feedback', given)).status).toBe(201)
   })
 
-  it('is no other project’s to take: a root', async ({ expect }) => {
+  it('cannot be taken by another project: a root', async ({ expect }) => {
     const { org, other, projectTwo } = await twoProjects()
     const trace = aTrace({ name: 'real' })
     const span_id = await rootSpanUuid(org.project.id, trace.trace_id)
@@ -212,7 +212,7 @@ describe('an id that can be computed', () => {
     expect((await org.ingest.post('/api/v1/observations', anObservation(ids))).status).toBe(201)
   })
 
-  it('is no comment’s', async ({ expect }) => {
+  it('is refused for a comment', async ({ expect }) => {
     const { org, trace_id, give, step } = await newTrace()
     const span_id = uuid()
     await step({ span_id })
@@ -223,7 +223,7 @@ describe('an id that can be computed', () => {
     expect((await statusesOf(org, [event('feedback', aFeedback({ trace_id, feedback_id: 'ticket-1' }))]))[0]).toBe(200)
   })
 
-  it('and that a comment took before such ids were refused blocks no other trace, and is never overwritten', async ({
+  it('that a comment took before they were refused blocks no other trace and is never overwritten', async ({
     expect,
   }) => {
     const { org, id: traceUuid, trace_id, give, read, other } = await twoTraces()

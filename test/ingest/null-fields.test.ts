@@ -35,7 +35,7 @@ const FULL = {
 
 const nulls = (type: Type): object => Object.fromEntries(Object.keys(FULL[type]).map(field => [field, null]))
 
-/** The call without any optional field. */
+/** Each call without any optional field. */
 const BARE = {
   trace: (trace_id: string) => aTrace({ trace_id, status: 'completed', metadata: undefined }),
   span: (trace_id: string) => aSpan({ trace_id, span_id: SPAN_ID, input: undefined, output: undefined }),
@@ -53,7 +53,7 @@ describe.for([
   ['call', sendSingly],
   ['batch', sendInBatch],
 ] as const)('null for an optional field of a %s', ([, sendBy]) => {
-  it.for(TYPES)('of a %s is absent', async (type, { expect }) => {
+  it.for(TYPES)('of a %s counts as absent', async (type, { expect }) => {
     const readAfter = async (fields: object) => {
       const { org, trace_id, read } = await newTrace()
       const status = await sendBy(org, type, { ...BARE[type](trace_id), ...fields })
@@ -67,11 +67,11 @@ describe.for([
     expect(await readAfter(nulls(type))).toBe(await readAfter({}))
   })
 
-  it.for(TYPES)('of a %s leaves what was sent before', async (type, { expect }) => {
+  it.for(TYPES)('of a %s keeps what was sent before', async (type, { expect }) => {
     const { org, trace_id, read } = await newTrace()
     await sendBy(org, type, { ...BARE[type](trace_id), ...FULL[type] })
     const { updatedAt: _, ...before } = await read()
-    // An id that is null names nothing: the call would be another one.
+    // A null id names nothing, so the call would create another record.
     const ids = { feedback_id: 'mine', observation_id: SPAN_ID }
     await sendBy(org, type, { ...BARE[type](trace_id), ...nulls(type), ...ids })
     const { updatedAt: __, ...after } = await read()
@@ -79,7 +79,7 @@ describe.for([
   })
 })
 
-it('null for a part of a labeller is absent', async ({ expect }) => {
+it('null for a part of a labeller counts as absent', async ({ expect }) => {
   const { org, give, read } = await newTrace()
   await give({ feedback_id: 'a', labeller: { name: null, email: 'ada@example.com' } })
   await give({ feedback_id: 'b', labeller: { name: 'Bob', email: null } })
@@ -93,14 +93,14 @@ it('null for a part of a labeller is absent', async ({ expect }) => {
   ])
 })
 
-it('null sent for the values of a span erases none that came earlier in its batch', async ({ expect }) => {
+it('null for a span’s values erases none that came earlier in its batch', async ({ expect }) => {
   const { org, trace_id, read } = await newTrace()
   const span = (fields: object) => event('span', { ...BARE.span(trace_id), ...fields })
   await resultsOf(org, [span({ input: 1 }), span({ input: null, output: 2 }), span({ output: null })])
   expect((await read()).spans.at(-1)).toMatchObject({ input: 1, output: 2 })
 })
 
-it('null is a value in an observation’s data, over what its span was given', async ({ expect }) => {
+it('null in an observation’s data is a value and overrides what its span was given', async ({ expect }) => {
   const { step, observe, spanOf } = await newTrace()
   await step({ span_id: SPAN_ID, input: 'Why?', output: 'Yes' })
   for (const type of ['input', 'output']) await observe({ span_id: SPAN_ID, type, data: null })
@@ -111,7 +111,7 @@ it('null for a required field is a 400', async ({ expect }) => {
   const org = await newOrg()
   for (const type of TYPES) {
     for (const [field, value] of Object.entries(BARE[type](aTrace().trace_id))) {
-      // An observation's data is required, and may be null.
+      // An observation's data is required but may be null.
       if (field in FULL[type] || field === 'data' || value === undefined) continue
       const answer = await org.ingest.post(`/api/v1/${PATHS[type]}`, {
         ...BARE[type](aTrace().trace_id),

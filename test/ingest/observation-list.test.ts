@@ -7,7 +7,7 @@ import { anObservation, aTrace, TIME, timeAfter } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newTrace } from '../support/trace.ts'
 
-// Much data takes its time on a busy machine.
+// Large test data is slow to store on a busy machine.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 })
 
 const uuid = () => crypto.randomUUID()
@@ -21,7 +21,7 @@ interface Listed {
   data: unknown
 }
 
-/** All pages of a trace's observations, each of `limit`, by their cursors. */
+/** Every page of a trace's observations, `limit` each, following the cursors. */
 async function pagesOf(org: Org, trace_id: string, limit: number): Promise<Listed[][]> {
   const pages: Listed[][] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -33,7 +33,7 @@ async function pagesOf(org: Org, trace_id: string, limit: number): Promise<Liste
 }
 
 describe('the raw observations of a trace', () => {
-  it('are as they were sent, with the ids of their spans', async ({ expect }) => {
+  it('are listed as sent, with the ids of their spans', async ({ expect }) => {
     const { org, trace_id, observe, step } = await newTrace()
     const [span_id, observation_id] = [uuid(), uuid()]
     await step({ span_id })
@@ -78,7 +78,7 @@ describe('the raw observations of a trace', () => {
     })
   })
 
-  it('are all there, those too that fold into nothing', async ({ expect }) => {
+  it('are all listed, even those that folding drops', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (const data of ['a', 'b', large('c')]) await observe({ type: 'output', data })
     await observe({ type: 'output', data: 'of no span', span_id: uuid() })
@@ -86,10 +86,10 @@ describe('the raw observations of a trace', () => {
     expect(observations.map(({ data }: Listed) => data).sort()).toEqual(['a', 'b', 'of no span', large('c')].sort())
   })
 
-  it('are in the order in which they fold, at any page size, without a gap or a double', async ({ expect }) => {
+  it('are listed in folding order, at any page size, without gaps or duplicates', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const ids = Array.from({ length: 6 }, uuid)
-    // Three times, each with two that come in one batch, so at one moment but for their order.
+    // Three timestamps, each with two observations from one batch, so only their order tells them apart.
     const times = [2, 0, 1].map(timeAfter)
     await resultsOf(
       org,
@@ -110,7 +110,7 @@ describe('the raw observations of a trace', () => {
     }
   })
 
-  it('of one time and one batch keep their order over every page', async ({ expect }) => {
+  it('with one timestamp from one batch keep their order across pages', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const numbers = Array.from({ length: 1000 }, (_, index) => index)
     await resultsOf(
@@ -124,7 +124,7 @@ describe('the raw observations of a trace', () => {
     expect([first.observations.length, typeof first.next_cursor]).toEqual([200, 'string'])
   })
 
-  it('that come in while one pages are neither doubled nor missed by the pages after them', async ({ expect }) => {
+  it('that arrive during paging cause no gaps or duplicates on later pages', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     for (let index = 0; index < 4; index++) await observe({ data: index, timestamp: timeAfter(index) })
     const first = (await list(org, trace_id, '?limit=2')).body
@@ -134,7 +134,7 @@ describe('the raw observations of a trace', () => {
     expect(second.observations.map(({ data }: Listed) => data)).toEqual([2, 3, 'after'])
   })
 
-  it('have their large values back in place, those of a batch in one read', async ({ expect }) => {
+  it('have their large values back in place; one read fetches those of a batch', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const values = Array.from({ length: 40 }, (_, index) =>
       index % 10 === 9 ? `small ${index}` : large(`😀 ${index}`),
@@ -155,7 +155,7 @@ describe('the raw observations of a trace', () => {
     }
   })
 
-  it('make a page short where they are big, and are in full all the same', async ({ expect }) => {
+  it('come complete even if their size shortens a page', async ({ expect }) => {
     const { org, trace_id, observe } = await newTrace()
     const big = 'x'.repeat(MAX_OBSERVATION_BYTES - 2)
     const count = 3
@@ -168,7 +168,7 @@ describe('the raw observations of a trace', () => {
     expect(pages.flat().every(({ data }) => data === big)).toBe(true)
   })
 
-  it('of an empty trace are none', async ({ expect }) => {
+  it('are an empty list for an empty trace', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     expect((await list(org, trace_id)).body).toEqual({ observations: [], next_cursor: null })
   })
@@ -185,9 +185,9 @@ describe('the raw observations of a trace', () => {
 
   it.for([
     ['a limit of 0', '?limit=0', 'limit'],
-    ['a limit over the most', `?limit=${OBSERVATIONS_MAX_LIMIT + 1}`, 'limit'],
-    ['a limit that is no number', '?limit=ten', 'limit'],
-    ['a cursor that is none', '?cursor=abc', 'cursor'],
+    ['a limit above the maximum', `?limit=${OBSERVATIONS_MAX_LIMIT + 1}`, 'limit'],
+    ['a limit that is not a number', '?limit=ten', 'limit'],
+    ['an invalid cursor', '?cursor=abc', 'cursor'],
     ['a repeated parameter', '?limit=1&limit=1', 'limit'],
   ] as const)('400 for %s', async ([, query, path], { expect }) => {
     const { org, trace_id } = await newTrace()
@@ -205,7 +205,7 @@ describe('the raw observations of a trace', () => {
     expect((await list(org, other.trace_id, `?cursor=${next_cursor}`)).status).toBe(400)
   })
 
-  it('404 for a trace that is unknown, another organization’s or another project’s', async ({ expect }) => {
+  it('404 for a trace that is unknown, or belongs to another organization or project', async ({ expect }) => {
     const [mine, theirs] = [await newTrace(), await newOrg()]
     await mine.observe({})
     await mine.org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
@@ -227,7 +227,7 @@ describe('the raw observations of a trace', () => {
     expect((await org.clientOf(await org.keyFor({ scopes: ['read'] })).get(path)).status).toBe(200)
   })
 
-  it('are gone with their trace, and its successor begins with none', async ({ expect }) => {
+  it('are gone with their trace, and its successor begins empty', async ({ expect }) => {
     const { org, trace_id, id, observe } = await newTrace()
     for (const data of ['small', large('')]) await observe({ data, timestamp: TIME })
     const { next_cursor } = (await list(org, trace_id, '?limit=1')).body

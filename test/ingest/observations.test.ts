@@ -20,7 +20,7 @@ describe('an observation', () => {
       'key',
       `must have 1 to ${MAX_STATE_KEY_LENGTH} characters`,
     ],
-    ['a state with a key that is no string', { type: 'state', key: 5 }, 'key', 'must be a string'],
+    ['a state with a key that is not a string', { type: 'state', key: 5 }, 'key', 'must be a string'],
     ['a missing trace_id', { trace_id: undefined }, 'trace_id', 'is required'],
     [
       'a trace_id without its prefix',
@@ -59,8 +59,8 @@ describe('an observation', () => {
       'timestamp',
       'must be a valid time in the form YYYY-MM-DDTHH:mm:ss.sssZ',
     ],
-    ['an observation_id that is no UUID', { observation_id: 'x' }, 'observation_id', 'must be a UUID'],
-    ['a span_id that is no UUID', { span_id: 'x' }, 'span_id', 'must be a UUID'],
+    ['an observation_id that is not a UUID', { observation_id: 'x' }, 'observation_id', 'must be a UUID'],
+    ['a span_id that is not a UUID', { span_id: 'x' }, 'span_id', 'must be a UUID'],
     ['nesting past the limit', { data: nested(MAX_JSON_DEPTH + 1) }, 'data', `nests deeper than ${MAX_JSON_DEPTH}`],
   ] as const)('400s for %s', async ([, fields, path, message], { expect }) => {
     const { observe } = await newTrace()
@@ -73,7 +73,7 @@ describe('an observation', () => {
     })
   })
 
-  it('400s for a number that overflows, and says where', async ({ expect }) => {
+  it('400s for a number that overflows, and names the place', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":{"a":[1,1e400]}}`
     const answer = await org.ingest.post('/api/v1/observations', body)
@@ -81,7 +81,7 @@ describe('an observation', () => {
     expect(answer.body.details).toEqual([{ path: 'data.a.1', message: 'is a number out of range' }])
   })
 
-  it('404s for a trace that is not there', async ({ expect }) => {
+  it('404s for a missing trace', async ({ expect }) => {
     const org = await newOrg()
     for (const data of ['small', 'x'.repeat(INLINE_BYTES + 1)]) {
       const answer = await org.ingest.post('/api/v1/observations', anObservation({ data }))
@@ -101,13 +101,13 @@ describe('an observation', () => {
     ['the largest exact integer', Number.MAX_SAFE_INTEGER],
     ['nesting at the limit', nested(MAX_JSON_DEPTH)],
     ['emoji and right-to-left text', '👩‍👩‍👧 שלום'],
-  ] as const)('gives %s back as it was', async ([, data], { expect }) => {
+  ] as const)('returns %s unchanged', async ([, data], { expect }) => {
     const { observe, span } = await newTrace()
     expect((await observe({ type: 'output', data })).status).toBe(201)
     expect((await span()).output).toEqual(data)
   })
 
-  it('keeps what its numbers mean in IEEE 754, and not how they are spelled', async ({ expect }) => {
+  it('keeps the IEEE 754 value of its numbers, not their spelling', async ({ expect }) => {
     const { org, trace_id, span } = await newTrace()
     const data = '[1.0, 1e2, -0.0, 9007199254740993, 0.1000000000000000055, 1e-400]'
     const body = `{"trace_id":"${trace_id}","type":"output","timestamp":"${TIME}","data":${data}}`
@@ -115,7 +115,7 @@ describe('an observation', () => {
     expect(JSON.stringify((await span()).output)).toBe('[1,100,0,9007199254740992,0.1,0]')
   })
 
-  it('keeps fields that are named like prototypes', async ({ expect }) => {
+  it('keeps fields named like prototypes', async ({ expect }) => {
     const { org, trace_id, span, observe } = await newTrace()
     const data = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
     const body = `{"trace_id":"${trace_id}","type":"input","timestamp":"${TIME}","data":${data}}`
@@ -128,7 +128,7 @@ describe('an observation', () => {
   it.for([
     ['ASCII', 'x'],
     ['4-byte UTF-8', '😀'],
-  ] as const)('is bounded in bytes of JSON, in %s', async ([, character], { expect }) => {
+  ] as const)('is limited in bytes of JSON, in %s', async ([, character], { expect }) => {
     const { observe, span } = await newTrace()
     const bytes = new TextEncoder().encode(character).byteLength
     const ofBytes = (size: number) =>
@@ -143,7 +143,7 @@ describe('an observation', () => {
   })
 
   it.for([INLINE_BYTES - 1, INLINE_BYTES, INLINE_BYTES + 1, INLINE_BYTES * 40])(
-    'reads the same wherever it lies, at %i bytes',
+    'reads the same at %i bytes, wherever it is stored',
     async (size, { expect }) => {
       const { observe, span } = await newTrace()
       const data = { text: 'é'.repeat((size - 11) >> 1) + 'x'.repeat((size - 11) % 2) }
@@ -154,7 +154,7 @@ describe('an observation', () => {
   )
 
   it.for(['small', 'x'.repeat(INLINE_BYTES * 2)])(
-    'is one however often it is sent, and its first body stays',
+    'is stored once however often it is sent, and keeps its first body',
     async (data, { expect }) => {
       const { observe, span } = await newTrace()
       const observation_id = crypto.randomUUID()
@@ -172,7 +172,7 @@ describe('an observation', () => {
     },
   )
 
-  it('finds no trace where its own was deleted while it was on its way to R2, though one was created anew', async ({
+  it('404s if its trace is deleted during the write to R2, even if the trace is then re-created', async ({
     expect,
   }) => {
     const { org, trace_id, id, span } = await newTrace()
@@ -198,7 +198,7 @@ describe('an observation', () => {
     expect(results).toEqual([])
   })
 
-  it('marks its span as reviewable only if it is the output that was kept', async ({ expect }) => {
+  it('makes its span reviewable only if the stored observation is an output', async ({ expect }) => {
     const { observe, id } = await newTrace()
     const isMarked = async () =>
       (
@@ -233,12 +233,12 @@ describe('an observation', () => {
     expect((await span()).output).toHaveLength(2_000_000)
   })
 
-  it('ignores a key that is no state’s', async ({ expect }) => {
+  it('ignores a key unless it is a state', async ({ expect }) => {
     const { observe } = await newTrace()
     expect((await observe({ type: 'input', key: 5 })).status).toBe(201)
   })
 
-  it('is for the project that the header names, where the key serves all', async ({ expect }) => {
+  it('uses the project in the header if its key serves all projects', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const post = (headers: Record<string, string>) =>
       org.owner.post('/api/v1/observations', anObservation({ trace_id }), headers)
@@ -253,7 +253,7 @@ describe('an observation', () => {
   })
 })
 
-describe('an observation of a trace that has 20,000', () => {
+describe('an observation of a trace with 20,000 of them', () => {
   it.for<[name: string, fields: Record<string, unknown>]>([
     ['an input', { type: 'input' }],
     ['a state', { type: 'state', key: 'config' }],

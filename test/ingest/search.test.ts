@@ -28,16 +28,16 @@ describe('the search', () => {
     ['no other long value', { a: 'x'.repeat(1000) }, `a=${'x'.repeat(999)}`, false],
     ['half a surrogate pair as its replacement', { a: '\ud800' }, `a=${encodeURIComponent('\ufffd')}`, true],
     ['a NUL', { a: 'x\u0000y' }, 'a=x%00y', true],
-    ['case as it is', { a: 'Gold' }, 'a=gold', false],
-    ['wildcards as they are', { a: 'gold' }, 'a=%25', false],
-    ['an object not at all', { a: { b: 1 } }, 'a=1', false],
+    ['case-sensitively', { a: 'Gold' }, 'a=gold', false],
+    ['wildcards literally', { a: 'gold' }, 'a=%25', false],
+    ['an object never', { a: { b: 1 } }, 'a=1', false],
   ] as const)('finds %s', async ([, metadata, query, isFound], { expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata }))
     expect((await search(org, query)).count).toBe(isFound ? 1 : 0)
   })
 
-  it('does not take a value for the one that it is the hash of', async ({ expect }) => {
+  it('never mistakes a value for the one that it is a hash of', async ({ expect }) => {
     const org = await newOrg()
     const long = 'y'.repeat(300)
     const hash = `sha256:${await sha256Hex(long)}`
@@ -56,7 +56,7 @@ describe('the search', () => {
     expect((await search(org, '__proto__.a=1&b=2')).count).toBe(1)
   })
 
-  it('answers hits in full, newest first, as many as asked for', async ({ expect }) => {
+  it('returns full hits, newest first, up to the limit', async ({ expect }) => {
     const org = await newOrg()
     const traces = Array.from({ length: 12 }, (_, index) => aTrace({ timestamp: timeAfter(index) }))
     for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)
@@ -77,7 +77,7 @@ describe('the search', () => {
     expect((await search(org, 'status=running&limit=9007199254740992')).count).toBe(12)
   })
 
-  it('needs every filter to match', async ({ expect }) => {
+  it('requires every filter to match', async ({ expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', aTrace({ name: 'a', metadata: { x: 1, y: 1 } }))
     await org.ingest.post('/api/v1/traces', aTrace({ name: 'b', metadata: { x: 1, y: 2 }, status: 'completed' }))
@@ -104,9 +104,9 @@ describe('the search', () => {
     ['limit alone', 'limit=5', ''],
     ['a limit of 0', 'name=a&limit=0', 'limit'],
     ['a negative limit', 'name=a&limit=-1', 'limit'],
-    ['a limit that is no number', 'name=a&limit=10abc', 'limit'],
-    ['a limit that is not whole', 'name=a&limit=1.5', 'limit'],
-    ['a status that is none', 'status=failed', 'status'],
+    ['a limit that is not a number', 'name=a&limit=10abc', 'limit'],
+    ['a limit that is not an integer', 'name=a&limit=1.5', 'limit'],
+    ['an invalid status', 'status=failed', 'status'],
     ['a repeated parameter', 'a=1&a=2', 'a'],
     ['more than 10 filters', Array.from({ length: 11 }, (_, index) => `f${index}=1`).join('&'), ''],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {

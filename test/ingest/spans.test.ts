@@ -31,8 +31,8 @@ describe('a span', () => {
     ['no trace_id', { trace_id: undefined }, 'trace_id'],
     ['a trace_id without its prefix', { trace_id: 'abc' }, 'trace_id'],
     ['no span_id', { span_id: undefined }, 'span_id'],
-    ['a span_id that is no UUID', { span_id: 'one' }, 'span_id'],
-    ['a parent that is no UUID', { parent_span_id: 'one' }, 'parent_span_id'],
+    ['a span_id that is not a UUID', { span_id: 'one' }, 'span_id'],
+    ['a parent that is not a UUID', { parent_span_id: 'one' }, 'parent_span_id'],
     ['itself as its parent', { span_id: SPAN_ID, parent_span_id: SPAN_ID }, 'parent_span_id'],
     [
       'itself as its parent in upper case',
@@ -41,18 +41,18 @@ describe('a span', () => {
     ],
     ['no step_id', { step_id: undefined }, 'step_id'],
     ['an empty step_id', { step_id: '' }, 'step_id'],
-    ['a step_id that is no string', { step_id: 5 }, 'step_id'],
+    ['a step_id that is not a string', { step_id: 5 }, 'step_id'],
     ['a step_id that is too long', { step_id: 'x'.repeat(MAX_NAME_LENGTH + 1) }, 'step_id'],
     ['a step_id with half a surrogate pair', { step_id: 'a\ud800' }, 'step_id'],
     ['an input that nests past the limit', { input: nested(MAX_JSON_DEPTH + 1) }, 'input'],
     ['an output that nests past the limit', { output: nested(MAX_JSON_DEPTH + 1) }, 'output'],
     ['metadata that is a list', { metadata: [] }, 'metadata'],
     ['metadata that is too large', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 7) } }, 'metadata'],
-    ['a prompt_version_id that is no UUID', { prompt_version_id: 'v1' }, 'prompt_version_id'],
+    ['a prompt_version_id that is not a UUID', { prompt_version_id: 'v1' }, 'prompt_version_id'],
     ['no timestamp', { timestamp: undefined }, 'timestamp'],
     ['a time without milliseconds', { timestamp: '2026-11-20T10:00:00Z' }, 'timestamp'],
     ['a negative duration', { duration_ms: -1 }, 'duration_ms'],
-    ['a duration that is not whole', { duration_ms: 0.5 }, 'duration_ms'],
+    ['a duration that is not an integer', { duration_ms: 0.5 }, 'duration_ms'],
     ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
     ['an unknown status', { status: 'failed' }, 'status'],
   ] as const)('400s for %s, and is not stored', async ([, fields, path], { expect }) => {
@@ -64,7 +64,7 @@ describe('a span', () => {
   })
 
   it.for(['input', 'output'])(
-    '400s for a number in its %s that overflows, and says where',
+    '400s for a number in its %s that overflows, and names the place',
     async (field, { expect }) => {
       const { org, trace_id } = await newTrace()
       const body = JSON.stringify(aSpan({ trace_id, [field]: ['NUMBER'] })).replace('"NUMBER"', '-1e400')
@@ -107,7 +107,7 @@ describe('a span', () => {
     })
   })
 
-  it('keeps fields that are named like prototypes', async ({ expect }) => {
+  it('keeps fields named like prototypes', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const value = '{"__proto__":{"polluted":true},"constructor":1,"toString":"x"}'
     const body = JSON.stringify(aSpan({ trace_id, span_id: SPAN_ID, input: 'V', output: 'V', metadata: { v: 1 } }))
@@ -116,7 +116,7 @@ describe('a span', () => {
     for (const field of ['input', 'output', 'metadata']) expect(JSON.stringify(span[field])).toBe(value)
   })
 
-  it('is answered by its id in lower case, by which every id of it is known', async ({ expect }) => {
+  it('is answered with its id in lower case, and is known by every spelling of it', async ({ expect }) => {
     const { org, step, trace_id, spanOf } = await newTrace()
     const ids = { span_id: SPAN_ID.toUpperCase(), parent_span_id: PARENT_ID.toUpperCase() }
     expect(await step(ids)).toMatchObject({ status: 202, body: { status: 'accepted', span_id: SPAN_ID } })
@@ -140,7 +140,7 @@ describe('a span', () => {
   it.for([
     ['small', { answer: 'Yes' }],
     ['large', large('')],
-  ] as const)('404s for a trace that is not there, with %s values', async ([, output], { expect }) => {
+  ] as const)('404s for a missing trace, with %s values', async ([, output], { expect }) => {
     const org = await newOrg()
     const answer = await org.ingest.post('/api/v1/spans', aSpan({ output }))
     expect(answer.status).toBe(404)
@@ -154,7 +154,7 @@ describe('a span', () => {
     expect((await read()).spans).toHaveLength(1)
   })
 
-  it('takes an input and an output of the largest size at once, and refuses one byte more in either', async ({
+  it('takes an input and an output of the largest size together, and refuses one more byte in either', async ({
     expect,
   }) => {
     const { step, spanOf } = await newTrace()
@@ -178,11 +178,11 @@ describe('a span that is sent again', () => {
       { stepId: 'b', output: 2, status: 'error' },
     ],
     [
-      'keeps the fields that are not',
+      'keeps the fields that are not sent',
       {},
       { input: { a: 1 }, output: { b: 1 }, status: 'ok', durationMs: 5, parentSpanId: PARENT_ID },
     ],
-    ['keeps the values that null is sent for', { input: null, output: null }, { input: { a: 1 }, output: { b: 1 } }],
+    ['keeps a value if null is sent for it', { input: null, output: null }, { input: { a: 1 }, output: { b: 1 } }],
     ['replaces an object as a whole', { input: { c: 1 } }, { input: { c: 1 }, output: { b: 1 } }],
     ['replaces its metadata as a whole', { metadata: { y: { z: 2 } } }, { metadata: { y: { z: 2 } } }],
     ['replaces its metadata with none', { metadata: {} }, { metadata: {} }],
@@ -192,7 +192,7 @@ describe('a span that is sent again', () => {
       { parentSpanId: SPAN_ID.replace(/a$/, 'c') },
     ],
     ['moves in time', { timestamp: timeAfter(-5) }, { createdAt: timeAfter(-5) }],
-    ['may last no time', { duration_ms: 0 }, { durationMs: 0 }],
+    ['may have a duration of 0', { duration_ms: 0 }, { durationMs: 0 }],
     ['replaces a small value with a large one', { output: large('new') }, { output: large('new') }],
   ] as const)('%s', async ([, fields, expected], { expect }) => {
     const { step, spanOf } = await newTrace()
@@ -213,7 +213,7 @@ describe('a span that is sent again', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject(expected)
   })
 
-  it('replaces a large value with a small one, and keeps a large one that it does not send', async ({ expect }) => {
+  it('replaces a large value with a small one, and keeps a large one that is not sent again', async ({ expect }) => {
     const { step, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, input: large('in'), output: large('out') })
     await step({ span_id: SPAN_ID, input: undefined, output: 'small' })
@@ -224,7 +224,7 @@ describe('a span that is sent again', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: 'small', output: large('out') })
   })
 
-  it('is one, however often and however parallel', async ({ expect }) => {
+  it('is one span, however often and however parallel it is sent', async ({ expect }) => {
     const { step, read } = await newTrace()
     const fields = { span_id: SPAN_ID, input: 1, output: large('same') }
     const answers = await Promise.all(Array.from({ length: 20 }, () => step(fields)))
@@ -247,7 +247,7 @@ describe('a span that is sent again', () => {
 })
 
 describe('the spans of a trace', () => {
-  it('are listed root first, then by time and id, however parallel they came', async ({ expect }) => {
+  it('are listed root first, then by time and id, however parallel they arrived', async ({ expect }) => {
     const { step, read, id, org } = await newTrace()
     const sent = Array.from({ length: 50 }, (_, index) => ({
       span_id: crypto.randomUUID(),
@@ -267,7 +267,7 @@ describe('the spans of a trace', () => {
     expect((await read()).spanCount).toBe(51)
   })
 
-  it('hang under their parents, which may come later or never, and else under the root', async ({ expect }) => {
+  it('hang under their parents, which may come later, or under the root if those never come', async ({ expect }) => {
     const { step, read, trace_id, org } = await newTrace()
     const [child, parent, orphan, never, free] = Array.from({ length: 5 }, () => crypto.randomUUID())
     await step({ span_id: child, parent_span_id: parent, timestamp: timeAfter(1) })
@@ -287,7 +287,7 @@ describe('the spans of a trace', () => {
     expect(await tree()).toEqual([...before, [parent, root]])
   })
 
-  it('goes back under the root when that is named as its parent', async ({ expect }) => {
+  it('go back under the root if it is named as their parent', async ({ expect }) => {
     const { step, read } = await newTrace()
     const parentOf = async () => (await read()).spans.find(({ id }: { id: string }) => id === SPAN_ID).parentSpanId
     await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })
@@ -300,9 +300,7 @@ describe('the spans of a trace', () => {
     expect(await parentOf()).toBe(root)
   })
 
-  it('of another trace cannot stand in for a root, whose id can be computed before its trace is there', async ({
-    expect,
-  }) => {
+  it('cannot take the computable id of another trace’s root before that trace exists', async ({ expect }) => {
     const { org, step } = await newTrace()
     const trace = aTrace({ name: 'the real one' })
     const root = await rootSpanUuid(org.project.id, trace.trace_id)
@@ -316,7 +314,7 @@ describe('the spans of a trace', () => {
   })
 
   it.for(['/api/v1/spans', '/api/v1/feedback'] as const)(
-    'are never missing a trace that is there throughout: %s while the other trace with the id goes',
+    'never miss a trace that exists throughout: %s while the other trace with the id is deleted',
     async (path, { expect }) => {
       const [own, other] = [await newTrace(), await newTrace()]
       const { org } = own
@@ -338,7 +336,7 @@ describe('the spans of a trace', () => {
     },
   )
 
-  it('may refer to each other in a circle, which is the client’s affair', async ({ expect }) => {
+  it('may refer to each other in a circle if the client sends them so', async ({ expect }) => {
     const { step, read } = await newTrace()
     await step({ span_id: SPAN_ID, parent_span_id: PARENT_ID })
     await step({ span_id: PARENT_ID, parent_span_id: SPAN_ID })
@@ -347,7 +345,7 @@ describe('the spans of a trace', () => {
 })
 
 describe('the root span', () => {
-  it('can be given values by its computed id, and stays what its trace says', async ({ expect }) => {
+  it('takes values by its computed id, and keeps what its trace says', async ({ expect }) => {
     const { org, trace_id, step, read, spanOf } = await newTrace()
     const root = await rootSpanUuid(org.project.id, trace_id)
     const prompt = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'Answer.' })
@@ -389,7 +387,7 @@ describe('the root span', () => {
     expect((await span()).input).toEqual({ a: 1, b: 2 })
   })
 
-  it('is no span that another trace may have', async ({ expect }) => {
+  it('cannot belong to another trace', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
@@ -399,14 +397,14 @@ describe('the root span', () => {
   })
 })
 
-describe('observations fold over what a span was given:', () => {
+describe('observations fold over a span’s given values:', () => {
   const input = (data: unknown) => ({ type: 'input', data })
   const output = (data: unknown) => ({ type: 'output', data })
   const state = (key: string, data: unknown) => ({ type: 'state', key, data })
 
   it.for([
     [
-      'input objects merge, the observed fields winning',
+      'input objects merge, and observed fields win',
       { input: { a: 1, b: 1 } },
       [input({ b: 2 }), input({ c: 3 })],
       { input: { a: 1, b: 2, c: 3 } },
@@ -417,14 +415,19 @@ describe('observations fold over what a span was given:', () => {
       [input({ b: 1 }), input(null)],
       { input: ['a', { b: 1 }, null] },
     ],
-    ['a given null is no input', { input: null }, [input({ a: 1 })], { input: { a: 1 } }],
-    ['an input that was not given is none', {}, [input({ a: 1 })], { input: { a: 1 } }],
+    ['a given null is not an input', { input: null }, [input({ a: 1 })], { input: { a: 1 } }],
+    ['a missing input adds nothing', {}, [input({ a: 1 })], { input: { a: 1 } }],
     ['the observed output wins', { output: 'given' }, [output('observed')], { output: 'observed' }],
     ['the last observed output wins', { output: 'given' }, [output(1), output(2)], { output: 2 }],
     ['an observed null wins too', { output: 'given' }, [output(null)], { output: null }],
-    ['the given output stands alone', { output: 'given' }, [input(1), state('a', 1)], { output: 'given' }],
     [
-      'state is by key, the last value winning',
+      'the given output counts if none is observed',
+      { output: 'given' },
+      [input(1), state('a', 1)],
+      { output: 'given' },
+    ],
+    [
+      'state merges by key, and the last value wins',
       {},
       [state('a', 1), state('b', 1), state('a', 2)],
       { state: { a: 2, b: 1 } },
@@ -436,7 +439,7 @@ describe('observations fold over what a span was given:', () => {
       { input: { a: large('a'), b: large('b') }, output: large('c') },
     ],
   ] as const)('%s', async ([, given, observations, expected], { expect }) => {
-    // The span's own time is later than the observations': it comes first all the same. It may also arrive last.
+    // The span's own values come first although its timestamp is later. The span may also arrive last.
     for (const arrival of ['first', 'last']) {
       const { step, observe, spanOf } = await newTrace()
       const send = () =>
@@ -450,7 +453,7 @@ describe('observations fold over what a span was given:', () => {
     }
   })
 
-  it('an observation of one span is none of another’s', async ({ expect }) => {
+  it('an observation of one span leaves the others alone', async ({ expect }) => {
     const { step, observe, read, spanOf } = await newTrace()
     await step({ span_id: SPAN_ID, input: undefined, output: undefined })
     await step({ span_id: PARENT_ID, input: undefined, output: undefined, timestamp: timeAfter(1) })
@@ -460,7 +463,7 @@ describe('observations fold over what a span was given:', () => {
     expect((await spanOf(PARENT_ID)).output).toBeNull()
   })
 
-  it('what came before its span joins it, feedback as well', async ({ expect }) => {
+  it('earlier observations and feedback join their span when it arrives', async ({ expect }) => {
     const { step, observe, give, read } = await newTrace()
     await observe({ span_id: SPAN_ID, ...input(large('early')) })
     await give({ span_id: SPAN_ID, comment: 'early' })
@@ -497,7 +500,7 @@ describe('a span_id', () => {
     expect(await spanOf(span_id)).toMatchObject({ trace: { traceId: traces[1].trace_id } })
   })
 
-  it('is another span’s in another organization', async ({ expect }) => {
+  it('can be reused in another organization', async ({ expect }) => {
     const [mine, theirs] = [await newTrace(), await newTrace()]
     expect((await mine.step({ span_id: SPAN_ID, output: 'mine' })).status).toBe(202)
     expect((await theirs.step({ span_id: SPAN_ID, output: 'theirs' })).status).toBe(202)
@@ -509,7 +512,7 @@ describe('a span_id', () => {
     expect((await mine.org.read.get(`/api/spans/${SPAN_ID}`)).status).toBe(403)
   })
 
-  it('is given to one of the traces that claim it at once', async ({ expect }) => {
+  it('goes to one of the traces that claim it concurrently', async ({ expect }) => {
     const org = await newOrg()
     const traces = Array.from({ length: 10 }, () => aTrace())
     for (const trace of traces) await org.ingest.post('/api/v1/traces', trace)
@@ -528,7 +531,7 @@ describe('a span_id', () => {
 
 describe('a prompt_version_id', () => {
   it.for(['unknown', 'of a knowledge doc', 'of another project', 'of another organization', 'a prompt’s own id'])(
-    '422s when it is %s, and nothing is stored',
+    '422s if it is %s, and nothing is stored',
     async (kind, { expect }) => {
       const { org, step, read } = await newTrace()
       await addProject(org, 'other')
@@ -555,7 +558,7 @@ describe('a prompt_version_id', () => {
     },
   )
 
-  it('may be of any version of the project’s prompts, active or not, and stays when it is not sent again', async ({
+  it('may name any version of the project’s prompts, active or not, and stays if it is not sent again', async ({
     expect,
   }) => {
     const { org, step, spanOf } = await newTrace()
@@ -566,7 +569,7 @@ describe('a prompt_version_id', () => {
     expect((await spanOf(SPAN_ID)).promptVersionId).toBe(prompt.versionId)
   })
 
-  it('stays after its prompt was deleted: the span may be sent again with it, and no other one', async ({ expect }) => {
+  it('outlives its prompt: its span, and no other, may be sent with it again', async ({ expect }) => {
     const { org, step, spanOf, span } = await newTrace()
     const text = { projectSlug: 'support', stepId: 'a', content: 'v1' }
     const prompt = (await org.owner.post('/api/prompts', text)).body
@@ -580,7 +583,8 @@ describe('a prompt_version_id', () => {
       expect((await step({ span_id, ...gone, status: 'error' })).status).toBe(202)
       expect(await spanOf(span_id)).toMatchObject({ status: 'error', promptVersionId: prompt.versionId })
     }
-    // Not a span that is new, that had none, that went on to another one, nor one of that id in another organization.
+    // Refused for a new span, a span without a version, one that has moved to another version, and the same id
+    // elsewhere.
     const elsewhere = (await newTrace()).step
     expect((await step({ span_id: SPAN_ID, prompt_version_id: again.versionId })).status).toBe(202)
     for (const answer of [
@@ -595,12 +599,12 @@ describe('a prompt_version_id', () => {
     expect((await spanOf(PARENT_ID)).promptVersionId).toBeNull()
   })
 
-  it('is not blamed for a trace that came a moment too late', async ({ expect }) => {
+  it('is not blamed if the trace arrives a moment too late', async ({ expect }) => {
     const org = await newOrg()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'a', content: 'v1' })).body
     for (const [output, status] of [
       ['small', 202],
-      // Its values had no place yet.
+      // Large values had nowhere to go yet.
       [large(''), 404],
     ]) {
       const trace = aTrace()
@@ -670,7 +674,7 @@ describe('the etag of a span', () => {
     expect((await read()).spans[1].etag).toBe(etag)
   })
 
-  it('is the root’s as well', async ({ expect }) => {
+  it('works for the root as well', async ({ expect }) => {
     const { org, trace_id, step, span } = await newTrace()
     const span_id = await rootSpanUuid(org.project.id, trace_id)
     const etags = [(await span()).etag]
@@ -695,14 +699,14 @@ describe('a span has something to review', () => {
     ['given a false output', [given(false)], 1],
     ['given null', [given(null)], 0],
     ['given none', [given()], 0],
-    ['given none, then one', [given(), given('a')], 1],
-    ['given one, then none', [given('a'), given()], 1],
-    ['given one, then null', [given('a'), given(null)], 1],
-    ['observed after it came', [given(), observed('a')], 1],
-    ['observed before it came', [observed('a'), given()], 1],
-    ['observed large before it came', [observed(large('a')), given()], 1],
-    ['observed before it came, with null given', [observed('a'), given(null)], 1],
-    ['observed before it came twice', [observed('a'), given(), given()], 1],
+    ['given no output, then one', [given(), given('a')], 1],
+    ['given an output, then none', [given('a'), given()], 1],
+    ['given an output, then null', [given('a'), given(null)], 1],
+    ['observed after the span arrived', [given(), observed('a')], 1],
+    ['observed before the span arrived', [observed('a'), given()], 1],
+    ['a large one observed before the span arrived', [observed(large('a')), given()], 1],
+    ['observed before the span arrived with null', [observed('a'), given(null)], 1],
+    ['observed before the span arrived twice', [observed('a'), given(), given()], 1],
     ['observed as null only, before', [observed(null), given()], 0],
     ['observed as null only, after', [given(), observed(null)], 0],
     ['observed as an input and a state', [observed('a', 'input'), given(), observed('a', 'state')], 0],
@@ -731,7 +735,7 @@ describe('large values of a span', () => {
     expect(await spanOf(SPAN_ID)).toMatchObject({ input: { a: large('😀') }, output: large('out') })
   })
 
-  it('find no trace where theirs was deleted while they were on their way, though one was created anew', async ({
+  it('are a 404 if their trace is deleted during the write to R2, even if it is then re-created', async ({
     expect,
   }) => {
     const { org, trace_id, id, read } = await newTrace()
@@ -754,16 +758,16 @@ describe('large values of a span', () => {
 
 describe('the updatedAt of a trace', () => {
   it.for([
-    ['moves with a span', 'span', {}, true],
-    ['moves with a span that is sent again', 'span', { span_id: SPAN_ID }, true],
-    ['stays with a span that is refused', 'span', { prompt_version_id: SPAN_ID }, false],
+    ['changes with a span', 'span', {}, true],
+    ['changes with a span that is sent again', 'span', { span_id: SPAN_ID }, true],
+    ['stays with a refused span', 'span', { prompt_version_id: SPAN_ID }, false],
     [
       'stays with a span that is sent again and refused',
       'span',
       { span_id: SPAN_ID, prompt_version_id: SPAN_ID },
       false,
     ],
-    ['moves with feedback', 'feedback', { comment: 'a' }, true],
+    ['changes with feedback', 'feedback', { comment: 'a' }, true],
     ['stays with an output', 'observation', { type: 'output' }, false],
     ['stays with an output of a span', 'observation', { type: 'output', span_id: SPAN_ID }, false],
     ['stays with an input', 'observation', { type: 'input' }, false],
@@ -778,7 +782,7 @@ describe('the updatedAt of a trace', () => {
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([{ id, updatedAt: now }])
   })
 
-  it('stays that of each trace when a span is refused as another one’s', async ({ expect }) => {
+  it('stays on both traces if a span is refused because it belongs to the other', async ({ expect }) => {
     const { step, read, org } = await newTrace()
     await step({ span_id: SPAN_ID })
     const other = aTrace()
@@ -791,7 +795,7 @@ describe('the updatedAt of a trace', () => {
   })
 })
 
-describe('a fault of D1', () => {
+describe('a D1 fault', () => {
   const calls = {
     span: ['/api/v1/spans', { span_id: SPAN_ID, step_id: 'a', output: { a: 1 } }, 202],
     'large span': ['/api/v1/spans', { span_id: SPAN_ID, step_id: 'a', output: { a: large('') } }, 202],
@@ -806,7 +810,7 @@ describe('a fault of D1', () => {
     (['before', 'after'] as const).map(when => [kind, when] as const),
   )
 
-  it.for(cases)('that passes is not seen by a %s, %s the commit', async ([kind, when], { expect }) => {
+  it.for(cases)('that passes goes unnoticed by a %s, %s the commit', async ([kind, when], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const [path, fields, status] = calls[kind]
     await org.bearer().post(path, {})
@@ -827,7 +831,7 @@ describe('a fault of D1', () => {
   })
 
   it.for(cases)(
-    'that stays is a 503 to a %s, %s the commit, and the retry has one effect',
+    'that persists is a 503 to a %s, %s the commit, and the retry takes effect once',
     async ([kind, when], { expect }) => {
       const { org, trace_id, read } = await newTrace()
       const [path, fields, status] = calls[kind]
@@ -837,7 +841,7 @@ describe('a fault of D1', () => {
       expect(failed.status).toBe(503)
       expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       const retried = await org.ingest.post(path, body)
-      // Feedback whose first reply was lost is there already.
+      // Feedback whose first reply was lost exists already.
       expect(retried.status).toBe(kind === 'feedback' && when === 'after' ? 200 : status)
       const { spans, feedback } = await read()
       expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])

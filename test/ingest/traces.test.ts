@@ -6,7 +6,7 @@ import { newOrg, type Org } from '../support/org.ts'
 
 const read = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body
 
-/** Posts calls on one trace in order, and reads what they add up to. */
+/** Posts calls on one trace in order, and reads the merged trace. */
 async function afterCalls(calls: readonly object[]) {
   const org = await newOrg()
   const { trace_id } = aTrace()
@@ -26,17 +26,17 @@ describe('a trace', () => {
     ['a trace_id that is too long', { trace_id: `trace_${'x'.repeat(123)}` }, 'trace_id'],
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],
-    ['a name that is no string', { name: 5 }, 'name'],
+    ['a name that is not a string', { name: 5 }, 'name'],
     ['a name with half a surrogate pair', { name: '\ud800' }, 'name'],
     ['a name that is too long', { name: 'x'.repeat(MAX_NAME_LENGTH + 1) }, 'name'],
     ['a name that is too long in 4-byte characters', { name: '😀'.repeat(MAX_NAME_LENGTH + 1) }, 'name'],
     ['no timestamp', { timestamp: undefined }, 'timestamp'],
     ['no status', { status: undefined }, 'status'],
     ['an unknown status', { status: 'failed' }, 'status'],
-    ['metadata that is no object', { metadata: ['a'] }, 'metadata'],
+    ['metadata that is not an object', { metadata: ['a'] }, 'metadata'],
     ['metadata that is too large', { metadata: { a: 'x'.repeat(MAX_METADATA_BYTES - 7) } }, 'metadata'],
     ['a negative duration', { duration_ms: -1 }, 'duration_ms'],
-    ['a duration that is not whole', { duration_ms: 1.5 }, 'duration_ms'],
+    ['a duration that is not an integer', { duration_ms: 1.5 }, 'duration_ms'],
     ['a duration past exact integers', { duration_ms: 2 ** 53 }, 'duration_ms'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
@@ -76,7 +76,7 @@ describe('a trace', () => {
     expect(root).toMatchObject({ id: await rootSpanUuid(org.project.id, trace.trace_id), parentSpanId: null })
   })
 
-  it('is one, however often and however parallel it is sent', async ({ expect }) => {
+  it('is one trace, however often and however parallel it is sent', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const answers = await Promise.all(Array.from({ length: 50 }, () => org.ingest.post('/api/v1/traces', trace)))
@@ -112,7 +112,7 @@ describe('a trace', () => {
     expect((await org.ingest.get('/api/v1/traces/search?f64=1')).body.count).toBe(0)
     const long = await org.ingest.post('/api/v1/traces', aTrace({ metadata: { ['x'.repeat(257)]: 1 } }))
     expect(long.body.warnings).toEqual(['metadata: values with a path over 256 bytes are not searchable'])
-    // Spelled out, the paths of these 16,000 values would take 480 MB.
+    // Written out, the paths of these 16,000 values would take 480 MB.
     const bomb = { ['a'.repeat(15_000)]: { ['b'.repeat(15_000)]: Array.from({ length: 16_000 }, () => 0) } }
     expect((await org.ingest.post('/api/v1/traces', aTrace({ metadata: bomb }))).body.warnings).toEqual(
       long.body.warnings,
@@ -120,7 +120,7 @@ describe('a trace', () => {
   })
 })
 
-describe('calls on one trace add up:', () => {
+describe('calls on one trace merge:', () => {
   const running = { status: 'running' }
   const completed = { status: 'completed' }
 
@@ -129,7 +129,7 @@ describe('calls on one trace add up:', () => {
     ['completed may come first', [completed, running], { status: 'completed' }],
     ['a running call has no duration', [{ ...running, duration_ms: 5 }], { durationMs: null }],
     [
-      'a first completing call without a duration leaves none',
+      'without a duration, the first completing call leaves none',
       [completed, { ...completed, duration_ms: 9 }],
       { durationMs: null },
     ],
@@ -160,7 +160,7 @@ describe('calls on one trace add up:', () => {
     expect(await afterCalls(calls)).toMatchObject(expected)
   })
 
-  it('what was overwritten is no longer found', async ({ expect }) => {
+  it('overwritten values are no longer found', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { stage: 'draft', kept: 'yes' } })
     await org.ingest.post('/api/v1/traces', trace)
@@ -179,13 +179,13 @@ describe('calls on one trace add up:', () => {
       ['b'],
     ],
     [
-      'keeps the value of a field whose new one does not fit',
+      'keeps the value of a field whose new value does not fit',
       [{ metadata: { a: of(40), b: 'old' } }, { metadata: { b: of(40) } }],
       { metadata: { a: of(40), b: 'old' } },
       ['b'],
     ],
     [
-      'makes room before it fills it',
+      'frees room before it fills it',
       [{ metadata: { a: of(40) } }, { metadata: { b: of(60), a: 'small' } }],
       { metadata: { a: 'small', b: of(60) } },
       [],
@@ -197,12 +197,12 @@ describe('calls on one trace add up:', () => {
       ['c'],
     ],
     [
-      'leaves a field that a completing call had no room for to later calls',
+      'leaves a field that did not fit to later calls',
       [{ metadata: { a: of(40) } }, { ...completed, metadata: { b: of(40) } }, { metadata: { b: 'small' } }],
       { metadata: { a: of(40), b: 'small' } },
       [],
     ],
-  ] as const)('a call whose metadata has no room %s', async ([, calls, expected, left], { expect }) => {
+  ] as const)('a call whose metadata does not fit %s', async ([, calls, expected, left], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     const send = (call: object) => org.ingest.post('/api/v1/traces', aTrace({ trace_id, metadata: {}, ...call }))
@@ -234,7 +234,7 @@ describe('calls on one trace add up:', () => {
     expect((await afterCalls([...calls.slice(0, 1), longer])).metadata).not.toHaveProperty('b')
   })
 
-  it('a warning names some of the fields that were left out, and counts the others', async ({ expect }) => {
+  it('a warning names some of the fields that were left out and counts the others', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace({ metadata: { a: of(60) } })
     await org.ingest.post('/api/v1/traces', trace)
@@ -247,7 +247,7 @@ describe('calls on one trace add up:', () => {
     expect(cut.length).toBeLessThan(400)
   })
 
-  it('updatedAt moves with a call that changes something', async ({ expect }) => {
+  it('updatedAt changes if a call changes something', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body

@@ -5,8 +5,8 @@ import { newTrace } from '../support/trace.ts'
 
 const withdraw = '/api/v1/feedback/'
 
-describe('feedback that is withdrawn', () => {
-  it('is gone from every read, and moves the updatedAt of its trace', async ({ expect }) => {
+describe('withdrawn feedback', () => {
+  it('is gone from every read, and updates the updatedAt of its trace', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'mine/1 ✓', rating: 'negative', comment: 'Wrong', correction: { answer: 'No' } })
     await give({ feedback_id: 'other', rating: 'positive', timestamp: timeAfter(1) })
@@ -41,7 +41,7 @@ describe('feedback that is withdrawn', () => {
     expect(await negatives()).toBe(0)
   })
 
-  it('is a 404 after that, and a new record if it is given again', async ({ expect }) => {
+  it('is a 404 afterwards, and a new record if it is given again', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', rating: 'negative', comment: 'first' })
     expect((await org.ingest.delete(`${withdraw}a`)).status).toBe(200)
@@ -51,7 +51,7 @@ describe('feedback that is withdrawn', () => {
     expect((await read()).feedback).toMatchObject([{ rating: 'positive', content: '' }])
   })
 
-  it('is no longer something to analyze', async ({ expect }) => {
+  it('is no longer analyzed', async ({ expect }) => {
     const { org, trace_id, give } = await newTrace()
     await give({ feedback_id: 'a', rating: 'negative', comment: 'Wrong' })
     const attribute = async () => (await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)).status
@@ -60,14 +60,14 @@ describe('feedback that is withdrawn', () => {
     expect(await attribute()).toBe(422)
   })
 
-  it('by an id that the service made is withdrawn by that', async ({ expect }) => {
+  it('can be named by the id that the service created', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const { feedback_id } = (await give({ comment: 'a' })).body
     expect((await org.ingest.delete(withdraw + feedback_id)).status).toBe(200)
     expect((await read()).feedback).toEqual([])
   })
 
-  it('is withdrawn once however parallel, and even if the answer of the database is lost', async ({ expect }) => {
+  it('is withdrawn once, even in parallel, and even if the database’s reply is lost', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a' })
     const statuses = (await Promise.all(Array.from({ length: 10 }, () => org.ingest.delete(`${withdraw}a`)))).map(
@@ -89,7 +89,7 @@ describe('feedback that is withdrawn', () => {
     expect((await org.owner.delete(`${withdraw}a`, undefined, { 'x-project-slug': 'support' })).status).toBe(200)
   })
 
-  it('is no reviewer’s comment', async ({ expect }) => {
+  it('cannot be a reviewer’s comment', async ({ expect }) => {
     const { org, read, span } = await newTrace()
     const { id } = await span()
     const comment = (await org.owner.post(`/api/spans/${id}/feedback`, { content: 'Mine' })).body
@@ -97,7 +97,7 @@ describe('feedback that is withdrawn', () => {
     expect((await read()).feedback).toHaveLength(1)
   })
 
-  it('went with its trace', async ({ expect }) => {
+  it('is a 404 after its trace is deleted', async ({ expect }) => {
     const { org, id, give } = await newTrace()
     await give({ feedback_id: 'a' })
     await org.owner.delete(`/api/traces/${id}`)

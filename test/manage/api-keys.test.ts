@@ -91,11 +91,11 @@ describe('an API key', () => {
     ['no scope', { scopes: [] }, 'scopes'],
     ['an unknown scope', { scopes: ['read', 'admin'] }, 'scopes.1'],
     ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00.000Z' }, 'expiresAt'],
-    ['an expiry that is no time', { expiresAt: '2099-02-30T00:00:00.000Z' }, 'expiresAt'],
+    ['an expiry that is not a time', { expiresAt: '2099-02-30T00:00:00.000Z' }, 'expiresAt'],
     ['a limit of 0', { rateLimitPerMinute: 0 }, 'rateLimitPerMinute'],
     ['a limit of half a request', { rateLimitPerMinute: 1.5 }, 'rateLimitPerMinute'],
     ['a limit past all measure', { rateLimitPerMinute: 1_000_001 }, 'rateLimitPerMinute'],
-    ['a user that is no UUID', { userId: 'ada' }, 'userId'],
+    ['a user that is not a UUID', { userId: 'ada' }, 'userId'],
     ['a typo', { projectslug: 'support' }, 'projectslug'],
   ] as const)('400s for %s', async ([, fields, path], { expect }) => {
     const org = await newOrg()
@@ -266,7 +266,7 @@ describe('a revoked key', () => {
 
 /** A key that stands somewhere, and what a call on it answers: to DELETE, and to a rotation. */
 const places: [string, (org: Org, theirs: Org) => Promise<string>, number, number][] = [
-  ['that is not there', async () => crypto.randomUUID(), 404, 404],
+  ['that does not exist', async () => crypto.randomUUID(), 404, 404],
   ['with an id that is none', async () => 'ci', 404, 404],
   ["of another organization's", async (_, theirs) => (await newKey(theirs)).id, 404, 403],
 ]

@@ -385,10 +385,10 @@ describe('a list of the audit log', () => {
 
   it.for([
     ['an unknown action', 'action=project.paint', 'action'],
-    ['a key id that is none', 'keyId=me', 'keyId'],
-    ['a project id that is none', 'projectId=support', 'projectId'],
-    ['a time that is none', 'from=yesterday', 'from'],
-    ['a filter that is none', 'actor=me', 'actor'],
+    ['an invalid key id', 'keyId=me', 'keyId'],
+    ['an invalid project id', 'projectId=support', 'projectId'],
+    ['an invalid time', 'from=yesterday', 'from'],
+    ['an invalid filter', 'actor=me', 'actor'],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {
     const org = await newOrg()
     expect(await org.owner.get(`/api/audit-log?${query}`)).toMatchObject({ status: 400, body: { details: [{ path }] } })

@@ -127,7 +127,7 @@ describe('a change of an error type', () => {
     ['a name that is too long', 'x'.repeat(65), OWN, 400, 'errorType'],
     ['no name of its own', 'late', { ...OWN, name: undefined }, 400, 'name'],
     ['no category', 'late', { ...OWN, category: undefined }, 400, 'category'],
-    ['a category that is none', 'late', { ...OWN, category: 'Error' }, 400, 'category'],
+    ['an invalid category', 'late', { ...OWN, category: 'Error' }, 400, 'category'],
     ['no rule', 'late', { isEnabled: false, name: 'Late', category: 'User Error' }, 400, 'rule'],
     ['a rule that is too long', 'late', { ...OWN, rule: 'x'.repeat(1025) }, 400, 'rule'],
     ['another name for a built-in one', 'system_failure', { name: 'x', isEnabled: true }, 422, 'name'],

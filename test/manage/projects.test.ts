@@ -129,8 +129,8 @@ describe('a change of a project', () => {
 
   it.for<[string, (ids: { foreign: string }) => string, number, string]>([
     ["another organization's project", ({ foreign }) => foreign, 403, 'Forbidden'],
-    ['one that is not there', () => crypto.randomUUID(), 404, 'Not found'],
-    ['an id that is none', () => 'support', 404, 'Not found'],
+    ['one that does not exist', () => crypto.randomUUID(), 404, 'Not found'],
+    ['an invalid id', () => 'support', 404, 'Not found'],
   ])(
     "is not made of %s, be the key an organization's or a project's",
     async ([, idFrom, status, error], { expect }) => {
@@ -289,7 +289,7 @@ describe('the deletion of a project', () => {
     ['no confirmation', {}, 'confirm'],
     ['null', { confirm: null }, 'confirm'],
     ['a number', { confirm: 1 }, 'confirm'],
-    ['nothing in it', { confirm: '' }, 'confirm'],
+    ['an empty text', { confirm: '' }, 'confirm'],
     ['another slug', { confirm: 'supporT' }, 'confirm'],
     ['the name', { confirm: 'Support' }, 'confirm'],
     ['a field more', { confirm: 'support', force: true }, 'force'],

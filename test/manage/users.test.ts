@@ -90,7 +90,7 @@ describe('a user', () => {
     ['an e-mail with a space', { email: 'ada @example.com' }, 'email'],
     ['an e-mail with a space before it', { email: ' ada@example.com' }, 'email'],
     ['an e-mail with a line end after it', { email: 'ada@example.com\n' }, 'email'],
-    ['an e-mail that is no text', { email: ['ada@example.com'] }, 'email'],
+    ['an e-mail that is not a text', { email: ['ada@example.com'] }, 'email'],
     ['an e-mail that is too long', { email: `${'a'.repeat(MAX_EMAIL_LENGTH)}@b` }, 'email'],
     ['no name', { name: undefined }, 'name'],
     ['an empty name', { name: '' }, 'name'],

@@ -130,12 +130,12 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     ['no project', { projectSlug: undefined }, 'projectSlug'],
     ['no name', { NAME: undefined }, 'NAME'],
     ['an empty name', { NAME: '' }, 'NAME'],
-    ['a name that is no text', { NAME: 7 }, 'NAME'],
+    ['a name that is not a text', { NAME: 7 }, 'NAME'],
     ['a name of 257 characters', { NAME: 'x'.repeat(257) }, 'NAME'],
     ['half a character in its name', { NAME: 'a\ud800' }, 'NAME'],
     ['no content', { content: undefined }, 'content'],
     ['empty content', { content: '' }, 'content'],
-    ['content that is no text', { content: { text: 'x' } }, 'content'],
+    ['content that is not a text', { content: { text: 'x' } }, 'content'],
     ['half a character in its content', { content: '\udc00' }, 'content'],
     ['content of a byte too many', { content: `${'é'.repeat(MAX_CONTENT_BYTES / 2)}x` }, 'content'],
     ['a note that is too long', { note: 'x'.repeat(MAX_NOTE_LENGTH + 1) }, 'note'],
@@ -160,7 +160,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
   })
 
   it.for<[string, object, number, string]>([
-    ['a project that is not there', { projectSlug: 'nope' }, 404, 'Not found'],
+    ['a project that does not exist', { projectSlug: 'nope' }, 404, 'Not found'],
     ["another project than the key's", { projectSlug: 'other' }, 403, 'Forbidden'],
   ])('is refused for %s', async ([, fields, status, error], { expect }) => {
     const org = await newOrg()
@@ -229,7 +229,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ['of another organization', ({ foreign }) => foreign],
     ['of the other kind', ({ kindred }) => kindred],
     ["with the text's own id", ({ text }) => text],
-    ['that is not there', () => crypto.randomUUID()],
+    ['that does not exist', () => crypto.randomUUID()],
   ])('%s cannot be activated: 422, and nothing changes', async ([, idFrom], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const text = await newText(kind, org)

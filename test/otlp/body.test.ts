@@ -70,10 +70,10 @@ describe('the body of an export', () => {
     ['gzip as deflate', 'deflate', gzip],
     ['deflate as gzip', 'gzip', deflate],
     ['raw deflate as deflate', 'deflate', rawDeflate],
-    ['no byte at all as gzip', 'gzip', new Uint8Array()],
-    ['something after the gzip', 'gzip', new Uint8Array([...gzip, 1, 2, 3])],
+    ['an empty body as gzip', 'gzip', new Uint8Array()],
+    ['bytes after the gzip', 'gzip', new Uint8Array([...gzip, 1, 2, 3])],
     ['zeros after the gzip', 'gzip', new Uint8Array([...gzip, 0, 0, 0])],
-    ['something after the deflate', 'deflate', new Uint8Array([...deflate, 1, 2, 3])],
+    ['bytes after the deflate', 'deflate', new Uint8Array([...deflate, 1, 2, 3])],
     ['a wrong checksum', 'gzip', gzip.with(-5, 0)],
   ] as const)('400s for %s', async ([, encoding, body], { expect }) => {
     const given = request(stream([body]), { 'content-encoding': encoding })

@@ -108,7 +108,7 @@ describe('an export', () => {
 
   it.for([
     ['a trace of the native interface', JSON_TYPE, jsonOf(aTrace()), 'resourceSpans: is required'],
-    ['a span without its export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
+    ['a span outside an export', JSON_TYPE, jsonOf({ name: 'a' }), 'resourceSpans: is required'],
     ['protobuf of unknown fields alone', PROTOBUF, new Uint8Array([0x7a, 0x01, 0x61]), 'no field of an OTLP export'],
   ] as const)('that is none is refused, and is no empty success: %s', async ([, type, body, said], { expect }) => {
     const org = await newOrg()
@@ -311,11 +311,11 @@ describe('the path that both take', () => {
       ['a trace whose metadata speaks of spans', jsonOf(aTrace({ metadata: { resourceSpans: [] } })), 202],
       ['a long trace', jsonOf(aTrace({ metadata: { random: randomText(30_000) } })), 202],
       ['an export', jsonOf(anExport([anExportedSpan()])), 200],
-      ['an export with white space before it', ` \n{ "resourceSpans" : [] }`, 200],
+      ['an export after white space', ` \n{ "resourceSpans" : [] }`, 200],
       ['an empty object', '{}', 400],
       ['an object that is neither', '{"spans":[]}', 400],
       ['a list', '[]', 400],
-      ['what is broken', '{"resource', 400],
+      ['broken JSON', '{"resource', 400],
     ] as const)('tells %s', async ([, body, status], { expect }) => {
       const org = await newOrg()
       const headers = { ...bearer(org), 'content-type': JSON_TYPE, ...(encoding && { 'content-encoding': encoding }) }

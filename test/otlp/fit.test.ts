@@ -14,11 +14,11 @@ const nested = (depth: number): Json => Array.from({ length: depth - 1 }).reduce
 
 describe('a value that fits', () => {
   it.for<[string, Json, number]>([
-    ['a small one', { a: [1, null, 'b'] }, 256],
-    ['one that is exactly as large', 'x'.repeat(254), 256],
-    ['one of characters that take several bytes', 'é'.repeat(127), 256],
-    ['one of characters that JSON escapes', '\u0000'.repeat(42), 256],
-    ['one that is as deep as values may be', nested(MAX_JSON_DEPTH), 1024],
+    ['a small value', { a: [1, null, 'b'] }, 256],
+    ['a value of exactly the limit', 'x'.repeat(254), 256],
+    ['a value of multi-byte characters', 'é'.repeat(127), 256],
+    ['a value of characters that JSON escapes', '\u0000'.repeat(42), 256],
+    ['a value as deep as values may nest', nested(MAX_JSON_DEPTH), 1024],
   ])('stays as it is: %s', ([, value, maxBytes], { expect }) => {
     const { value: same, cuts } = fitted(value, maxBytes)
     expect(same).toBe(value)

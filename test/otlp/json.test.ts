@@ -31,8 +31,8 @@ describe('a value', () => {
     ['2^53 as a number', { intValue: 2 ** 53 }, '9007199254740992'],
     ['the largest integer', { intValue: '9223372036854775807' }, '9223372036854775807'],
     ['the smallest integer', { intValue: '-9223372036854775808' }, '-9223372036854775808'],
-    ['an integer that is none', { intValue: 1.5 }, 1.5],
-    ['an integer that is no number', { intValue: 'many' }, 'many'],
+    ['an invalid integer', { intValue: 1.5 }, 1.5],
+    ['an integer that is not a number', { intValue: 'many' }, 'many'],
     ['a double', { doubleValue: 42 }, 42],
     ['a double as a text', { doubleValue: '-1.5e3' }, -1500],
     ['NaN', { doubleValue: 'NaN' }, 'NaN'],
@@ -40,7 +40,7 @@ describe('a value', () => {
     ['a double out of range, as a text', { doubleValue: '1e400' }, 'Infinity'],
     ['bytes', { bytesValue: 'AQL/' }, 'AQL/'],
     ['bytes as a list', { bytesValue: [1, 2, 255] }, 'AQL/'],
-    ['bytes as a buffer of Node', { bytesValue: { type: 'Buffer', data: [1, 2, 255] } }, 'AQL/'],
+    ['bytes as a Node buffer', { bytesValue: { type: 'Buffer', data: [1, 2, 255] } }, 'AQL/'],
     ['an empty list', { arrayValue: {} }, []],
     ['a list', { arrayValue: { values: [{ stringValue: 'a' }, {}, { arrayValue: { values: [] } }] } }, ['a', null, []]],
     ['an empty object', { kvlistValue: {} }, {}],
@@ -52,7 +52,7 @@ describe('a value', () => {
     ['nothing', {}, null],
     ['null', null, null],
     ['a kind that is null, beside one that is not', { stringValue: null, intValue: 3 }, 3],
-    ['a kind of value to come', { futureValue: 1 }, null],
+    ['a future kind of value', { futureValue: 1 }, null],
     ['an index into a table of profiles', { stringValueStrindex: 1 }, null],
   ])('is read: %s', ([, anyValue, expected]) => {
     expect(value(anyValue)).toEqual(expected)
@@ -99,7 +99,7 @@ describe('an id', () => {
     ['base64 without its padding', hex => base64(hex).replaceAll('=', '')],
     ['base64 of URLs', hex => base64(hex).replaceAll('+', '-').replaceAll('/', '_')],
     ['a list of bytes', bytes],
-    ['a buffer of Node', hex => ({ type: 'Buffer', data: bytes(hex) })],
+    ['a Node buffer', hex => ({ type: 'Buffer', data: bytes(hex) })],
   ])('is read as %s', ([, write]) => {
     const ids = { traceId: write(TRACE_ID), spanId: write(SPAN_ID), parentSpanId: write('fbefbefffffffffa') }
     const links = [{ traceId: write(TRACE_ID), spanId: write(SPAN_ID) }]
@@ -142,8 +142,8 @@ describe('a span', () => {
     ['a number', 3, 'client'],
     ['a name', 'SPAN_KIND_CLIENT', 'client'],
     ['a number in a text', '3', 'client'],
-    ['a number to come', 99, 'unspecified'],
-    ['a name to come', 'SPAN_KIND_FUTURE', 'unspecified'],
+    ['a future number', 99, 'unspecified'],
+    ['a future name', 'SPAN_KIND_FUTURE', 'unspecified'],
     ['an object', {}, 'unspecified'],
     ['a negative number', -1, 'unspecified'],
   ])('has a kind that is %s', ([, kind, expected]) => {
@@ -295,7 +295,7 @@ describe('an export', () => {
     ['empty', new Uint8Array()],
     ['protobuf', Uint8Array.of(0x0a, 0x00)],
     ['too deep', encode(`{"resourceSpans":${'['.repeat(5000)}${']'.repeat(5000)}}`)],
-    ['too deep in what is ignored', encode(`{"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}`)],
+    ['too deep inside an ignored field', encode(`{"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}`)],
   ] as const)('that is %s is refused', ([, body]) => {
     expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
   })

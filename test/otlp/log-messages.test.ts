@@ -69,7 +69,7 @@ describe('a record', () => {
       [input({ role: 'user', content: 'hi' })],
     ],
     [
-      'a message whose name in the record is a place in the source',
+      'a message whose record name is a source location',
       { eventName: 'event src/main.rs:1', body: { content: 'hi' } },
       { 'event.name': 'gen_ai.user.message' },
       [input({ role: 'user', content: 'hi' })],
@@ -81,7 +81,7 @@ describe('a record', () => {
       [input({ role: 'system', content: 'Be brief' })],
     ],
     [
-      'a message in attributes, among others',
+      'a message among other attributes',
       { eventName: 'gen_ai.user.message', body: null },
       { content: 'hi', 'server.address': 'localhost', 'gen_ai.system': 'openai' },
       [input({ role: 'user', content: 'hi' })],
@@ -108,7 +108,7 @@ describe('a record', () => {
       [output({ role: 'assistant', content: null, tool_calls: [TOLD_CALL] }, 1)],
     ],
     [
-      'all of a call',
+      'a whole call',
       { eventName: 'gen_ai.client.inference.operation.details' },
       {
         'gen_ai.system_instructions': '[{"type":"text","content":"Be brief"}]',
@@ -126,7 +126,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'all of a call, in the body',
+      'a whole call in the body',
       {
         eventName: 'gen_ai.client.inference.operation.details',
         body: { 'gen_ai.input.messages': [{ role: 'user', parts: [{ type: 'text', content: 'hi' }] }] },
@@ -135,31 +135,31 @@ describe('a record', () => {
       [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
     ],
     [
-      'a prompt and an answer of the oldest form',
+      'a prompt and an answer in the oldest form',
       { eventName: 'gen_ai.content.prompt' },
       { 'gen_ai.prompt': '[{"role":"user","content":"hi"}]' },
       [whole('input', { messages: [{ role: 'user', content: 'hi' }] })],
     ],
     [
-      'a prompt of Claude Code, whose name has no prefix',
+      'a Claude Code prompt, whose name has no prefix',
       { body: 'claude_code.user_prompt' },
       { 'event.name': 'user_prompt', prompt: 'hi', prompt_length: 2 },
       [input({ role: 'user', content: 'hi' })],
     ],
     [
-      'a prompt of Claude Code without a body',
+      'a Claude Code prompt without a body',
       {},
       { 'event.name': 'user_prompt', prompt: 'hi' },
       [input({ role: 'user', content: 'hi' })],
     ],
     [
-      'an answer of Claude Code',
+      'a Claude Code answer',
       { body: 'claude_code.assistant_response' },
       { response: '30 days', response_length: 7 },
       [output({ role: 'assistant', content: '30 days' })],
     ],
     [
-      'a call of a tool by Claude Code',
+      'a tool call by Claude Code',
       { eventName: 'claude_code.tool_result' },
       {
         tool_name: 'Bash',
@@ -178,7 +178,7 @@ describe('a record', () => {
       ],
     ],
     [
-      'a request of Claude Code’s as it was sent',
+      'a Claude Code request as it was sent',
       { eventName: 'claude_code.api_request_body' },
       { body: '{"model":"claude","system":"Be brief","messages":[{"role":"user","content":"hi"}]}' },
       [
@@ -198,7 +198,7 @@ describe('a record', () => {
       [whole('input', '{"model":"claude","messages":[{"ro')],
     ],
     [
-      'a call of a tool by Codex',
+      'a tool call by Codex',
       { eventName: 'event otel/src/events/session_telemetry.rs:1' },
       { 'event.name': 'codex.tool_result', tool_name: 'shell', arguments: '{"command":["ls"]}', output: 'a.txt' },
       [whole('input', { command: ['ls'] }), whole('output', 'a.txt')],
@@ -214,7 +214,7 @@ describe('a record', () => {
       {},
       'it belongs to no span',
     ],
-    ['it is a line of a log', { body: 'started' }, {}, 'it has no span content'],
+    ['it is a plain log line', { body: 'started' }, {}, 'it has no span content'],
     [
       'content is not recorded',
       { eventName: 'gen_ai.choice', body: { index: 0, finish_reason: 'stop', message: { role: 'assistant' } } },
@@ -273,7 +273,7 @@ describe('the messages of a span', () => {
       { output: { choices: [{ content: 'a' }, { content: 'b' }] } },
     ],
     [
-      'answers that followed each other',
+      'successive answers',
       [output({ content: 'a' }), output({ content: 'b' })],
       { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
     ],
@@ -283,7 +283,7 @@ describe('the messages of a span', () => {
       { output: { messages: [{ content: 'a' }, { content: 'b' }] } },
     ],
     [
-      'a whole value, and then another',
+      'a whole value and then another',
       [input({ content: 'part' }), whole('input', 'first'), whole('input', 'last'), whole('output', 'answer')],
       { input: 'last', output: 'answer' },
     ],

@@ -127,16 +127,16 @@ describe.for(Object.entries(ORDERS))('of several that say the %s', ([field, orde
 describe('a trace’s id', () => {
   it.for<[string, Json | undefined, Json | undefined, string]>([
     ['the sender’s', 'trace_mine', undefined, 'trace_mine'],
-    ['that of the sender’s resource', undefined, 'trace_all', 'trace_all'],
-    ['the span’s before its resource’s', 'trace_mine', 'trace_all', 'trace_mine'],
-    ['OpenTelemetry’s, where the sender’s is none', 'mine', 7, 'trace_0af7651916cd43dd8448eb211c80319c'],
+    ['the sender’s resource id', undefined, 'trace_all', 'trace_all'],
+    ['the span’s id before its resource’s', 'trace_mine', 'trace_all', 'trace_mine'],
+    ['OpenTelemetry’s, if the sender’s is invalid', 'mine', 7, 'trace_0af7651916cd43dd8448eb211c80319c'],
     [
-      'OpenTelemetry’s, where it is too long',
+      'OpenTelemetry’s, if the sender’s is too long',
       `trace_${'x'.repeat(123)}`,
       null,
       'trace_0af7651916cd43dd8448eb211c80319c',
     ],
-    ['the longest there may be', `trace_${'x'.repeat(122)}`, undefined, `trace_${'x'.repeat(122)}`],
+    ['the longest id allowed', `trace_${'x'.repeat(122)}`, undefined, `trace_${'x'.repeat(122)}`],
     ['OpenTelemetry’s', undefined, undefined, 'trace_0af7651916cd43dd8448eb211c80319c'],
   ])('is %s', ([, own, shared, expected], { expect }) => {
     const given = (value: Json | undefined) => (value === undefined ? {} : { 'countersign.trace_id': value })
@@ -148,8 +148,8 @@ describe('a step’s name', () => {
   it.for<[string, string, string, string]>([
     ['is cut', 'x'.repeat(300), 's', 'x'.repeat(256)],
     ['is cut between characters', `${'x'.repeat(255)}😀`, 's', 'x'.repeat(255)],
-    ['is the span’s where it is empty', ' ', 's', 's'],
-    ['is the span’s where it is redacted', "[Scrubbed due to 'session']", 's', 's'],
+    ['is the span’s name if empty', ' ', 's', 's'],
+    ['is the span’s name if redacted', "[Scrubbed due to 'session']", 's', 's'],
     ['is never empty', '', '', 'span'],
   ])('%s', ([, given, name, expected], { expect }) => {
     expect(stepWith({ 'countersign.step_id': given }, { name }).stepId).toBe(expected)
@@ -169,20 +169,10 @@ describe('a failure', () => {
   })
 
   it.for<[string, Record<string, Json>, Parameters<typeof aSpan>[0], Json | undefined]>([
-    ['a type that is told', { 'error.type': 'timeout' }, {}, { type: 'timeout' }],
+    ['a reported type', { 'error.type': 'timeout' }, {}, { type: 'timeout' }],
     ['a status alone', {}, { status: 'error' }, { type: 'error' }],
-    [
-      'an exception that nobody handled, as far as is told',
-      {},
-      { events: [EXCEPTION] },
-      { type: 'TypeError', message: 'no' },
-    ],
-    [
-      'none where the status says that all went well',
-      { 'error.type': 'x' },
-      { status: 'ok', events: [EXCEPTION] },
-      undefined,
-    ],
+    ['an exception that was apparently not handled', {}, { events: [EXCEPTION] }, { type: 'TypeError', message: 'no' }],
+    ['none if the status is ok', { 'error.type': 'x' }, { status: 'ok', events: [EXCEPTION] }, undefined],
     ['none', {}, {}, undefined],
   ])('is %s', ([, attributes, more, error], { expect }) => {
     const step = stepWith(attributes, more)

@@ -55,7 +55,7 @@ describe('a value', () => {
     ['an empty object', object(), {}],
     ['nothing', new Uint8Array(), null],
     ['an index into a table of profiles', varint(8, 1), null],
-    ['a kind of value to come', message([99, 'x']), null],
+    ['a future kind of value', message([99, 'x']), null],
     ['two values at once, the last of which counts', concatenated(text('a'), varint(3, 5)), 5],
     ['two values at once in the other order', concatenated(varint(3, 5), text('a')), 'a'],
   ] as const)('is read: %s', ([, anyValue, expected], { expect }) => {
@@ -292,10 +292,10 @@ describe('an export', () => {
     ['an endless length', Uint8Array.of(0x0a, ...Array(12).fill(0xff))],
     ['a length of 4 GB', Uint8Array.of(0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f)],
     ['a field of number 0', Uint8Array.of(0x02, 0x00)],
-    ['a wire type that is none', Uint8Array.of(0x0f)],
+    ['an invalid wire type', Uint8Array.of(0x0f)],
     ['groups in groups', new Uint8Array(5000).fill(0x1b)],
     ['groups in groups in a span', protobufExport(new Uint8Array(5000).fill(0x1b))],
-    ['the end of a group that did not begin', Uint8Array.of(0x0c)],
+    ['the end of a group that never began', Uint8Array.of(0x0c)],
   ] as const)('that is %s is refused', ([, body], { expect }) => {
     expect(() => traces(body)).toThrow(expect.objectContaining({ status: 400 }))
     expect(() => decodeLogs(body, 'application/x-protobuf')).toThrow(expect.objectContaining({ status: 400 }))

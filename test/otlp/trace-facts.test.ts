@@ -91,7 +91,7 @@ describe('the facts of a trace', () => {
       'span 1',
     ],
     [
-      'what the root says that it is',
+      'what the root says it is',
       [
         { id: 1, start: 1, attributes: { 'gen_ai.workflow.name': 'refunds' } },
         { id: 2, parent: 1, attributes: { 'gen_ai.workflow.name': 'of a child' } },
@@ -99,11 +99,11 @@ describe('the facts of a trace', () => {
       'refunds',
     ],
     [
-      'what any span says of the trace',
+      'what any span says about the trace',
       [{ id: 1 }, { id: 2, parent: 1, attributes: { 'langfuse.trace.name': 'answer' } }],
       'answer',
     ],
-    ['that of the step, where the span has none', [{ id: 1, name: '' }], 'span'],
+    ['the step’s if the span has none', [{ id: 1, name: '' }], 'span'],
   ])('have as name %s', ([, spans, name], { expect }) => {
     expect(valuesOf(spans).name).toBe(name)
     expect(valuesOf(spans.toReversed()).name).toBe(name)

@@ -269,7 +269,7 @@ describe('an export of spans', () => {
 describe('a trace whose root never comes', () => {
   it.for([
     ['after ten minutes', undefined, ROOT_WAIT_MS],
-    ['after one where a parent is in another process', 0x300, REMOTE_ROOT_WAIT_MS],
+    ['after one if a parent is in another process', 0x300, REMOTE_ROOT_WAIT_MS],
   ] as const)('is completed %s, and set right by a root that comes late', async ([, flags, deadline], { expect }) => {
     const { org, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, flags })])
@@ -554,14 +554,9 @@ describe('the prompt version of a model call', () => {
     ],
     ["the prompt's name", () => ({ 'gen_ai.prompt.name': 'answer' }), 'second', 'answer'],
     ['its step', () => ({ 'countersign.step_id': 'answer' }), 'second', 'answer'],
-    [
-      'a number that there is none of',
-      () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 9 }),
-      'second',
-      'answer',
-    ],
-    ['a name that is no prompt', () => ({ 'gen_ai.prompt.name': 'other' }), null, 'chat'],
-    ['an id of no version', () => ({ 'countersign.prompt_version_id': crypto.randomUUID() }), null, 'chat'],
+    ['an unused number', () => ({ 'gen_ai.prompt.name': 'answer', 'gen_ai.prompt.version': 9 }), 'second', 'answer'],
+    ['a name without a prompt', () => ({ 'gen_ai.prompt.name': 'other' }), null, 'chat'],
+    ['an id without a version', () => ({ 'countersign.prompt_version_id': crypto.randomUUID() }), null, 'chat'],
   ] as const)('is known by %s', async ([, attributes, expected, stepId], { expect }) => {
     const { org, span, read } = await newRun()
     const prompt = (await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' }))

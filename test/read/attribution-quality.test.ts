@@ -105,9 +105,9 @@ describe('attribution quality', () => {
 
   it.for([
     ['no project', '', 400],
-    ['a project that is not there', '?projectSlug=none', 404],
-    ['a time that is none', '?projectSlug=support&from=yesterday', 400],
-    ['a parameter that is none', '?projectSlug=support&errorType=x', 400],
+    ['a project that does not exist', '?projectSlug=none', 404],
+    ['an invalid time', '?projectSlug=support&from=yesterday', 400],
+    ['an unknown parameter', '?projectSlug=support&errorType=x', 400],
   ] as const)('refuses %s', async ([, query, status], { expect }) => {
     const org = await newOrg()
     expect((await org.read.get(`/api/attribution-quality${query}`)).status).toBe(status)

@@ -205,9 +205,9 @@ describe('the trace list filters by', () => {
   it.for([
     ['an unknown status', 'status=failed', 'status'],
     ['a time without milliseconds', 'from=2026-11-20T10:00:00Z', 'from'],
-    ['a time that is none', 'to=yesterday', 'to'],
-    ['a version that is no UUID', 'promptVersionId=v1', 'promptVersionId'],
-    ['hasFeedback that is neither', 'hasFeedback=yes', 'hasFeedback'],
+    ['an invalid time', 'to=yesterday', 'to'],
+    ['a version that is not a UUID', 'promptVersionId=v1', 'promptVersionId'],
+    ['hasFeedback that is neither true nor false', 'hasFeedback=yes', 'hasFeedback'],
     ['a rating that is a number', 'rating=0.7', 'rating'],
     ['a repeated metadata field', 'metadata.a=1&metadata.a=2', 'metadata.a'],
     ['a parameter that only looks like a filter', 'metadata=1', 'metadata'],

@@ -51,8 +51,8 @@ describe('the names of reviewers', () => {
   it.for([
     ['no ids', '/api/reviewers', 'ids'],
     ['an empty list', '/api/reviewers?ids=', 'ids.0'],
-    ['an id that is none', `/api/reviewers?ids=${crypto.randomUUID()},x`, 'ids.1'],
-    ['a comma too many', `/api/reviewers?ids=${crypto.randomUUID()},`, 'ids.1'],
+    ['an invalid id', `/api/reviewers?ids=${crypto.randomUUID()},x`, 'ids.1'],
+    ['a trailing comma', `/api/reviewers?ids=${crypto.randomUUID()},`, 'ids.1'],
     ['101 ids', `/api/reviewers?ids=${Array.from({ length: 101 }, () => crypto.randomUUID()).join(',')}`, 'ids'],
   ] as const)('400s for %s', async ([, path, field], { expect }) => {
     const answer = await org.read.get(path)

@@ -51,10 +51,10 @@ describe.for(kindsOfText)('a diff at $path', kind => {
     ['a version of another text', 404],
     ['a version of the other kind', 404],
     ['a version of another organization', 404],
-    ['a version that is not there', 404],
-    ['a version id that is none', 404],
+    ['a version that does not exist', 404],
+    ['an invalid version id', 404],
     ['a text of the other kind', 404],
-    ['a text that is not there', 404],
+    ['a text that does not exist', 404],
     ["another organization's text", 403],
   ] as const)('is refused for %s', async ([which, status], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
@@ -69,10 +69,10 @@ describe.for(kindsOfText)('a diff at $path', kind => {
       'a version of another text': [text.path, other.created.versionId],
       'a version of the other kind': [text.path, kindred.created.versionId],
       'a version of another organization': [text.path, foreign.created.versionId],
-      'a version that is not there': [text.path, crypto.randomUUID()],
-      'a version id that is none': [text.path, 'active'],
+      'a version that does not exist': [text.path, crypto.randomUUID()],
+      'an invalid version id': [text.path, 'active'],
       'a text of the other kind': [`${kind.path}/${kindred.id}`, kindred.created.versionId],
-      'a text that is not there': [`${kind.path}/${crypto.randomUUID()}`, own],
+      'a text that does not exist': [`${kind.path}/${crypto.randomUUID()}`, own],
       "another organization's text": [foreign.path, foreign.created.versionId],
     }[which]
     for (const [a, b] of [

@@ -139,15 +139,15 @@ describe.for(kindsOfText)('the list at $path', kind => {
       'projectId: projectSlug and projectId exclude each other',
     ],
     ['one selector twice', '?projectSlug=support&projectSlug=support', 400, 'projectSlug: is given more than once'],
-    ['a slug that is not there', '?projectSlug=nope', 404, 'Not found'],
+    ['a slug that does not exist', '?projectSlug=nope', 404, 'Not found'],
     ['an empty slug', '?projectSlug=', 400, 'projectSlug or projectId is required'],
-    ['an id that is not there', `?projectId=${crypto.randomUUID()}`, 404, 'Not found'],
-    ['an id that is none', '?projectId=support', 404, 'Not found'],
+    ['an id that does not exist', `?projectId=${crypto.randomUUID()}`, 404, 'Not found'],
+    ['an invalid id', '?projectId=support', 404, 'Not found'],
     ["another organization's id", '?projectId=THEIRS', 403, 'Forbidden'],
     ['an unknown parameter', '?projectSlug=support&stepid=x', 400, 'stepid: is not recognized'],
     ['a limit of 0', '?projectSlug=support&limit=0', 400, 'limit: must be a whole number from 1 to 200'],
     ['a limit of 201', '?projectSlug=support&limit=201', 400, 'limit: must be a whole number from 1 to 200'],
-    ['a cursor of nobody', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor of this list'],
+    ['a made-up cursor', '?projectSlug=support&cursor=abc', 400, 'cursor: is not a cursor of this list'],
   ] as const)('refuses %s', async ([, query, status, error], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const path = kind.path + query.replace('MINE', org.project.id).replace('THEIRS', theirs.project.id)
@@ -224,8 +224,8 @@ describe.for(kindsOfText)('the ETag of the list at $path', kind => {
     ['anything', () => '*', 304],
     ['another', () => '"0123456789abcdef0123456789abcdef"', 200],
     ['others', () => '"x", W/"y"', 200],
-    ['one that it begins', etag => `${etag.slice(0, -1)}0"`, 200],
-    ['itself without its quotes', etag => etag.replaceAll('"', ''), 200],
+    ['a prefix of it', etag => `${etag.slice(0, -1)}0"`, 200],
+    ['the tag without its quotes', etag => etag.replaceAll('"', ''), 200],
     ['nothing', () => '', 200],
   ])('answers If-None-Match with %s as HTTP defines', async ([, tagFrom, status], { expect }) => {
     const org = await newOrg()
@@ -347,8 +347,8 @@ describe.for(kindsOfText)('a text at $path', kind => {
   })
 
   it.for<[string, number, string, (text: { id: string; other: string; foreign: string }) => string]>([
-    ['an id that is not there', 404, 'Not found', () => crypto.randomUUID()],
-    ['an id that is none', 404, 'Not found', () => 'answer'],
+    ['an id that does not exist', 404, 'Not found', () => crypto.randomUUID()],
+    ['an invalid id', 404, 'Not found', () => 'answer'],
     ["the other kind's id", 404, 'Not found', ({ other }) => other],
     ["another organization's id", 403, 'Forbidden', ({ foreign }) => foreign],
   ])('is not found by %s', async ([, status, error, idFrom], { expect }) => {

@@ -105,9 +105,9 @@ describe('a comment', () => {
     ['no content', {}, 'content'],
     ['an empty content', { content: '' }, 'content'],
     ['half a character', { content: '\ud800' }, 'content'],
-    ['too long a content', { content: 'x'.repeat(16 * 1024 + 1) }, 'content'],
+    ['content that is too long', { content: 'x'.repeat(16 * 1024 + 1) }, 'content'],
     ['a rating', { content: 'a', rating: 'negative' }, 'rating'],
-    ['an id that is no UUID', { content: 'a', id: '1' }, 'id'],
+    ['an id that is not a UUID', { content: 'a', id: '1' }, 'id'],
   ] as const)('400s for %s', async ([, body, path], { expect }) => {
     const answer = await (await newOrg()).owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, body)
     expect(answer.status).toBe(400)

@@ -192,10 +192,10 @@ describe('the review queue', () => {
   })
 
   it.for([
-    ['an order that is none', 'order=best', 'order'],
+    ['an unknown order', 'order=best', 'order'],
     ['a typo', 'stepid=a', 'stepid'],
     ['a cursor of another order', 'order=newest&cursor=', 'cursor'],
-    ['payloads of another kind', 'payloads=none', 'payloads'],
+    ['an unknown payload mode', 'payloads=none', 'payloads'],
   ] as const)('400s for %s', async ([, query, path], { expect }) => {
     const { nextCursor } = (await org.read.get(`${QUEUE}&limit=1`)).body
     const answer = await org.read.get(`${QUEUE}&${query}${path === 'cursor' ? nextCursor : ''}`)

@@ -67,8 +67,8 @@ describe('a review', () => {
 
   it.for([
     ['the same value', { answer: 'Yes', sources: [1, 2] }],
-    ['other key order', { sources: [1, 2], answer: 'Yes' }],
-    ['other white space and spellings of numbers and characters', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
+    ['another key order', { sources: [1, 2], answer: 'Yes' }],
+    ['other white space, number spellings and escapes', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
   ] as const)('is an acceptance where the correction equals the output: %s', async ([, sent], { expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const json = typeof sent === 'string' ? sent : JSON.stringify(sent)
@@ -78,10 +78,10 @@ describe('a review', () => {
   })
 
   it.for([
-    ['order of items', { answer: 'Yes', sources: [2, 1] }],
+    ['another order of items', { answer: 'Yes', sources: [2, 1] }],
     ['a number for a text', { answer: 'Yes', sources: ['1', 2] }],
     ['one more field', { ...OUTPUT, more: null }],
-    ['a field less', { answer: 'Yes' }],
+    ['one field less', { answer: 'Yes' }],
   ] as const)('is a correction where it differs: %s', async ([, approvedOutput], { expect }) => {
     const { review } = await newReviewed(OUTPUT)
     expect((await review({ decision: 'correct', approvedOutput })).body.review.state).toBe('corrected')
@@ -117,7 +117,7 @@ describe('a review', () => {
     ['accept with a value', [1], { decision: 'accept', approvedOutput: 1 }, 400, 'approvedOutput'],
     ['an unknown decision', [], { decision: 'approve' }, 400, 'decision'],
     ['no decision', [], {}, 400, 'decision'],
-    ['an error type that is none', [1], { decision: 'accept', errorType: 'nope' }, 422, 'errorType'],
+    ['an unknown error type', [1], { decision: 'accept', errorType: 'nope' }, 422, 'errorType'],
     ['an empty comment', [1], { decision: 'accept', comment: '' }, 400, 'comment'],
     ['a typo', [1], { decision: 'accept', coment: 'a' }, 400, 'coment'],
     ['a number out of range', [], '{"decision":"correct","approvedOutput":[1e400]}', 400, 'approvedOutput.0'],
@@ -197,7 +197,7 @@ describe('a review that is sent again', () => {
       '{"decision":"correct","approvedOutput":{"b":2.0,"a":1}}',
     ],
     [
-      'a large one in another order',
+      'a large correction in another order',
       { decision: 'correct', approvedOutput: { a: large, b: 2 } },
       `{"decision":"correct","approvedOutput":{"b":2,"a":"${large}"}}`,
     ],
@@ -326,10 +326,10 @@ describe('the outputSchema of a step', () => {
   it.for([
     ['a wrong type', { answer: 1 }, ['approvedOutput.answer']],
     ['a missing field', {}, ['approvedOutput.answer']],
-    ['a field too many', { answer: '', typo: 1 }, ['approvedOutput.typo']],
-    ['another type altogether', 'Yes', ['approvedOutput']],
+    ['an extra field', { answer: '', typo: 1 }, ['approvedOutput.typo']],
+    ['an entirely different type', 'Yes', ['approvedOutput']],
     [
-      'faults deep down',
+      'deeply nested faults',
       { answer: '', items: [{ 'a/b': 1 }, { 'a/b': 'x' }, {}] },
       ['approvedOutput.items.1.a/b', 'approvedOutput.items.2.a/b'],
     ],
@@ -370,17 +370,17 @@ describe('the outputSchema of a step', () => {
 
   it.for([
     ['says nothing', {}],
-    ['is only like a JSON schema', { answer: 'string' }],
+    ['only resembles a JSON schema', { answer: 'string' }],
   ] as const)('refuses nothing where it %s', async ([, schema], { expect }) => {
     const { review } = await withSchema(schema)
     expect((await review({ decision: 'correct', approvedOutput: [1] })).status).toBe(200)
   })
 
   it.for([
-    ['a reference into nowhere', { $ref: '#/$defs/none' }],
-    ['a pattern that is none', { properties: { answer: { pattern: '(' } } }],
+    ['a dangling reference', { $ref: '#/$defs/none' }],
+    ['an invalid pattern', { properties: { answer: { pattern: '(' } } }],
     ['a reference to itself', { $ref: '#' }],
-    ['an enum that is no list', { enum: 3 }],
+    ['an enum that is not a list', { enum: 3 }],
   ] as const)('stored before such were refused, is said to be at fault: %s', async ([, schema], { expect }) => {
     const { review, prompt } = await withSchema({})
     await storeSchema(prompt.versionId, schema)
@@ -517,7 +517,7 @@ describe('a trace', () => {
 
   it.for([
     ['a new span with an output', true],
-    ['an output of a span that had none', false],
+    ['an output for a span that had none', false],
   ] as const)('is reviewed only in part again after %s', async ([, isStep], { expect }) => {
     const { org, trace_id, step, read } = await newTrace()
     const reviewed = crypto.randomUUID()

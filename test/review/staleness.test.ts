@@ -149,8 +149,8 @@ describe('a review whose output changes afterwards', () => {
   })
 
   it.for([
-    ['given to the whole', (made: Made) => made.spanId],
-    ['given to a step', () => crypto.randomUUID()],
+    ['on the trace', (made: Made) => made.spanId],
+    ['on a step', () => crypto.randomUUID()],
   ] as const)(
     'waits nowhere, and does not count as stale, where nothing came out by now: %s',
     async ([, idOf], { expect }) => {

@@ -45,7 +45,7 @@ describe.for([
     ['a rare and a common one', ['rare=1', 'common=1'], 3, 1],
     ['a rare one and a conversation’s', ['rare=1', 'group_id=everyone'], 3, 1],
     ['a rare one and a long one', ['rare=1', REGION], 3, 1],
-    ['one that no trace has and a common one', ['rare=2', 'common=1'], 0, 1],
+    ['one that no trace has, and a common one', ['rare=2', 'common=1'], 0, 1],
     ['the oldest few and all the common ones', ['oldest=1', 'common=1', 'group_id=everyone', REGION], 5, 3],
   ] as const)('reads few rows whichever is given first: %s', async ([, filters, count, common], { expect }) => {
     for (const query of [filters.join('&'), filters.toReversed().join('&')]) {
@@ -91,8 +91,8 @@ describe('a search', () => {
   })
 
   it.for([
-    ['a status that none of many has', 'status=completed', 0],
-    ['two fields of which many have one, and none has both', 'even=1&odd=1', 0],
+    ['a status that no trace has', 'status=completed', 0],
+    ['two fields, each common, that no trace has together', 'even=1&odd=1', 0],
   ] as const)('warns if it did not scan every trace that could match: %s', async ([, query, count], { expect }) => {
     const big = await newOrg()
     await manyTraces(big, 2 * MAX_SCANNED_TRACES + 2, place => ({

@@ -100,7 +100,7 @@ describe('a request of a model', () => {
 describe('a tool', () => {
   it.for<[string, Record<string, Json>, GivenEvent[], Record<string, Json>]>([
     [
-      'its input and its result with labels',
+      'its labeled input and result',
       { tool_input: '[TOOL INPUT: Bash]\n{"command":"ls"}', new_context: '[TOOL RESULT: Bash]\n{"stdout":"a"}' },
       [],
       { input: { command: 'ls' }, output: { stdout: 'a' } },
@@ -112,12 +112,12 @@ describe('a tool', () => {
       { input: { bash_command: 'ls -l', full_command: 'ls -l' }, output: 'a.txt' },
     ],
     [
-      'what became of a file',
+      'the result of a file edit',
       { file_path: '/a.txt' },
       [{ name: 'tool.output', attributes: { content: 'new', diff: '+new' } }],
       { input: { file_path: '/a.txt' }, output: { content: 'new', diff: '+new' } },
     ],
-    ['nothing but its name', {}, [], {}],
+    ['only its name', {}, [], {}],
   ])('tells %s', ([, attributes, events, content], { expect }) => {
     expect(of('tool', { tool_name: 'Bash', ...attributes }, events).reading).toEqual({
       kind: 'tool',

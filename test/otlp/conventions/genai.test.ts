@@ -184,7 +184,7 @@ it.for([
 describe('the name of a step', () => {
   it.for<[string, string, Record<string, Json>, string | undefined]>([
     ['an operation and its model', 'chat m', { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' }, 'chat'],
-    ['a name of the caller’s', 'draft', { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' }, undefined],
+    ['the caller’s own name', 'draft', { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' }, undefined],
     [
       'an agent',
       'invoke_agent m',
@@ -390,7 +390,7 @@ describe('messages that are events', () => {
       },
     ],
     [
-      'of which one has all that was asked',
+      'one of which holds the whole request',
       [
         { name: 'gen_ai.content.prompt', attributes: { 'gen_ai.prompt': '[{"role":"user","content":"q"}]' } },
         { name: 'gen_ai.content.completion', attributes: { 'gen_ai.completion': 'a' } },

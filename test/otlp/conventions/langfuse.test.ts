@@ -64,12 +64,12 @@ describe('recorded spans of Langfuse', () => {
 
 it.for<[string, Json, Json]>([
   [
-    'parts beside the rest',
+    'parts reported beside the rest',
     { input: 35, output: 6, input_cached_tokens: 7 },
     { input_tokens: 42, output_tokens: 6, cache_read_tokens: 7 },
   ],
   [
-    'parts of the whole, as the total tells',
+    'parts of the whole, judging by the total',
     { input: 42, output: 9, total: 51, input_cached_tokens: 7 },
     { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7 },
   ],

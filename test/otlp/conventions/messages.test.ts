@@ -13,9 +13,9 @@ const CALL = { id: 'call_1', name: 'search', arguments: { q: 'refund' } }
 
 describe('a message', () => {
   it.for<[string, Json, Json[]]>([
-    ['a text that is no message', 'hi', [{ role: 'user', content: 'hi' }]],
+    ['a text that is not a message', 'hi', [{ role: 'user', content: 'hi' }]],
     ['OpenAI’s, with a text', { role: 'user', content: 'hi' }, [{ role: 'user', content: 'hi' }]],
-    ['one without content', { role: 'assistant', content: null }, [{ role: 'assistant', content: null }]],
+    ['a message without content', { role: 'assistant', content: null }, [{ role: 'assistant', content: null }]],
     ['an empty text', { role: 'user', content: '' }, [{ role: 'user', content: '' }]],
     [
       'OpenAI’s, with an image',
@@ -60,7 +60,7 @@ describe('a message', () => {
       [{ role: 'tool', content: [{ id: 1 }], tool_call_id: 'call_1', name: 'search' }],
     ],
     [
-      'parts of OpenTelemetry',
+      'OpenTelemetry parts',
       {
         role: 'assistant',
         parts: [
@@ -83,7 +83,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'parts of OpenTelemetry that are no text',
+      'OpenTelemetry parts that are not text',
       {
         role: 'user',
         name: 'Ann',
@@ -110,7 +110,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'a result of a tool, of OpenTelemetry, old and new',
+      'an OpenTelemetry tool result, old and new',
       {
         role: 'tool',
         parts: [
@@ -143,7 +143,7 @@ describe('a message', () => {
       ],
     ],
     [
-      'the AI SDK’s, with reasoning and a call',
+      'AI SDK messages with reasoning and a call',
       {
         role: 'assistant',
         content: [
@@ -155,7 +155,7 @@ describe('a message', () => {
       [{ role: 'assistant', content: 'ok', reasoning: 'hm', tool_calls: [CALL] }],
     ],
     [
-      'the AI SDK’s results, which it wraps',
+      'AI SDK results in their wrapper',
       {
         role: 'tool',
         content: [
@@ -285,12 +285,12 @@ describe('a message', () => {
       ],
     ],
     [
-      'fields that nobody knows, one of them under a name of ours',
+      'unknown fields, one under a name of ours',
       { role: 'assistant', content: 'a', reasoning: 'r', thinking: { deep: true }, tool_calls: 'none', x: 1, y: {} },
       [{ role: 'assistant', content: 'a', reasoning: 'r', thinking: { deep: true }, tool_calls: 'none', x: 1 }],
     ],
     [
-      'a field of ours that holds something else, beside what it should hold',
+      'a field of ours with another value, beside the right one',
       { role: 'assistant', content: 'a', toolCalls: [CALL], tool_calls: 'none' },
       [{ role: 'assistant', content: 'a', tool_calls: [CALL], other: { tool_calls: 'none' } }],
     ],
@@ -313,11 +313,11 @@ describe('what a model was asked', () => {
 
   it.for<[string, Json, Json | undefined, Json | undefined]>([
     ['a list of messages', [{ role: 'user', content: 'q' }], undefined, asked],
-    ['such a list, serialized twice', JSON.stringify('[{"role":"user","content":"q"}]'), undefined, asked],
+    ['a list of messages, serialized twice', JSON.stringify('[{"role":"user","content":"q"}]'), undefined, asked],
     ['one conversation of several', [[{ role: 'user', content: 'q' }]], undefined, asked],
     ['one message', { role: 'user', content: 'q' }, undefined, asked],
     [
-      'instructions that came apart',
+      'instructions sent separately',
       [{ role: 'user', parts: [{ type: 'text', content: 'q' }] }],
       '[{"type":"text","content":"Be brief."},{"type":"text","content":"Be kind."}]',
       {
@@ -328,7 +328,7 @@ describe('what a model was asked', () => {
       },
     ],
     [
-      'a request, whose other fields stay',
+      'a request, and keeps its other fields',
       { model: 'm', system: 'Be brief.', messages: [{ role: 'user', content: 'q' }], tools: [{ name: 't' }] },
       undefined,
       {
@@ -365,7 +365,7 @@ describe('what a model was asked', () => {
       asked,
     ],
     ['a list of documents', [{ id: 1, content: 'd' }], undefined, undefined],
-    ['a role that is no message’s', { role: 'admin', name: 'Ann' }, undefined, undefined],
+    ['a role that no message has', { role: 'admin', name: 'Ann' }, undefined, undefined],
     ['a text', 'hello', undefined, undefined],
     ['no messages', [], 'Be brief.', undefined],
   ])('is read: %s', ([, value, instructions, expected], { expect }) => {
@@ -449,7 +449,7 @@ describe('what a model answered', () => {
       { output: { role: 'assistant', content: 'a' }, finishReasons: [], rest: {} },
     ],
     [
-      'items of OpenAI’s Responses, which are one answer',
+      'OpenAI Responses items as one answer',
       {
         id: 'resp_1',
         output: [

@@ -256,7 +256,7 @@ it.for<[string, Record<string, Json>, Json | undefined, Json | undefined]>([
     { messages: [{ role: 'user', content: 'q' }], model: 'm' },
     { role: 'assistant', content: 'a' },
   ],
-  ['what was not to be told', { 'input.value': '__REDACTED__', 'output.value': 'a' }, undefined, 'a'],
+  ['a redacted value', { 'input.value': '__REDACTED__', 'output.value': 'a' }, undefined, 'a'],
 ])('takes for a raw value %s', ([, attributes, input, output], { expect }) => {
   const { fallback } = readAs(openInference, aSpan({ attributes })).reading ?? {}
   expect([fallback?.input, fallback?.output]).toEqual([input, output])
@@ -313,7 +313,7 @@ describe('judgments', () => {
 
   it.for<[string, Record<string, Json>, Json]>([
     ['a score', { score: 0.75 }, { rating: 0.75 }],
-    ['a score that is none of ours', { score: 4, label: 'Correct' }, { rating: 'positive', comment: 'Correct' }],
+    ['a score outside our range', { score: 4, label: 'Correct' }, { rating: 'positive', comment: 'Correct' }],
     ['a good label', { label: 'thumbs-up' }, { rating: 'positive', comment: 'thumbs-up' }],
     ['a bad label', { label: 'irrelevant', explanation: 'off topic' }, { rating: 'negative', comment: 'off topic' }],
     ['words', { explanation: 'hm' }, { comment: 'hm' }],

@@ -58,13 +58,13 @@ it.for<[string, Record<string, Json>, Json]>([
     { 'lk.function_tool.name': 'search', 'lk.function_tool.arguments': '{"q":1}', 'lk.function_tool.output': 'ok' },
     { fallback: { kind: 'tool', stepId: 'search', input: { q: 1 }, output: 'ok' } },
   ],
-  ['the plainest words', { input: '{"q":1}', output: 'a' }, { fallback: { input: { q: 1 }, output: 'a' } }],
+  ['the plainest attributes', { input: '{"q":1}', output: 'a' }, { fallback: { input: { q: 1 }, output: 'a' } }],
   [
-    'a model that is asked something',
+    'a model with a question',
     { model: 'm', prompt: 'q', completion: 'a' },
     { model: 'm', fallback: { kind: 'llm', input: 'q', output: 'a' } },
   ],
-  ['a model that is none', { model: 'XJ-9' }, { model: 'XJ-9' }],
+  ['a model attribute outside AI', { model: 'XJ-9' }, { model: 'XJ-9' }],
 ])('reads %s', ([, attributes, expected], { expect }) => {
   expect(readAs(plain, aSpan({ attributes })).reading).toEqual(expected)
 })

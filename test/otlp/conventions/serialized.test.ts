@@ -5,10 +5,10 @@ import { parsed, unflatten } from '../../../src/otlp/reading/serialized.ts'
 describe('a serialized value', () => {
   it.for<[string, Json, Json]>([
     ['an object', '{"a":1}', { a: 1 }],
-    ['one serialized twice', '"{\\"a\\":1}"', { a: 1 }],
-    ['one serialized three times, of which the last stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
-    ['a text within quotes', '"refund"', 'refund'],
-    ['a number, which might be a text', '42', '42'],
+    ['a value serialized twice', '"{\\"a\\":1}"', { a: 1 }],
+    ['a value serialized three times, whose last level stays', JSON.stringify(JSON.stringify('{"a":1}')), '{"a":1}'],
+    ['a quoted text', '"refund"', 'refund'],
+    ['a number, which might be meant as text', '42', '42'],
     ['a word', 'true', 'true'],
     ['a text that only begins like JSON', '[see above] {', '[see above] {'],
     ['a number that overflows', '{"a":1e400}', '{"a":1e400}'],
@@ -72,7 +72,7 @@ describe('keys with indices', () => {
       [{ a: 1 }],
     ],
     [
-      'a key that others begin with',
+      'a key that is a prefix of others',
       [
         ['a', 1],
         ['a.b', 2],
@@ -80,7 +80,7 @@ describe('keys with indices', () => {
       { a: { '': 1, b: 2 } },
     ],
     [
-      'the same, the other way round',
+      'the same keys in the other order',
       [
         ['a.b', 2],
         ['a', 1],

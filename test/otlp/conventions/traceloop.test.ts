@@ -106,7 +106,7 @@ it('reads the prompt that a call was made with', ({ expect }) => {
 describe('what a vector database answered', () => {
   it.for<[string, GivenEvent[], Json]>([
     [
-      'as events of its own',
+      'as events',
       [
         {
           name: 'db.query.result',
