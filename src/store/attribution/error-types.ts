@@ -36,7 +36,7 @@ export async function listEnabledErrorTypes(store: Store, projectKey: number): P
 /** The queries for a project's error types, for a batch whose results go to `toErrorTypes`. */
 export function errorTypeQueries({ database }: Store, projectKey: number | SQL | null) {
   return [
-    // All of them, in the order in which they were seeded.
+    // All rows, in seeding order.
     database.select().from(errorTypes).where(sql`rowid > 0`).orderBy(sql`rowid`),
     database.select().from(projectErrorTypes).where(sql`${projectErrorTypes.projectKey} = ${projectKey}`),
   ] as const

@@ -21,7 +21,7 @@ interface PastErrorType {
   category: ErrorCategory | null
 }
 
-/** What an engine or a reviewer said was the cause, and when. */
+/** An engine's or a reviewer's verdict on the cause of a disagreement. */
 interface PastAttribution {
   /** The id of the engine's answer or of the review. */
   id: string

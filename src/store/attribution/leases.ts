@@ -111,8 +111,8 @@ export async function releaseLease(
 }
 
 /**
- * Releases a job that must wait, and stays pending, until a time. Nobody can claim it before then; cron sends it then.
- * The attempt doesn't count.
+ * Releases a job that must wait until a given time. It stays pending, but nobody can claim it before that time; cron
+ * sends it then. The attempt doesn't count.
  */
 export async function postponeAttribution(
   store: Store,

@@ -48,7 +48,7 @@ const outlineFields = {
   isReviewed: sql<number>`${spans.reviewState} is not null`.as('isReviewed'),
 }
 
-/** Reads what decides which parts of a trace to read. */
+/** Reads an overview of a trace, from which its important parts are chosen. */
 export async function readOutline(store: Store, traceKey: number) {
   const { database } = store
   const ofTrace = isLive(store, eq(traces.key, traceKey))

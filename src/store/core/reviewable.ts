@@ -3,7 +3,7 @@ import { reviews } from '../schema/reviews.ts'
 import { isNotRoot, observations, spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
-/* Conditions for which spans need review, on the current rows of `spans` and `traces`. */
+/* SQL conditions that select the spans to review, on the statement's current rows of `spans` and `traces`. */
 
 /**
  * Whether an output arrived before its span did, judging by the observations that the current trace has so far.
@@ -50,7 +50,7 @@ export const isStale = sql`(${isNotNull(spans.reviewState)} and ${spans.isStale}
 /** Whether a span has an output and no review of it. */
 export const isUnreviewed = sql`(${hasOutput} and not ${isReviewed})`
 
-/** Whether an AI pipeline's step is unreviewed. Other spans aren't reviewed. */
+/** Whether a span is an unreviewed step of an AI pipeline. Other spans don't need review. */
 export const isUnreviewedStep = sql`(${spans.isGeneric} = 0 and ${isUnreviewed})`
 
 /** Whether a span is unclaimed, or claimed by this holder. */
@@ -59,7 +59,7 @@ export const isFree = (holder: string, now: number): SQL =>
 
 export const isCorrected = sql`(${isReviewed} and ${eq(spans.reviewState, 'corrected')})`
 
-/** The spans of the current trace. No single index has them all: roots have none by trace. */
+/** The spans of the current trace. No single index has them all: the index by trace leaves out roots. */
 export const ofTrace = sql`((${spans.traceKey} = ${traces.key} and ${isNotRoot})
   or (${spans.id} = ${traces.rootSpanId} and ${spans.traceKey} = ${traces.key}))`
 

@@ -21,7 +21,7 @@ import { spans } from '../schema/spans.ts'
 import { traces } from '../schema/traces.ts'
 
 /*
- * Cron counts the outputs of each day's traces, so that ingestion writes nothing for it. A trace's key contains the
+ * Cron counts the outputs of each day's traces, so that ingestion needs no extra writes. A trace's key contains the
  * time, so the keys show which days have new traces. Days without a change aren't counted again.
  */
 
@@ -36,7 +36,7 @@ const changedAt = (now: number) => ({
 
 /**
  * Whether the project isn't being purged: counts saved during a purge would never be removed. Reads no row unless some
- * purge is going on.
+ * project is being purged.
  */
 const hasExistingProject = (projectKey: SQL): SQL =>
   sql`${projectKey} not in (select deleted.key from ${projects} as deleted where deleted.purge_due_at > 0)`
@@ -47,7 +47,7 @@ const isUnmarked = sql`${countedDays.isChanged} = 0`
 /**
  * The statement that schedules days to be counted again. It writes a row or two for each day that isn't scheduled
  * already. `ofTraces` selects the `project_key` and `timestamp` of the traces that changed. `at once` ignores the rest
- * period, as an explicit deletion asks for; the total counted in a minute is limited all the same.
+ * period, for explicit deletions; the total counted in a minute is still limited.
  */
 export const markDays = (
   { database }: Pick<Store, 'database'>,

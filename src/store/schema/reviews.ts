@@ -20,7 +20,9 @@ export const feedback = sqliteTable(
     timestamp: integer('timestamp').notNull(),
     /** Has a fraction, like an observation's. */
     receivedAt: integer('received_at').notNull(),
-    /** Identifies the write that created the row, so that a retry of that write can tell that it did. */
+    /**
+     * Identifies the write that created the row, so that the same write, if retried, still reports the row as created.
+     */
     createdBy: text('created_by').notNull(),
     /** Whether a pipeline sent it, or a reviewer wrote it as a comment. */
     source: text('source', { enum: FEEDBACK_SOURCES }).notNull().default('api'),

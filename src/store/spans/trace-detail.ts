@@ -44,7 +44,7 @@ export interface FeedbackDetail {
 /** A position among a trace's feedback. */
 type FeedbackPlace = Pick<FeedbackDetail, 'timestamp' | 'receivedAt' | 'id'>
 
-/** What to read of a trace: its spans and feedback. With one of the positions, only what follows it. */
+/** What to read of a trace: its spans and feedback. If a position is given, only what follows it. */
 export interface DetailPage {
   mode: PayloadMode
   /** Null: as many spans as a response holds. */
@@ -184,8 +184,8 @@ export const toFeedbackDetail = (
 const NONE = sql`0`
 
 /**
- * The trace as two subqueries with its key and root, of which only one has a row: `whole` if a response can show it in
- * full, otherwise `large`.
+ * Returns two subqueries for the trace with its key and root. Only one has a row: `whole` if a response can show the
+ * trace in full, otherwise `large`.
  */
 function splitBySize(store: Store, id: string, isWhole: SQL) {
   const ofTrace = isLive(store, eq(traces.id, id))

@@ -124,8 +124,8 @@ export async function addText(
 }
 
 /**
- * Adds a version to a text and activates it if `activate`. `too_large`: the versions together would exceed what a
- * detail can show. `text_missing`: the text was deleted in the meantime.
+ * Adds a version to a text and activates it if `activate` is set. `too_large`: the versions together would exceed what
+ * a detail can show. `text_missing`: the text was deleted in the meantime.
  */
 export async function addVersion(
   store: Store,
@@ -232,8 +232,8 @@ export async function changeTitle(
 }
 
 /**
- * Deletes a text with its versions and activations; its name is free again at once. Spans keep the ids of the versions
- * they used. Deleting a text that is already gone succeeds, so that a retried batch does.
+ * Deletes a text with its versions and activations; its name is available again immediately. Spans keep the ids of the
+ * versions they used. Deleting a text that is already gone succeeds, because a batch may be retried.
  */
 export async function deleteText(store: Store, act: Act, { id, kind, projectKey }: TextHead): Promise<void> {
   const { database } = store

@@ -59,8 +59,8 @@ export async function purgeTrace(store: Store, traceKey: number, now: number): P
   const deleteSome = (table: PurgedTable, ...more: [uncount?: typeof uncountDecisions | typeof uncountAnswers]) =>
     deleteRows(store, table, eq(table.traceKey, traceKey), ...more)
   const steps = [
-    // These come first so that counts are right soon. The spans and the job come last, because they say which decisions
-    // and answers count.
+    // These come first so that the counts are corrected soon. The spans and the job come last, because they say which
+    // decisions and answers count.
     () => deleteSome(reviews, isUncounted ? uncountDecisions : undefined),
     () => deleteSome(attributions, isUncounted ? uncountAnswers : undefined),
     () => deleteValues(store, traceKey),

@@ -10,7 +10,7 @@ import { hasIdIn, isLive } from './live.ts'
 import { joinedSpanId } from './span-ids.ts'
 import type { TraceUpdate } from './trace-rows.ts'
 
-/** The columns of a span of which only the name, time, and place are known. */
+/** The columns of a new span: only its name, time, and place are known. */
 export const NEW_SPAN = {
   parentId: null,
   promptVersionId: null,
@@ -58,7 +58,7 @@ export const isRerooted = ({ from, state }: TraceUpdate): boolean =>
 export const isRenamed = ({ from, state }: TraceUpdate): boolean =>
   from.name !== state.name || from.timestamp !== state.timestamp
 
-/** Updates traces' `needsReview` where it has changed. */
+/** Updates traces' `needsReview` if it has changed. */
 export const updateNeedsReview = ({ database }: Store, ofTraces: SQL | undefined) =>
   database
     .update(traces)

@@ -58,7 +58,7 @@ const summaryColumns = {
 const countReviewed = (kind: SQL) =>
   sql<number>`(select count(*) from ${spans} where ${spans.traceKey} = ${traces.key} and ${isNotNull(spans.reviewState)} and ${kind})`
 
-/** The counts of what the current trace's detail lists. */
+/** The numbers of spans, reviews, and feedback of the current trace. */
 export const traceCounts = {
   spanCount: sql<number>`(
     iif(${traces.isPosted} = 1, 1, (
