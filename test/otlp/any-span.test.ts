@@ -10,8 +10,8 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 import { recorded } from '../support/recorded.ts'
 
 /*
- * Whatever a sender puts under the keys that conventions know: a span is a step, within all limits, and what nobody reads of
- * it is kept.
+ * Whatever a sender puts under the keys that conventions know, a span becomes a step within all limits, and unread
+ * values are kept.
  */
 
 /** Keys that no recorded client has sent. */
@@ -175,7 +175,7 @@ const anySpan = (keys: readonly string[]): fc.Arbitrary<TelemetrySpan> => {
     .map(aSpan)
 }
 
-it('makes a step of any span', { timeout: 120_000 }, async ({ expect }) => {
+it('turns any span into a step', { timeout: 120_000 }, async ({ expect }) => {
   const directories = new Set(recorded().map(({ directory }) => directory))
   directories.delete('quirks')
   const spans = (await Promise.all([...directories].map(recordedSpans))).flat()
@@ -221,7 +221,7 @@ it('keeps every attribute that no convention knows', ({ expect }) => {
   )
 })
 
-it('reads the first 10,000 attributes of a span, and says how many there were', ({ expect }) => {
+it('reads the first 10,000 attributes of a span and reports how many there were', ({ expect }) => {
   const many = (nameAt: (index: number) => string, value: string | number) =>
     Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [nameAt(index), value]))
   const messages = stepOf(aSpan({ attributes: many(index => `llm.input_messages.${index}.message.content`, 'hi') }))
@@ -231,7 +231,7 @@ it('reads the first 10,000 attributes of a span, and says how many there were', 
   expect(JSON.stringify(words.metadata.attributes).length).toBeGreaterThan(10_000)
 })
 
-it('reads as many events and links as have 10,000 attributes, counts each as one, and says how many there were', ({
+it('counts an event or link as one attribute, reads 10,000 of either, and reports how many there were', ({
   expect,
 }) => {
   const attributes = new Map(Array.from({ length: 9 }, (_, index) => [`k${index}`, index]))
@@ -252,7 +252,7 @@ it('reads as many events and links as have 10,000 attributes, counts each as one
   expect(metadata.span_name).toBe(given.name)
 })
 
-it('reads the first 10,000 attributes of what made a span', ({ expect }) => {
+it('reads the first 10,000 attributes of a resource or scope', ({ expect }) => {
   const given = aSpan({ attributes: {} })
   const many = new Map(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, index]))
   const source = { resource: many, scope: { ...given.source.scope, attributes: many } }
@@ -262,7 +262,7 @@ it('reads the first 10,000 attributes of what made a span', ({ expect }) => {
   )
 })
 
-it('keeps a text that nests too deep to be parsed as it is', ({ expect }) => {
+it('keeps text unparsed if it nests too deep', ({ expect }) => {
   const text = '['.repeat(1_000_000)
   expect(stepOf(aSpan({ attributes: { 'output.value': text } })).output).toBe(text)
 })

@@ -24,7 +24,7 @@ async function compressed(format: 'gzip' | 'deflate' | 'deflate-raw', body: Uint
   return new Uint8Array(await new Response(packed).arrayBuffer())
 }
 
-/** So many MiB. */
+/** A number of MiB. */
 function* zeros(count: number) {
   const piece = new Uint8Array(1024 * 1024)
   for (let index = 0; index < count; index++) yield piece
@@ -51,7 +51,7 @@ describe('the body of an export', () => {
     expect(await readExport(request(null, { 'content-encoding': encoding }))).toEqual(new Uint8Array())
   })
 
-  it('is that of each recorded request', async ({ expect }) => {
+  it('is read from each recorded request', async ({ expect }) => {
     for (const recording of recorded()) {
       expect(await readExport(request(recording.bytes, recording.headers))).toEqual(await unpacked(recording))
     }
@@ -89,7 +89,7 @@ describe('the body of an export', () => {
   })
 
   it.for(['gzip', 'deflate'] as const)(
-    '413s for what %s makes of 200 MB, without holding it',
+    '413s for 200 MB inflated from %s, without holding it',
     async (format, { expect }) => {
       const packed = stream(zeros(200)).pipeThrough(new CompressionStream(format))
       const bomb = new Uint8Array(await new Response(packed).arrayBuffer())
@@ -99,7 +99,7 @@ describe('the body of an export', () => {
     },
   )
 
-  it('413s without an end in sight', async ({ expect }) => {
+  it('413s for an endless body', async ({ expect }) => {
     let sent = 0
     const endless = stream(
       (function* () {
@@ -121,7 +121,7 @@ describe('the body of an export', () => {
     }
   })
 
-  it('may be as large as the limit, and not a byte larger, whatever is announced', async ({ expect }) => {
+  it('may reach the limit but not exceed it, whatever length is announced', async ({ expect }) => {
     for (const encoding of ['identity', 'gzip'] as const) {
       for (const excess of [0, 1]) {
         const whole = new Uint8Array(MAX_EXPORT_BYTES + excess)

@@ -8,7 +8,7 @@ import type { Signal } from '../../src/otlp/reading/telemetry.ts'
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
 
-/** The bytes as hex, the text in them as it is. */
+/** The bytes as hex, except that text stays readable. */
 const show = (bytes: Uint8Array, text = '') =>
   [...new Uint8Array(bytes.subarray(0, bytes.length - new TextEncoder().encode(text).length))]
     .map(byte => byte.toString(16).padStart(2, '0'))
@@ -20,7 +20,7 @@ describe('the answer to an export', () => {
     ['traces', 'rejectedSpans'],
     ['logs', 'rejectedLogRecords'],
     ['metrics', 'rejectedDataPoints'],
-  ])('of %s tells what was refused', ([signal, field]) => {
+  ])('of %s reports what was refused', ([signal, field]) => {
     expect(encodeSuccess(PROTOBUF, signal)).toEqual(new Uint8Array())
     expect(textOf(encodeSuccess(JSON_TYPE, signal))).toBe('{}')
     const refusal = { count: 2, message: 'no' }
@@ -78,8 +78,8 @@ describe('the answer to an export', () => {
   })
 })
 
-describe('what became of an export', () => {
-  it('is told where something was refused or changed, and not else', () => {
+describe('the outcome of an export', () => {
+  it('is reported only if something was refused or changed', () => {
     expect(new Outcome().refusal).toBeUndefined()
     const outcome = new Outcome()
     outcome.rejectAll(new Map([['its span id is missing', 2]]))
@@ -93,19 +93,19 @@ describe('what became of an export', () => {
   })
 })
 
-describe('the type of an export', () => {
+describe('the media type of an export', () => {
   it.for<[string, MediaType]>([
     ['application/x-protobuf', 'application/x-protobuf'],
     ['application/protobuf', 'application/protobuf'],
     ['application/json', 'application/json'],
     ['application/json; charset=utf-8', 'application/json'],
     [' Application/X-Protobuf ;x=y', 'application/x-protobuf'],
-  ])('of %j is known', ([header, type]) => {
+  ])('is recognized: %j', ([header, type]) => {
     expect(mediaTypeOf(header)).toBe(type)
   })
 
   it.for([null, '', 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'json', '__proto__'])(
-    'of %j is none',
+    'is refused: %j',
     header => {
       expect(() => mediaTypeOf(header)).toThrow(
         expect.objectContaining({

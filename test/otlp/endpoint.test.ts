@@ -13,7 +13,7 @@ import { aHexTraceId, aLogExport, aMessage, anExport, anExportedSpan } from '../
 const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
 
-/** Sends bytes as an exporter does, and gives back the bytes of the answer. */
+/** Sends bytes as an exporter does, and returns the bytes of the answer. */
 async function post(path: string, headers: Record<string, string>, body: BodyInit, bindings = env) {
   const context = createExecutionContext()
   const request = new Request(`https://countersign.test${path}`, { method: 'POST', headers, body })
@@ -26,7 +26,7 @@ async function post(path: string, headers: Record<string, string>, body: BodyIni
 const bearer = ({ projectKey }: Org) => ({ authorization: `Bearer ${projectKey}` })
 const jsonOf = (value: object) => JSON.stringify(value)
 
-/** An export of a model's call in protobuf, as OpenTelemetry's exporter for JavaScript sent it. */
+/** A model call that OpenTelemetry's JavaScript exporter sent in protobuf. */
 function aRecordedExport(): Uint8Array {
   const found = recorded().find(({ directory, signal }) => directory === 'otel-js2-proto' && signal === 'traces')
   if (!found) throw new Error('it was recorded')
@@ -48,7 +48,7 @@ describe('an export', () => {
     ['/api/v1/traces'],
     ['/api/public/otel/v1/traces'],
     ['/otel/v1/traces'],
-  ] as const)('is taken at %s, in either encoding', async ([path], { expect }) => {
+  ] as const)('is accepted at %s, in either encoding', async ([path], { expect }) => {
     const org = await newOrg()
     const asProtobuf = await post(path, { ...bearer(org), 'content-type': PROTOBUF }, aRecordedExport())
     expect(asProtobuf).toMatchObject({ status: 200, text: '' })
@@ -65,7 +65,7 @@ describe('an export', () => {
   })
 
   it.for(['gzip', 'deflate'] as const)(
-    'is taken compressed by %s, and sent piece by piece',
+    'is accepted compressed by %s and sent in pieces',
     async (format, { expect }) => {
       const org = await newOrg()
       const body = new Blob([await compressed(aRecordedExport(), format)]).stream()
@@ -96,7 +96,7 @@ describe('an export', () => {
   it.for([
     [PROTOBUF, new Uint8Array(), ''],
     [JSON_TYPE, '{}', '{}'],
-  ] as const)('that is empty is taken: %s', async ([type, body, text], { expect }) => {
+  ] as const)('that is empty is accepted: %s', async ([type, body, text], { expect }) => {
     const org = await newOrg()
     for (const signal of ['traces', 'logs', 'metrics']) {
       expect(await post(`/v1/${signal}`, { ...bearer(org), 'content-type': type }, body)).toMatchObject({
@@ -119,7 +119,7 @@ describe('an export', () => {
     }
   })
 
-  it('tells how many of its records were refused, and why, and takes the others', async ({ expect }) => {
+  it('says how many records were refused and why, and keeps the others', async ({ expect }) => {
     const org = await newOrg()
     const spans = [anExportedSpan(), anExportedSpan({ spanId: '0000000000000000' }), anExportedSpan({ traceId: 'ab' })]
     const partly = await org.ingest.post('/v1/traces', anExport(spans))
@@ -138,7 +138,7 @@ describe('an export', () => {
     })
   })
 
-  it('takes so many records at most', async ({ expect }) => {
+  it('takes a limited number of records', async ({ expect }) => {
     const org = await newOrg()
     const [traceId, parentSpanId] = [aHexTraceId(), '00000000000000aa']
     const spans = Array.from({ length: MAX_EXPORT_RECORDS + 5 }, () =>
@@ -148,9 +148,7 @@ describe('an export', () => {
     expect(body.partialSuccess.rejectedSpans).toBe('5')
   })
 
-  it('holds more traces than a millisecond has keys, and sends D1 no text that it would not take', async ({
-    expect,
-  }) => {
+  it('may hold more traces than a millisecond has keys, and sends D1 no text that is too large', async ({ expect }) => {
     const org = await newOrg()
     const { bindings, statements } = recordingBindings()
     const metadata = Object.fromEntries(
@@ -165,10 +163,10 @@ describe('an export', () => {
     expect(Math.max(...lengths)).toBeLessThan(2_000_000)
   })
 
-  it('keeps so many states of a span', async ({ expect }) => {
+  it('keeps a limited number of states of a span', async ({ expect }) => {
     const org = await newOrg()
     const names = Array.from({ length: MAX_EXPORTED_STATES + 1 }, (_, index) => `countersign.state.key-${index}`)
-    // Each quote is a backslash longer in its JSON, in the row's, and in that of the rows.
+    // The span's JSON doubles the backslashes of each quote, and so do the row's and the rows'.
     const attributes = Object.fromEntries(names.map(name => [name, '"'.repeat(4000)]))
     const { bindings, statements } = recordingBindings()
     const { body } = await org.bearer(bindings).post('/v1/traces', anExport([anExportedSpan({ attributes })]))
@@ -193,7 +191,7 @@ describe('an export', () => {
   })
 })
 
-describe('what is no export', () => {
+describe('an invalid export', () => {
   it.for([
     ['401', {}, JSON_TYPE, '{}', 401, 16],
     ['415 for another type', undefined, 'text/plain', '{}', 415, 3],
@@ -220,7 +218,7 @@ describe('what is no export', () => {
     expect(JSON.parse(refused.text)).toEqual({ code, message: expect.stringMatching(/./) })
   })
 
-  it('is answered in protobuf where it was meant as that', async ({ expect }) => {
+  it('is answered in protobuf if it was sent as protobuf', async ({ expect }) => {
     const org = await newOrg()
     const refused = await post('/v1/traces', { ...bearer(org), 'content-type': PROTOBUF }, new Uint8Array([0xff, 0xff]))
     expect(refused.status).toBe(400)
@@ -229,7 +227,7 @@ describe('what is no export', () => {
     expect([...refused.bytes.subarray(0, 3)]).toEqual([0x08, 3, 0x12])
   })
 
-  it('is refused past 16 MiB, however small it came', async ({ expect }) => {
+  it('is refused past 16 MiB, however small its compressed size', async ({ expect }) => {
     const org = await newOrg()
     const body = await compressed(new Uint8Array(MAX_EXPORT_BYTES + 1), 'gzip')
     expect(body.byteLength).toBeLessThan(100_000)
@@ -241,7 +239,7 @@ describe('what is no export', () => {
     expect(refused.status).toBe(413)
   })
 
-  it('is forbidden to a key that may not ingest, and counted against its limit', async ({ expect }) => {
+  it('is refused for a key that may not ingest, and counts against the key’s limit', async ({ expect }) => {
     const org = await newOrg()
     const reader = org.clientOf(await org.keyFor({ scopes: ['read'] }))
     expect((await reader.post('/v1/traces', {})).body).toMatchObject({ code: 7 })
@@ -252,7 +250,7 @@ describe('what is no export', () => {
     expect(Number(denied.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
   })
 
-  it('by a fault of ours is told as one that passes, whatever it is', async ({ expect }) => {
+  it('gets a retryable error for any fault of ours', async ({ expect }) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const org = await newOrg()
     for (const message of ['D1_ERROR: D1 DB is overloaded.', 'something that nobody has seen']) {
@@ -299,7 +297,7 @@ describe('the project of an export', () => {
   })
 })
 
-describe('the path that both take', () => {
+describe('the path that traces and exports share', () => {
   const encoded = async (body: string, encoding: string) =>
     encoding === 'gzip' || encoding === 'deflate'
       ? compressed(new TextEncoder().encode(body), encoding)
@@ -316,7 +314,7 @@ describe('the path that both take', () => {
       ['an object that is neither', '{"spans":[]}', 400],
       ['a list', '[]', 400],
       ['broken JSON', '{"resource', 400],
-    ] as const)('tells %s', async ([, body, status], { expect }) => {
+    ] as const)('recognizes %s', async ([, body, status], { expect }) => {
       const org = await newOrg()
       const headers = { ...bearer(org), 'content-type': JSON_TYPE, ...(encoding && { 'content-encoding': encoding }) }
       const bytes = await encoded(body, encoding)
@@ -327,12 +325,12 @@ describe('the path that both take', () => {
     })
   })
 
-  it('refuses nothing as a trace', async ({ expect }) => {
+  it('refuses an empty body as a trace', async ({ expect }) => {
     const org = await newOrg()
     expect((await post('/api/v1/traces', { ...bearer(org), 'content-type': JSON_TYPE }, '')).status).toBe(400)
   })
 
-  it('refuses an unknown encoding of a caller that it knows', async ({ expect }) => {
+  it('refuses an unknown encoding from a known caller', async ({ expect }) => {
     const org = await newOrg()
     for (const type of [JSON_TYPE, PROTOBUF]) {
       const headers = { 'content-type': type, 'content-encoding': 'br' }
@@ -350,6 +348,6 @@ describe('the path that both take', () => {
   })
 })
 
-/** A text that hardly compresses. */
+/** Text that hardly compresses. */
 const randomText = (length: number): string =>
   Array.from({ length: length / 30 }, () => crypto.randomUUID().replaceAll('-', '').slice(2)).join('')

@@ -4,7 +4,7 @@ import { aSpan } from '../support/decoded-telemetry.ts'
 
 const project = { key: 1, id: '6e4d2c1b-8a7f-4e5d-9c3b-2a1f0e9d8c61', slug: 'support' }
 
-it('loses no other span to one that could not be read, and logs no word of it', async () => {
+it('loses no other span to one that could not be read, and logs none of its content', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const broken = aSpan({ attributes: { secret: 'sk-1' } })
   Object.defineProperty(broken, 'spanKind', {

@@ -9,7 +9,7 @@ const bytesOf = (value: Json): number => utf8Length(JSON.stringify(value))
 
 const LONG = 'x'.repeat(2_000_000)
 
-/** A list in a list in a list, so deep. */
+/** Lists nested to a depth. */
 const nested = (depth: number): Json => Array.from({ length: depth - 1 }).reduce<Json>(inner => [inner], [])
 
 describe('a value that fits', () => {
@@ -27,7 +27,7 @@ describe('a value that fits', () => {
 })
 
 describe('a value that is too large', () => {
-  it('is cut where it is a text, with a marker that tells its size', ({ expect }) => {
+  it('is cut if it is text, with a marker that gives its size', ({ expect }) => {
     const { value, cuts } = fitted('x'.repeat(1000), 256)
     expect(value).toMatch(/^x{200,}… \[cut, 1002 bytes\]$/)
     expect(bytesOf(value)).toBeLessThanOrEqual(256)
@@ -42,13 +42,13 @@ describe('a value that is too large', () => {
     ['half characters', '\udc00', 6],
     ['three bytes', '€', 3],
     ['one byte', '~', 1],
-  ] as const)('keeps as much as fits of %s', ([, character, width], { expect }) => {
+  ] as const)('keeps as much of %s as fits', ([, character, width], { expect }) => {
     const { value } = fitted(character.repeat(2000), 1000)
     expect(bytesOf(value)).toBeLessThanOrEqual(1000)
     expect(bytesOf(value)).toBeGreaterThan(1000 - width)
   })
 
-  it('loses of its largest parts, and nothing of the small ones', ({ expect }) => {
+  it('loses from its largest parts, and nothing from the small ones', ({ expect }) => {
     const large = { small: 'kept', list: ['kept', 'y'.repeat(5000)], large: 'x'.repeat(3000) }
     const { value, cuts } = fitted(large, 1024)
     expect(value).toEqual({
@@ -63,7 +63,7 @@ describe('a value that is too large', () => {
     ])
   })
 
-  it('ends early where it has too many parts, and tells how many more there were', ({ expect }) => {
+  it('ends early if it has too many parts, and says how many are missing', ({ expect }) => {
     const list = fitted(
       Array.from({ length: 10_000 }, (_, index) => index),
       512,
@@ -81,14 +81,14 @@ describe('a value that is too large', () => {
     expect(bytesOf(object)).toBeLessThanOrEqual(1024)
   })
 
-  it('cuts no character in two', ({ expect }) => {
+  it('never cuts a character in two', ({ expect }) => {
     for (let maxBytes = 256; maxBytes < 262; maxBytes++) {
       const { value } = fitted('😀'.repeat(200), maxBytes)
       expect(value).toMatch(/^(?:😀)+… \[cut, 802 bytes\]$/u)
     }
   })
 
-  it('tells of a few parts only', ({ expect }) => {
+  it('reports only a few cuts', ({ expect }) => {
     const { cuts } = fitted(
       Array.from({ length: 50 }, () => 'x'.repeat(1000)),
       10_000,
@@ -97,14 +97,14 @@ describe('a value that is too large', () => {
   })
 })
 
-it('makes a text of what nests too deep', ({ expect }) => {
+it('turns levels that nest too deep into text', ({ expect }) => {
   const { value, cuts } = fitted({ a: nested(MAX_JSON_DEPTH + 2) }, 4096)
   expect(findJsonFault(value)).toBeUndefined()
   expect(JSON.stringify(value)).toContain('"[[[]]]"')
   expect(cuts.length).toBe(1)
 })
 
-it('always fits, whatever the value, and is the same when it is cut again', ({ expect }) => {
+it('any value fits after the cut, and a second cut changes nothing', ({ expect }) => {
   const value = fc.jsonValue({ maxDepth: 12, noUnicodeString: false }) as fc.Arbitrary<Json>
   const long = fc.oneof(fc.string({ maxLength: 400, unit: 'binary' }), fc.string({ unit: 'grapheme', maxLength: 400 }))
   const large: fc.Arbitrary<Json> = fc.oneof(
@@ -124,7 +124,7 @@ it('always fits, whatever the value, and is the same when it is cut again', ({ e
   )
 })
 
-// In some tenths of a second; if it grew with the square of the size, this would run into its time limit.
+// This takes tenths of a second. Quadratic work would exceed the time limit.
 it.for<[string, () => Json]>([
   ['many levels', () => Array.from({ length: MAX_JSON_DEPTH - 1 }).reduce<Json>(inner => ({ inner, pad: 'p' }), LONG)],
   ['many items', () => Array.from({ length: 500_000 }, (_, index) => index)],

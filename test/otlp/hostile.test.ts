@@ -6,7 +6,7 @@ import type { Attributes, TelemetryLog, TelemetrySpan } from '../../src/otlp/rea
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { recorded, unpacked } from '../support/recorded.ts'
 
-/** Bodies of real clients that are short enough to be decoded often. */
+/** Bodies of real clients that are short enough to decode often. */
 const bodies = await Promise.all(
   recorded().map(async recording => ({
     name: `${recording.directory}/${recording.file}`,
@@ -17,7 +17,9 @@ const bodies = await Promise.all(
 const short = bodies.filter(({ bytes }) => bytes.length < 25_000)
 const byName = new Map(bodies.map(body => [body.name, body]))
 
-/** Decodes a body as all that it may be sent as. Nothing but an `ApiError` may come of it, and nothing that cannot be stored. */
+/**
+ * Decodes a body as every type it may be sent as. It may only throw an `ApiError`, and may only return storable values.
+ */
 function decodeAll(bytes: Uint8Array, type: MediaType): void {
   attempt(() => decodeTraces(bytes, type).records.forEach(expectSpan))
   attempt(() => decodeLogs(bytes, type).records.forEach(expectLog))
@@ -55,7 +57,7 @@ function expectJson(value: Json): void {
   if (fault) throw new Error(fault.message)
 }
 
-/** Numbers from 0 to 1, the same ones in each run (mulberry32). */
+/** Numbers from 0 to 1, the same in each run (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -66,7 +68,7 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-/** A body with a few bytes that are others, missing, or there twice. */
+/** A body with a few bytes changed, missing or repeated. */
 function mutated(bytes: Uint8Array, random: () => number): Uint8Array {
   const below = (limit: number) => Math.floor(random() * limit)
   let mutant: Uint8Array = bytes.slice()
@@ -89,23 +91,23 @@ function joined(left: Uint8Array, right: Uint8Array): Uint8Array {
   return whole
 }
 
-describe('a body that is not what it should be', () => {
+describe('a damaged body', () => {
   it.for([
     'otel-js2-proto/001-traces.pb',
     'otel-js3-proto/001-traces.pb.gz',
     'otel-js2-json/001-traces.json',
     'quirks/any-value-all-kinds.json',
-  ])('%s: wherever it ends too early, it is refused', name => {
+  ])('%s: is refused wherever it breaks off', name => {
     const { bytes, type } = byName.get(name) ?? { bytes: new Uint8Array(), type: 'application/json' }
     expect(decodeTraces(bytes, type).records.length).toBeGreaterThan(0)
     const refused = expect.objectContaining({ status: 400 })
-    // An empty body of protobuf is an export of nothing.
+    // An empty protobuf body is an empty export.
     for (let length = 1; length < bytes.length; length++) {
       expect(() => decodeTraces(bytes.subarray(0, length), type), `${length} of ${bytes.length}`).toThrow(refused)
     }
   })
 
-  it('that is changed at random is read or refused', () => {
+  it('with random changes is read or refused', () => {
     const random = randomFrom(20261121)
     for (let round = 0; round < 2000; round++) {
       const body = short[round % short.length]

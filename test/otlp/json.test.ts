@@ -7,10 +7,10 @@ import { jsonBytes, jsonExport, jsonSpan, SPAN_ID, TRACE_ID } from '../support/o
 const encode = (text: string) => new TextEncoder().encode(text)
 const traces = (body: Uint8Array) => decodeTraces(body, 'application/json')
 
-/** The only span of an export of it. */
+/** The only span of its export. */
 const span = (fields?: Readonly<Record<string, Json>>) => traces(jsonExport(jsonSpan(fields))).records[0]
 
-/** An attribute's value as it is read, of its AnyValue. */
+/** An attribute's value, read from its AnyValue. */
 const value = (anyValue: Json) => span({ attributes: [{ key: 'a', value: anyValue }] })?.attributes.get('a')
 
 const refusal = (path: string, message = '') =>
@@ -58,7 +58,7 @@ describe('a value', () => {
     expect(value(anyValue)).toEqual(expected)
   })
 
-  it('out of range is a text, as there is no such number in JSON', () => {
+  it('out of range is text, since JSON has no such number', () => {
     const text = JSON.stringify(jsonSpan({ attributes: [{ key: 'a', value: { doubleValue: 12345 } }] }))
     const body = encode(`{"resourceSpans":[{"scopeSpans":[{"spans":[${text.replace('12345', '1e400')}]}]}]}`)
     expect(traces(body).records[0]?.attributes.get('a')).toBe('Infinity')
@@ -76,7 +76,7 @@ describe('a value', () => {
       (inner: Json) => ({ kvlistValue: { values: [{ key: 'k', value: inner }] } }),
       (inner: Json) => ({ k: inner }),
     ],
-  ] as const)('is cut where its %s nest too deep', ([, wrap, wrapJson]) => {
+  ] as const)('is cut if its %s nest too deep', ([, wrap, wrapJson]) => {
     const nested = (levels: number, innermost: Json, wrapOnce: (inner: Json) => Json): Json =>
       levels === 0 ? innermost : nested(levels - 1, wrapOnce(innermost), wrapOnce)
     const deepest = MAX_ATTRIBUTE_DEPTH - 1
@@ -123,14 +123,14 @@ describe('an id', () => {
     'é'.repeat(16),
     { type: 'Buffer' },
     '\u{1f600}',
-  ])('as %j is none of a trace', traceId => {
+  ])('is invalid for a trace as %j', traceId => {
     const { records, rejected } = traces(jsonExport(jsonSpan(), jsonSpan({ traceId })))
     expect(records).toHaveLength(1)
     expect([...rejected]).toEqual([[expect.stringMatching(/^the trace id/), 1]])
   })
 
   it.for<Json>(['', '0', '0000000000000000', null, [], Array(8).fill(0)])(
-    'of the parent as %j says that there is none',
+    'of the parent means no parent as %j',
     parentSpanId => {
       expect(span({ parentSpanId })?.parentSpanId).toBeNull()
     },
@@ -146,7 +146,7 @@ describe('a span', () => {
     ['a future name', 'SPAN_KIND_FUTURE', 'unspecified'],
     ['an object', {}, 'unspecified'],
     ['a negative number', -1, 'unspecified'],
-  ])('has a kind that is %s', ([, kind, expected]) => {
+  ])('has a kind given as %s', ([, kind, expected]) => {
     expect(span({ kind })?.spanKind).toBe(expected)
   })
 
@@ -170,12 +170,12 @@ describe('a span', () => {
     '1'.repeat(100_000),
     true,
     {},
-  ])('that starts at %j is refused with all others', startTimeUnixNano => {
+  ])('is refused together with all others if it starts at %j', startTimeUnixNano => {
     const path = 'resourceSpans.0.scopeSpans.0.spans.0.startTimeUnixNano'
     expect(() => span({ startTimeUnixNano })).toThrow(refusal(path, 'nanoseconds'))
   })
 
-  it('keeps what is told of it', () => {
+  it('keeps all its fields', () => {
     const told = {
       flags: 0x301,
       traceState: 'a=b',
@@ -192,7 +192,7 @@ describe('a span', () => {
     })
   })
 
-  it('is read where its counts and flags make no sense', () => {
+  it('is read even if its counts and flags make no sense', () => {
     expect(
       span({ flags: 'x', droppedAttributesCount: {}, droppedEventsCount: -1, droppedLinksCount: 1e300 }),
     ).toMatchObject({
@@ -201,7 +201,7 @@ describe('a span', () => {
     })
   })
 
-  it('with null in place of all that it may lack is read', () => {
+  it('is read with null in all optional fields', () => {
     const nothing = Object.fromEntries(
       [
         'parentSpanId',
@@ -304,17 +304,17 @@ describe('an export', () => {
     ['objects', '{},'],
     ['lists', '[],'],
     ['numbers', '0,'],
-  ])('of too many %s is too large, wherever they are', ([, item]) => {
+  ])('is too large with too many %s, wherever they are', ([, item]) => {
     const items = item.repeat(MAX_EXPORT_ITEMS + 1)
     expect(() => traces(encode(`{"x":[${items}0]}`))).toThrow(expect.objectContaining({ status: 413 }))
   })
 
-  it('may have commas and brackets in its texts, as many as there are', () => {
+  it('may have any number of commas and brackets in its texts', () => {
     const name = '{[,"\\'.repeat(MAX_EXPORT_ITEMS / 2)
     expect(span({ name })?.name).toBe(name)
   })
 
-  it('replaces what is no UTF-8', () => {
+  it('has invalid UTF-8 replaced', () => {
     const body = jsonExport(jsonSpan({ name: 'x' }))
     expect(traces(body.map(byte => (byte === 0x78 ? 0xff : byte))).records[0]?.name).toBe('\ufffd')
   })
@@ -323,20 +323,20 @@ describe('an export', () => {
     expect(traces(Uint8Array.of(0xef, 0xbb, 0xbf, ...jsonExport(jsonSpan()))).records).toHaveLength(1)
   })
 
-  it('takes the last of what is there twice, and nothing from prototypes', () => {
+  it('takes the last of duplicate keys, and nothing from prototypes', () => {
     const body = encode(
       `{"__proto__":{"resourceSpans":[5]},"resourceSpans":5,"resourceSpans":[{"__proto__":{"scopeSpans":5}}]}`,
     )
     expect(traces(body).records).toEqual([])
   })
 
-  it('of spans of which none has an id is refused', () => {
+  it('is refused if none of its spans has an id', () => {
     expect(() => traces(jsonExport({}, { name: 'x' }, null))).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
     )
   })
 
-  it(`has ${MAX_EXPORT_RECORDS} spans at most; more are counted, and not read`, () => {
+  it(`has ${MAX_EXPORT_RECORDS} spans at most; more are counted, not read`, () => {
     const spans = Array(MAX_EXPORT_RECORDS).fill(jsonSpan())
     const { records, rejected } = traces(jsonExport(...spans, 'x', jsonSpan()))
     expect(records).toHaveLength(MAX_EXPORT_RECORDS)
@@ -348,7 +348,7 @@ describe('a log record', () => {
   const logs = (...logRecords: Json[]) =>
     decodeLogs(jsonBytes({ resourceLogs: [{ scopeLogs: [{ scope: { name: 's' }, logRecords }] }] }), 'application/json')
 
-  it('has all that it was exported with', () => {
+  it('has all its exported fields', () => {
     const body = { kvlistValue: { values: [{ key: 'content', value: { stringValue: 'hello' } }] } }
     const attributes = [{ key: 'k', value: { stringValue: 'v' } }]
     const log = {
@@ -371,7 +371,7 @@ describe('a log record', () => {
     })
   })
 
-  it('without a time has the one at which it was seen, and may belong to no span', () => {
+  it('without a time has the time when it was observed, and may belong to no span', () => {
     const expected = { timeNs: 6n, traceId: null, spanId: null, body: null, eventName: '' }
     expect(logs({ observedTimeUnixNano: '6', traceId: '', spanId: '0000000000000000' }).records).toMatchObject([
       expected,
@@ -385,7 +385,7 @@ describe('a log record', () => {
     )
   })
 
-  it('is none of traces', () => {
+  it('is refused among traces', () => {
     expect(() => decodeLogs(jsonExport(jsonSpan()), 'application/json')).toThrow(
       refusal('resourceSpans', 'takes logs only'),
     )

@@ -15,7 +15,7 @@ const output = (data: Json, choice?: number): SpanMessage => ({
 const whole = (type: SpanMessage['type'], data: Json): SpanMessage => ({ type, isMessage: false, data })
 
 describe('recorded logs', () => {
-  it('of OpenTelemetry’s instrumentation of OpenAI make a conversation', async ({ expect }) => {
+  it('of OpenTelemetry’s OpenAI instrumentation form a conversation', async ({ expect }) => {
     const logs = await recordedLogs('otel-contrib-openai')
     const messages = logs.map(messagesOf)
     expect(messages).toEqual([
@@ -32,7 +32,7 @@ describe('recorded logs', () => {
       },
       output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
     })
-    // The first two came in one millisecond.
+    // The first two share a millisecond.
     const keys = await recordKeys()(logs)
     expect(new Set(keys).size).toBe(3)
     expect(await recordKeys()(await recordedLogs('otel-contrib-openai'))).toEqual(keys)
@@ -243,7 +243,7 @@ describe('the key of a record', () => {
   const log = (content: string, more: Partial<Omit<TelemetryLog, 'attributes'>> = {}) =>
     aLog({ eventName: 'gen_ai.user.message', body: { content }, ...more })
 
-  it('is the same each time that it is sent, and another one’s is not', async ({ expect }) => {
+  it('is the same each time it is sent, and differs from another record’s', async ({ expect }) => {
     const key = await recordKey(log('hi'))
     expect(key).toMatch(/^1795260983000000000:gen_ai\.user\.message:[0-9a-f]{64}$/)
     expect(await recordKey(log('hi'))).toBe(key)
@@ -258,7 +258,7 @@ describe('the key of a record', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  it('tells apart what was said twice at one time', async ({ expect }) => {
+  it('distinguishes equal messages at one time', async ({ expect }) => {
     const key = await recordKey(log('hi'))
     expect(await recordKeys()([log('hi'), log('hi'), log('hi')])).toEqual([key, `${key}:2`, `${key}:3`])
   })
@@ -287,7 +287,7 @@ describe('the messages of a span', () => {
       [input({ content: 'part' }), whole('input', 'first'), whole('input', 'last'), whole('output', 'answer')],
       { input: 'last', output: 'answer' },
     ],
-  ])('add up to %s', ([, messages, content], { expect }) => {
+  ])('combine to %s', ([, messages, content], { expect }) => {
     expect(foldMessages(messages)).toEqual({ input: undefined, output: undefined, ...content })
   })
 })

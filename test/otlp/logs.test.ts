@@ -3,7 +3,7 @@ import { aLogExport, aMessage, anyValue, exportSpans, nanosecondsAfter, newRun }
 
 const spanId = '00000000000000aa'
 
-/** A tenant, and how log records of one span are sent there. */
+/** A tenant, and a function that sends log records of one span. */
 async function newLoggedRun() {
   const run = await newRun()
   const message = (eventName: string, body: object, at: number) =>
@@ -22,11 +22,11 @@ const asked = {
 }
 const answered = { role: 'assistant', content: '30 days' }
 
-describe('content that comes in log records alone', () => {
+describe('content sent only in log records', () => {
   it.for([
     ['before their span', true],
     ['after their span', false],
-  ] as const)('is the span’s, %s, record by record and more than once', async ([, isBefore], { expect }) => {
+  ] as const)('becomes the span’s, %s, record by record and more than once', async ([, isBefore], { expect }) => {
     const { org, message, send, span, root } = await newLoggedRun()
     const records = [
       message('gen_ai.user.message', { content: 'How long?' }, 2),
@@ -62,7 +62,7 @@ describe('content that comes in log records alone', () => {
     expect((await root()).output).toMatchObject({ choices: [{ content: 'answer 0' }, { content: 'answer 1' }] })
   })
 
-  it('waits for a span whose trace is not known, and is then a trace in flight', async ({ expect }) => {
+  it('waits for a span of an unknown trace, which then shows as running', async ({ expect }) => {
     const { org, id, message, send } = await newLoggedRun()
     await send(message('gen_ai.user.message', { content: 'How long?' }, 1))
     expect((await org.read.get('/api/traces?projectSlug=support')).body.traces).toMatchObject([
@@ -70,7 +70,7 @@ describe('content that comes in log records alone', () => {
     ])
   })
 
-  it('is refused where it is no content of a span, with the reason', async ({ expect }) => {
+  it('is refused with a reason unless it is a span’s content', async ({ expect }) => {
     const { message, send } = await newLoggedRun()
     const other = message('app.started', {}, 1)
     const orphan = { ...message('gen_ai.user.message', { content: 'How long?' }, 1), spanId: '' }

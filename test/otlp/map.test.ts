@@ -8,7 +8,7 @@ import { aSpan, recordedSpans } from '../support/decoded-telemetry.ts'
 const stepWith = (attributes: Record<string, Json>, more: Parameters<typeof aSpan>[0] = {}) =>
   stepOf(aSpan({ attributes, ...more }))
 
-/** Keys of which each is listened to before the next, with what a step takes from it. */
+/** Keys in order of precedence, each with the value a step takes from it. */
 const ORDERS: Record<string, [given: Record<string, Json>, expected: Json][]> = {
   kind: [
     [{ 'langfuse.observation.type': 'guardrail' }, 'guardrail'],
@@ -109,7 +109,7 @@ const ORDERS: Record<string, [given: Record<string, Json>, expected: Json][]> = 
   ],
 }
 
-describe.for(Object.entries(ORDERS))('of several that say the %s', ([field, order]) => {
+describe.for(Object.entries(ORDERS))('among several sources of the %s', ([field, order]) => {
   it.for(order.map(([, expected], index) => [expected, order.slice(index)] as const))(
     '%s comes before the rest',
     ([expected, rest], { expect }) => {
@@ -159,7 +159,7 @@ describe('a step’s name', () => {
 describe('a failure', () => {
   const EXCEPTION = { name: 'exception', attributes: { 'exception.type': 'TypeError', 'exception.message': 'no' } }
 
-  it('is what the status says, and the exception that came with it', ({ expect }) => {
+  it('is what the status says, with the recorded exception', ({ expect }) => {
     const { status, metadata } = stepWith({}, { status: 'error', events: [EXCEPTION] })
     expect([status, metadata.error, metadata.events]).toEqual([
       'error',
@@ -180,7 +180,7 @@ describe('a failure', () => {
   })
 })
 
-it('keeps in the metadata what was recorded, whatever it is for', ({ expect }) => {
+it('keeps every recorded value in the metadata', ({ expect }) => {
   const span = {
     ...aSpan({
       name: 'work',
@@ -213,7 +213,7 @@ it('keeps in the metadata what was recorded, whatever it is for', ({ expect }) =
   })
 })
 
-it('counts what a call used on the call alone', ({ expect }) => {
+it('counts a call’s usage on the call alone', ({ expect }) => {
   const attributes = { 'gen_ai.usage.input_tokens': 42, 'gen_ai.usage.cost': 0.1 }
   const usageOf = (operation: string) => stepWith({ ...attributes, 'gen_ai.operation.name': operation }).metadata.usage
   expect(['chat', 'embeddings', 'invoke_agent', 'agent_step'].map(usageOf)).toEqual([
@@ -227,7 +227,7 @@ it('counts what a call used on the call alone', ({ expect }) => {
 describe('the prompt', () => {
   const NAMED = { 'gen_ai.prompt.name': 'support-answer', 'gen_ai.prompt.version': 3 }
 
-  it('is that of a call, and is told of what is around it', ({ expect }) => {
+  it('belongs to a call; steps around it only keep it as metadata', ({ expect }) => {
     const call = stepWith({ 'gen_ai.operation.name': 'chat', ...NAMED })
     const agent = stepWith({ 'gen_ai.operation.name': 'invoke_agent', ...NAMED })
     const prompt = { name: 'support-answer', version: 3 }
@@ -235,13 +235,13 @@ describe('the prompt', () => {
     expect([agent.prompt, agent.metadata.prompt]).toEqual([undefined, prompt])
   })
 
-  it('is what our own attribute names, of any step', ({ expect }) => {
+  it('is the one our own attribute names, on any step', ({ expect }) => {
     expect(stepWith({ ...NAMED, 'countersign.prompt_version_id': 'v' }).prompt).toEqual({ id: 'v' })
   })
 })
 
-describe('what is said of the trace', () => {
-  it('is what the resource says of the service, too', ({ expect }) => {
+describe('what a span says about the trace', () => {
+  it('includes what the resource says about the service', ({ expect }) => {
     const resource = {
       'service.name': 'api',
       'service.version': '1.2',
@@ -254,7 +254,7 @@ describe('what is said of the trace', () => {
     })
   })
 
-  it('leaves out what libraries add, and what it has under a name of its own', ({ expect }) => {
+  it('leaves out what libraries add, and what has a field of its own', ({ expect }) => {
     const metadata = {
       ls_model_type: 'chat',
       LANGSMITH_PROJECT: 'p',
@@ -270,7 +270,7 @@ describe('what is said of the trace', () => {
     })
   })
 
-  it('keeps an id that is another one', ({ expect }) => {
+  it('keeps a differing id', ({ expect }) => {
     const attributes = { 'session.id': 'a', 'gen_ai.conversation.id': 'b', metadata: '{"session_id":"c"}' }
     const { trace, metadata } = stepWith(attributes)
     expect([trace, metadata.attributes]).toEqual([
@@ -284,8 +284,8 @@ describe('what is said of the trace', () => {
   })
 })
 
-describe('what is too large', () => {
-  it('is cut, told of, and loses nothing else', ({ expect }) => {
+describe('a value that is too large', () => {
+  it('is cut and reported, and nothing else is lost', ({ expect }) => {
     const step = stepWith({
       'input.value': 'i'.repeat(MAX_OBSERVATION_BYTES),
       'countersign.state.plan': ['s'.repeat(MAX_OBSERVATION_BYTES)],
@@ -307,14 +307,14 @@ describe('what is too large', () => {
     ])
   })
 
-  it('of the trace is cut, too', ({ expect }) => {
+  it('is cut on the trace as well', ({ expect }) => {
     const { trace, warnings } = stepWith({ 'session.id': 'g'.repeat(300), 'langfuse.trace.name': 'n'.repeat(300) })
     expect(trace).toEqual({ groupId: 'g'.repeat(256), name: 'n'.repeat(256) })
     expect(warnings).toEqual(['trace name was cut: it had 300 characters', 'group_id was cut: it had 300 characters'])
   })
 })
 
-it('takes nothing of a recorded span for too large', async ({ expect }) => {
+it('cuts nothing from recorded spans', async ({ expect }) => {
   for (const directory of ['ai-sdk-v6', 'codex-cli', 'traceloop', 'langfuse-js', 'openinference-openai']) {
     for (const span of await recordedSpans(directory)) expect(stepOf(span).warnings).toEqual([])
   }

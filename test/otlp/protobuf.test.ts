@@ -14,10 +14,10 @@ import {
 
 const traces = (body: Uint8Array) => decodeTraces(body, 'application/x-protobuf')
 
-/** The only span of an export of it. */
+/** The only span of its export. */
 const span = (...fields: Field[]) => traces(protobufExport(protobufSpan(...fields))).records[0]
 
-/** An attribute's value as it is read, of its AnyValue. */
+/** An attribute's value, read from its AnyValue. */
 const value = (anyValue: Uint8Array) => span([9, protobufAttribute('a', anyValue)])?.attributes.get('a')
 
 const varint = (field: number, ...bytes: number[]) => Uint8Array.of(field << 3, ...bytes)
@@ -92,11 +92,11 @@ describe('a value', () => {
   })
 })
 
-describe('a text that is no UTF-8', () => {
+describe('text with invalid UTF-8', () => {
   const broken = Uint8Array.of(0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62)
   const replaced = new TextDecoder().decode(broken)
 
-  it('is replaced wherever it stands', ({ expect }) => {
+  it('is replaced everywhere', ({ expect }) => {
     const attribute = message([1, broken], [2, message([1, broken])])
     const read = span([3, broken], [5, broken], [9, attribute], [11, message([2, broken])], [15, message([2, broken])])
     expect(read).toMatchObject({
@@ -107,14 +107,14 @@ describe('a text that is no UTF-8', () => {
     expect(replaced).toMatch(/^a\ufffd\ufffd\(\ufffd+b$/)
   })
 
-  it('is replaced in a long text too', ({ expect }) => {
+  it('is replaced in a long text as well', ({ expect }) => {
     const long = new Uint8Array(1000).fill(0x61).with(500, 0x80)
     expect(value(message([1, long]))).toBe(`${'a'.repeat(500)}\ufffd${'a'.repeat(499)}`)
   })
 })
 
 describe('a span', () => {
-  it('has all that it was exported with', ({ expect }) => {
+  it('has all its exported fields', ({ expect }) => {
     const link = message(
       [1, new Uint8Array(16).fill(0xab)],
       [2, new Uint8Array(8).fill(0xcd)],
@@ -176,7 +176,7 @@ describe('a span', () => {
   it.for([
     [6, 99, { spanKind: 'unspecified' }],
     [15, message([3, 99]), { status: 'unset' }],
-  ] as const)('of a kind or status to come is of none', ([field, content, expected], { expect }) => {
+  ] as const)('of a future kind or status has none', ([field, content, expected], { expect }) => {
     expect(span([field, content])).toMatchObject(expected)
   })
 
@@ -194,18 +194,18 @@ describe('a span', () => {
     expect([...rejected]).toEqual([[expect.stringMatching(reason), 2]])
   })
 
-  it('has no parent where its id is all zero', ({ expect }) => {
+  it('has no parent if that id is all zeros', ({ expect }) => {
     expect(span([4, new Uint8Array(8)])?.parentSpanId).toBeNull()
     expect(span()?.parentSpanId).toBeNull()
   })
 })
 
 describe('an export', () => {
-  it('without a byte has nothing', ({ expect }) => {
+  it('of zero bytes is empty', ({ expect }) => {
     expect(traces(new Uint8Array())).toEqual({ records: [], rejected: new Map() })
   })
 
-  it('may have many resources and scopes, their fields in any order and in parts', ({ expect }) => {
+  it('may have many resources and scopes, with fields in any order and in parts', ({ expect }) => {
     const attribute = (key: string, content: string) =>
       [1, message([1, protobufAttribute(key, text(content))])] as const
     const scope = (name: string, version: string) => [1, message([1, name], [2, version])] as const
@@ -239,7 +239,7 @@ describe('an export', () => {
     ])
   })
 
-  it('of spans that have no id is taken for one of logs', ({ expect }) => {
+  it('of spans without ids is taken for logs', ({ expect }) => {
     const log = message([1, 1n], [5, text('a body')], [6, protobufAttribute('k', text('v'))])
     expect(() => traces(protobufExport(log, log))).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining('traces only') }),
@@ -305,7 +305,7 @@ describe('an export', () => {
 describe('a log record', () => {
   const log = (...fields: Field[]) => decodeLogs(protobufExport(message(...fields)), 'application/x-protobuf')
 
-  it('has all that it was exported with', ({ expect }) => {
+  it('has all its exported fields', ({ expect }) => {
     const body = object(protobufAttribute('content', text('hello')))
     const decoded = log(
       ...([
@@ -338,7 +338,7 @@ describe('a log record', () => {
     })
   })
 
-  it('without a time has the one at which it was seen, and may belong to no span', ({ expect }) => {
+  it('without a time has the time when it was observed, and may belong to no span', ({ expect }) => {
     expect(log([11, 6n], [9, new Uint8Array(16)]).records[0]).toMatchObject({
       timeNs: 6n,
       traceId: null,

@@ -8,7 +8,7 @@ const SPAN_ID = 'eee19b7ec3c1b174'
 const START_NS = 1544712660000000000n
 const END_NS = 1544712661000000000n
 
-/** What every quirk holds where its name says nothing else. */
+/** The fields of every quirk's span, unless its name says otherwise. */
 const PLAIN = {
   traceId: TRACE_ID,
   spanId: SPAN_ID,
@@ -90,7 +90,7 @@ const EXPECTATIONS: Readonly<Record<string, (decoded: () => Decoded<TelemetrySpa
 
 const quirks = recorded().filter(({ directory }) => directory === 'quirks')
 
-it('knows what to expect of each quirk', () => {
+it('every quirk has an expectation', () => {
   expect(quirks.map(({ file }) => file)).toEqual(Object.keys(EXPECTATIONS))
 })
 

@@ -6,13 +6,13 @@ import { newOrg, type Org } from '../support/org.ts'
 import { type Recorded, recorded } from '../support/recorded.ts'
 
 /*
- * What real clients sent, byte for byte, and how it reads then. The snapshots are held to section 3 of the mapping: look at a
- * change of theirs as at a change of the mapping.
+ * What real clients sent, byte for byte, and how it reads. The snapshots follow section 3 of the mapping: review a
+ * change to them like a change to the mapping.
  */
 
 const directories = [...new Set(recorded().map(({ directory }) => directory))].filter(name => name !== 'quirks')
 
-/** Sends a recorded request to the path of its signal, with the headers that it had, but for the key. */
+/** Sends a recorded request to the path of its signal with its original headers, except for the key. */
 async function replay(org: Org, { path, headers, bytes }: Recorded): Promise<string> {
   const { 'transfer-encoding': _, host: __, connection: ___, ...sent } = headers
   const target = path.slice(path.indexOf('/v1/'))
@@ -42,10 +42,10 @@ interface Step {
   metadata: Record<string, unknown>
 }
 
-/** All that a trace reads as, its spans as a tree, without ids and times, which are random. */
+/** The trace as it reads, its spans as a tree, without ids and times, which are random. */
 function shown(trace: { name: string; status: string; metadata: object; feedback: object[]; spans: Step[] }) {
   const ids = new Set(trace.spans.map(({ id }) => id))
-  // Steps that began at the very same time are in the order of their ids, which is another in each project.
+  // Steps that began at the same time are in the order of their ids, which differs between projects.
   const placeOf = ({ createdAt, stepId, input }: Step) => JSON.stringify([createdAt, stepId, input])
   const spans = trace.spans.toSorted((left, right) => (placeOf(left) < placeOf(right) ? -1 : 1))
   const below = (parent: string | null): object[] =>
@@ -76,7 +76,7 @@ describe.for(directories)('the exports of %s', directory => {
     const traces = await tracesOf(org)
     expect(traces.length).toBeGreaterThan(0)
     const listed = (await org.read.get('/api/traces?projectSlug=support&limit=200')).body.traces
-    // Of Codex' 435 spans, three are worth looking at; the rest is told by how many it is.
+    // Three of Codex' 435 spans are worth a look; a count covers the rest.
     const isLong = traces.flatMap(({ spans }) => spans).length > 100
     const told = isLong ? traces.filter(({ id }) => listed.some((each: { id: string }) => each.id === id)) : traces
     const summary = told.map(trace =>

@@ -9,11 +9,11 @@ import { factsOf } from '../../src/otlp/trace-facts.ts'
 import { aSpan } from '../support/decoded-telemetry.ts'
 
 interface Given {
-  /** Its number, as its id; the parent's likewise. */
+  /** The span's number, which gives its id, and its parent's. */
   id: number
   parent?: number | null
   name?: string
-  /** Seconds, and how many it took. */
+  /** When it starts, and how long it takes, in seconds. */
   start?: number
   took?: number
   attributes?: Record<string, Json>
@@ -49,7 +49,7 @@ const valuesOf = (spans: Given[]) => {
 }
 
 describe('the facts of a trace', () => {
-  it('are from when its first span began to when its last one ended', ({ expect }) => {
+  it('last from the start of its first span to the end of its last', ({ expect }) => {
     const { startMs, endMs, root, hasRemoteParent, isGeneric } = factsOf(
       [
         { id: 2, parent: 1, start: 5, took: 30 },
@@ -66,7 +66,7 @@ describe('the facts of a trace', () => {
     })
   })
 
-  it('have no root before it came, and of two the one that began first', ({ expect }) => {
+  it('have no root before it arrives, and of two roots the one that began first', ({ expect }) => {
     expect(factsOf([read({ id: 2, parent: 1 })]).root).toBeNull()
     expect(factsOf([read({ id: 2, start: 2 }), read({ id: 1, start: 1 })]).root?.value.spanId).toBe(hex(1))
     const asRoot = read({ id: 2, parent: 1, attributes: { 'langfuse.internal.as_root': true } })
@@ -109,7 +109,7 @@ describe('the facts of a trace', () => {
     expect(valuesOf(spans.toReversed()).name).toBe(name)
   })
 
-  it('take the root’s word first, then that of the span that began first', ({ expect }) => {
+  it('come from the root first, then from the span that began first', ({ expect }) => {
     const spans: Given[] = [
       { id: 1, start: 3, attributes: { 'session.id': 'root’s', 'langfuse.trace.tags': ['root’s'] } },
       {
@@ -126,12 +126,12 @@ describe('the facts of a trace', () => {
   })
 })
 
-it('keep what the trace has a field for from metadata of the same name', ({ expect }) => {
+it('never become metadata of the same name', ({ expect }) => {
   const attributes = { 'session.id': 's', metadata: '{"group_id":"m","environment":"m"}' }
   expect(valuesOf([{ id: 1, attributes }])).toEqual({ name: 'span 1', group_id: 's', environment: 'm' })
 })
 
-it('are the same in whatever order and parts spans come, and however often', ({ expect }) => {
+it('are the same in whatever order, parts and repetitions spans arrive', ({ expect }) => {
   const word = fc.constantFrom('a', 'b', 'c')
   const attributes = fc.record(
     {
@@ -157,7 +157,7 @@ it('are the same in whatever order and parts spans come, and however often', ({ 
   const trace = fc
     .array(given, { minLength: 1, maxLength: 6 })
     .map(spans => spans.map((span, id) => read({ ...span, id })))
-  // Exports: every span in one at least, some again.
+  // Exports: every span is in at least one, and some are in several.
   const exported = trace.chain(spans =>
     fc.record({
       spans: fc.constant(spans),
@@ -185,7 +185,7 @@ it('are the same in whatever order and parts spans come, and however often', ({ 
   )
 })
 
-/** The spans in up to four parts, the number of each in its place. */
+/** The spans in up to four parts, given by a part number for each span. */
 function partition(spans: readonly ReadSpan[], parts: readonly number[]): ReadSpan[][] {
   const groups = [0, 1, 2, 3].map(part => spans.filter((_, index) => parts[index] === part))
   return groups.filter(group => group.length > 0)

@@ -18,7 +18,7 @@ const HTTP = { 'http.request.method': 'POST' }
 const rootId = '00000000000000aa'
 const childId = '00000000000000bb'
 
-/** What may differ between two reads of one trace. */
+/** The fields that may differ between two reads of one trace. */
 const withoutTimes = ({ updatedAt, ...trace }: Record<string, unknown>) => trace
 
 describe('an export of spans', () => {
@@ -65,7 +65,7 @@ describe('an export of spans', () => {
     expect((await org.read.get(`/api/spans/${await uuidOf(childId)}`)).body.trace.id).toBe(id)
   })
 
-  it('sent twice is one trace, and writes nothing', async ({ expect }) => {
+  it('sent twice is one trace and writes nothing', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = [span({ spanId: rootId, attributes: AGENT }), span({ parentSpanId: rootId })]
     await exportSpans(org, spans)
@@ -74,7 +74,7 @@ describe('an export of spans', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('whose root did not come changes nothing when it is sent twice', async ({ expect }) => {
+  it('without its root changes nothing if it is sent twice', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const spans = [span({ parentSpanId: rootId, attributes: { 'session.id': 'a' } })]
     await exportSpans(org, spans)
@@ -88,7 +88,7 @@ describe('an export of spans', () => {
     ['children first', [1, 2, 0]],
     ['the root first', [0, 1, 2]],
     ['the root in between', [2, 0, 1]],
-  ] as const)('comes to the same span by span: %s', async ([, order], { expect }) => {
+  ] as const)('gives the same trace span by span: %s', async ([, order], { expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const spans = [
       span({ spanId: rootId, name: 'root', attributes: { ...AGENT, 'user.id': 'u-1' } }),
@@ -129,7 +129,7 @@ describe('an export of spans', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=s-2')).body.count).toBe(0)
   })
 
-  it('lists a parent that never came as it is, and several spans without one', async ({ expect }) => {
+  it('lists a parent that never arrived as it is, and several spans without one', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: '00000000000000ee' })])
     expect((await read()).spans).toMatchObject([{ parentSpanId: await uuidOf('00000000000000ee') }])
@@ -156,7 +156,7 @@ describe('an export of spans', () => {
     for (const { createdAt } of trace.spans) expect(createdAt).toBe(timeAfter(7))
   })
 
-  it('keeps large values in R2 and gives them back, state too', async ({ expect }) => {
+  it('keeps large values in R2 and returns them, state included', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const [input, output, chunks] = ['i', 'o', 'c'].map(letter => letter.repeat(2 * INLINE_BYTES))
     const attributes = {
@@ -174,7 +174,7 @@ describe('an export of spans', () => {
     expect(preview.state.config).toBe('small')
   })
 
-  it('of two exports of one span takes the one that ended last, in either order, and keeps its review', async ({
+  it('of a span exported twice keeps the one that ended last, in either order, and keeps its review', async ({
     expect,
   }) => {
     for (const order of [
@@ -198,7 +198,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('has no output to review where the export that counts has none', async ({ expect }) => {
+  it('has no output to review if the export that counts has none', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = { 'gen_ai.operation.name': 'chat' }
     await exportSpans(org, [span({ spanId: rootId, attributes: { ...attributes, 'output.value': 'early' } })])
@@ -207,7 +207,7 @@ describe('an export of spans', () => {
     expect((await org.owner.get('/api/review-queue?projectSlug=support')).body.spans).toEqual([])
   })
 
-  it('takes a client’s word for its root, whichever came first', async ({ expect }) => {
+  it('prefers a client’s fields for its root, whichever arrives first', async ({ expect }) => {
     for (const isClientFirst of [true, false]) {
       const { org, trace_id, span, uuidOf, read } = await newRun()
       const post = async () =>
@@ -220,7 +220,7 @@ describe('an export of spans', () => {
     }
   })
 
-  it('refuses a span that another trace of the organization has', async ({ expect }) => {
+  it('refuses a span that belongs to another trace of the organization', async ({ expect }) => {
     const { org, span, read } = await newRun()
     const attributes = (trace_id: string) => ({ ...AGENT, 'countersign.trace_id': trace_id })
     await exportSpans(org, [span({ spanId: rootId, attributes: attributes('trace_one') })])
@@ -234,7 +234,7 @@ describe('an export of spans', () => {
     expect((await org.ingest.get('/api/v1/traces/search?name=support')).body.count).toBe(2)
   })
 
-  it('of more spans than are written at once is one trace, whichever of them comes first', async ({ expect }) => {
+  it('with more spans than one write takes is one trace, whichever arrive first', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const children = Array.from({ length: 2 * MAX_WRITTEN_RECORDS }, (_, index) =>
       span({
@@ -266,11 +266,11 @@ describe('an export of spans', () => {
   })
 })
 
-describe('a trace whose root never comes', () => {
+describe('a trace whose root never arrives', () => {
   it.for([
     ['after ten minutes', undefined, ROOT_WAIT_MS],
     ['after one if a parent is in another process', 0x300, REMOTE_ROOT_WAIT_MS],
-  ] as const)('is completed %s, and set right by a root that comes late', async ([, flags, deadline], { expect }) => {
+  ] as const)('is completed %s, and corrected by a late root', async ([, flags, deadline], { expect }) => {
     const { org, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, flags })])
     await sweep(env, Date.now() + deadline - 5000)
@@ -285,7 +285,7 @@ describe('a trace whose root never comes', () => {
     expect((await org.ingest.get('/api/v1/traces/search?otel_incomplete=true')).body.count).toBe(0)
   })
 
-  it('gets a root of its own where something belongs to the whole, until a span without parent comes', async ({
+  it('gets a derived root if something belongs to the whole, until a span without a parent arrives', async ({
     expect,
   }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
@@ -309,7 +309,7 @@ describe('a trace whose root never comes', () => {
     expect(await queue()).toEqual([await uuidOf(rootId)])
   })
 
-  it('calls a root of its own by the name and the time that the trace has now', async ({ expect }) => {
+  it('names and times a derived root like the trace', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, name: 'later', start: 50 })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
@@ -328,7 +328,7 @@ describe('a trace whose root never comes', () => {
     }
   })
 
-  it('keeps a root of its own that a reviewer wrote of', async ({ expect }) => {
+  it('keeps a derived root that a reviewer commented on', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative' })
@@ -338,7 +338,7 @@ describe('a trace whose root never comes', () => {
     expect((await read()).spans.map(({ id }: { id: string }) => id)).toContain(derived)
   })
 
-  it('takes feedback on the whole, and keeps a root that was reviewed', async ({ expect }) => {
+  it('takes feedback on the whole, and keeps a reviewed root', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/feedback', { trace_id, rating: 'negative', comment: 'Wrong' })
@@ -355,8 +355,8 @@ describe('a trace whose root never comes', () => {
   })
 })
 
-describe('a trace that a client posts, too', () => {
-  it('is as the client says, with telemetry’s spans under its root, in either order', async ({ expect }) => {
+describe('a trace that a client also posts', () => {
+  it('has the client’s fields, with telemetry’s spans under its root, in either order', async ({ expect }) => {
     const reads = []
     for (const isPostedFirst of [true, false]) {
       const { org, trace_id, span, uuidOf, read } = await newRun()
@@ -406,7 +406,7 @@ describe('a trace that a client posts, too', () => {
     }
   })
 
-  it('has the derived root where no root came before', async ({ expect }) => {
+  it('has the derived root if no root arrived before', async ({ expect }) => {
     const { org, trace_id, span, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId })])
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name: 'posted', timestamp: timeAfter(-1000) }))
@@ -424,7 +424,7 @@ describe('a trace that a client posts, too', () => {
     })
   })
 
-  it('keeps its metadata if the call’s has no room beside it; all else of the call counts, in either order', async ({
+  it('keeps its metadata if the call’s does not fit beside it; the rest of the call counts, in either order', async ({
     expect,
   }) => {
     const large = 'x'.repeat(40_000)
@@ -448,14 +448,14 @@ describe('a trace that a client posts, too', () => {
     expect(last.answers[1]?.body.warnings).toEqual([expect.stringContaining('left out "mine"')])
   })
 
-  it('has the whole’s output at its root alone, and that is to be reviewed', async ({ expect }) => {
+  it('has the output of the whole at its root alone, and offers that for review', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: rootId })])
     await org.ingest.post('/api/v1/observations', { trace_id, type: 'output', data: 'whole', timestamp: TIME })
     await org.owner.put(`/api/spans/${await uuidOf(rootId)}/review`, { decision: 'accept' })
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
     const derived = await rootSpanUuid(org.project.id, trace_id)
-    // The output that was accepted is the derived root's now; the span that had it has none to review.
+    // The accepted output now belongs to the derived root; the span that had it has none to review.
     const trace = await read()
     expect(trace).toMatchObject({ reviewState: 'unreviewed', staleCount: 0 })
     expect(trace.spans.map(({ review }: { review: { stale: boolean } }) => review.stale)).toEqual([false, true])
@@ -463,7 +463,7 @@ describe('a trace that a client posts, too', () => {
     expect(queue.spans.map(({ id }: { id: string }) => id)).toEqual([derived])
   })
 
-  it('keeps what a client said of a span, and fills in what it left out', async ({ expect }) => {
+  it('keeps the fields that a client sent for a span, and fills in the others', async ({ expect }) => {
     const { org, trace_id, span, uuidOf, read } = await newRun()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
     const posted = { trace_id, span_id: await uuidOf(childId), step_id: 'mine', output: 'mine', timestamp: TIME }
@@ -481,8 +481,8 @@ describe('a trace that a client posts, too', () => {
   })
 })
 
-describe('spans that are no step of an AI pipeline', () => {
-  it('are listed in their trace, and a trace of nothing else where it is asked for', async ({ expect }) => {
+describe('spans outside an AI pipeline', () => {
+  it('are listed in their trace; a trace of nothing else is listed only with kind=all', async ({ expect }) => {
     const { org, id, span, uuidOf, read } = await newRun()
     await exportSpans(org, [
       span({ spanId: childId, parentSpanId: rootId, attributes: { ...HTTP, 'output.value': 'ok' } }),
@@ -503,7 +503,7 @@ describe('spans that are no step of an AI pipeline', () => {
     expect(await queued('&kind=all')).toMatchObject({ remaining: 1 })
   })
 
-  it('are held for review as the queue offers them', async ({ expect }) => {
+  it('can be claimed if the queue offers them', async ({ expect }) => {
     const { org, span, uuidOf } = await newRun()
     await exportSpans(org, [
       span({ spanId: childId, parentSpanId: rootId, attributes: { ...HTTP, 'output.value': 'ok' } }),
@@ -518,7 +518,7 @@ describe('spans that are no step of an AI pipeline', () => {
     ['a span', '/api/v1/spans', { step_id: 'mine', output: 'mine' }],
     ['an observation', '/api/v1/observations', { type: 'output', data: 'mine' }],
   ] as const)(
-    'make a trace that a client sends %s of appear in lists, and in the queue',
+    'show their trace in lists and the queue once a client sends it %s',
     async ([, path, fields], { expect }) => {
       const { org, trace_id, id, span } = await newRun()
       await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes: HTTP })])
@@ -533,7 +533,7 @@ describe('spans that are no step of an AI pipeline', () => {
     },
   )
 
-  it('make a trace that people said something of appear in lists', async ({ expect }) => {
+  it('show their trace in lists once it has feedback', async ({ expect }) => {
     const { org, trace_id, id, span } = await newRun()
     await exportSpans(org, [span({ attributes: HTTP })])
     await org.ingest.post('/api/v1/feedback', { trace_id, comment: 'Slow' })
@@ -565,7 +565,7 @@ describe('the prompt version of a model call', () => {
     await org.owner.post(`${path}/versions`, { content: 'Two', activate: true })
     const [first, second] = (await org.read.get(path)).body.versions.map(({ id }: { id: string }) => id)
     const versions = { first, second }
-    // After both were made: as it began, the second was active.
+    // The call starts after both versions were created, when the second was active.
     const start = Date.now() + 1000 - Date.parse(TIME)
     await exportSpans(org, [span({ start, spanId: rootId, attributes: { ...chat, ...attributes(versions) } })])
     expect((await read()).spans).toMatchObject([{ stepId, promptVersionId: expected && versions[expected] }])
@@ -597,7 +597,7 @@ describe('the prompt version of a model call', () => {
     expect(await rowsRead()).toBeLessThan(few + 100)
   })
 
-  it('is none where no version was active as it began, and for other steps', async ({ expect }) => {
+  it('is none if no version was active when it began, or for other steps', async ({ expect }) => {
     const { org, span, read } = await newRun()
     await org.owner.post('/api/prompts', { projectSlug: 'support', stepId: 'answer', content: 'One' })
     const attributes = { 'countersign.step_id': 'answer' }
@@ -632,8 +632,8 @@ describe('a person’s judgment on a span', () => {
   })
 })
 
-describe('exports at the same time', () => {
-  it('of one trace lose nothing of it', async ({ expect }) => {
+describe('concurrent exports', () => {
+  it('of one trace lose none of it', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     const spans = Array.from({ length: 20 }, (_, index) =>
       span({
@@ -653,8 +653,8 @@ describe('exports at the same time', () => {
   })
 })
 
-describe('a trace of telemetry that is deleted', () => {
-  it('is gone with all that it had', async ({ expect }) => {
+describe('a deleted telemetry trace', () => {
+  it('is gone with everything in it', async ({ expect }) => {
     const { org, id, span, read } = await newRun()
     const large = 'x'.repeat(2 * INLINE_BYTES)
     await exportSpans(org, [
@@ -674,7 +674,7 @@ describe('a trace of telemetry that is deleted', () => {
 })
 
 describe('attribution', () => {
-  it('takes a trace whose root never came', async ({ expect }) => {
+  it('takes a trace whose root never arrives', async ({ expect }) => {
     const { org, trace_id, span, uuidOf } = await newRun()
     const attributes = { 'gen_ai.operation.name': 'chat', 'input.value': 'How long?', 'output.value': '{"days":30}' }
     await exportSpans(org, [span({ spanId: childId, parentSpanId: rootId, attributes })])

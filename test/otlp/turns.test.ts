@@ -3,7 +3,7 @@ import { inPieces, type Work } from '../../src/domain/turns.ts'
 import { decodeTraces } from '../../src/otlp/decode.ts'
 import { aHexSpanId, anExport, anExportedSpan } from '../support/telemetry.ts'
 
-/** How often a work pauses. */
+/** How often a generator pauses. */
 function pausesOf(work: Work<unknown>): number {
   let pauses = 0
   while (!work.next().done) pauses++
@@ -22,14 +22,14 @@ const spansWith = (spans: number, attributesEach: number) =>
     ),
   )
 
-describe('reading an export gives turns', () => {
-  it('by what its spans weigh, not only by how many there are', ({ expect }) => {
+describe('reading an export yields', () => {
+  it('by the weight of its spans, not only by their number', ({ expect }) => {
     expect(pausesOf(spansWith(90, 1))).toBe(0)
     expect(pausesOf(spansWith(300, 1))).toBeGreaterThanOrEqual(3)
     expect(pausesOf(spansWith(10, 9_999))).toBeGreaterThanOrEqual(10)
   })
 
-  it('though there is nothing to read: resources without a span', ({ expect }) => {
+  it('even with nothing to read: resources without a span', ({ expect }) => {
     const resources = 100_000
     // Field 1, an empty message.
     const protobuf = new Uint8Array(2 * resources).map((_, index) => (index % 2 === 0 ? 0x0a : 0))
@@ -40,7 +40,7 @@ describe('reading an export gives turns', () => {
   })
 })
 
-it('pieces hold what weighs as much as they may, and one item at least', ({ expect }) => {
+it('pieces weigh up to the limit, and have at least one item', ({ expect }) => {
   const pieces = (weights: number[], size: number) => [...inPieces(weights, size, weight => weight)]
   expect(pieces([1, 1, 1, 5, 9, 1, 1], 3)).toEqual([[1, 1, 1], [5], [9], [1, 1]])
   expect([...inPieces(['a', 'b', 'c'], 2)]).toEqual([['a', 'b'], ['c']])

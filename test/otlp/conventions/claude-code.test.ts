@@ -16,7 +16,7 @@ const of = (type: string, attributes: Record<string, Json>, events: GivenEvent[]
   )
 
 describe('an interaction', () => {
-  it('is an agent’s turn, asked by the prompt', ({ expect }) => {
+  it('is an agent’s turn with the prompt as its input', ({ expect }) => {
     const attributes = {
       user_prompt: 'What is the refund policy?',
       user_prompt_length: 26,
@@ -29,7 +29,7 @@ describe('an interaction', () => {
     })
   })
 
-  it('keeps the mark of a prompt that is not told', ({ expect }) => {
+  it('leaves out the marker of a redacted prompt', ({ expect }) => {
     expect(of('interaction', { user_prompt: '<REDACTED>' })).toEqual({
       reading: { kind: 'agent' },
       unread: ['user_prompt'],
@@ -37,8 +37,8 @@ describe('an interaction', () => {
   })
 })
 
-describe('a request of a model', () => {
-  it('counts what the cache held among its input', ({ expect }) => {
+describe('a model request', () => {
+  it('counts cached tokens among its input', ({ expect }) => {
     const attributes = {
       model: 'claude-sonnet',
       'gen_ai.system': 'anthropic',
@@ -63,7 +63,7 @@ describe('a request of a model', () => {
     })
   })
 
-  it('has its messages by their labels', ({ expect }) => {
+  it('has its messages, by their labels', ({ expect }) => {
     const attributes = {
       model: 'claude-sonnet',
       user_system_prompt: 'Be brief',
@@ -86,7 +86,7 @@ describe('a request of a model', () => {
     })
   })
 
-  it('has a context of more messages than are read as one', ({ expect }) => {
+  it('keeps a context as one text if it has too many messages to split', ({ expect }) => {
     const contextOf = (messages: number) => Array.from({ length: messages }, () => '[USER]\nhi').join('\n\n---\n\n')
     const messagesIn = (new_context: string) =>
       Reflect.get(Object(of('llm_request', { new_context }).reading?.input), 'messages')
@@ -118,7 +118,7 @@ describe('a tool', () => {
       { input: { file_path: '/a.txt' }, output: { content: 'new', diff: '+new' } },
     ],
     ['only its name', {}, [], {}],
-  ])('tells %s', ([, attributes, events, content], { expect }) => {
+  ])('reads %s', ([, attributes, events, content], { expect }) => {
     expect(of('tool', { tool_name: 'Bash', ...attributes }, events).reading).toEqual({
       kind: 'tool',
       stepId: 'Bash',
@@ -131,7 +131,7 @@ it.for(['tool.execution', 'tool.blocked_on_user', 'hook'])('reads %s as a task',
   expect(of(type, {}).reading).toEqual({ kind: 'task' })
 })
 
-it('reads no other span, and no type that it does not know', ({ expect }) => {
+it('reads no other span and no unknown type', ({ expect }) => {
   expect(readAs(claudeCode, aSpan({ attributes: { 'span.type': 'tool', model: 'T' } })).reading).toBeUndefined()
   expect(of('walk', {}).reading).toBeUndefined()
 })

@@ -12,7 +12,7 @@ import { foldMessages, messagesOf, recordKeys } from '../../../src/otlp/log-mess
 import { type Convention, SpanReader } from '../../../src/otlp/reading/convention.ts'
 import { aLog, aSpan } from '../../support/decoded-telemetry.ts'
 
-/** The names that readers look for inside of values. */
+/** The names that readers look for inside values. */
 const FIELDS = [
   'role',
   'content',
@@ -87,7 +87,7 @@ const { value: aStructure } = fc.letrec<{ value: Json }>(tie => ({
   ),
 }))
 
-/** As a decoder gives it: structured, or serialized, whole or broken off. */
+/** Values as a decoder gives them: structured, or serialized, complete or cut off. */
 const aValue: fc.Arbitrary<Json> = fc.oneof(
   aStructure,
   aStructure.map(value => JSON.stringify(value)),
@@ -103,7 +103,7 @@ const anObject = (keys: readonly string[], below: readonly string[]): fc.Arbitra
   return fc.dictionary(aKey, aValue, { noNullPrototype: true, maxKeys: 12 })
 }
 
-/** What JSON cannot write and read again as it was: undefined, numbers that are none, objects of a class. */
+/** False for what JSON can't round-trip: undefined, NaN and infinities, class instances. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
@@ -293,7 +293,7 @@ const EVENT_KEYS = [
 ]
 
 describe('whatever a sender puts under a known key', () => {
-  it.for(SOURCES)('$convention.name reads as JSON, of a span of $scope', (source, { expect }) => {
+  it.for(SOURCES)('$convention.name reads as JSON, from a span of $scope', (source, { expect }) => {
     const { convention, scope, names = ['step'], keys, below = [], events = [] } = source
     const anEvent = fc.record({
       name: fc.constantFrom('exception', ...events),
@@ -315,7 +315,7 @@ describe('whatever a sender puts under a known key', () => {
       ),
       { numRuns: 400 },
     )
-    // Not all of it was noise.
+    // Guards against inputs that are all noise.
     expect(read).toBeGreaterThan(40)
   })
 

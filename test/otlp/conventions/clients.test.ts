@@ -2,11 +2,9 @@ import { it } from 'vitest'
 import { stepOf } from '../../../src/otlp/map.ts'
 import { aSpan, recordedSpans } from '../../support/decoded-telemetry.ts'
 
-/** What several conventions say of one span: which of them is listened to. */
+/** Which convention wins if several describe one span. */
 
-it('takes what a recorded call of a model says in OpenTelemetry’s words, and its trace in Traceloop’s', async ({
-  expect,
-}) => {
+it('reads a recorded model call by OpenTelemetry’s conventions, and its trace by Traceloop’s', async ({ expect }) => {
   const span = (await recordedSpans('traceloop')).find(({ name }) => name === 'chat gpt-4.1-mini')
   const { kind, stepId, input, output, trace, metadata } = stepOf(span ?? aSpan())
   expect({ kind, stepId, input, output, trace, traceloop: metadata.traceloop }).toEqual({
@@ -28,7 +26,7 @@ it('takes what a recorded call of a model says in OpenTelemetry’s words, and i
   })
 })
 
-it('takes the failure that Langfuse tells, where the span’s status is unset', async ({ expect }) => {
+it('takes the failure that Langfuse reports if the span’s status is unset', async ({ expect }) => {
   const span = (await recordedSpans('langfuse-js')).find(({ name }) => name === 'get_order')
   expect(span?.status).toBe('unset')
   const { status, metadata, trace } = stepOf(span ?? aSpan())
@@ -44,7 +42,7 @@ it('takes the failure that Langfuse tells, where the span’s status is unset', 
   })
 })
 
-it('counts of the hundreds of recorded spans of Codex only three as steps of a pipeline', async ({ expect }) => {
+it('counts only three of Codex’ hundreds of recorded spans as pipeline steps', async ({ expect }) => {
   const steps = (await recordedSpans('codex-cli')).map(stepOf)
   const told = steps.filter(({ kind }) => kind !== 'generic')
   expect(told.map(({ kind, stepId }) => [kind, stepId])).toEqual([
@@ -56,7 +54,7 @@ it('counts of the hundreds of recorded spans of Codex only three as steps of a p
   expect([...groups]).toEqual(['01a1fde4-a8fd-7622-965a-30366f49a461'])
 })
 
-it('believes LangSmith’s kind of a span, and not its operation', ({ expect }) => {
+it('prefers LangSmith’s span kind to its operation', ({ expect }) => {
   const attributes = {
     'langsmith.span.kind': 'retriever',
     'gen_ai.operation.name': 'embeddings',
@@ -74,7 +72,7 @@ it('believes LangSmith’s kind of a span, and not its operation', ({ expect }) 
   expect(trace).toEqual({ groupId: 'conv-42', tags: ['prod', 'beta'] })
 })
 
-it('reads a run of pydantic-ai with its instructions and its messages', ({ expect }) => {
+it('reads a pydantic-ai run with its instructions and its messages', ({ expect }) => {
   const attributes = {
     agent_name: 'support',
     'gen_ai.operation.name': 'invoke_agent',
@@ -101,7 +99,7 @@ it('reads a run of pydantic-ai with its instructions and its messages', ({ expec
   })
 })
 
-it('names a step of Logfire by its template, and stores no span that has only begun', ({ expect }) => {
+it('names a Logfire step by its template, and skips spans that have only begun', ({ expect }) => {
   const attributes = {
     'logfire.msg_template': 'answer {q}',
     'logfire.json_schema': '{"type":"object","properties":{"q":{}}}',
@@ -122,7 +120,7 @@ it('names a step of Logfire by its template, and stores no span that has only be
   expect(stepOf(aSpan({ scope: 'logfire', attributes: pending })).isPending).toBe(true)
 })
 
-it('takes a call that Laminar wraps for what OpenTelemetry calls it', ({ expect }) => {
+it('classifies a call that Laminar wraps by OpenTelemetry’s conventions', ({ expect }) => {
   const attributes = {
     'lmnr.span.type': 'DEFAULT',
     'gen_ai.operation.name': 'invoke_agent',
@@ -132,7 +130,7 @@ it('takes a call that Laminar wraps for what OpenTelemetry calls it', ({ expect 
   expect(stepOf(aSpan({ attributes: { 'lmnr.span.type': 'DEFAULT' } })).kind).toBe('task')
 })
 
-it('counts the cache of Claude Code once, and leaves its session to the trace', ({ expect }) => {
+it('counts Claude Code’s cached tokens once, and leaves its session to the trace', ({ expect }) => {
   const attributes = {
     'span.type': 'llm_request',
     'gen_ai.system': 'anthropic',

@@ -2,7 +2,7 @@ import { it } from 'vitest'
 import { codex } from '../../../src/otlp/conventions/codex.ts'
 import { aSpan, readAs, recordedSpans } from '../../support/decoded-telemetry.ts'
 
-it('reads, of hundreds of recorded spans, those that did something for the prompt', async ({ expect }) => {
+it('reads only the recorded spans that did something for the prompt', async ({ expect }) => {
   const spans = await recordedSpans('codex-cli')
   const readings = spans.map(span => [span.name, readAs(codex, span).reading] as const)
   expect(readings.filter(([, reading]) => reading)).toEqual([
@@ -34,7 +34,7 @@ it('reads, of hundreds of recorded spans, those that did something for the promp
   expect(readings).toHaveLength(435)
 })
 
-it('reads the span of a tool’s call by its event', ({ expect }) => {
+it('reads a tool call’s span by its event', ({ expect }) => {
   const span = aSpan({
     name: 'dispatch_tool_call',
     resource: { 'service.name': 'codex_cli_rs' },

@@ -13,7 +13,7 @@ const CALL = { id: 'call_1', name: 'searchKb', arguments: { query: 'refund polic
 const FOUND = [{ id: 'doc_1', text: 'Refunds within 30 days', score: 0.9, query: 'refund policy' }]
 const ANSWER = { role: 'assistant', content: 'Refunds are accepted within 30 days.' }
 
-/** What a recorded client's spans are as steps: the parts that this convention alone decides. */
+/** The parts of a recorded client's steps that this convention alone decides. */
 async function stepsOf(directory: string) {
   const steps = (await recordedSpans(directory)).map(stepOf)
   return steps.map(({ kind, stepId, input, output, state, metadata: { model, provider, usage, finish_reasons } }) => ({
@@ -28,7 +28,7 @@ async function stepsOf(directory: string) {
   }))
 }
 
-describe('recorded spans of OpenTelemetry', () => {
+describe('recorded OpenTelemetry spans', () => {
   it('with a retrieval, a model, a failing tool and an agent', async ({ expect }) => {
     expect(await stepsOf('otel-js2-json')).toEqual([
       {
@@ -62,7 +62,7 @@ describe('recorded spans of OpenTelemetry', () => {
     ])
   })
 
-  it('with structured values, and attributes that are no convention’s', async ({ expect }) => {
+  it('with structured values, and attributes that no convention knows', async ({ expect }) => {
     const [chat] = await recordedSpans('otel-js3-proto')
     const { input, output, metadata } = stepOf(chat ?? aSpan())
     expect({ input, output, attributes: metadata.attributes }).toEqual({
@@ -140,7 +140,7 @@ describe('recorded spans of OpenTelemetry', () => {
     ])
   })
 
-  it('of a client that has its content in log records alone', async ({ expect }) => {
+  it('of a client that sends content in log records alone', async ({ expect }) => {
     expect(await stepsOf('otel-contrib-openai')).toEqual([
       {
         kind: 'llm',
@@ -176,7 +176,7 @@ it.for([
   ['search_memory', 'retriever'],
   ['update_memory', 'task'],
   ['a custom one', undefined],
-] as const)('takes the operation %s for the kind %s', ([operation, kind], { expect }) => {
+] as const)('maps the operation %s to the kind %s', ([operation, kind], { expect }) => {
   const { reading, unread } = readAs(genAi, aSpan({ attributes: { 'gen_ai.operation.name': operation } }))
   expect([reading?.kind, unread]).toEqual([kind, ['gen_ai.operation.name']])
 })
@@ -249,7 +249,7 @@ it('reads the parameters, the usage and the prompt of a call', ({ expect }) => {
 })
 
 describe('content', () => {
-  it('of an event counts as that of the span', ({ expect }) => {
+  it('in an event counts as the span’s', ({ expect }) => {
     const events = [
       {
         name: 'gen_ai.client.inference.operation.details',
@@ -274,7 +274,7 @@ describe('content', () => {
     })
   })
 
-  it('that was asked for as JSON is the value', ({ expect }) => {
+  it('requested as JSON is parsed', ({ expect }) => {
     const attributes = {
       'gen_ai.output.type': 'json',
       'gen_ai.output.messages': '[{"role":"assistant","parts":[{"type":"text","content":"{\\"answer\\":42}"}]}]',
@@ -287,7 +287,7 @@ describe('content', () => {
     })
   })
 
-  it('that is no list of messages stays as it is, and so do its instructions', ({ expect }) => {
+  it('that is not a list of messages stays as it is, and so do its instructions', ({ expect }) => {
     const attributes = {
       'gen_ai.input.messages': '{"q":1}',
       'gen_ai.output.messages': 'plain text',
@@ -300,7 +300,7 @@ describe('content', () => {
   })
 })
 
-it('takes results of evaluations for judgments of no person', ({ expect }) => {
+it('takes evaluation results for judgments by no person', ({ expect }) => {
   const events = [
     {
       name: 'gen_ai.evaluation.result',
@@ -339,7 +339,7 @@ it('reads a retrieval’s query and documents', ({ expect }) => {
   })
 })
 
-describe('messages that are events', () => {
+describe('messages in events', () => {
   it.for<[string, GivenEvent[], Json]>([
     [
       'each with its attributes',
@@ -449,7 +449,7 @@ describe('the oldest form', () => {
     })
   })
 
-  it('or one for all of them', ({ expect }) => {
+  it('or one key for all messages', ({ expect }) => {
     const attributes = {
       'gen_ai.prompt': '{"messages":[{"role":"user","content":"q"}],"temperature":0}',
       'gen_ai.completion': '{"id":"c","choices":[{"message":{"role":"assistant","content":"a"}}]}',

@@ -3,7 +3,7 @@ import type { Json } from '../../../src/domain/json.ts'
 import { laminar } from '../../../src/otlp/conventions/laminar.ts'
 import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 
-it('reads a function that is observed', ({ expect }) => {
+it('reads an observed function', ({ expect }) => {
   const attributes = {
     'lmnr.span.type': 'DEFAULT',
     'lmnr.span.path': ['answer_question'],
@@ -25,14 +25,14 @@ it('reads a function that is observed', ({ expect }) => {
   })
 })
 
-it('takes a span of the SDK’s own without a type for a task, and no other', ({ expect }) => {
+it('reads the SDK’s own spans without a type as tasks, and no others', ({ expect }) => {
   const attributes = { 'lmnr.span.path': ['answer_question'] }
   const kindIn = (scope: string) => readAs(laminar, aSpan({ scope, attributes })).reading?.fallback?.kind
   expect(kindIn('lmnr.tracer')).toBe('task')
   expect(kindIn('http')).toBeUndefined()
 })
 
-it('reads a call of a model that was made by hand', ({ expect }) => {
+it('reads a model call recorded by hand', ({ expect }) => {
   const attributes = {
     'lmnr.span.type': 'LLM',
     'lmnr.span.input': '[{"role":"user","content":"hi"}]',
@@ -67,7 +67,7 @@ it.for<[string, Record<string, Json>, string]>([
   expect(readAs(laminar, aSpan({ attributes: { 'lmnr.span.type': type, ...more } })).reading).toEqual({ kind })
 })
 
-it('keeps a type that it does not know', ({ expect }) => {
+it('keeps an unknown type', ({ expect }) => {
   const attributes = { 'lmnr.span.type': 'NEW' }
   expect(readAs(laminar, aSpan({ attributes }))).toEqual({ reading: undefined, unread: ['lmnr.span.type'] })
 })

@@ -6,7 +6,7 @@ import { aSpan, readAs, recordedSpans } from '../../support/decoded-telemetry.ts
 const TRACE = { name: 'answer_question', environment: 'test', release: '1.0.0', metadata: { tenant: 'acme' } }
 const VERSION = { langfuse: { version: 'v1' } }
 
-describe('recorded spans of Langfuse', () => {
+describe('recorded Langfuse spans', () => {
   it('are read by their types', async ({ expect }) => {
     const spans = await recordedSpans('langfuse-js')
     const readings = Object.fromEntries(spans.map(span => [span.name, readAs(langfuse, span).reading]))
@@ -46,7 +46,7 @@ describe('recorded spans of Langfuse', () => {
         input: { messages: [{ role: 'user', content: 'hi' }] },
         output: { role: 'assistant', content: 'Refunds are accepted within 30 days.' },
         model: 'gpt-4.1-mini-2025-04-14',
-        // 35 and 6 were sent: 7 more were cached, 3 more were reasoning.
+        // The client sent 35 and 6; 7 more were cached and 3 more were reasoning.
         usage: { input_tokens: 42, output_tokens: 9, total_tokens: 51, cache_read_tokens: 7, reasoning_tokens: 3 },
         trace: TRACE,
         metadata: VERSION,
@@ -97,7 +97,7 @@ it.for<[string, Record<string, Json>, Json]>([
   expect(readAs(langfuse, aSpan({ attributes })).reading).toMatchObject({ kind })
 })
 
-it('reads what the processor puts on the spans of others', ({ expect }) => {
+it('reads the attributes that the processor adds to other libraries’ spans', ({ expect }) => {
   const attributes = {
     'langfuse.trace.name': 'answer',
     'langfuse.trace.metadata.plan': '{"tier":"gold"}',

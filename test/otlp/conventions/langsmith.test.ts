@@ -40,7 +40,7 @@ it('reads a retriever as one, whatever its operation is called', ({ expect }) =>
   })
 })
 
-it('reads a call of a model that LangChain made', ({ expect }) => {
+it('reads a model call by LangChain', ({ expect }) => {
   const message = (name: string, kwargs: Json): Json => ({
     lc: 1,
     type: 'constructor',
@@ -99,11 +99,11 @@ it.for([
   ['parser', 'task'],
   ['graph', 'workflow'],
   ['something new', 'chain'],
-] as const)('a run of type %s is of kind %s', ([type, kind], { expect }) => {
+] as const)('maps the run type %s to the kind %s', ([type, kind], { expect }) => {
   expect(run({ 'langsmith.span.kind': type }).reading).toEqual({ kind })
 })
 
-it('leaves the prompt of another instrumentation to its own convention', ({ expect }) => {
+it('leaves another library’s prompt to its own convention', ({ expect }) => {
   const attributes = { 'langsmith.span.kind': 'llm', 'gen_ai.prompt': '[]', 'langsmith.usage_metadata': 'no object' }
   expect(readAs(langsmith, aSpan({ scope: 'my.app', attributes }))).toEqual({
     reading: { kind: 'llm' },
@@ -115,7 +115,7 @@ it('reads no other span', ({ expect }) => {
   expect(readAs(langsmith, aSpan({ attributes: { 'gen_ai.prompt': 'hi' } })).reading).toBeUndefined()
 })
 
-it('reads a model that a function asked: its only argument, and its answer without the usage', ({ expect }) => {
+it('reads a model called by a function: its only argument, and its answer without the usage', ({ expect }) => {
   const usage = '{"input_tokens":42,"output_tokens":9,"total_tokens":51}'
   const attributes = {
     'langsmith.span.kind': 'llm',
@@ -137,7 +137,7 @@ it('reads a model that a function asked: its only argument, and its answer witho
   })
 })
 
-it('takes a run that has an exception for one that failed, though its status is ok', ({ expect }) => {
+it('takes a run with an exception as failed, though its status is ok', ({ expect }) => {
   const events = [{ name: 'exception', attributes: { 'exception.type': 'Error', 'exception.message': 'Not found' } }]
   const attributes = { 'langsmith.span.kind': 'tool', 'langsmith.trace.name': 'get_order' }
   const { status, metadata } = stepOf(aSpan({ scope: 'langsmith', status: 'ok', attributes, events }))

@@ -6,12 +6,12 @@ import { aSpan, readAs } from '../../support/decoded-telemetry.ts'
 const of = (scope: string, attributes: Record<string, Json>, name = 'span') =>
   readAs(logfire, aSpan({ scope, name, attributes }))
 
-/** As pydantic-ai has messages from version 2 on. */
+/** Messages in pydantic-ai's form since version 2. */
 const said = (role: string, ...parts: Json[]): Json => ({ role, parts })
 const text = (content: string): Json => ({ type: 'text', content })
 
 describe('Logfire', () => {
-  it('reads a span of the caller’s own by its template and its arguments', ({ expect }) => {
+  it('reads the caller’s own span by its template and its arguments', ({ expect }) => {
     const attributes = {
       'logfire.msg_template': 'answer {q}',
       'logfire.msg': 'answer refund?',
@@ -33,12 +33,12 @@ describe('Logfire', () => {
           output: { answer: '30 days' },
         },
       },
-      // The arguments are kept: where a convention knows better what went in they are not the input.
+      // The arguments stay in the metadata: they aren't the input if another convention knows the real one.
       unread: ['logfire.msg_template', 'logfire.msg', 'logfire.span_type', 'q', 'nested', 'session.id', 'return'],
     })
   })
 
-  it('takes nothing of a log line as input', ({ expect }) => {
+  it('takes no input from a log line', ({ expect }) => {
     const attributes = {
       'logfire.msg_template': 'retrieved {n} docs',
       'logfire.span_type': 'log',
@@ -48,7 +48,7 @@ describe('Logfire', () => {
     expect(of('logfire', attributes).reading).toEqual({ fallback: { stepId: 'retrieved {n} docs' } })
   })
 
-  it('stores no record of a span that has only begun', ({ expect }) => {
+  it('skips spans that have only begun', ({ expect }) => {
     const attributes = {
       'logfire.span_type': 'pending_span',
       'logfire.pending_parent_id': '0000000000000000',
@@ -57,7 +57,7 @@ describe('Logfire', () => {
     expect(of('logfire', attributes).reading).toEqual({ isPending: true })
   })
 
-  it('reads a call of OpenAI of before it had OpenTelemetry’s attributes', ({ expect }) => {
+  it('reads an OpenAI call from before OpenTelemetry’s attributes', ({ expect }) => {
     const attributes = {
       'logfire.msg_template': 'Chat Completion with {request_data[model]!r}',
       request_data: JSON.stringify({
@@ -93,7 +93,7 @@ describe('Logfire', () => {
     })
   })
 
-  it('reads a call of Anthropic, whose instructions come apart and whose input leaves the cache out', ({ expect }) => {
+  it('reads an Anthropic call, which separates instructions and counts input without the cache', ({ expect }) => {
     const attributes = {
       'gen_ai.request.model': 'claude',
       request_data: JSON.stringify({
@@ -122,7 +122,7 @@ describe('Logfire', () => {
     })
   })
 
-  it('reads an embedding, and a response of OpenAI told as events', ({ expect }) => {
+  it('reads an embedding, and an OpenAI response in events', ({ expect }) => {
     const embedding = {
       request_data: '{"model":"embed","input":"text"}',
       response_data: '{"usage":{"prompt_tokens":5}}',
@@ -157,7 +157,7 @@ describe('Logfire', () => {
     })
   })
 
-  it('leaves alone what only looks like one of its own names', ({ expect }) => {
+  it('leaves names alone that only resemble its own', ({ expect }) => {
     const attributes = {
       events: '[{"name":"click"}]',
       request_data: '{"path":"/"}',
@@ -190,7 +190,7 @@ describe('pydantic-ai', () => {
     { role: 'tool', content: '30 days', tool_call_id: 'c1', name: 'search' },
   ]
 
-  it('5: a run’s input is what was asked, its output the answer, and its steps lie between', ({ expect }) => {
+  it('5: a run’s input is the question, its output the answer, and its steps lie between', ({ expect }) => {
     const attributes = {
       model_name: 'gpt-4o',
       agent_name: 'support',
@@ -225,7 +225,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('5: a structured result is the value, and instructions come first', ({ expect }) => {
+  it('5: a structured result is the output value, and instructions come first', ({ expect }) => {
     const attributes = {
       agent_name: 'support',
       'gen_ai.system_instructions': '[{"type":"text","content":"Be brief"}]',
@@ -259,7 +259,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('5: leaves a call of a model to OpenTelemetry’s conventions, but for its cost', ({ expect }) => {
+  it('5: leaves a model call to OpenTelemetry’s conventions, except for its cost', ({ expect }) => {
     const attributes = {
       'gen_ai.operation.name': 'chat',
       'gen_ai.system_instructions': '[]',
@@ -272,7 +272,7 @@ describe('pydantic-ai', () => {
     })
   })
 
-  it('2: a tool has its arguments and its response under names of their own', ({ expect }) => {
+  it('2: a tool has its own names for arguments and response', ({ expect }) => {
     const attributes = {
       'gen_ai.tool.name': 'get_order',
       'gen_ai.tool.call.id': 'c1',

@@ -372,7 +372,7 @@ describe('what a model was asked', () => {
     expect(inputMessages(value, instructions)).toEqual(expected)
   })
 
-  it('is the instructions where nothing else came', ({ expect }) => {
+  it('is the instructions if nothing else arrived', ({ expect }) => {
     expect(inputMessages(undefined, 'Be brief.')).toEqual({ messages: [{ role: 'system', content: 'Be brief.' }] })
     expect(inputMessages(undefined)).toBeUndefined()
   })
@@ -478,7 +478,7 @@ describe('what a model answered', () => {
     expect(outputMessage(value)).toEqual(expected)
   })
 
-  it('is put together of what came apart', ({ expect }) => {
+  it('is reassembled from its parts', ({ expect }) => {
     const toolCalls = '[{"toolCallId":"call_1","toolName":"search","input":"{\\"q\\":\\"refund\\"}"}]'
     expect(assistantMessage({ text: 'ok', reasoning: 'hm', toolCalls })).toEqual({
       role: 'assistant',
@@ -490,7 +490,7 @@ describe('what a model answered', () => {
   })
 })
 
-it('finds messages in what is passed on, and leaves all else as it is', ({ expect }) => {
+it('finds messages inside other values, and leaves everything else as it is', ({ expect }) => {
   expect(withMessages({ type: 'ai', content: 'a' })).toEqual({ role: 'assistant', content: 'a' })
   expect(withMessages({ messages: [{ type: 'ai', content: 'a' }], step: 2 })).toEqual({
     messages: [{ role: 'assistant', content: 'a' }],
@@ -501,7 +501,7 @@ it('finds messages in what is passed on, and leaves all else as it is', ({ expec
   }
 })
 
-describe('a conversation of more messages than are brought into one form', () => {
+describe('a conversation with too many messages to normalize', () => {
   const message = { role: 'human', content: 'hi' }
   const messages = (count: number): Json[] => Array.from({ length: count }, () => message)
   const most = messages(MAX_CONVERSATION_MESSAGES)
@@ -520,7 +520,7 @@ describe('a conversation of more messages than are brought into one form', () =>
     expect(read(more)).toBeUndefined()
   })
 
-  it('stays as it came where any value may be one', ({ expect }) => {
+  it('stays as it is if its content may be any value', ({ expect }) => {
     expect(withMessages(more)).toBe(more)
   })
 })

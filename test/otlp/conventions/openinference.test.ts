@@ -7,8 +7,8 @@ import { aSpan, readAs, recordedSpans } from '../../support/decoded-telemetry.ts
 const QUESTION = 'What is the refund policy?'
 const CONTEXT = 'Refunds within 30 days\nShipping is 5 days'
 
-describe('recorded spans of OpenInference', () => {
-  it('of OpenAI are calls of models', async ({ expect }) => {
+describe('recorded OpenInference spans', () => {
+  it('of OpenAI are model calls', async ({ expect }) => {
     const steps = (await recordedSpans('openinference-openai')).map(stepOf)
     const usage = {
       input_tokens: 42,
@@ -115,7 +115,7 @@ describe('recorded spans of OpenInference', () => {
     }
   })
 
-  it('of LangChain are chains, and what they are made of', async ({ expect }) => {
+  it('of LangChain are chains and their parts', async ({ expect }) => {
     const steps = (await recordedSpans('openinference-langchain')).map(stepOf)
     const documents = [
       { pageContent: 'Refunds within 30 days', metadata: { id: 'doc_1', score: 0.9 } },
@@ -152,7 +152,7 @@ describe('recorded spans of OpenInference', () => {
       ],
     })
     expect(Object.fromEntries(steps[5]?.state ?? [])).toEqual({ context: { question: QUESTION, context: CONTEXT } })
-    // What LangChain puts in beside the caller's own is left out.
+    // LangChain's own additions are left out.
     expect(steps[6]?.trace).toEqual({
       groupId: 'conv-42',
       userId: 'u-7',
@@ -160,7 +160,7 @@ describe('recorded spans of OpenInference', () => {
     })
   })
 
-  it('of the AI SDK are of its kinds, and the SDK’s own words for the rest', async ({ expect }) => {
+  it('of the AI SDK have its kinds; the SDK’s own attributes give the rest', async ({ expect }) => {
     const steps = (await recordedSpans('ai-sdk-v6-openinference')).map(stepOf)
     expect(steps.map(({ kind, stepId }) => [kind, stepId])).toEqual([
       ['llm', 'answer-question.doGenerate'],
@@ -182,7 +182,7 @@ describe('recorded spans of OpenInference', () => {
 })
 
 describe('documents', () => {
-  it('of a retriever are its output where nothing else is', ({ expect }) => {
+  it('of a retriever are its output if it has no other', ({ expect }) => {
     const attributes = {
       'openinference.span.kind': 'RETRIEVER',
       'input.value': 'q',
@@ -227,7 +227,7 @@ describe('documents', () => {
   })
 })
 
-it('keeps the texts of an embedding, and no vector', ({ expect }) => {
+it('keeps the texts of an embedding but no vector', ({ expect }) => {
   const attributes = {
     'openinference.span.kind': 'EMBEDDING',
     'embedding.model_name': 'e',
@@ -262,7 +262,7 @@ it.for<[string, Record<string, Json>, Json | undefined, Json | undefined]>([
   expect([fallback?.input, fallback?.output]).toEqual([input, output])
 })
 
-it('reads what a call cost, what it was called with and from which prompt', ({ expect }) => {
+it('reads the cost, parameters and prompt of a call', ({ expect }) => {
   const attributes = {
     'openinference.span.kind': 'LLM',
     'llm.model_name': 'm',
@@ -287,14 +287,14 @@ it('reads what a call cost, what it was called with and from which prompt', ({ e
       prompt: { name: 'support-answer', version: 4 },
       fallback: { kind: 'llm' },
     },
-    // The definitions of its tools are nowhere else.
+    // The tool definitions appear nowhere else.
     unread: ['llm.system', 'llm.invocation_parameters', 'graph.node.id', 'agent.name'],
   })
   const id = '6ba7b810-9dad-41d1-80b4-00c04fd430c8'
   expect(readAs(openInference, aSpan({ attributes: { 'prompt.id': id } })).reading?.prompt).toEqual({ id })
 })
 
-it('names a step as LangGraph’s node', ({ expect }) => {
+it('names a step after LangGraph’s node', ({ expect }) => {
   const attributes = { metadata: '{"langgraph_node":"plan","tenant":"acme"}' }
   expect(readAs(openInference, aSpan({ attributes })).reading).toEqual({
     stepId: 'plan',
@@ -325,14 +325,14 @@ describe('judgments', () => {
     })
   })
 
-  it('of a person may be of the trace', ({ expect }) => {
+  it('by a person may be about the trace', ({ expect }) => {
     expect(judgmentOf({ annotator_kind: 'human', score: 1 }, 'trace.evaluations.0.evaluation')).toEqual({
       feedback: [{ isOfTrace: true, name: 'annotation', identifier: 'human', rating: 1 }],
       metadata: { annotations: [{ annotator_kind: 'human', score: 1, scope: 'trace' }] },
     })
   })
 
-  it('of models and code are none', ({ expect }) => {
+  it('by models and code are not feedback', ({ expect }) => {
     const told = { name: 'relevance', annotator_kind: 'LLM', score: 1 }
     expect(judgmentOf(told, 'evaluations.3.evaluation')).toEqual({ evaluations: [told] })
   })

@@ -69,7 +69,7 @@ it.for<[string, Record<string, Json>, Json]>([
   expect(readAs(plain, aSpan({ attributes })).reading).toEqual(expected)
 })
 
-it('leaves what a second key says among the attributes', ({ expect }) => {
+it('leaves the values of duplicate keys among the attributes', ({ expect }) => {
   const attributes = { input: 'a', inputs: 'b', query: 7, model: { a: 1 } }
   expect(readAs(plain, aSpan({ attributes }))).toEqual({
     reading: { fallback: { input: 'a' } },
@@ -77,8 +77,8 @@ it('leaves what a second key says among the attributes', ({ expect }) => {
   })
 })
 
-describe('a span that is no step of an AI pipeline', () => {
-  it('is generic, and keeps what it says', ({ expect }) => {
+describe('a span that is not a step of an AI pipeline', () => {
+  it('is generic and keeps its attributes', ({ expect }) => {
     const attributes = {
       'http.request.method': 'POST',
       'url.full': 'https://a',
@@ -95,7 +95,7 @@ describe('a span that is no step of an AI pipeline', () => {
 })
 
 describe('our own attributes', () => {
-  it('say what the step is, which prompt it used and what its state was', ({ expect }) => {
+  it('set the step, its prompt and its state', ({ expect }) => {
     const attributes = {
       'countersign.step_id': 'draft',
       'countersign.prompt_version_id': '6ba7b810-9dad-41d1-80b4-00c04fd430c8',
@@ -115,7 +115,7 @@ describe('our own attributes', () => {
     })
   })
 
-  it('come before any other', ({ expect }) => {
+  it('take precedence over any other', ({ expect }) => {
     const attributes = {
       'countersign.step_id': 'draft',
       'countersign.state.config': '{"temperature":1}',
@@ -133,7 +133,7 @@ describe('our own attributes', () => {
     ])
   })
 
-  it('may be a state of any form', ({ expect }) => {
+  it('may hold a state of any form', ({ expect }) => {
     const attributes = {
       'countersign.state.config': 'fast',
       'gen_ai.request.model': 'm',

@@ -17,7 +17,7 @@ describe('a serialized value', () => {
     expect(parsed(value)).toEqual(expected)
   })
 
-  it('stays a text where it nests deeper than values may', ({ expect }) => {
+  it('stays text if it nests deeper than values may', ({ expect }) => {
     const deep = '['.repeat(129) + ']'.repeat(129)
     expect(parsed(deep)).toBe(deep)
     expect(parsed('['.repeat(128) + ']'.repeat(128))).toBeInstanceOf(Array)

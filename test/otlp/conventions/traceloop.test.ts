@@ -6,7 +6,7 @@ import { aSpan, type GivenEvent, readAs, recordedSpans } from '../../support/dec
 
 const ASSOCIATION = { metadata: { user_id: 'u-7', session_id: 'conv-42', tenant: 'acme' } }
 
-describe('recorded spans of Traceloop', () => {
+describe('recorded Traceloop spans', () => {
   it('are read by what was decorated', async ({ expect }) => {
     const spans = await recordedSpans('traceloop')
     const readings = new Map(spans.map(span => [span.name, readAs(traceloop, span).reading]))
@@ -39,7 +39,7 @@ describe('recorded spans of Traceloop', () => {
     })
   })
 
-  it('leave the calls of models to the conventions of OpenTelemetry', async ({ expect }) => {
+  it('leave model calls to OpenTelemetry’s conventions', async ({ expect }) => {
     const [call] = (await recordedSpans('traceloop')).filter(({ name }) => name.startsWith('chat '))
     const { reading, unread } = readAs(traceloop, call ?? aSpan())
     expect(reading).toEqual({ trace: ASSOCIATION, metadata: { traceloop: { workflow: 'answerer' } } })
@@ -65,7 +65,7 @@ describe('an entity’s input', () => {
     expect(readAs(traceloop, aSpan({ attributes })).reading).toEqual({ kind: 'task', fallback: { input: expected } })
   })
 
-  it('of LangChain is what was given, and what came with it is kept', ({ expect }) => {
+  it('from LangChain is the value given; the rest is kept', ({ expect }) => {
     const attributes = {
       'traceloop.entity.name': 'ChatPromptTemplate',
       'traceloop.entity.input': '{"inputs":{"q":"hi"},"tags":["seq:step:1"],"metadata":{},"kwargs":{"name":"p"}}',
@@ -84,7 +84,7 @@ describe('an entity’s input', () => {
   })
 })
 
-it('reads the prompt that a call was made with', ({ expect }) => {
+it('reads the prompt of a call', ({ expect }) => {
   const attributes = {
     'traceloop.prompt.key': 'support-answer',
     'traceloop.prompt.version': 3,
@@ -103,7 +103,7 @@ it('reads the prompt that a call was made with', ({ expect }) => {
   })
 })
 
-describe('what a vector database answered', () => {
+describe('a vector database’s answer', () => {
   it.for<[string, GivenEvent[], Json]>([
     [
       'as events',
@@ -164,7 +164,7 @@ describe('what a vector database answered', () => {
     })
   })
 
-  it('under numbered keys, in the order of the numbers', ({ expect }) => {
+  it('under numbered keys follows the order of the numbers', ({ expect }) => {
     const attributes = {
       'db.search.result.document.999999999': 'third',
       'db.search.result.document.10': 'second',

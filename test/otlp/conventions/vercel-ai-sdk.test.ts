@@ -18,7 +18,7 @@ const ASKED_AGAIN = {
   ],
 }
 
-/** What the spans of a recorded client are as steps. */
+/** The steps that a recorded client's spans become. */
 async function stepsOf(directory: string) {
   const steps = (await recordedSpans(directory)).map(stepOf)
   return steps.map(({ kind, stepId, input, output, state, metadata: { model, usage, finish_reasons }, trace }) => ({
@@ -34,7 +34,7 @@ async function stepsOf(directory: string) {
   }))
 }
 
-describe('recorded spans of the AI SDK', () => {
+describe('recorded AI SDK spans', () => {
   it.for([
     ['5', 'ai-sdk-v5', { input_tokens: 42, output_tokens: 9 }],
     [
@@ -49,7 +49,7 @@ describe('recorded spans of the AI SDK', () => {
         reasoning_tokens: 3,
       },
     ],
-  ] as const)('%s are a call and what it is made of', async ([, directory, usage], { expect }) => {
+  ] as const)('%s are a call and its parts', async ([, directory, usage], { expect }) => {
     const trace = {
       groupId: 'conv-42',
       userId: 'u-7',
@@ -120,7 +120,7 @@ describe('recorded spans of the AI SDK', () => {
     expect(steps.at(-2)?.config).toEqual({ ...config, maxRetries: 0 })
   })
 
-  it('7 in its old form are the same, but for metadata that it has no more', async ({ expect }) => {
+  it('7 in its old form are the same, but without metadata', async ({ expect }) => {
     const steps = await stepsOf('ai-sdk-v7-legacy')
     const trace = {
       rootName: 'answer-question',
@@ -151,7 +151,7 @@ describe('recorded spans of the AI SDK', () => {
     ])
   })
 
-  it('keep no header of a request, and no vector', async ({ expect }) => {
+  it('keep no request headers and no vectors', async ({ expect }) => {
     const spans = await recordedSpans('ai-sdk-v6')
     const sent = spans.flatMap(({ attributes }) => [...attributes.keys()])
     expect(sent).toContain('ai.request.headers.user-agent')
@@ -161,7 +161,7 @@ describe('recorded spans of the AI SDK', () => {
   })
 })
 
-it('takes a function’s name for the step, and that of what it calls with it', ({ expect }) => {
+it('names a step, and the calls within it, after its function', ({ expect }) => {
   const stepId = (operation: string, more: Record<string, Json> = {}) =>
     readAs(
       vercelAiSdk,
@@ -173,7 +173,7 @@ it('takes a function’s name for the step, and that of what it calls with it', 
   expect(stepId('custom')).toBe('draft')
 })
 
-it('reads a structured answer as the value', ({ expect }) => {
+it('parses a structured answer', ({ expect }) => {
   const attributes = {
     'ai.operationId': 'ai.generateObject',
     'ai.prompt': '{"system":"Be brief.","prompt":"q"}',
@@ -207,7 +207,7 @@ it('reads the reasoning of an answer', ({ expect }) => {
   })
 })
 
-it('says nothing of a span that is not the AI SDK’s', ({ expect }) => {
+it('ignores spans that are not the AI SDK’s', ({ expect }) => {
   expect(readAs(vercelAiSdk, aSpan({ attributes: { 'aircraft.id': 7 } }))).toEqual({
     reading: undefined,
     unread: ['aircraft.id'],
