@@ -31,7 +31,7 @@ const makeUser = async (of: Org): Promise<string> => (await of.owner.post('/api/
 
 const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
-describe('somebody whom Cloudflare Access let in', () => {
+describe('a Cloudflare Access user', () => {
   it('is the user with that e-mail, and may read and review', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const userId = await makeUser(org)
@@ -65,13 +65,13 @@ describe('somebody whom Cloudflare Access let in', () => {
     expect(link.body.details[0].message).toContain('Cloudflare Access')
   })
 
-  it('is known by the cookie of Access as well', async ({ expect }) => {
+  it('is recognized by the Access cookie as well', async ({ expect }) => {
     await makeUser(org)
     const cookie = `a=b; CF_Authorization=${await team.token({ email })}`
     expect((await client({ cookie }, team.bindings).get(TRACES)).status).toBe(200)
   })
 
-  it('may do what ACCESS_SCOPES says, and a word that is no scope gives nothing and is logged', async ({ expect }) => {
+  it('gets the scopes in ACCESS_SCOPES; an unknown scope grants nothing and is logged', async ({ expect }) => {
     await makeUser(org)
     const logged = quietly()
     const scopesWith = async (ACCESS_SCOPES: string) => {
@@ -87,7 +87,7 @@ describe('somebody whom Cloudflare Access let in', () => {
     expect(logged.mock.calls.join()).toContain('"words":"admin"')
   })
 
-  it('counts by the user where requests are limited', async ({ expect }) => {
+  it('has one rate limit, by user', async ({ expect }) => {
     await makeUser(org)
     const limited = { ...team.bindings, RATE_LIMIT_PER_MINUTE: '2' }
     const app = team.page(await team.token({ email }), limited)
@@ -100,7 +100,7 @@ describe('somebody whom Cloudflare Access let in', () => {
     expect((await theirs.get(search, undefined, header)).status).toBe(200)
   })
 
-  it('comes after a key in a header and after a session, and before a dead one', async ({ expect }) => {
+  it('comes after a key in a header and a live session, and before an ended one', async ({ expect }) => {
     await makeUser(org)
     const stranger = await newOrg()
     const token = await team.token({ email })
@@ -128,7 +128,7 @@ describe('somebody whom Cloudflare Access let in', () => {
     expect((await team.page(token).post('/api/review-queue/claim', { spanIds })).status).toBe(200)
   })
 
-  it('lets nobody in where the deployment has no Access, or half of its settings', async ({ expect }) => {
+  it('is refused if the deployment has no Access settings, or only half of them', async ({ expect }) => {
     await makeUser(org)
     const token = await team.token({ email })
     const { ACCESS_AUD, ...withoutAudience } = team.bindings
@@ -144,13 +144,13 @@ describe('somebody whom Cloudflare Access let in', () => {
 })
 
 describe('an e-mail', () => {
-  it('of no user is a 403 that says so', async ({ expect }) => {
+  it('without a user is a 403 that says so', async ({ expect }) => {
     const answer = await team.page(await team.token({ email })).get(TRACES)
     expect(answer.status).toBe(403)
     expect(answer.body.details[0].message).toContain(email)
   })
 
-  /** Feedback by which a pipeline makes the e-mail a labeller's; the labeller's user. */
+  /** Feedback through which a pipeline makes the e-mail a labeller's; returns the labeller's user. */
   const labeller = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -159,7 +159,7 @@ describe('an e-mail', () => {
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 
-  it("that a pipeline named as a labeller's opens nothing, whoever makes keys for that user", async ({ expect }) => {
+  it("that a pipeline named as a labeller's grants nothing, whoever creates keys for that user", async ({ expect }) => {
     const user = await labeller()
     const app = team.page(await team.token({ email }))
     expect((await app.get(TRACES)).status).toBe(403)
@@ -173,7 +173,7 @@ describe('an e-mail', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': org.slug })).status).toBe(403)
   })
 
-  it('of a labeller opens the organization once a manager of the whole of it confirms them', async ({ expect }) => {
+  it('of a labeller grants access once a manager of the whole organization confirms the user', async ({ expect }) => {
     const user = await labeller()
     expect((await org.owner.patch(`/api/users/${user.id}`, { name: 'Ada' })).status).toBe(200)
     const app = team.page(await team.token({ email }))
@@ -182,7 +182,7 @@ describe('an e-mail', () => {
     expect((await app.get('/api/session')).body).toMatchObject({ actorId: user.id, user: { name: 'Ada' } })
   })
 
-  it('of a user who was deleted, or has another e-mail since, opens nothing within 30 s', async ({ expect }) => {
+  it('of a user who was deleted or changed e-mail grants nothing after 30 s', async ({ expect }) => {
     const [first, second] = [await makeUser(org), `b-${email}`]
     const app = team.page(await team.token({ email }))
     const later = team.page(await team.token({ email: second }))
@@ -196,7 +196,7 @@ describe('an e-mail', () => {
     expect((await later.get(TRACES)).status).toBe(403)
   })
 
-  it('of users of several organizations needs x-org-slug, and says which there are', async ({ expect }) => {
+  it('of users of several organizations needs x-org-slug, and the error lists them', async ({ expect }) => {
     const second = await newOrg()
     const [userId] = [await makeUser(org), await makeUser(second)]
     const app = team.page(await team.token({ email }))
@@ -214,7 +214,7 @@ describe('an e-mail', () => {
     expect((await app.get('/api/session', undefined, { 'x-org-slug': third.slug })).status).toBe(403)
   })
 
-  it('of users of very many organizations locks nobody out of any', async ({ expect }) => {
+  it('of users in very many organizations locks nobody out', async ({ expect }) => {
     await makeUser(org)
     const many = MAX_LISTED_MEMBERSHIPS + 20
     const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})`
@@ -243,7 +243,7 @@ describe('an e-mail', () => {
     expect((await silent.get('/api/session/organizations')).status).toBe(503)
   })
 
-  it('lists organizations to nobody whom Access did not let in', async ({ expect }) => {
+  it('lists organizations only after Cloudflare Access let its user in', async ({ expect }) => {
     const path = '/api/session/organizations'
     await makeUser(org)
     expect((await team.page('x').get(path)).status).toBe(401)
@@ -278,7 +278,7 @@ describe('a token', () => {
     expect(answer.body.error).toBe('Not authenticated')
   })
 
-  it('that was tampered with lets nobody in', async ({ expect }) => {
+  it('that was tampered with grants nothing', async ({ expect }) => {
     await makeUser(org)
     const [header = '', payload = '', signature = ''] = (await team.token({ email: 'mallory@example.com' })).split('.')
     const claims = JSON.parse(new TextDecoder().decode(base64url.decode(payload)))
@@ -305,12 +305,12 @@ describe('a token', () => {
     }
   })
 
-  it('that somebody else signed lets nobody in', async ({ expect }) => {
+  it('that somebody else signed grants nothing', async ({ expect }) => {
     await makeUser(org)
     const other = await generateKeyPair('RS256')
     expect((await team.page(await team.token({ email }, { key: other.privateKey })).get(TRACES)).status).toBe(401)
     expect((await team.page(await team.token({ email }, { kid: 'unknown' })).get(TRACES)).status).toBe(401)
-    // Signed with what everybody can read, as if it were a secret.
+    // Signed with the public key, as if it were a secret.
     const claims = JSON.parse(
       new TextDecoder().decode(base64url.decode((await team.token({ email })).split('.')[1] ?? '')),
     )
@@ -324,8 +324,8 @@ describe('a token', () => {
   })
 })
 
-describe('the keys of Access', () => {
-  it('are asked for once, and again for a token that names another, at most every 30 seconds', async ({ expect }) => {
+describe('the Access keys', () => {
+  it('are fetched once, and again for a token that names another key, at most every 30 seconds', async ({ expect }) => {
     await makeUser(org)
     const app = team.page(await team.token({ email }))
     for (let index = 0; index < 3; index++) expect((await app.get(TRACES)).status).toBe(200)
@@ -345,7 +345,7 @@ describe('the keys of Access', () => {
     ['are no JSON', () => new Response('<html>')],
     ['are no keys', () => Response.json({ keys: 'none' })],
     ['are null', () => Response.json(null)],
-  ] as const)('%s: that is a 503, and not for long', async ([, answer], { expect }) => {
+  ] as const)('%s: the request is a 503, and soon works again', async ([, answer], { expect }) => {
     quietly()
     await makeUser(org)
     const app = team.page(await team.token({ email }))
@@ -357,7 +357,7 @@ describe('the keys of Access', () => {
     expect((await app.get(TRACES)).status).toBe(200)
   })
 
-  it('that do not come in time are a 503', async ({ expect }) => {
+  it('that do not arrive in time are a 503', async ({ expect }) => {
     quietly()
     await makeUser(org)
     vi.mocked(fetch).mockImplementation(
@@ -370,8 +370,8 @@ describe('the keys of Access', () => {
   })
 })
 
-describe('while D1 is silent', () => {
-  it('a user who was seen goes on for 10 minutes, and one who was not waits with a 503', async ({ expect }) => {
+describe('while D1 is unreachable', () => {
+  it('a known user keeps access for 10 minutes, and an unknown user gets a 503', async ({ expect }) => {
     const logged = quietly()
     await makeUser(org)
     const token = await team.token({ email, exp: Math.floor(Date.now() / 1000) + 7200 })
@@ -379,7 +379,7 @@ describe('while D1 is silent', () => {
     expect((await team.page(token, withAccess(wrapBindings(failingFrom(1, OVERLOADED)))).get(TRACES)).status).toBe(503)
     expect((await team.page(token).get(TRACES)).status).toBe(200)
     let isDown = false
-    // Only the look-up of the user fails: it is the first call of a request.
+    // Only the user look-up fails, which is a request's first call.
     const once = withAccess(
       wrapBindings(async (binding, call) => {
         if (isDown && binding === 'DB') {
@@ -401,7 +401,7 @@ describe('while D1 is silent', () => {
     expect(logged.mock.calls.join()).not.toContain(email)
   })
 
-  it('a user is looked up once, and then known', async ({ expect }) => {
+  it('a user is looked up once and then remembered', async ({ expect }) => {
     await makeUser(org)
     const token = await team.token({ email })
     const costs: number[] = []

@@ -10,13 +10,13 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a key while D1 is silent', () => {
-  it('goes on for 10 minutes if it was seen, else waits with a 503', async ({ expect }) => {
+describe('a key while D1 is unreachable', () => {
+  it('works for 10 minutes if it was seen before, and is otherwise a 503', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     const unseen = await org.keyFor({})
     let isDown = false
-    // Only the look-up of the key fails: it is the first call of a request.
+    // Only the key look-up fails, which is a request's first call.
     const bindings = wrapBindings(async (binding, call) => {
       if (isDown && binding === 'DB') {
         isDown = false
@@ -37,7 +37,7 @@ describe('a key while D1 is silent', () => {
 })
 
 describe('a key while D1 is slow', () => {
-  it('is looked up all the same, so that a revoked one is soon refused', async ({ expect }) => {
+  it('is still looked up, so that a revoked key is soon refused', async ({ expect }) => {
     const org = await newOrg()
     await org.bearer().get('/api/traces?projectSlug=support')
     await env.DB.prepare('update api_keys set revoked_at = 1 where prefix = ? and project_key is not null')

@@ -25,14 +25,16 @@ afterEach(() => {
 
 const secretIn = (cookie: string): string => cookie.slice(cookie.indexOf('=') + 1)
 
-/** As another isolate would be: nothing is remembered, or what is remembered is no longer fresh. */
+/** Acts like another isolate: its cache is empty or stale. */
 const later = (ms: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms })
 
 const newLink = async (key: string, body?: object): Promise<string> =>
   (await client({ 'x-api-key': key }).post('/api/sign-in-links', body)).body.token
 
 describe('signing in with a key', () => {
-  it('gives a cookie that no script can read and no other site send, and keeps its hash alone', async ({ expect }) => {
+  it('sets a cookie that no script can read and no other site can send, and stores only its hash', async ({
+    expect,
+  }) => {
     const answer = await visitor().post('/api/session', { apiKey: org.projectKey })
     expect(answer.status).toBe(201)
     const [value = '', ...attributes] = (answer.headers.get('set-cookie') ?? '').split('; ')
@@ -47,7 +49,7 @@ describe('signing in with a key', () => {
     expect(JSON.stringify(answer.body)).not.toContain(secretIn(value))
   })
 
-  it('names the cookie so that it is kept without https, on localhost', async ({ expect }) => {
+  it('names the cookie so that browsers keep it without https on localhost', async ({ expect }) => {
     const request = (method: string, headers: Record<string, string>, body?: object) =>
       new Request('http://localhost:8787/api/session', {
         method,
@@ -59,7 +61,7 @@ describe('signing in with a key', () => {
       /^countersign=\w{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     )
     expect((await send(request('GET', { cookie: cookieIn(answer) }))).status).toBe(200)
-    // Over https, where another host of the domain could have set it, that name says nothing.
+    // Over https, another host of the domain could have set this name, so it's ignored.
     expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(401)
   })
 
@@ -87,7 +89,7 @@ describe('signing in with a key', () => {
     expect(withKey.body).toEqual({ ...session, expiresAt: null })
   })
 
-  it('shows an owner every project by slug, and itself as the actor', async ({ expect }) => {
+  it('shows an owner key every project by slug, and the key itself as the actor', async ({ expect }) => {
     const other = await newOrg()
     await other.owner.post('/api/projects', { slug: 'archive', name: 'Archive' })
     const { body } = await other.owner.get('/api/session')
@@ -102,14 +104,14 @@ describe('signing in with a key', () => {
     ['both', { apiKey: 'cs_000000000000000000000000', link: 'x'.repeat(32) }, 400],
     ['neither', {}, 400],
     ['an invalid key', { apiKey: { $ne: '' } }, 400],
-  ] as const)('gives nothing for %s', async ([, body, status], { expect }) => {
+  ] as const)('fails with %s', async ([, body, status], { expect }) => {
     const answer = await visitor().post('/api/session', body)
     expect(answer.status).toBe(status)
     if (status === 401) expect(answer.body.error).toBe('Not authenticated')
     expect(answer.headers.has('set-cookie')).toBe(false)
   })
 
-  it('takes neither a session for a key nor a key for a session', async ({ expect }) => {
+  it('accepts neither a session as a key nor a key as a session', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     expect((await page(cookie).get(TRACES)).status).toBe(200)
     expect((await client({ 'x-api-key': secretIn(cookie) }).get(TRACES)).status).toBe(401)
@@ -128,7 +130,7 @@ describe('a sign-in link', () => {
     expect((await visitor().post('/api/session', { link })).status).toBe(401)
   })
 
-  it('signs in one of many that open it at the same time', async ({ expect }) => {
+  it('signs in only one browser if many open it at the same time', async ({ expect }) => {
     const link = await newLink(org.projectKey)
     const answers = await Promise.all(Array.from({ length: 12 }, () => visitor().post('/api/session', { link })))
     const statuses = answers.map(({ status }) => status).toSorted()
@@ -136,7 +138,7 @@ describe('a sign-in link', () => {
     expect(answers.filter(({ headers }) => headers.has('set-cookie'))).toHaveLength(1)
   })
 
-  it('is refused past its time, which is 15 minutes where nothing else is said', async ({ expect }) => {
+  it('expires after 15 minutes by default', async ({ expect }) => {
     const made = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links')
     expect(Math.abs(Date.parse(made.body.expiresAt) - Date.now() - 900_000)).toBeLessThan(20_000)
     expect(made.body.token).toMatch(/^\w{32}$/)
@@ -144,19 +146,19 @@ describe('a sign-in link', () => {
     expect((await visitor().post('/api/session', { link: made.body.token })).status).toBe(401)
   })
 
-  it.for([59, 3601, 90.5, '900'])('cannot wait for %s seconds', async (expiresInSeconds, { expect }) => {
+  it.for([59, 3601, 90.5, '900'])('cannot last %s seconds', async (expiresInSeconds, { expect }) => {
     const answer = await client({ 'x-api-key': org.projectKey }).post('/api/sign-in-links', { expiresInSeconds })
     expect(answer.status).toBe(400)
     expect(answer.body.details[0].path).toBe('expiresInSeconds')
   })
 
-  it('is not made by a session, which would renew itself so', async ({ expect }) => {
+  it('cannot be created by a session, which could renew itself that way', async ({ expect }) => {
     const answer = await page(await signIn(org.projectKey)).post('/api/sign-in-links')
     expect(answer).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
     expect(answer.body.details[0].message).toContain('session')
   })
 
-  it('is worth nothing once its key is revoked', async ({ expect }) => {
+  it('is worthless once its key is revoked', async ({ expect }) => {
     const key = await org.keyFor({})
     const link = await newLink(key)
     await revoke(key)
@@ -165,7 +167,7 @@ describe('a sign-in link', () => {
     expect(answer.headers.has('set-cookie')).toBe(false)
   })
 
-  it('is spent by the attempt whose answer was lost, which its second attempt knows', async ({ expect }) => {
+  it('survives a lost answer: the retry knows the first attempt', async ({ expect }) => {
     const link = await newLink(org.projectKey)
     const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after'))
     expect((await visitor(bindings).post('/api/session', { link })).status).toBe(201)
@@ -179,14 +181,14 @@ async function revoke(key: string): Promise<void> {
 }
 
 describe('the audit log', () => {
-  /** What it says of a key's sessions and links, oldest first. */
+  /** Audit entries of a key's sessions and links, oldest first. */
   const actsOf = async (keyId: string) => {
     const { entries } = (await org.owner.get(`/api/audit-log?targetId=${keyId}&limit=200`)).body
     const acts: { action: string }[] = entries.toReversed()
     return acts.filter(({ action }) => action !== 'api_key.create')
   }
 
-  it('says who signed in and out with which key, and who made a link', async ({ expect }) => {
+  it('says who signed in and out with which key, and who created a link', async ({ expect }) => {
     const apiKey = await org.keyFor({ userId: org.userId })
     const keyId = (await client({ 'x-api-key': apiKey }).get('/api/session')).body.key.id
     const known = { actor: { keyId, userId: org.userId }, projectId: org.project.id, targetId: keyId }
@@ -195,7 +197,7 @@ describe('the audit log', () => {
     const begun = await visitor().post('/api/session', { apiKey })
     const replaced = await page(cookieIn(begun)).post('/api/session', { link })
     const ended = await page(cookieIn(replaced)).delete('/api/session')
-    // It has ended already, and the link is used: nothing more is said.
+    // The session has ended and the link is used, so neither call adds an entry.
     await page(cookieIn(replaced)).delete('/api/session')
     await visitor().post('/api/session', { link })
     const expected = (
@@ -213,7 +215,7 @@ describe('the audit log', () => {
   })
 
   it.for(['POST', 'DELETE'] as const)(
-    'has one line of a %s whose answer from D1 was lost',
+    'has one line for a %s whose answer from D1 was lost',
     async (method, { expect }) => {
       vi.spyOn(console, 'error').mockImplementation(() => {})
       const apiKey = await org.keyFor({})
@@ -226,10 +228,10 @@ describe('the audit log', () => {
     },
   )
 
-  it('costs no round trip more', async ({ expect }) => {
+  it('costs no further round trip', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const cookie = cookieIn(await visitor(bindings).post('/api/session', { apiKey: org.projectKey }))
-    // The session, its look-up, and who it is; the key was known.
+    // The session, its look-up, and its identity; the key is cached.
     expect(counts.d1RoundTrips).toBe(3)
     await page(cookie, bindings).delete('/api/session')
     expect(counts.d1RoundTrips).toBe(4)
@@ -254,7 +256,7 @@ describe('a session', () => {
     expect(log.body.entries).toMatchObject([{ actor: { keyId: key.id, userId } }])
   })
 
-  it('counts as its key where requests are limited', async ({ expect }) => {
+  it('shares its key’s rate limit', async ({ expect }) => {
     const apiKey = await org.keyFor({ rateLimitPerMinute: 2 })
     const app = page(await signIn(apiKey))
     expect((await app.get('/api/v1/traces/search?a=1')).status).toBe(200)
@@ -262,7 +264,7 @@ describe('a session', () => {
     expect((await app.get('/api/v1/traces/search?a=1')).status).toBe(429)
   })
 
-  it('lets nobody export telemetry', async ({ expect }) => {
+  it('cannot export telemetry', async ({ expect }) => {
     const app = page(await signIn(org.ownerKey))
     const headers = { 'x-project-slug': 'support' }
     for (const path of ['/v1/traces', '/api/v1/otel/v1/traces', '/api/public/otel/v1/traces']) {
@@ -278,11 +280,11 @@ describe('a session', () => {
     expect((await both.get('/api/session')).body.organization.slug).toBe(stranger.slug)
     expect((await client({ cookie, 'x-api-key': 'cs_wrong' }).get('/api/session')).status).toBe(401)
     expect((await client({ cookie, authorization: 'Bearer cs_wrong' }).get('/api/session')).status).toBe(401)
-    // What is no key of ours, such as a proxy's password, does not hide it.
+    // Anything that isn't our key, such as a proxy's password, doesn't hide the session.
     expect((await client({ cookie, authorization: 'Basic Y3M6Y3M=' }).get('/api/session')).status).toBe(200)
   })
 
-  it('is refused where x-org-slug names another organization', async ({ expect }) => {
+  it('is refused if x-org-slug names another organization', async ({ expect }) => {
     const app = page(await signIn(org.projectKey))
     expect((await app.get(TRACES, undefined, { 'x-org-slug': 'another' })).status).toBe(401)
     expect((await app.get(TRACES, undefined, { 'x-org-slug': org.slug })).status).toBe(200)
@@ -304,7 +306,7 @@ describe('a session', () => {
 })
 
 describe('the end of a session', () => {
-  it('is at once where it is signed out, and the cookie goes', async ({ expect }) => {
+  it('is immediate on sign-out, and removes the cookie', async ({ expect }) => {
     const app = page(await signIn(org.projectKey))
     const { key } = (await app.get('/api/session')).body
     const answer = await app.delete('/api/session')
@@ -317,7 +319,7 @@ describe('the end of a session', () => {
     expect(await app.delete('/api/session')).toMatchObject({ status: 200, body: { id: key.id } })
   })
 
-  it('comes with the next one of the same browser', async ({ expect }) => {
+  it('comes with the next sign-in of the same browser', async ({ expect }) => {
     const before = await signIn(org.ownerKey)
     const answer = await page(before).post('/api/session', { apiKey: org.ownerKey })
     expect(answer.status).toBe(201)
@@ -325,7 +327,7 @@ describe('the end of a session', () => {
     expect((await page(cookieIn(answer)).get('/api/session')).status).toBe(200)
   })
 
-  it('can be asked for without a session', async ({ expect }) => {
+  it('can be requested without a session', async ({ expect }) => {
     for (const caller of [visitor(), page(`__Host-countersign=${'x'.repeat(32)}`), page('__Host-countersign=odd')]) {
       const answer = await caller.delete('/api/session')
       expect(answer).toMatchObject({ status: 200, body: { id: null } })
@@ -333,7 +335,7 @@ describe('the end of a session', () => {
     }
   })
 
-  it('comes within 30 seconds where it was signed out elsewhere', async ({ expect }) => {
+  it('comes within 30 seconds of a sign-out elsewhere', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     await env.DB.prepare('update sessions set revoked_at = 1 where hash = ?')
       .bind(await sha256Hex(secretIn(cookie)))
@@ -351,14 +353,14 @@ describe('the end of a session', () => {
     expect((await page(cookie).get(TRACES)).status).toBe(401)
   })
 
-  it('comes with its 12 hours, to the moment', async ({ expect }) => {
+  it('comes after exactly 12 hours', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     await page(cookie).get(TRACES)
     later(1000 * SESSION_SECONDS + 1)
     expect((await page(cookie).get(TRACES)).status).toBe(401)
   })
 
-  it('comes with the end that its key has', async ({ expect }) => {
+  it('comes when its key expires', async ({ expect }) => {
     const expiresAt = new Date(Date.now() + 60_000).toISOString()
     const answer = await visitor().post('/api/session', { apiKey: await org.keyFor({ expiresAt }) })
     expect(answer.body.expiresAt).toBe(expiresAt)
@@ -381,7 +383,7 @@ describe('a page of another origin', () => {
     ['another site that claims more', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
   ] as const
 
-  it.for(tried)('changes nothing with the cookie of whoever looks at it: %s', async ([, headers], { expect }) => {
+  it.for(tried)('changes nothing with its visitor’s cookie: %s', async ([, headers], { expect }) => {
     const cookie = await signIn(org.ownerKey)
     const forged = client({ cookie, ...headers })
     const before = (await org.owner.get('/api/users')).body
@@ -403,14 +405,14 @@ describe('a page of another origin', () => {
     expect((await page(cookie).get('/api/session')).status).toBe(200)
   })
 
-  it('is told apart by Sec-Fetch-Site where there is no Origin', async ({ expect }) => {
+  it('is recognized by Sec-Fetch-Site if there is no Origin', async ({ expect }) => {
     const own = client({ cookie: await signIn(org.projectKey), 'sec-fetch-site': 'same-origin' })
     const spanIds = [crypto.randomUUID()]
     expect((await own.post('/api/review-queue/claim', { spanIds })).status).toBe(200)
     expect((await own.delete('/api/session')).status).toBe(200)
   })
 
-  it('may read with GET and HEAD, which no browser shows it', async ({ expect }) => {
+  it('may read with GET and HEAD, whose answers browsers hide from it', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     for (const method of ['GET', 'HEAD']) {
       const headers = { cookie, origin: 'https://evil.example' }
@@ -429,7 +431,7 @@ describe('a page of another origin', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
   })
 
-  it('is not told that it may call what is about sessions', async ({ expect }) => {
+  it('gets no CORS permission for session paths', async ({ expect }) => {
     for (const path of ['/api/session', '/api/session/']) {
       const answer = await send(new Request(`${ORIGIN}${path}`, { method: 'OPTIONS' }))
       expect(answer.status).toBe(204)
@@ -438,10 +440,10 @@ describe('a page of another origin', () => {
   })
 })
 
-describe('while D1 is silent', () => {
+describe('while D1 is unreachable', () => {
   const silent = () => wrapBindings(failingFrom(1, OVERLOADED))
 
-  it('a session that was seen goes on, and one that was not waits with a 503', async ({ expect }) => {
+  it('a known session keeps working, and an unknown one is a 503', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const seen = await signIn(org.projectKey)
     const unseen = `__Host-countersign=${'u'.repeat(32)}`
@@ -459,7 +461,7 @@ describe('while D1 is silent', () => {
     expect((await page(unseen, silent()).get(TRACES)).status).toBe(503)
   })
 
-  it('nobody is signed in or out, and nobody is told that they are not', async ({ expect }) => {
+  it('nobody is signed in or out, and nobody is falsely called signed out', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const cookie = await signIn(org.projectKey)
     const link = await newLink(org.projectKey)

@@ -14,7 +14,7 @@ beforeAll(async () => {
   world = await newWorld(org)
 })
 
-/** What the OpenAPI document says of a value. */
+/** How the OpenAPI document describes a value. */
 interface Schema {
   type?: string
   const?: unknown
@@ -29,7 +29,7 @@ interface Schema {
 const WRONG = { null: null, boolean: true, number: 7, string: 'text', array: [], object: {} }
 type Kind = keyof typeof WRONG
 
-/** The kinds of JSON value that a schema allows; none where it allows all. */
+/** The kinds of JSON value that a schema allows; empty if it allows all. */
 function kindsOf({ type, const: constant, anyOf = [] }: Schema): string[] {
   const variants = anyOf.map(kindsOf)
   if (variants.some(kinds => kinds.length === 0)) return []
@@ -41,9 +41,9 @@ function kindsOf({ type, const: constant, anyOf = [] }: Schema): string[] {
 interface BodyField {
   /** As errors name it. */
   path: string
-  /** A value of a wrong kind, in a body that is valid but for it. */
+  /** Otherwise valid bodies with a value of a wrong kind. */
   wrongs: (readonly [kind: string, body: object])[]
-  /** A valid body without it, where it is required. */
+  /** The valid body without the field, if the field is required. */
   without: object | undefined
 }
 
@@ -93,7 +93,7 @@ const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   .filter(([, { body }]) => body !== undefined)
 
-/** The variants of a body, each with a base that is valid. */
+/** The fields of every variant of a body; each variant starts from a valid base. */
 function variantsOf(path: string, method: string, base: object): BodyField[] {
   const schema = document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json']?.schema ?? {}
   const differences = VARIANTS[`${method} ${path}`] ?? []
@@ -101,7 +101,7 @@ function variantsOf(path: string, method: string, base: object): BodyField[] {
   return schema.oneOf.flatMap((variant, index) => fieldsOf(variant, { ...base, ...differences[index] }))
 }
 
-/** What the base of each variant has that the sample has not, and the other way round. */
+/** How each variant's base differs from the sample. */
 const VARIANTS: Readonly<Record<string, readonly object[]>> = {
   'POST /api/v1/observations': [{ type: 'state', key: 'config' }, {}],
   'PUT /api/spans/{spanId}/review': [{}, { decision: 'accept', approvedOutput: undefined }],
@@ -141,7 +141,7 @@ describe.for(contracts)('each field of %s', ([, contract]) => {
     expect(await storedCounts()).toEqual(before)
   })
 
-  it('400s with its name where it is required and absent', async ({ expect }) => {
+  it('400s with its name if it is required and absent', async ({ expect }) => {
     const before = await storedCounts()
     for (const { path, without } of fields()) {
       if (!without) continue
@@ -156,7 +156,7 @@ describe.for(contracts)('each field of %s', ([, contract]) => {
   })
 })
 
-describe('an event that is none', () => {
+describe('an invalid event', () => {
   it.for([
     ['null', null, 'events.0'],
     ['a number', 7, 'events.0'],
@@ -170,7 +170,7 @@ describe('an event that is none', () => {
     ['without a body', { type: 'trace' }, 'events.0.body'],
     ['with a body that is null', { type: 'feedback', body: null }, 'events.0.body'],
     ['with a body that is a text', { type: 'span', body: 'x' }, 'events.0.body'],
-  ] as const)('is a 400 of its own, and spoils no other: %s', async ([, event, path], { expect }) => {
+  ] as const)('is a 400 of its own and fails alone: %s', async ([, event, path], { expect }) => {
     const good = aTrace()
     const { status, body } = await org.ingest.post('/api/v1/batch', { events: [event, { type: 'trace', body: good }] })
     expect(status).toBe(207)
@@ -179,7 +179,7 @@ describe('an event that is none', () => {
     expect(body.results[1]).toMatchObject({ status: 202, body: { trace_id: good.trace_id } })
   })
 
-  it('names the fields of its body in what is found only when it is stored', async ({ expect }) => {
+  it('names the fields of its body in faults found only on storing it', async ({ expect }) => {
     const { org, trace_id, give } = await newTrace()
     const other = aTrace()
     await org.ingest.post('/api/v1/traces', other)
@@ -202,7 +202,7 @@ describe('an event that is none', () => {
 })
 
 describe('an answer to bad input', () => {
-  it('does not claim to know where malformed JSON ends from what stands in it', async ({ expect }) => {
+  it('takes no position in malformed JSON from the JSON’s own text', async ({ expect }) => {
     for (const body of [
       '{"a": position 99}',
       '{"a": at position 99 (line 1 column 100)}',
@@ -232,7 +232,7 @@ describe('an answer to bad input', () => {
     }
   })
 
-  it('says what is wrong with a name that is empty', async ({ expect }) => {
+  it('says what is wrong with an empty name', async ({ expect }) => {
     const answers = [
       await org.read.get('/api/traces?projectSlug=support&=1'),
       await org.owner.post('/api/projects', { slug: 'x', name: 'X', '': 1 }),
@@ -244,9 +244,9 @@ describe('an answer to bad input', () => {
   })
 })
 
-describe('keys that are named like prototypes', () => {
+describe('keys named like prototypes', () => {
   const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'then', 'toJSON', '']
-  /** As JSON, for in an object literal __proto__ is no field. */
+  /** Parsed from JSON, because __proto__ in an object literal isn't a field. */
   const OBJECT = `{${NAMES.map(name => `"${name}":{"polluted":true}`).join()}}`
 
   const values: (readonly [
@@ -291,7 +291,7 @@ describe('keys that are named like prototypes', () => {
   const withField = (base: object, field: string) => `${JSON.stringify(base).slice(0, -1)},"${field}":${OBJECT}}`
   const detail = async (id: string) => (await org.read.get(`/api/traces/${id}`)).body
 
-  it.for(values)('come back as they were sent in %s', async ([, request, read], { expect }) => {
+  it.for(values)('are returned as they were sent in %s', async ([, request, read], { expect }) => {
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
     const [path, body] = request(trace.trace_id)
@@ -300,7 +300,7 @@ describe('keys that are named like prototypes', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
   })
 
-  it('merge with other metadata, and stay what a completing call made them', async ({ expect }) => {
+  it('merge with other metadata, and keep the values of a completing call', async ({ expect }) => {
     const trace = aTrace({ metadata: {} })
     const call = (status: string, metadata: string) =>
       org.ingest.post(
@@ -316,7 +316,7 @@ describe('keys that are named like prototypes', () => {
     expect((await org.read.get('/api/traces?projectSlug=support&metadata.__proto__.b=1')).body.traces).toHaveLength(1)
   })
 
-  it('name state as any other key does', async ({ expect }) => {
+  it('name state like any other key', async ({ expect }) => {
     const { observe, span, org, trace_id } = await newTrace()
     const names = NAMES.filter(name => name !== '')
     for (const [index, key] of names.entries()) await observe({ type: 'state', key, data: index })
@@ -346,14 +346,14 @@ describe('keys that are named like prototypes', () => {
     ['a type', '/api/v1/observations', anObservation({ type: 'constructor' }), 'type'],
     ['a rating', '/api/v1/feedback', aFeedback({ rating: 'toString' }), 'rating'],
     ['a scope', '/api/api-keys', { name: 'x', scopes: ['__proto__'] }, 'scopes.0'],
-  ] as const)('are none of %s’s words', async ([, path, body, field], { expect }) => {
+  ] as const)('are not values of %s', async ([, path, body, field], { expect }) => {
     const answer = await org.owner.post(path, body, { 'x-project-slug': 'support' })
     expect(answer.status).toBe(400)
     expect(answer.body.details[0].path).toBe(field)
   })
 })
 
-/** A row as a test's name takes it. */
+/** A row in the form test names use. */
 const statusSecond = <Input>([name, input, status]: readonly [string, Input, number]) => [name, status, input] as const
 
 describe('an odd query string', () => {
@@ -410,7 +410,7 @@ describe('an odd query string', () => {
     expect(answer.status).toBe(status)
   })
 
-  it('is searched by as it was sent', async ({ expect }) => {
+  it('is matched exactly as it was sent', async ({ expect }) => {
     const odd = { 'a+b': 'c+d', 'a b': 'c d', 'é😀': '%zz', '&=': '&=', '\u0000': '\u0000', '': '' }
     const { org } = await newTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata: odd }))
@@ -422,7 +422,7 @@ describe('an odd query string', () => {
     expect((await org.ingest.get('/api/v1/traces/search?a+b=c+d')).body.count).toBe(1)
   })
 
-  it('is no fault where no parameter is read', async ({ expect }) => {
+  it('is accepted if the endpoint reads no parameters', async ({ expect }) => {
     expect((await org.ingest.post('/api/v1/traces?a=1&a=2', aTrace())).status).toBe(202)
     for (const path of ['/healthz?a=1&a=2', '/openapi.json?v=1&v=2'])
       expect((await client({}).get(path)).status).toBe(200)

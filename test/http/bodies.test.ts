@@ -18,7 +18,7 @@ import { storedCounts } from '../support/stored.ts'
 
 const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
-  // What is in OTLP is read in a way of its own: test/otlp/body.test.ts.
+  // OTLP paths read bodies their own way: test/otlp/body.test.ts.
   .filter(([, { body, family }]) => body !== undefined && family !== 'otlp')
 
 const limitOf = ({ maxBytes }: Contract) => maxBytes ?? MAX_BODY_BYTES
@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await newWorld(await newOrg())
 })
 
-/** How a body travels: the headers that speak of its size, and whether they come with it in one piece. */
+/** How a body travels: the headers that give its size, and whether it arrives in one piece. */
 type Way = (size: number) => { headers: Record<string, string>; isChunked: boolean }
 const ways: Readonly<Record<string, Way>> = {
   'with content-length': size => ({ headers: { 'content-length': String(size) }, isChunked: false }),
@@ -40,7 +40,7 @@ const ways: Readonly<Record<string, Way>> = {
   }),
 }
 
-/** The bytes in pieces, of which none fits the limit's edge. */
+/** The bytes in pieces, none of which ends at the limit. */
 function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let offset = 0
   return new ReadableStream({
@@ -52,11 +52,11 @@ function pieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   })
 }
 
-/** Whether what a call is about can't be there for a second one: a key that is rotated, a project that is deleted. */
+/** Whether a call works only once on its target: a key is rotated, a project deleted. */
 const isOnce = ({ method, path }: Contract) =>
   path.endsWith('/rotate') || (method === 'DELETE' && path === '/api/projects/{projectId}')
 
-/** The world with a key that nothing else uses, and its spare project again if it was deleted. */
+/** The world with a fresh key, and its spare project created again if it was deleted. */
 const renewed = async (): Promise<World> => {
   const { owner } = world.org
   const { body: key } = await owner.post('/api/api-keys', { name: 'Spare', scopes: ['manage'] })
@@ -82,10 +82,10 @@ async function postBytes(contract: Contract, bytes: Uint8Array, { headers, isChu
   )
 }
 
-/** A valid body of so many bytes, white space at its end. */
+/** A valid body of a given number of bytes, padded with white space at its end. */
 const padded = (contract: Contract, size: number) => JSON.stringify(sampleOf(contract).body?.(world) ?? {}).padEnd(size)
 
-/** A body of so many bytes with a field of 4-byte characters that no endpoint knows. */
+/** A body of a given number of bytes, in a field of 4-byte characters that no endpoint knows. */
 function withUnknownField(contract: Contract, size: number): string {
   const text = JSON.stringify({ ...sampleOf(contract).body?.(world), surprise: '' })
   const room = size - utf8Length(text)
@@ -96,7 +96,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
   const limit = limitOf(contract)
   const tooLarge = { error: contract.errors?.[413] ?? 'Request body too large', code: 'too_large' }
 
-  it.for(Object.entries(ways))('is taken up to the last byte, %s', async ([, way], { expect }) => {
+  it.for(Object.entries(ways))('is accepted up to the last byte, %s', async ([, way], { expect }) => {
     for (const size of [limit - 1, limit]) {
       const answer = await post(contract, padded(contract, size), way)
       expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
@@ -124,7 +124,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
     expect(answer.status).toBe(413)
   })
 
-  it('is refused by its content-length alone only where that is past the limit', async ({ expect }) => {
+  it('is refused by its content-length only if that exceeds the limit', async ({ expect }) => {
     const claiming = (size: number) => () => ({ headers: { 'content-length': String(size) }, isChunked: true })
     expect((await post(contract, padded(contract, 0), claiming(limit + 1))).status).toBe(413)
     const answer = await post(contract, padded(contract, 0), claiming(limit))
@@ -150,7 +150,7 @@ describe.for(contracts)('the body of %s', ([, contract]) => {
       }),
     )
     expect(answer.status).toBe(413)
-    // What it held, and the piece or two that the stream makes ahead.
+    // The limit, plus the piece or two that the stream reads ahead.
     expect(given).toBeLessThanOrEqual(limit + 3 * piece.byteLength)
   })
 })
@@ -160,7 +160,7 @@ async function compressed(format: 'gzip' | 'deflate', bytes: Uint8Array): Promis
   return new Uint8Array(await new Response(packed).arrayBuffer())
 }
 
-// Traces share their path with exports: test/otlp/endpoint.test.ts has how these are told apart.
+// Traces share their path with exports; test/otlp/endpoint.test.ts covers how they're distinguished.
 const alone = contracts.filter(([, { path }]) => path !== '/api/v1/traces')
 
 describe.for(alone)('the compressed body of %s', ([, contract]) => {
@@ -168,13 +168,13 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
     postBytes(contract, bytes, { headers: { 'content-encoding': encoding }, isChunked: true })
   const bytesOf = (size: number) => new TextEncoder().encode(padded(contract, size))
 
-  it.for(['gzip', 'deflate', 'identity'] as const)('is taken in %s', async (encoding, { expect }) => {
+  it.for(['gzip', 'deflate', 'identity'] as const)('is accepted in %s', async (encoding, { expect }) => {
     const bytes = bytesOf(0)
     const answer = await postPacked(encoding === 'identity' ? bytes : await compressed(encoding, bytes), encoding)
     expect(Object.keys(contract.responses), answer.body.error).toContain(String(answer.status))
   })
 
-  it('is measured as it is when inflated', async ({ expect }) => {
+  it('is measured after inflation', async ({ expect }) => {
     const limit = limitOf(contract)
     const taken = await postPacked(await compressed('gzip', bytesOf(limit)), 'gzip')
     expect(Object.keys(contract.responses), taken.body.error).toContain(String(taken.status))
@@ -191,7 +191,7 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
     }
   })
 
-  it('400s if it is not what it says, breaks off, or goes on', async ({ expect }) => {
+  it('400s if it is in another encoding than announced, breaks off, or continues', async ({ expect }) => {
     const packed = await compressed('gzip', bytesOf(0))
     const faulty = [bytesOf(1), packed.subarray(0, -1), packed.subarray(0, 12), new Uint8Array([...packed, 0])]
     for (const bytes of faulty) expect((await postPacked(bytes, 'gzip')).status).toBe(400)
@@ -210,7 +210,7 @@ describe('the beginning of a body', () => {
     expect(inflatedStart(bytes, format)).toEqual(new Uint8Array())
   })
 
-  it('is as it came without an encoding, and refused in one that is not known', ({ expect }) => {
+  it('is unchanged without an encoding, and refused in an unknown one', ({ expect }) => {
     expect(inflatedStart(bytes, null)).toEqual(bytes)
     expect(inflatedStart(bytes, ' Identity')).toEqual(bytes)
     expect(() => inflatedStart(bytes, 'br')).toThrow('compressed with gzip or deflate')

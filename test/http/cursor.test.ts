@@ -7,7 +7,7 @@ import { newOrg } from '../support/org.ts'
 
 const LIST = ['list', 'tenant']
 
-/** A cursor as somebody may make one who has read how they are made. */
+/** A valid cursor from somebody who has read how cursors are built. */
 async function forged(payload: string): Promise<string> {
   const tag = (await sha256Hex(JSON.stringify([...LIST, payload]))).slice(0, 16)
   return btoa(tag + payload)
@@ -31,7 +31,7 @@ async function readPage(cursor: string): Promise<unknown> {
 }
 
 describe('a forged cursor', () => {
-  it('is a place, if it is one', async ({ expect }) => {
+  it('works if it holds a valid place', async ({ expect }) => {
     expect(await readPage(await forged('[1,"a"]'))).toEqual([1, 'a'])
   })
 
@@ -55,7 +55,7 @@ describe('a forged cursor', () => {
   })
 })
 
-describe('a URL as long as the platform takes', () => {
+describe('a URL of the platform’s maximum length', () => {
   it.for([
     ['cursor', '/api/traces?projectSlug=support&cursor='],
     ['cursor', '/api/prompts?projectSlug=support&cursor='],
@@ -92,8 +92,8 @@ describe('a URL as long as the platform takes', () => {
     expect(counts.d1RoundTrips).toBeLessThanOrEqual(1)
   })
 
-  it('holds a cursor of any place', ({ expect }) => {
-    // 256 characters of two units each, of which each is an escape, a time and a tag, in base64.
+  it('has room for a cursor of any place', ({ expect }) => {
+    // 256 characters of two units, each of which is an escape, plus a time and a tag, in base64.
     expect(Math.ceil((256 * 12 + 100) * (4 / 3))).toBeLessThan(MAX_CURSOR_LENGTH)
   })
 })

@@ -8,7 +8,7 @@ import { send } from '../support/org.ts'
 const get = (path: string, bindings?: Env, init?: RequestInit) =>
   send(new Request(`https://countersign.test${path}`, init), bindings)
 
-/** Bindings that take down what is called, and never answer. */
+/** Bindings that record every call and never answer. */
 function silentBindings(): { bindings: Env; called: string[] } {
   const called: string[] = []
   const bindings = wrapBindings(binding => {
@@ -25,7 +25,7 @@ const UNAVAILABLE = {
 }
 
 describe('/healthz', () => {
-  it('answers with all that it stands on silent, and asks none of it', async ({ expect }) => {
+  it('answers although every dependency is silent, and calls none', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     expect(await get('/healthz', bindings)).toMatchObject(OK)
     expect(called).toEqual([])
@@ -54,7 +54,7 @@ describe.for(['/healthz', '/readyz'])('%s', path => {
 })
 
 describe('/readyz', () => {
-  it('answers where the database is there and migrated, at one call of it', async ({ expect }) => {
+  it('answers with one call if the database is reachable and migrated', async ({ expect }) => {
     const called: string[] = []
     const bindings = wrapBindings((binding, call) => {
       called.push(binding)
@@ -64,7 +64,7 @@ describe('/readyz', () => {
     expect(called).toEqual(['DB'])
   })
 
-  it('lives through one lost connection', async ({ expect }) => {
+  it('survives one lost connection', async ({ expect }) => {
     const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1))
     expect(await get('/readyz', bindings)).toMatchObject(OK)
   })
@@ -74,7 +74,7 @@ describe('/readyz', () => {
     'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
     'D1_ERROR: no such table: sweeps: SQLITE_ERROR',
     'D1_ERROR: something that nobody has seen',
-  ])('is a 503 with Retry-After where D1 says %o, which it does not repeat', async (message, { expect }) => {
+  ])('is a 503 with Retry-After if D1 says %o, and does not repeat that', async (message, { expect }) => {
     const answer = await get('/readyz', wrapBindings(failing('DB', message, Number.POSITIVE_INFINITY)))
     expect(answer).toMatchObject(UNAVAILABLE)
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -82,7 +82,7 @@ describe('/readyz', () => {
     expect([requestId, shown]).toEqual([expect.any(String), UNAVAILABLE.body])
   })
 
-  it('is a 503 where a table is really missing, and well again with it', async ({ expect }) => {
+  it('is a 503 while a table is missing, and recovers with it', async ({ expect }) => {
     await env.DB.exec('alter table sweeps rename to sweeps_away')
     try {
       const answer = await get('/readyz')
@@ -94,7 +94,7 @@ describe('/readyz', () => {
     expect(await get('/readyz')).toMatchObject(OK)
   })
 
-  it('is a 503 in bounded time where D1 never answers', async ({ expect }) => {
+  it('is a 503 in bounded time if D1 never answers', async ({ expect }) => {
     const { bindings, called } = silentBindings()
     const begin = Date.now()
     const answer = await get('/readyz', bindings)

@@ -38,21 +38,21 @@ import { newTrace } from '../support/trace.ts'
 
 type Place = Awaited<ReturnType<typeof newTrace>>
 
-/** A field that a limit bounds: how a value of some size is made, sent in it, and read back. */
+/** A field with a limit: how to create a value of a given size, send it and read it back. */
 interface Field {
   name: string
   /** The field as errors name it. */
   path: string
   max: number
-  /** How the error says the limit, where it is not by `max`. */
+  /** How the error states the limit, if not by `max`. */
   says?: string
   make: (character: string, size: number) => Json
   send: (place: Place, value: Json) => Promise<Answer>
-  /** Every value that is there now. */
+  /** Every value that is currently stored. */
   held: (place: Place) => Promise<unknown[]>
-  /** What a value is read back as, where it is not itself. */
+  /** The form in which a value is read back, if it differs. */
   shown?: (place: Place, value: Json) => Promise<unknown>
-  /** Whether a value takes the place of the one before. */
+  /** Whether a value replaces the previous one. */
   replaces?: boolean
   /** Whether only some ASCII characters are allowed. */
   isAscii?: boolean
@@ -65,16 +65,16 @@ const alphabets = [
   ['4-byte UTF-8', EMOJI],
 ] as const
 
-/** A text of so many characters (code points). */
+/** Text of a given number of characters (code points). */
 const characters = (character: string, length: number) => character.repeat(length)
 
-/** A text of so many bytes of UTF-8. */
+/** Text of a given number of bytes of UTF-8. */
 function bytes(character: string, size: number): string {
   const each = utf8Length(character)
   return character.repeat(Math.floor(size / each)) + ASCII.repeat(size % each)
 }
 
-/** An object of so many bytes as JSON. */
+/** An object of a given number of bytes as JSON. */
 const object = (character: string, size: number) => ({ a: bytes(character, size - '{"a":""}'.length) })
 
 type EventType = 'trace' | 'span' | 'observation' | 'feedback'
@@ -90,7 +90,7 @@ interface IngestedField extends Omit<Field, 'send'> {
   body: (place: Place, value: Json) => object
 }
 
-/** A field of ingestion, sent by itself and in a batch. */
+/** An ingestion field, sent by itself and in a batch. */
 function ingested({ type, body, ...field }: IngestedField): Field[] {
   return [
     {
@@ -127,7 +127,7 @@ const pick =
 const aPrompt = (fields: object) => ({ projectSlug: 'support', stepId: freshSlug(), content: 'Answer.', ...fields })
 const aDoc = (fields: object) => ({ projectSlug: 'support', slug: freshSlug(), title: 'T', content: 'C', ...fields })
 
-/** A place's one prompt or doc, made on first sight. */
+/** A place's only prompt or doc, created on first use. */
 async function textOf(place: Place, kind: 'prompts' | 'knowledge-docs'): Promise<string> {
   const slot = kind === 'prompts' ? { stepId: 'versioned' } : { slug: 'versioned' }
   const draft = kind === 'prompts' ? aPrompt(slot) : aDoc(slot)
@@ -144,7 +144,7 @@ const versionsOf = (kind: 'prompts' | 'knowledge-docs') => async (place: Place) 
 const sendVersion = (kind: 'prompts' | 'knowledge-docs', name: string) => async (place: Place, value: Json) =>
   place.org.owner.post(`/api/${kind}/${await textOf(place, kind)}/versions`, { content: 'C', [name]: value })
 
-/** What lies in a column of the organizations whose slug begins with the place's. */
+/** The values of a column in organizations whose slug begins with the place's. */
 const organizations =
   (column: 'slug' | 'name') =>
   async ({ org }: Place) =>
@@ -433,7 +433,7 @@ describe.for([
   ['bytes', sizes],
 ] as const)('a limit in %s', ([, fields]) => {
   it.for(inAlphabets(fields))(
-    'of %s holds to the last one, in %s',
+    'of %s is exact, in %s',
     { timeout: 20_000 },
     async ([, , character, field], { expect }) => {
       const place = await newTrace()
@@ -462,7 +462,7 @@ describe.for([
   )
 })
 
-describe('a text that is required', () => {
+describe('a required text', () => {
   const required = texts.filter(({ name }) => !/comment|note|labeller\.name|organization: slug/.test(name))
   it.for(required.map(field => [field.name, field] as const))('is not empty: %s', async ([, field], { expect }) => {
     const place = await newTrace()
@@ -530,7 +530,7 @@ describe('a large value', () => {
   })
 })
 
-describe('a body of ASCII alone, as many JSON libraries write it,', () => {
+describe('a body in ASCII alone, as many JSON libraries write it,', () => {
   const escaped = (body: object) =>
     JSON.stringify(body).replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
@@ -565,7 +565,7 @@ describe('a body of ASCII alone, as many JSON libraries write it,', () => {
   })
 })
 
-describe('a whole number', () => {
+describe('an integer', () => {
   const createKey = ({ org }: Place, rateLimitPerMinute: number) =>
     org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], rateLimitPerMinute })
 
@@ -615,7 +615,7 @@ describe('a whole number', () => {
         return (Date.parse(revokedAt) - Date.parse(body.createdAt)) / 1000
       },
     ],
-  ] as const)('of %s holds to the last one', async ([, path, min, max, send, read], { expect }) => {
+  ] as const)('of %s has an exact limit', async ([, path, min, max, send, read], { expect }) => {
     const place = await newTrace()
     for (const value of [min, min + 1, max - 1, max]) {
       const answer = await send(place, value)
@@ -650,7 +650,7 @@ describe('nesting', () => {
       async ({ read }: Place) => (await read()).feedback[0].correction,
     ],
     ['trace: metadata', 'metadata', tree, 'trace', async ({ read }: Place) => (await read()).metadata],
-  ] as const)('of %s goes 128 deep, in a batch too', async ([, path, nested, type, held], { expect }) => {
+  ] as const)('of %s goes 128 deep, also in a batch', async ([, path, nested, type, held], { expect }) => {
     for (const send of ['by itself', 'in a batch']) {
       const place = await newTrace()
       const { org, trace_id, id } = place

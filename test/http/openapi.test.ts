@@ -14,7 +14,7 @@ interface Operation {
   responses: Record<string, Message>
 }
 
-/** What generators of clients make types of. */
+/** The shape that client generators turn into types. */
 const RESOURCES = [
   'ApiKey',
   'AttributionResult',
@@ -37,7 +37,7 @@ const RESOURCES = [
 ]
 
 describe('the OpenAPI document', () => {
-  it('has every endpoint, its credentials, its fields and each status that it can answer', async ({ expect }) => {
+  it('has every endpoint, its credentials, its fields and every status it can answer with', async ({ expect }) => {
     const { status, body } = await send(new Request('https://countersign.test/openapi.json'))
     expect(status).toBe(200)
     expect(body.openapi).toBe('3.1.0')
@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(ids).size).toBe(endpoints.length)
   })
 
-  it('has for each body and each answer an example that is one', async ({ expect }) => {
+  it('has a valid example for every body and every answer', async ({ expect }) => {
     expect(Object.keys(examples).sort()).toEqual(
       endpoints.map(({ contract }) => `${contract.method} ${contract.path}`).sort(),
     )
@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names each resource, and refers to it wherever it stands', async ({ expect }) => {
+  it('names each resource, and refers to it everywhere', async ({ expect }) => {
     const { body } = await send(new Request('https://countersign.test/openapi.json'))
     const { schemas } = body.components
     expect(Object.keys(schemas)).toEqual(expect.arrayContaining(RESOURCES))
@@ -127,7 +127,7 @@ describe('the OpenAPI document', () => {
       body.paths[path].get.parameters.find(({ name }: { name: string }) => name === 'limit').schema
     expect(limitOf('/api/traces')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
     expect(limitOf('/api/v1/traces/search')).toMatchObject({ type: 'integer', minimum: 1, default: 10 })
-    // E-mail addresses are not held to RFC 5321, as `format` would have clients believe.
+    // E-mail addresses aren't held to RFC 5321, which `format` would promise.
     const { email } = body.paths['/api/users'].post.requestBody.content['application/json'].schema.properties
     expect(email).toMatchObject({ type: 'string', maxLength: 320, pattern: expect.any(String) })
     expect(email.format).toBeUndefined()

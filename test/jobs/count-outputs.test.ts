@@ -18,7 +18,7 @@ import { anObservation, aSpan, aTrace, aTraceId } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-/** Each run of cron is late enough for what was there before to be seen, and for what it counted to have rested. */
+/** Each cron run is late enough to see what existed before it, and to recount what it has counted. */
 let clock = Date.now() + NOTING_DELAY_MS
 async function cron(bindings: Env = env, later = 2 * MIN_COUNT_REST_MS): Promise<number> {
   clock += later
@@ -26,14 +26,14 @@ async function cron(bindings: Env = env, later = 2 * MIN_COUNT_REST_MS): Promise
   return clock
 }
 
-/** What is counted of the days around those of the tests' traces. */
+/** The counts of the days around those of the tests' traces. */
 const insights = async ({ read }: Org, from = '2026-11-01', to = '2026-12-01') =>
   (await read.get(`/api/insights?projectSlug=support&from=${from}T00:00:00.000Z&to=${to}T00:00:00.000Z`)).body
 
 const DAY = '2026-11-10'
 const at = (day = DAY, time = '12:00:00.000') => `${day}T${time}Z`
 
-/** A trace with an output on a day, whose step is its name. */
+/** A trace with an output on a day; its name is its step. */
 async function traced(org: Org, timestamp = at(), name = 'run') {
   const trace_id = aTraceId()
   const { id } = (await org.ingest.post('/api/v1/traces', aTrace({ trace_id, name, timestamp }))).body
@@ -43,7 +43,7 @@ async function traced(org: Org, timestamp = at(), name = 'run') {
 }
 
 describe('outputs', () => {
-  it('are counted by cron, by step, with those that are reviewed', async ({ expect }) => {
+  it('are counted by cron, by step, together with the reviewed ones', async ({ expect }) => {
     const made = await newReviewed('Yes')
     const { org } = made
     const spanIds = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
@@ -68,7 +68,7 @@ describe('outputs', () => {
     ])
   })
 
-  it('are those of the traces whose timestamp is in the window', async ({ expect }) => {
+  it('are counted for traces whose timestamp is in the window', async ({ expect }) => {
     const org = await newOrg()
     for (const timestamp of [at('2026-11-09', '23:59:59.999'), at(DAY, '00:00:00.000'), at(DAY, '23:59:59.999')]) {
       await traced(org, timestamp)
@@ -82,7 +82,7 @@ describe('outputs', () => {
     expect((await insights(org, '1970-01-01', '1970-01-02')).outputs.total).toBe(0)
   })
 
-  it('go with their trace, and with what retention deletes', async ({ expect }) => {
+  it('leave the counts with their trace, also if retention deletes it', async ({ expect }) => {
     const org = await newOrg()
     const [{ id }] = [await traced(org), await traced(org), await traced(org, at('2026-01-05'))]
     await cron()
@@ -98,7 +98,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.total).toBe(1)
   })
 
-  it('of a null that arrived are none', async ({ expect }) => {
+  it('that are null do not count', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traced(org)
     await org.ingest.post(
@@ -109,7 +109,7 @@ describe('outputs', () => {
     expect((await insights(org)).outputs.total).toBe(0)
   })
 
-  it('of a day with more traces than a run looks at are stored once the day is counted whole', async ({ expect }) => {
+  it('of a day with more traces than a run looks at are stored once the whole day is counted', async ({ expect }) => {
     const org = await newOrg()
     const count = COUNTED_TRACES + 1000
     for (let made = 0; made < count; made += 500) {
@@ -126,7 +126,7 @@ describe('outputs', () => {
     await traced(other)
     const first = await cron()
     expect((await insights(org)).outputs).toEqual({ total: 0, reviewed: 0, countedAt: null })
-    // Nobody waits for those who have more.
+    // Other tenants don't wait for this one.
     expect((await insights(other)).outputs.total).toBe(1)
     for (let run = 0; run < 3; run++) await cron(env, 60_000)
     expect((await insights(org)).outputs).toEqual({
@@ -136,7 +136,7 @@ describe('outputs', () => {
     })
   })
 
-  it('of days that stay as they are are counted again a day later and then no more', async ({ expect }) => {
+  it('of unchanged days are counted again a day later and then no more', async ({ expect }) => {
     const org = await newOrg()
     const { spanId } = await traced(org)
     const countedAt = async (): Promise<string> => (await insights(org)).outputs.countedAt
@@ -179,7 +179,7 @@ describe('outputs', () => {
     expect((await countedAt()) > first).toBe(true)
   })
 
-  it('cost 6 rows read for each trace of one span, and nothing where nothing is new', async ({ expect }) => {
+  it('cost 6 rows read for each trace of one span, and nothing if nothing is new', async ({ expect }) => {
     const org = await newOrg()
     await cron(env, 2 * DAY_MS)
     await cron(env, 2 * DAY_MS)
@@ -192,13 +192,13 @@ describe('outputs', () => {
         return [event('trace', body), event('observation', anObservation({ trace_id: body.trace_id, timestamp: at() }))]
       }).flat(),
     )
-    // And three to note its day, once.
+    // Plus three to note its day, once.
     expect(await rowsReadBy(cron)).toBeLessThan(idle + 300 * (6 + 3) + 100)
     expect((await insights(org)).outputs.total).toBe(300)
     expect(idle).toBeLessThan(45)
   })
 
-  it('are counted once, whichever call of the database loses its answer', async ({ expect }) => {
+  it('are counted once, whichever database call loses its answer', async ({ expect }) => {
     const quiet = vi.spyOn(console, 'error').mockImplementation(() => {})
     for (let call = 1; call <= 14; call++) {
       const org = await newOrg()
@@ -226,7 +226,7 @@ describe('outputs', () => {
     expect((await insights(org, '2026-03-01', '2026-05-01')).outputs.total).toBe(days.length)
   })
 
-  it('of more steps than are counted one by one are counted together', async ({ expect }) => {
+  it('of steps beyond the limit are counted together', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traced(org)
     const events = Array.from({ length: MAX_COUNTED_STEPS + 10 }, (_, index) => ({
@@ -243,7 +243,7 @@ describe('outputs', () => {
 })
 
 describe('counts by step', () => {
-  it('add up, those of steps past the limit together', ({ expect }) => {
+  it('add up, and steps beyond the limit share one count', ({ expect }) => {
     const counts = Array.from({ length: MAX_COUNTED_STEPS + 2 }, (_, index) => ({
       stepId: String(index),
       outputs: 1,

@@ -6,7 +6,7 @@ import { aFeedback, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
-/** Each pass begins when the one before is done: every run of cron here is at a time of its own. */
+/** A pass begins when the previous one is done, so every cron run here has a time of its own. */
 let time = Date.now()
 async function cron(runs = 3): Promise<void> {
   const { JOBS, ...bindings } = env
@@ -19,7 +19,7 @@ async function cron(runs = 3): Promise<void> {
 const emailsIn = async (org: Org): Promise<string[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users.map(({ email }: { email: string }) => email)
 
-/** A trace with feedback of labellers. */
+/** A trace with feedback from labellers. */
 async function traceOf(org: Org, ...emails: string[]) {
   const trace = aTrace()
   const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -30,7 +30,7 @@ async function traceOf(org: Org, ...emails: string[]) {
 }
 
 describe('a labeller', () => {
-  it('goes with the last record of theirs, and not before', async ({ expect }) => {
+  it('is deleted with their last record, and not before', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await cron()
@@ -43,7 +43,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual([])
   })
 
-  it('goes when their feedback becomes that of another', async ({ expect }) => {
+  it('is deleted when their feedback passes to another labeller', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = await traceOf(org)
     for (const labeller of [{ email: 'ada@x.y' }, { email: 'bob@x.y' }, { name: 'Bob' }]) {
@@ -82,7 +82,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('who gives feedback while cron looks is not missed', async ({ expect }) => {
+  it('who gives feedback while cron looks is kept', async ({ expect }) => {
     const org = await newOrg()
     const { remove } = await traceOf(org, 'ada@x.y')
     await remove()
@@ -92,7 +92,7 @@ describe('a labeller', () => {
     expect(await emailsIn(org)).toEqual(['ada@x.y'])
   })
 
-  it('is looked for in bounded pieces, over all traces', async ({ expect }) => {
+  it('is looked for in bounded steps, over all traces', async ({ expect }) => {
     const org = await newOrg()
     const [gone, old] = [await traceOf(org, 'ada@x.y', 'bob@x.y'), await traceOf(org, 'bob@x.y')]
     await env.DB.prepare('update traces set timestamp = 0 where id = ?').bind(old.id).run()
@@ -122,7 +122,7 @@ describe('a labeller', () => {
   })
 })
 
-it('a user who was created stays, without any record', async ({ expect }) => {
+it('stays without any record if the user was created explicitly', async ({ expect }) => {
   const org = await newOrg()
   await reviewerOf(org, 'ada@x.y')
   const { remove } = await traceOf(org, 'ada@x.y')

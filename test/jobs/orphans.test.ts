@@ -16,7 +16,7 @@ async function sweepAll(later: number): Promise<void> {
 const objectsOf = async (organizationId: string) =>
   (await env.PAYLOADS.list({ prefix: `${organizationId}/` })).objects.map(({ key }) => key)
 
-describe('the sweep of objects that no row names', () => {
+describe('the sweep of unreferenced objects', () => {
   it('removes what refused and repeated writes left, and keeps what rows name', async ({ expect }) => {
     const { org, trace_id, observe, read } = await newTrace()
     const observation_id = crypto.randomUUID()
@@ -34,14 +34,14 @@ describe('the sweep of objects that no row names', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('keeps what reviews approved, though the output was replaced since', async ({ expect }) => {
+  it('keeps approved outputs that have since been replaced', async ({ expect }) => {
     const { org, step, spanOf } = await newTrace()
     const span_id = crypto.randomUUID()
     const review = (body: object) => org.owner.put(`/api/spans/${span_id}/review`, body)
     const [output, corrected] = [large(), large()]
     await step({ span_id, output })
     await review({ decision: 'accept' })
-    // One object holds the output and what was approved of it; the replaced correction stays in the history.
+    // The output and its approval share one object; the replaced correction stays in the history.
     await review({ decision: 'correct', approvedOutput: corrected })
     await review({ decision: 'correct', approvedOutput: large() })
     await step({ span_id, output: large() })
@@ -59,7 +59,7 @@ describe('the sweep of objects that no row names', () => {
     expect((await history()).reviews.at(-1).after).toBe(output)
   })
 
-  it('leaves alone what a request under way may still name', async ({ expect }) => {
+  it('leaves objects alone that a request in progress may still name', async ({ expect }) => {
     const { org } = await newTrace()
     const key = `${org.id}/123/${crypto.randomUUID()}`
     await env.PAYLOADS.put(key, '"x"')
@@ -69,7 +69,7 @@ describe('the sweep of objects that no row names', () => {
     expect(await objectsOf(org.id)).toEqual([])
   })
 
-  it('passes once a day, page by page, and is not led astray by other objects', async ({ expect }) => {
+  it('passes once a day, page by page, and ignores foreign objects', async ({ expect }) => {
     const { org } = await newTrace()
     await env.PAYLOADS.put('somebody-elses', 'x')
     await sweepAll(ORPHAN_AGE_MS + 60_000)

@@ -24,7 +24,7 @@ afterEach(() => {
 
 type PurgeJob = Job & { kind: 'purge_project' }
 
-/** A deployment whose queue keeps what it is sent. */
+/** A deployment whose queue keeps its messages. */
 function queueInto(sent: Job[], bindings: Env = env): Env {
   const JOBS = {
     ...env.JOBS,
@@ -34,7 +34,7 @@ function queueInto(sent: Job[], bindings: Env = env): Env {
   return { ...bindings, JOBS }
 }
 
-/** Runs jobs, and those that they send, until none is left; each twice, as a queue may deliver it. */
+/** Runs jobs and the jobs they send until none is left; each runs twice, since a queue may deliver it twice. */
 async function runAll(first: Job, bindings: Env = env): Promise<void> {
   const sent: Job[] = [first]
   for (let job = sent.shift(); job; job = sent.shift()) {
@@ -43,7 +43,7 @@ async function runAll(first: Job, bindings: Env = env): Promise<void> {
   }
 }
 
-/** A world that has something in every table that names a project, and what purges it; nothing of it is purged yet. */
+/** A project with rows in every table that names one, and its purge job, which hasn't run. */
 async function newFilled() {
   const org = await newOrg()
   const world = await newWorld(org)
@@ -74,7 +74,7 @@ async function newFilled() {
   return { org, world, job, reviewedId: reviewed }
 }
 
-/** As newFilled, its project deleted. A trace of it was deleted just before, and its purge is still to come. */
+/** As newFilled, but the project is deleted, just after one of its traces whose purge hasn't run. */
 async function newDeleted() {
   const filled = await newFilled()
   const { org, reviewedId } = filled
@@ -86,7 +86,7 @@ async function newDeleted() {
   return filled
 }
 
-/** The tables that have a column, whatever release added them. */
+/** The tables that have a column. */
 async function tablesWith(column: string): Promise<string[]> {
   const { results } = await env.DB.prepare("select name from sqlite_master where type = 'table' and sql like ?")
     .bind(`%\`${column}\` %`)
@@ -100,7 +100,7 @@ const OF_PROJECT = {
   text_key: 'text_key in (select key from versioned_texts where project_key = ?1)',
 }
 
-/** Every table that names a project, a trace or a text, with how many rows of the project it has; and its objects. */
+/** The project's row count in every table that names a project, a trace or a text; and its object count. */
 async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Promise<Record<string, number>> {
   const left: Record<string, number> = {}
   for (const [column, condition] of Object.entries(OF_PROJECT)) {
@@ -115,10 +115,10 @@ async function leftOf({ org, job }: { org: { id: string }; job: PurgeJob }): Pro
   return { ...left, objects }
 }
 
-/** What is left of nothing. */
+/** The same tables, all empty. */
 const none = (left: Record<string, number>) => Object.fromEntries(Object.keys(left).map(name => [name, 0]))
 
-/** Keys of all that hangs on a project, to be looked for when its rows can no longer be found by it. */
+/** Keys of the project's children, to find their rows once the project's own are gone. */
 async function childKeys({ projectKey }: PurgeJob) {
   const keysIn = async (table: string) =>
     (
@@ -143,10 +143,12 @@ async function orphansOf(keys: Awaited<ReturnType<typeof childKeys>>): Promise<s
 }
 
 describe('the purge of a deleted project', () => {
-  it('leaves no row and no object of it, but its name in the log; and touches no other project', async ({ expect }) => {
+  it('leaves no row and no object of it, except its name in the log, and touches no other project', async ({
+    expect,
+  }) => {
     const untouched = await newFilled()
     const restOf = async () => {
-      // Cron counts on.
+      // Cron continues to count.
       const { counted_days, output_days, ...rest } = await leftOf(untouched)
       return rest
     }
@@ -166,13 +168,13 @@ describe('the purge of a deleted project', () => {
     expect(row).toEqual({ slug: `~${deleted.org.project.id}`, name: '' })
   })
 
-  /** What the test's own deletion of a trace left to cron. */
+  /** The purge of a trace that this test deleted is cron's work. */
   async function sweepPurges(): Promise<void> {
     const { JOBS, ...bindings } = env
     for (let run = 0; run < 20; run++) await sweep(bindings, Date.now() + 2 * RESEND_AFTER_MS)
   }
 
-  it('is sent by the deletion, and by cron while nobody finishes it', async ({ expect }) => {
+  it('is sent by the deletion, and by cron until it is finished', async ({ expect }) => {
     const { org, job } = await newFilled()
     const sent: Job[] = []
     const bindings = queueInto(sent)
@@ -190,12 +192,12 @@ describe('the purge of a deleted project', () => {
     expect(ofProject()).toHaveLength(3)
   })
 
-  it('comes to its end wherever it is cut off', { timeout: 120_000 }, async ({ expect }) => {
+  it('finishes wherever it is interrupted', { timeout: 120_000 }, async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const deleted = await newDeleted()
     const keys = await childKeys(deleted.job)
     const filled = await leftOf(deleted)
-    // One call further each time; what a run has done before stays done.
+    // Each run fails one call later; finished work stays done.
     for (let place = 1, isCut = true; isCut; place++) {
       isCut = false
       let calls = 0
@@ -207,13 +209,13 @@ describe('the purge of a deleted project', () => {
       })
       await runAll(deleted.job, bindings).catch(() => {})
     }
-    // What was cut off between the deletion of a trace and the message about it is cron's.
+    // Cron sends what was interrupted between a trace's deletion and its message.
     await sweepPurges()
     expect(await leftOf(deleted)).toEqual(none(filled))
     expect(await orphansOf(keys)).toEqual([])
   })
 
-  it('removes what an isolate wrote that still knew the project, and rests then', async ({ expect }) => {
+  it('removes what an isolate wrote with a stale project, and then stops', async ({ expect }) => {
     const deleted = await newDeleted()
     const { job } = deleted
     await runAll(job)
@@ -250,7 +252,7 @@ describe('the purge of a deleted project', () => {
   it('takes no count below zero, and no count comes after it', async ({ expect }) => {
     const deleted = await newDeleted()
     const { JOBS, ...bindings } = env
-    // The trace that was deleted before the project still takes its decision out of the counts, or would.
+    // The trace deleted before the project still subtracts its decision from the counts, if they exist.
     await runJob(deleted.job, queueInto([]))
     vi.useFakeTimers({ toFake: ['Date'] })
     for (let minute = 1; minute < 6; minute++) {
@@ -261,7 +263,7 @@ describe('the purge of a deleted project', () => {
     for (const table of ['review_days', 'output_days', 'counted_days']) expect([table, left[table]]).toEqual([table, 0])
   })
 
-  it('is done in bounded parts, each of which hands on the rest', { timeout: 60_000 }, async ({ expect }) => {
+  it('runs in bounded parts, each of which sends the next', { timeout: 60_000 }, async ({ expect }) => {
     const deleted = await newDeleted()
     const { job } = deleted
     const count = PROJECT_PURGE_TRACES * PROJECT_PURGE_STEPS + 1
@@ -296,7 +298,7 @@ describe('the purge of a deleted project', () => {
     expect(await live()).toBe(0)
   })
 
-  it('of a project that lives, or of another organization, does nothing', async ({ expect }) => {
+  it('does nothing to a live project or another organization’s', async ({ expect }) => {
     const alive = await newFilled()
     const before = await leftOf(alive)
     await runAll(alive.job)
@@ -307,7 +309,7 @@ describe('the purge of a deleted project', () => {
     expect(await leftOf(deleted)).toEqual(filled)
   })
 
-  it('lets nothing new in meanwhile, wherever the project is still known', async ({ expect }) => {
+  it('accepts nothing new meanwhile, wherever the project is still cached', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -330,7 +332,7 @@ describe('the purge of a deleted project', () => {
     return { kind: 'purge_project', organizationKey: Number(row?.organization_key), projectKey: Number(row?.key) }
   }
 
-  it('takes labellers with it of whom nothing else is left', async ({ expect }) => {
+  it('deletes labellers who have no other records', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const other = org.clientOf(await org.keyFor({ projectSlug: 'other' }))
@@ -358,7 +360,7 @@ describe('the purge of a deleted project', () => {
           .all<{ email: string }>()
       ).results.map(({ email }) => email)
     expect(await marked()).toEqual(['both@example.com', 'gone@example.com'])
-    // Cron looks for what else they have.
+    // Cron looks for their other records.
     vi.useFakeTimers({ toFake: ['Date'] })
     const { JOBS, ...bindings } = env
     for (let run = 0; run < 60 && (await marked()).length > 0; run++) {

@@ -9,13 +9,13 @@ import { wrapBindings } from '../support/bindings.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from '../support/builders.ts'
 import { newOrg } from '../support/org.ts'
 
-/** A deployment whose queue takes no message: only what the test runs happens. */
+/** A deployment whose queue takes no message, so only the test's own calls run. */
 const withoutQueue = (): Env => {
   const { JOBS, ...bindings } = env
   return bindings
 }
 
-/** Takes messages down instead of delivering them. */
+/** Records messages instead of delivering them. */
 type PurgeJob = Job & { kind: 'purge_trace' }
 
 const queueInto = (sent: Job[]): Queue<Job> =>
@@ -106,7 +106,7 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf({ org, job })).toEqual(NOTHING)
   })
 
-  it('comes about by itself, through the queue that wrangler.toml declares', async ({ expect }) => {
+  it('happens by itself, through the queue that wrangler.toml declares', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { id } = (await org.ingest.post('/api/v1/traces', trace)).body
@@ -117,7 +117,7 @@ describe('the purge of a deleted trace', () => {
     await expect.poll(left, { timeout: 10_000 }).toBe(0)
   })
 
-  it('leaves a live trace alone, also one with the trace_id of the deleted', async ({ expect }) => {
+  it('leaves a live trace alone, even if it has the trace_id of the deleted one', async ({ expect }) => {
     const { org, trace, id, job } = await deletedTrace()
     await org.ingest.post('/api/v1/traces', trace)
     await org.ingest.post('/api/v1/observations', anObservation({ trace_id: trace.trace_id, data: 'z'.repeat(20_000) }))
@@ -136,13 +136,13 @@ describe('the purge of a deleted trace', () => {
     expect((await org.read.get(`/api/traces/${id}`)).status).toBe(200)
   })
 
-  it('of another organization does nothing', async ({ expect }) => {
+  it('does nothing for another organization', async ({ expect }) => {
     const deleted = await deletedTrace()
     await runJob({ ...deleted.job, organizationKey: deleted.job.organizationKey + 1 }, env)
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
   })
 
-  it('is tried again after a fault, with a growing delay', async ({ expect }) => {
+  it('is retried after a fault, with a growing delay', async ({ expect }) => {
     const deleted = await deletedTrace()
     const broken = wrapBindings(async () => {
       throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.')
@@ -161,7 +161,9 @@ describe('the purge of a deleted trace', () => {
     expect(await leftOf(deleted)).toEqual(EVERYTHING)
   })
 
-  it('that failed for good is taken from the dead-letter queue, and cron finds its trace again', async ({ expect }) => {
+  it('that failed permanently is taken from the dead-letter queue, and cron finds its trace again', async ({
+    expect,
+  }) => {
     const deleted = await deletedTrace()
     const batch = createMessageBatch<Job>('of-any-name-dead', [
       { id: 'dead', timestamp: new Date(), attempts: 1, body: deleted.job },
@@ -190,10 +192,10 @@ describe('the purge of a deleted trace', () => {
     expect(sent).toHaveLength(2 * first)
   })
 
-  it('of a trace that a late purge still holds never touches a new one', async ({ expect }) => {
+  it('never touches a new trace, even if a late purge still holds its predecessor', async ({ expect }) => {
     const deleted = await deletedTrace()
     let isHeld = true
-    // The first run stops in R2 while a second one finishes, and the trace_id is used again.
+    // The first run pauses in R2 while a second one finishes and the trace_id is used again.
     const held = wrapBindings(async (binding, call) => {
       while (binding === 'PAYLOADS' && isHeld) await scheduler.wait(5)
       return call()
@@ -211,7 +213,7 @@ describe('the purge of a deleted trace', () => {
     expect(read.spans).toMatchObject([{ output: 'new' }])
   })
 
-  it('is done in bounded parts, each of which hands on the rest', async ({ expect }) => {
+  it('runs in bounded parts, each of which sends the next', async ({ expect }) => {
     const deleted = await deletedTrace()
     const rows = PURGE_ROWS * PURGE_STEPS + 1000
     await env.DB.prepare(

@@ -10,7 +10,7 @@ import { newOrg, type Org } from '../support/org.ts'
 
 const DAY_MS = 86_400_000
 
-/** Each pass begins when the one before is an hour old: every run of cron here is in an hour of its own. */
+/** A pass begins when the previous one is an hour old, so every cron run here is in an hour of its own. */
 let hour = Date.now()
 async function cron(bindings: Env = env): Promise<number> {
   hour += 2 * RETENTION_PASS_MS
@@ -18,7 +18,7 @@ async function cron(bindings: Env = env): Promise<number> {
   return hour
 }
 
-/** A trace whose root has an output, as many days before now. */
+/** A trace whose root has an output, a given number of days ago. */
 async function aged(org: Org, days: number, fields: object = {}) {
   const timestamp = new Date(Date.now() - days * DAY_MS).toISOString()
   const trace_id = aTraceId()
@@ -33,7 +33,7 @@ const isThere = async (org: Org, id: string) => (await org.read.get(`/api/traces
 const rootOf = async (org: Org, id: string) => (await org.read.get(`/api/traces/${id}`)).body.spans[0].id
 
 describe('a project with retentionDays', () => {
-  it('loses older traces, and no others', async ({ expect }) => {
+  it('loses older traces and no others', async ({ expect }) => {
     const org = await newOrg()
     const [old, young] = [await aged(org, 31), await aged(org, 29)]
     await cron()
@@ -66,7 +66,7 @@ describe('a project with retentionDays', () => {
     expect(await there()).toEqual([false, false, false])
   })
 
-  it('is the only one whose traces go', async ({ expect }) => {
+  it('is the only one that loses traces', async ({ expect }) => {
     const [org, other] = [await newOrg(), await newOrg()]
     const mine = await aged(org, 400)
     const theirs = await aged(other, 400)
@@ -79,7 +79,7 @@ describe('a project with retentionDays', () => {
     expect(await isThere(org, later.id)).toBe(true)
   })
 
-  it('leaves no rows or objects of what it deleted', async ({ expect }) => {
+  it('keeps no rows or objects of deleted traces', async ({ expect }) => {
     const org = await newOrg()
     const { id, trace_id } = await aged(org, 40, { metadata: { a: 1 } })
     const large = 'x'.repeat(20_000)
@@ -109,7 +109,7 @@ describe('a project with retentionDays', () => {
     expect((await env.PAYLOADS.list({ prefix: `${org.id}/${key}/` })).objects).toEqual([])
   })
 
-  it('loses so many at a time, past those that it keeps', async ({ expect }) => {
+  it('loses a limited number at a time, and skips those that it keeps', async ({ expect }) => {
     const org = await newOrg()
     const total = RETENTION_STEPS * RETENTION_TRACES + 150
     const traces = Array.from({ length: total }, (_, index) => ({
@@ -142,7 +142,7 @@ describe('a project with retentionDays', () => {
     const { JOBS, ...withoutQueue } = env
     const now = await cron(withoutQueue)
     expect(await left()).toBeGreaterThan(130)
-    // The next run goes on where this one stopped.
+    // The next run continues from here.
     await sweep(withoutQueue, now + 60_000)
     expect(await left()).toBe(130)
   })

@@ -11,7 +11,7 @@ it.for([
   ['long gone', 0],
   ['that is none', Number.NaN],
 ] as const)(
-  'cron goes by its own clock, and deletes nothing before its time, if a time %s is named',
+  'cron uses its own clock, and deletes nothing early even if a request names a time %s',
   async ([, time], { expect }) => {
     const org = await newOrg()
     await org.ingest.post('/api/v1/traces', {

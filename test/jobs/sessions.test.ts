@@ -8,7 +8,7 @@ import { signIn } from '../support/session.ts'
 const countOf = async (table: 'sessions' | 'sign_in_links'): Promise<number> =>
   (await env.DB.prepare(`select count(*) as count from ${table}`).first<number>('count')) ?? 0
 
-it('cron deletes sessions and sign-in links past their time, and no others', async ({ expect }) => {
+it('cron deletes expired sessions and sign-in links, and no others', async ({ expect }) => {
   const org = await newOrg()
   await signIn(org.projectKey)
   await org.owner.post('/api/sign-in-links', { expiresInSeconds: 60 })
@@ -20,7 +20,7 @@ it('cron deletes sessions and sign-in links past their time, and no others', asy
   expect(await countOf('sessions')).toBe(0)
 })
 
-it('cron deletes so many at a time', async ({ expect }) => {
+it('cron deletes a limited number at a time', async ({ expect }) => {
   const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i <= ${SESSION_SWEEP_ROWS})`
   await env.DB.prepare(`insert into sessions ${numbers} select 'x' || i, '', 0, 1, null from n`).run()
   await sweep(env, Date.now())

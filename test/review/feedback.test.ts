@@ -13,7 +13,7 @@ async function newComment() {
 }
 
 describe('a comment', () => {
-  it("shows in its trace's feedback, as it was answered", async ({ expect }) => {
+  it("appears in its trace's feedback as it was answered", async ({ expect }) => {
     const { comment, spanId, author, feedback, read } = await newComment()
     expect(comment).toMatchObject({
       spanId,
@@ -27,13 +27,13 @@ describe('a comment', () => {
     expect((await read()).trace.feedbackCount).toBe(1)
   })
 
-  it("stands among a pipeline's feedback, oldest first", async ({ expect }) => {
+  it("is listed among a pipeline's feedback, oldest first", async ({ expect }) => {
     const { org, trace_id, comment, feedback } = await newComment()
     await org.ingest.post('/api/v1/feedback', { trace_id, comment: 'Old', timestamp: '2026-01-01T00:00:00.000Z' })
     expect(await feedback()).toMatchObject([{ content: 'Old', source: 'api' }, comment])
   })
 
-  it('is changed and deleted by its author', async ({ expect }) => {
+  it('can be changed and deleted by its author', async ({ expect }) => {
     const { author, comment, feedback } = await newComment()
     const changed = await author.client.patch(`/api/feedback/${comment.id}`, { content: 'Why not?' })
     expect(changed.status).toBe(200)
@@ -46,7 +46,7 @@ describe('a comment', () => {
     expect((await author.client.patch(`/api/feedback/${comment.id}`, { content: 'a' })).status).toBe(404)
   })
 
-  it("is its author's with any of the author's keys, and nobody else's", async ({ expect }) => {
+  it("belongs to its author, whichever of the author's keys is used, and to nobody else", async ({ expect }) => {
     const { org, author, comment, feedback } = await newComment()
     const other = await reviewerOf(org)
     for (const client of [other.client, org.owner]) {
@@ -58,7 +58,7 @@ describe('a comment', () => {
     expect((await second.patch(`/api/feedback/${comment.id}`, { content: 'Still mine' })).status).toBe(200)
   })
 
-  it('may not be made of what a pipeline sent', async ({ expect }) => {
+  it('cannot take over feedback from a pipeline', async ({ expect }) => {
     const { org, trace_id, feedback } = await newComment()
     const ingest = org.clientOf(await org.keyFor({}))
     await ingest.post('/api/v1/feedback', { trace_id, comment: 'From the pipeline' })
@@ -67,7 +67,7 @@ describe('a comment', () => {
     expect((await ingest.delete(`/api/feedback/${sent.id}`)).status).toBe(403)
   })
 
-  it("with an id of the client's is one, however often it is sent", async ({ expect }) => {
+  it("with a client's id is one comment, however often it is sent", async ({ expect }) => {
     const { author, path, feedback } = await newComment()
     const body = { content: 'Once', id: crypto.randomUUID() }
     const first = await author.client.post(path, body)
@@ -95,7 +95,7 @@ describe('a comment', () => {
     expect(await storedCounts()).toEqual(before)
   })
 
-  it("may have the id of another organization's", async ({ expect }) => {
+  it("may share its id with another organization's", async ({ expect }) => {
     const { comment } = await newComment()
     const { org, path } = await newComment()
     expect((await org.owner.post(path, { content: 'a', id: comment.id })).status).toBe(201)
@@ -114,12 +114,12 @@ describe('a comment', () => {
     expect(answer.body.details[0].path).toBe(path)
   })
 
-  it('404s on a span that is not there', async ({ expect }) => {
+  it('404s on a missing span', async ({ expect }) => {
     const { owner } = await newOrg()
     expect((await owner.post(`/api/spans/${crypto.randomUUID()}/feedback`, { content: 'a' })).status).toBe(404)
   })
 
-  it('goes with its trace', async ({ expect }) => {
+  it('is deleted with its trace', async ({ expect }) => {
     const { org, id, author, comment } = await newComment()
     await org.owner.delete(`/api/traces/${id}`)
     expect((await author.client.patch(`/api/feedback/${comment.id}`, { content: 'a' })).status).toBe(404)
@@ -159,7 +159,7 @@ describe('a comment given with a decision', () => {
     expect(await feedback()).toMatchObject([{ content: 'Too short' }, { content: 'After all' }])
   })
 
-  it("is its author's to change and to delete, and the decision says the same", async ({ expect }) => {
+  it('can be changed and deleted by its author, and the decision shows the change', async ({ expect }) => {
     const { org, decide, author, feedback, history, read } = await decided()
     await decide({ decision: 'accept' })
     const [{ id }] = await feedback()

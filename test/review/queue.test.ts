@@ -26,7 +26,7 @@ interface Queued {
   trace: { id: string; traceId: string }
 }
 
-/** Traces a second apart, each of two steps with an output and one without, whose root has none. */
+/** Traces a second apart. Each has two steps with an output and one without; the root has none. */
 async function fill(org: Org, count: number, fieldsOf: (index: number) => object = () => ({})) {
   const traces = Array.from({ length: count }, (_, index) => {
     const trace_id = aTraceId()
@@ -84,29 +84,29 @@ describe('the review queue', () => {
   })
 
   it.for([1, 2, 3, 7, 100])(
-    'has every span with an output once, the oldest first, in pages of %i',
+    'has every span with an output once, oldest first, in pages of %i',
     async (limit, { expect }) => {
       expect(idsOf(await walk(org.read, '', limit))).toEqual(oldest)
       expect(idsOf(await walk(org.read, 'order=oldest', limit))).toEqual(oldest)
     },
   )
 
-  /** Traces in another order, the spans of each in theirs. */
+  /** The traces in another order, the spans of each in their own. */
   const ofTraces = (spans: readonly string[], order: (pairs: string[][]) => string[][]) =>
     order(spans.flatMap((id, index) => (index % 2 === 0 ? [[id, spans[index + 1] ?? '']] : []))).flat()
 
-  it.for([1, 3, 100])('has the newest first, in pages of %i', async (limit, { expect }) => {
+  it.for([1, 3, 100])('can list the newest first, in pages of %i', async (limit, { expect }) => {
     const newest = ofTraces(oldest, pairs => pairs.toReversed())
     expect(idsOf(await walk(org.read, 'order=newest', limit))).toEqual(newest)
   })
 
-  it.for([1, 3, 5, 100])('has those of disliked traces first, in pages of %i', async (limit, { expect }) => {
+  it.for([1, 3, 5, 100])('can list spans of disliked traces first, in pages of %i', async (limit, { expect }) => {
     const others = oldest.filter(id => !negative.includes(id))
     const expected = [negative, others].flatMap(part => ofTraces(part, pairs => pairs.toReversed()))
     expect(idsOf(await walk(org.read, 'order=negative', limit))).toEqual(expected)
   })
 
-  it.for([1, 5, 100])('has each once in a random order, in pages of %i', async (limit, { expect }) => {
+  it.for([1, 5, 100])('can list each span once in a random order, in pages of %i', async (limit, { expect }) => {
     const walks = []
     for (let index = 0; index < 4; index++) walks.push(idsOf(await walk(org.read, 'order=random', limit)))
     for (const ids of walks) expect(ids.toSorted()).toEqual(oldest.toSorted())
@@ -114,7 +114,7 @@ describe('the review queue', () => {
     expect(new Set(walks.map(ids => ids.join())).size).toBe(4)
   })
 
-  it('is shuffled anew each time, though its traces came together', async ({ expect }) => {
+  it('is shuffled anew each time, even for traces that arrived together', async ({ expect }) => {
     const orders = new Set<string>()
     for (let index = 0; index < 40; index++) {
       orders.add(idsOf((await org.read.get(`${QUEUE}&order=random`)).body.spans).join())
@@ -167,7 +167,7 @@ describe('the review queue', () => {
     },
   )
 
-  it('asks the step and the prompt version of the spans themselves', async ({ expect }) => {
+  it('filters the step and the prompt version of each span itself', async ({ expect }) => {
     const found = await walk(org.read, 'stepId=second', 5)
     expect(found.map(({ stepId }) => stepId)).toEqual(Array.from({ length: 12 }, () => 'second'))
     expect((await org.read.get(`${QUEUE}&stepId=silent`)).body).toMatchObject({ spans: [], remaining: 0 })
@@ -180,7 +180,7 @@ describe('the review queue', () => {
     expect(body.remaining).toBe(oldest.length)
   })
 
-  it('is two round trips and reads rows by its page, not by the project', async ({ expect }) => {
+  it('takes two round trips, and reads rows for its page, not for the project', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const key = await org.keyFor({})
     await org.clientOf(key).get(QUEUE)
@@ -205,7 +205,7 @@ describe('the review queue', () => {
 })
 
 describe('a span leaves the queue', () => {
-  it('with its review, and comes back with a reset', async ({ expect }) => {
+  it('with its review, and returns with a reset', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = (await fill(org, 1)).flatMap(({ reviewable }) => reviewable)
     const queue = async () => idsOf((await org.read.get(QUEUE)).body.spans)
@@ -234,7 +234,7 @@ describe('a span leaves the queue', () => {
     expect(idsOf(page.body.spans)).toEqual([second])
   })
 
-  it('where null takes its output back', async ({ expect }) => {
+  it('if null takes its output back', async ({ expect }) => {
     const org = await newOrg()
     const [trace] = await fill(org, 1)
     const [first = '', second = ''] = trace?.reviewable ?? []
@@ -268,7 +268,7 @@ describe('a span leaves the queue', () => {
 })
 
 describe('today', () => {
-  it('counts the spans that each reviewer reviewed, each once, without resets', async ({ expect }) => {
+  it('counts each span a reviewer reviewed once, without resets', async ({ expect }) => {
     const org = await newOrg()
     const ids = (await fill(org, 3)).flatMap(({ reviewable }) => reviewable)
     const [ada, bob] = [await reviewerOf(org), await reviewerOf(org)]
@@ -310,7 +310,7 @@ describe('a claim', () => {
     return { org, ids, ada, bob, claim: call('claim'), heartbeat: call('heartbeat'), release: call('release') }
   }
 
-  it('hides a span from the other reviewers, and not from its own', async ({ expect }) => {
+  it('hides a span from other reviewers, and not from its holder', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first, second] = ids
     expect(await claim(ada.client, [first ?? ''])).toEqual({ claimed: [first], refused: [] })
@@ -322,16 +322,16 @@ describe('a claim', () => {
     expect(await claim(ada.client)).toEqual({ claimed: [first], refused: [second] })
   })
 
-  it("is its user's with any of the user's keys", async ({ expect }) => {
+  it("belongs to its user, whichever of the user's keys is used", async ({ expect }) => {
     const { org, ids, ada, claim, heartbeat } = await claimable()
     await claim(ada.client)
     const second = org.clientOf(await org.keyFor({ userId: ada.userId }))
     expect(await heartbeat(second)).toEqual({ held: ids, lost: [] })
-    // A key that acts for no user holds for itself.
+    // A key without a user holds claims itself.
     expect(await claim(org.clientOf(await org.keyFor({})))).toEqual({ claimed: [], refused: ids })
   })
 
-  it('ends after 15 minutes, unless it is renewed', async ({ expect }) => {
+  it('ends after 15 minutes unless it is renewed', async ({ expect }) => {
     const { ids, ada, bob, claim, heartbeat } = await claimable()
     vi.useFakeTimers({ toFake: ['Date'] })
     const start = Date.now()
@@ -356,7 +356,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: ids, refused: [] })
   })
 
-  it('ends with a review, whoever makes it', async ({ expect }) => {
+  it('ends with a review by anybody', async ({ expect }) => {
     const { ids, ada, bob, claim, heartbeat } = await claimable()
     const [first = '', second = ''] = ids
     await claim(ada.client)
@@ -368,9 +368,7 @@ describe('a claim', () => {
     expect(await claim(bob.client)).toEqual({ claimed: [second], refused: [first] })
   })
 
-  it('binds: a decision of somebody else is refused, and says who holds the span and until when', async ({
-    expect,
-  }) => {
+  it('refuses a decision by somebody else, and says who holds the span and until when', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = '', second = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -398,12 +396,12 @@ describe('a claim', () => {
       { status: 409, body: held },
       { status: 200, body: { review: { by: bob.userId } } },
     ])
-    // Any key of the user's decides.
+    // Any of the user's keys may decide.
     const own = org.clientOf(await org.keyFor({ userId: ada.userId }))
     expect((await own.put(`/api/spans/${first}/review`, { decision: 'accept' })).status).toBe(200)
   })
 
-  it('binds until it ends, and a repeated decision is none', async ({ expect }) => {
+  it('blocks others until it ends, and a repeated decision is not a new one', async ({ expect }) => {
     const { ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -418,11 +416,11 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toHaveLength(1)
   })
 
-  it('that comes while somebody else decides wins or loses, and never both', async ({ expect }) => {
+  it('that races with a decision wins or loses, never both', async ({ expect }) => {
     const { org, ids, ada, bob, claim } = await claimable()
     const [first = ''] = ids
     let isClaimed = false
-    // Between what a decision reads and what it writes.
+    // Runs between a decision's reads and its writes.
     const bindings = wrapBindings(async (binding, call) => {
       const answer = await call()
       if (binding === 'DB' && isReading && !isClaimed) {
@@ -441,7 +439,7 @@ describe('a claim', () => {
     expect((await bob.client.get(`/api/spans/${first}/reviews`)).body.reviews).toEqual([])
   })
 
-  it('is refused on what has no output, is unknown, or is of another tenant or project', async ({ expect }) => {
+  it('is refused on a span without output, an unknown one, and another tenant’s or project’s', async ({ expect }) => {
     const { org, ada, claim } = await claimable()
     const [trace] = await fill(org, 1)
     const silent = trace?.spans[2]?.span_id ?? ''
@@ -453,10 +451,10 @@ describe('a claim', () => {
     expect(await claim(other, trace?.reviewable)).toEqual({ claimed: [], refused: trace?.reviewable })
   })
 
-  it('of 20 reviewers at once is held by one alone', async ({ expect }) => {
+  it('goes to one of 20 concurrent reviewers', async ({ expect }) => {
     const { org, ids, claim, heartbeat } = await claimable(10)
     const reviewers = await Promise.all(Array.from({ length: 20 }, () => reviewerOf(org)))
-    // Each claims a few in an order of its own, again and again, and lets some go.
+    // Each reviewer claims a few spans in a different order, again and again, and releases some.
     const held = new Map<string, string>()
     for (let round = 0; round < 3; round++) {
       const results = await Promise.all(
@@ -476,7 +474,7 @@ describe('a claim', () => {
     expect(held.size).toBe(ids.length)
     const owners = await Promise.all(reviewers.map(async ({ client }) => (await heartbeat(client)).held))
     expect(owners.flat().toSorted()).toEqual(ids.toSorted())
-    // What nobody may have twice: each reviews what is its own.
+    // Nobody holds another's span: each can review their own.
     for (const { userId, client } of reviewers) {
       const own = [...held].flatMap(([id, holder]) => (holder === userId ? [id] : []))
       const seen = idsOf((await client.get(QUEUE)).body.spans)
@@ -507,7 +505,7 @@ describe('a claim', () => {
 })
 
 describe('a long queue', () => {
-  it('is counted up to 10,000, and says where there is more', async ({ expect }) => {
+  it('is counted up to 10,000, and says if there are more', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id, spans } = (await fill(org, 1))[0] ?? { spans: [] }
     const template = spans[0]
@@ -531,7 +529,7 @@ describe('a long queue', () => {
     })
   })
 
-  it('goes on through any number of traces with nothing to review, in each order', { timeout: 60_000 }, async ({
+  it('continues past any number of traces with nothing to review, in each order', { timeout: 60_000 }, async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -552,11 +550,11 @@ describe('a long queue', () => {
     }
     const firsts = []
     for (let draw = 0; draw < 6; draw++) firsts.push((await walk(org.read, 'order=random', 20)).at(0)?.trace.id ?? '')
-    // Of all times, not of the newest alone.
+    // The filter covers all times, not only the newest.
     expect(new Set(firsts.map(id => Math.floor(ids.indexOf(id) / SHUFFLED_TRACES))).size).toBeGreaterThan(1)
   })
 
-  it('says where there may be more than it looked for', async ({ expect }) => {
+  it('says if there may be more than it looked for', async ({ expect }) => {
     const org = await newOrg()
     for (let left = MAX_COUNTED_TRACES; left > 0; left -= 10_000) {
       await manyTraces(org, Math.min(left, 10_000), () => ({ name: 'silent', fields: {} }))
@@ -564,7 +562,7 @@ describe('a long queue', () => {
     expect((await org.read.get(QUEUE)).body).toMatchObject({ spans: [], remaining: 0, remainingIsMinimum: true })
   })
 
-  it('skips what is reviewed without looking at it', async ({ expect }) => {
+  it('skips reviewed spans without looking at them', async ({ expect }) => {
     const org = await newOrg()
     const traces = await fill(org, 600)
     const reviews = traces
@@ -577,7 +575,7 @@ describe('a long queue', () => {
       const { body } = await org.clientOf(org.ownerKey, bindings).get(`${QUEUE}&order=oldest`)
       expect(idsOf(body.spans)).toEqual(traces.at(-1)?.reviewable)
     })
-    // Who reviewed today is counted from the day's reviews.
+    // Today's reviewers are counted from today's reviews.
     expect(rows).toBeLessThan(4 * reviews.length)
   })
 })

@@ -18,7 +18,7 @@ const OUTPUT = { answer: 'Yes', sources: [1, 2] }
 const large = 'x'.repeat(INLINE_BYTES)
 
 describe('a review', () => {
-  it('accepts the output: the approved output is that', async ({ expect }) => {
+  it('accepts the output, which becomes the approved output', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const answer = await review({ decision: 'accept', comment: 'Good' })
     expect(answer.status).toBe(200)
@@ -35,7 +35,7 @@ describe('a review', () => {
     expect(trace).toMatchObject({ reviewedCount: 1, reviewState: 'accepted' })
   })
 
-  it('corrects it: the approved output is what the reviewer sent', async ({ expect }) => {
+  it('corrects the output with a value that the reviewer sends', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const approvedOutput = { answer: 'No' }
     const answer = await review({ decision: 'correct', approvedOutput, errorType: 'reasoning_error' })
@@ -43,7 +43,7 @@ describe('a review', () => {
     expect((await read()).trace).toMatchObject({ reviewedCount: 1, reviewState: 'corrected' })
   })
 
-  it('names who and when: the user of the key, or the key', async ({ expect }) => {
+  it('names who and when: the key’s user, or the key', async ({ expect }) => {
     const { org, spanId, review } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     const before = Date.now()
@@ -55,7 +55,7 @@ describe('a review', () => {
     expect(byKey.body.review.by).toBe(key.body.id)
   })
 
-  it('is undone by a reset, and may be made again', async ({ expect }) => {
+  it('is undone by a reset, and may be given again', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     const reset = await review({ decision: 'reset' })
@@ -69,7 +69,7 @@ describe('a review', () => {
     ['the same value', { answer: 'Yes', sources: [1, 2] }],
     ['another key order', { sources: [1, 2], answer: 'Yes' }],
     ['other white space, number spellings and escapes', '{ "sources": [1.0, 2e0], "answer": "\\u0059es" }'],
-  ] as const)('is an acceptance where the correction equals the output: %s', async ([, sent], { expect }) => {
+  ] as const)('is an acceptance if the correction equals the output: %s', async ([, sent], { expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const json = typeof sent === 'string' ? sent : JSON.stringify(sent)
     const answer = await org.owner.put(`/api/spans/${spanId}/review`, `{"decision":"correct","approvedOutput":${json}}`)
@@ -82,7 +82,7 @@ describe('a review', () => {
     ['a number for a text', { answer: 'Yes', sources: ['1', 2] }],
     ['one more field', { ...OUTPUT, more: null }],
     ['one field less', { answer: 'Yes' }],
-  ] as const)('is a correction where it differs: %s', async ([, approvedOutput], { expect }) => {
+  ] as const)('is a correction if it differs: %s', async ([, approvedOutput], { expect }) => {
     const { review } = await newReviewed(OUTPUT)
     expect((await review({ decision: 'correct', approvedOutput })).body.review.state).toBe('corrected')
   })
@@ -102,7 +102,7 @@ describe('a review', () => {
     expect(trace.spans[0].approvedOutput).toEqual(approvedOutput)
   })
 
-  it('may correct what has no output', async ({ expect }) => {
+  it('may correct a span without output', async ({ expect }) => {
     const { org, span } = await newTrace()
     const { id } = await span()
     const answer = await org.owner.put(`/api/spans/${id}/review`, { decision: 'correct', approvedOutput: 'Yes' })
@@ -161,7 +161,7 @@ describe('a review that is sent again', () => {
     const { etag } = (await read()).span
     const first = await review(body, { 'if-match': etag })
     const before = await storedCounts()
-    // Even with the tag of before it: what it asks for is what there is.
+    // Even with the previous tag: the state is already what the request asks for.
     const again = await review(body, { 'if-match': etag })
     expect(again.status).toBe(200)
     expect(again.body).toEqual(first.body)
@@ -211,7 +211,7 @@ describe('a review that is sent again', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('after the output came again equal counts once', async ({ expect }) => {
+  it('counts once if an equal output has arrived since', async ({ expect }) => {
     const { review, observe, history } = await newReviewed(OUTPUT)
     await review({ decision: 'accept' })
     await observe({ data: { sources: [1, 2], answer: 'Yes' } })
@@ -240,7 +240,7 @@ describe('a review that is sent again', () => {
 })
 
 describe('If-Match', () => {
-  it('refuses what was judged on another output or another review', async ({ expect }) => {
+  it('refuses a review based on an earlier output or review', async ({ expect }) => {
     const { review, read, observe, history } = await newReviewed(OUTPUT)
     const first = (await read()).span.etag
     await observe({ data: 'Changed' })
@@ -266,7 +266,7 @@ describe('If-Match', () => {
     expect((await review({ decision: 'accept' }, { 'if-match': tagOf(etag) })).status).toBe(status)
   })
 
-  it('lets one of many pass that judged the same', async ({ expect }) => {
+  it('accepts one of many concurrent reviews of one state', async ({ expect }) => {
     const { review, read, history } = await newReviewed(OUTPUT)
     const { etag } = (await read()).span
     const answers = await Promise.all(
@@ -284,7 +284,7 @@ describe('a review of an output that changes afterwards', () => {
   it.for([
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],
-  ] as const)('is not stale where the output came again: %s', async ([, body], { expect }) => {
+  ] as const)('is not stale if the output returns: %s', async ([, body], { expect }) => {
     const { review, observe, read } = await newReviewed(OUTPUT)
     await review(body)
     await observe({ data: { sources: [1, 2], answer: 'Yes' } })
@@ -293,7 +293,7 @@ describe('a review of an output that changes afterwards', () => {
     expect((await read()).span.review.stale).toBe(true)
   })
 
-  it('is stale with a large output, too, and not where that came again', async ({ expect }) => {
+  it('is stale with a large output as well, unless that one returns', async ({ expect }) => {
     const { review, observe, read } = await newReviewed({ text: large })
     await review({ decision: 'accept' })
     await observe({ data: { text: large } })
@@ -351,7 +351,7 @@ describe('the outputSchema of a step', () => {
     expect((await review({ decision: 'reset' })).status).toBe(200)
   })
 
-  it('is that of the version that the span names, not of the active one', async ({ expect }) => {
+  it('comes from the version that the span names, not the active one', async ({ expect }) => {
     const { org, prompt, step, review } = await withSchema({ type: 'object' })
     await org.owner.post(`/api/prompts/${prompt.id}/versions`, {
       content: 'Answer.',
@@ -363,7 +363,7 @@ describe('the outputSchema of a step', () => {
     const path = `/api/spans/${span_id}/review`
     expect((await org.owner.put(path, { decision: 'correct', approvedOutput: 'a' })).status).toBe(422)
     expect((await org.owner.put(path, { decision: 'accept' })).status).toBe(200)
-    // The root span names none: the active one counts.
+    // The root span names no version, so the active one counts.
     expect((await review({ decision: 'correct', approvedOutput: { a: 1 } })).status).toBe(422)
     expect((await review({ decision: 'correct', approvedOutput: 'a' })).status).toBe(200)
   })
@@ -371,7 +371,7 @@ describe('the outputSchema of a step', () => {
   it.for([
     ['says nothing', {}],
     ['only resembles a JSON schema', { answer: 'string' }],
-  ] as const)('refuses nothing where it %s', async ([, schema], { expect }) => {
+  ] as const)('refuses nothing if it %s', async ([, schema], { expect }) => {
     const { review } = await withSchema(schema)
     expect((await review({ decision: 'correct', approvedOutput: [1] })).status).toBe(200)
   })
@@ -390,13 +390,13 @@ describe('the outputSchema of a step', () => {
     expect((await review({ decision: 'accept', force: true })).status).toBe(200)
   })
 
-  it('of a draft that is not known checks as the newest one, if it was stored before', async ({ expect }) => {
+  it('in an unknown draft is checked like the newest one, if it was stored before', async ({ expect }) => {
     const { review, prompt } = await withSchema({})
     await storeSchema(prompt.versionId, { $schema: 'https://example.com/draft', required: ['none'] })
     expect((await review({ decision: 'accept' })).body.details).toMatchObject([{ path: 'output.none' }])
   })
 
-  it('that takes too much work is said to, and can be passed over', async ({ expect }) => {
+  it('is reported if it takes too much work to check, and can be skipped', async ({ expect }) => {
     const { review } = await withSchema({ uniqueItems: true })
     const approvedOutput = Array.from({ length: 500_000 }, (_, index) => [index])
     const answer = await review({ decision: 'correct', approvedOutput })
@@ -417,7 +417,7 @@ describe('the outputSchema of a step', () => {
     expect(answer.body.details).toHaveLength(20)
   })
 
-  it('is checked through a long value', async ({ expect }) => {
+  it('is checked throughout a long value', async ({ expect }) => {
     const { review } = await withSchema({
       properties: { items: { type: 'array', items: { type: 'string' } }, last: { type: 'string' } },
     })
@@ -430,14 +430,14 @@ describe('the outputSchema of a step', () => {
   })
 })
 
-/** Puts a schema into a version as it could be put there before schemas were checked. */
+/** Stores a schema in a version as was possible before schemas were checked. */
 const storeSchema = (versionId: string, schema: object) =>
   env.DB.prepare('update text_versions set output_schema = ? where id = ?')
     .bind(JSON.stringify(schema), versionId)
     .run()
 
 describe('the history of a span', () => {
-  it('has every decision, newest first, with what it found and left', async ({ expect }) => {
+  it('has every decision, newest first, with the state before and after it', async ({ expect }) => {
     const { org, spanId, review, history } = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(org, 'ada@example.com')
     await review({ decision: 'accept' })
@@ -484,7 +484,7 @@ describe('the history of a span', () => {
     },
   )
 
-  it('of a span without decisions is empty, of an unknown one 404', async ({ expect }) => {
+  it('is empty for a span without decisions, and a 404 for an unknown span', async ({ expect }) => {
     const { org, history } = await newReviewed(OUTPUT)
     expect(await history()).toEqual([])
     expect((await org.owner.get(`/api/spans/${crypto.randomUUID()}/reviews`)).status).toBe(404)
@@ -499,7 +499,7 @@ describe('a trace', () => {
     return { org, ids, state: async () => `${(await read()).reviewedCount} ${(await read()).reviewState}` }
   }
 
-  it('is what its spans with an output are', async ({ expect }) => {
+  it('has the review state of its spans with an output', async ({ expect }) => {
     const { org, ids, state } = await threeSpans()
     const review = (index: number, body: object) => org.owner.put(`/api/spans/${ids[index]}/review`, body)
     expect(await state()).toBe('0 unreviewed')
@@ -518,7 +518,7 @@ describe('a trace', () => {
   it.for([
     ['a new span with an output', true],
     ['an output for a span that had none', false],
-  ] as const)('is reviewed only in part again after %s', async ([, isStep], { expect }) => {
+  ] as const)('is partly reviewed again after %s', async ([, isStep], { expect }) => {
     const { org, trace_id, step, read } = await newTrace()
     const reviewed = crypto.randomUUID()
     const silent = crypto.randomUUID()
@@ -535,7 +535,7 @@ describe('a trace', () => {
     expect((await org.read.get('/api/traces?projectSlug=support&review=mixed')).body.traces).toHaveLength(1)
   })
 
-  it('has nothing to review where an output was taken back by null', async ({ expect }) => {
+  it('has nothing to review if null took an output back', async ({ expect }) => {
     const { org, trace_id, step, read } = await newTrace()
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     await step({ span_id: first })
@@ -551,7 +551,7 @@ describe('a trace', () => {
     expect((await read()).reviewState).toBe('accepted')
   })
 
-  it('has nothing to review where null as an output came before its span', async ({ expect }) => {
+  it('has nothing to review if null as an output came before its span', async ({ expect }) => {
     const { org, observe, step, read } = await newTrace()
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
     await observe({ span_id: second, data: null })
@@ -587,7 +587,7 @@ describe('a trace', () => {
     expect(await found('errorType=nope')).toEqual([])
   })
 
-  it('moves its updatedAt with a review', async ({ expect }) => {
+  it('updates its updatedAt with a review', async ({ expect }) => {
     const { review, read } = await newReviewed(OUTPUT)
     const before = (await read()).trace.updatedAt
     await scheduler.wait(5)
@@ -597,7 +597,7 @@ describe('a trace', () => {
 })
 
 describe('many reviews in one call', () => {
-  it('have each its own result', async ({ expect }) => {
+  it('have one result each', async ({ expect }) => {
     const org = await newOrg()
     const stranger = await newReviewed(OUTPUT)
     const { spanId, step, read } = await newReviewed(OUTPUT, org)
@@ -633,7 +633,7 @@ describe('many reviews in one call', () => {
     expect((await org.read.get(`/api/spans/${second}`)).body.approvedOutput).toEqual({ text: `${large}!` })
   })
 
-  it('are of a span each', async ({ expect }) => {
+  it('must each name another span', async ({ expect }) => {
     const { org, spanId, history } = await newReviewed(OUTPUT)
     const reviews = [1, 2].map(approvedOutput => ({ spanId, decision: 'correct', approvedOutput }))
     const { results } = (await org.owner.post('/api/reviews', { reviews })).body
@@ -641,7 +641,7 @@ describe('many reviews in one call', () => {
     expect(await history()).toMatchObject([{ after: 1 }])
   })
 
-  it('take the output of their own trace, where more was observed than one answer holds', async ({ expect }) => {
+  it('use the output of their own trace, even if more was observed than one answer holds', async ({ expect }) => {
     const org = await newOrg()
     const observation_id = crypto.randomUUID()
     const made = await Promise.all(['one', 'other'].map(output => newReviewed(output, org)))
@@ -664,7 +664,7 @@ describe('many reviews in one call', () => {
     ])
   })
 
-  it('are two round trips, however many', async ({ expect }) => {
+  it('take two round trips, however many', async ({ expect }) => {
     const { org, trace_id, step } = await newTrace()
     const ids = Array.from({ length: MAX_REVIEWS }, () => crypto.randomUUID())
     const events = ids.map(span_id => ({
@@ -684,7 +684,7 @@ describe('many reviews in one call', () => {
     expect(counts.d1RoundTrips).toBe(2)
   })
 
-  it('are judged so many at a time as an isolate holds outputs', async ({ expect }) => {
+  it('are processed in groups whose outputs fit an isolate', async ({ expect }) => {
     const { org, step } = await newTrace()
     const ids = Array.from({ length: 8 }, () => crypto.randomUUID())
     for (const [index, span_id] of ids.entries()) {
@@ -692,7 +692,7 @@ describe('many reviews in one call', () => {
     }
     let [held, most] = [0, 0]
     const bindings = wrapBindings(async (binding, call) => {
-      // What was read from R2 since D1 was last asked is held together.
+      // Everything read from R2 since the last D1 call is held together.
       if (binding === 'PAYLOADS') most = Math.max(most, ++held)
       else held = 0
       return call()
@@ -704,7 +704,7 @@ describe('many reviews in one call', () => {
     expect(most * MAX_OBSERVATION_BYTES).toBeLessThanOrEqual(MAX_JUDGED_BYTES_AT_ONCE)
   })
 
-  it('are refused past the outputs that one call judges', async ({ expect }) => {
+  it('are refused if there are more outputs than one call reviews', async ({ expect }) => {
     const { org, step } = await newTrace()
     const ids = Array.from({ length: 15 }, () => crypto.randomUUID())
     for (const [index, span_id] of ids.entries()) {

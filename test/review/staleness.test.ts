@@ -11,7 +11,7 @@ const large = 'x'.repeat(INLINE_BYTES)
 
 type Made = Awaited<ReturnType<typeof newReviewed>>
 
-/** All that says of a trace's one span with an output whether it is reviewed. */
+/** Every place that says whether a trace's only span with an output is reviewed. */
 async function told({ org, id, spanId }: Pick<Made, 'org' | 'id' | 'spanId'>) {
   const project = 'projectSlug=support'
   const [full, preview, span, list, queue] = await Promise.all([
@@ -60,7 +60,7 @@ describe('a review whose output changes afterwards', () => {
   it.for([
     ['accepted', { decision: 'accept' }],
     ['corrected', { decision: 'correct', approvedOutput: 'No' }],
-  ] as const)('is stale everywhere, and waits in the queue again: %s', async ([state, body], { expect }) => {
+  ] as const)('is stale everywhere, and back in the queue: %s', async ([state, body], { expect }) => {
     const made = await newReviewed(OUTPUT)
     await made.review(body)
     expect(await told(made)).toEqual(CURRENT(state))
@@ -75,26 +75,26 @@ describe('a review whose output changes afterwards', () => {
   it.for([
     ['equal in another order', OUTPUT, { sources: [1, 2], answer: 'Yes' }],
     ['a large one', { text: large }, { text: large }],
-  ] as const)('is not where the output came again: %s', async ([, output, again], { expect }) => {
+  ] as const)('is current if the output returns: %s', async ([, output, again], { expect }) => {
     const made = await newReviewed(output)
     await made.review({ decision: 'accept' })
     await made.observe({ data: again })
     expect(await told(made)).toEqual(CURRENT('accepted'))
     await made.observe({ data: { text: `${large}y` } })
     expect(await told(made)).toEqual(STALE('accepted'))
-    // What was judged is back.
+    // The reviewed output is back.
     await made.observe({ data: again })
     expect(await told(made)).toEqual(CURRENT('accepted'))
   })
 
-  it('is not where what came is older than what was judged', async ({ expect }) => {
+  it('is current if the arriving value is older than the reviewed one', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     await made.review({ decision: 'accept' })
     await made.observe({ data: 'Earlier', timestamp: '2020-01-01T00:00:00.000Z' })
     expect(await told(made)).toEqual(CURRENT('accepted'))
   })
 
-  it('is told by what came to the span itself, and by exports', async ({ expect }) => {
+  it('becomes stale by values sent for the span itself, also in exports', async ({ expect }) => {
     const { org, id, trace_id, step } = await newTrace()
     const span = aSpan({ trace_id, output: OUTPUT })
     const made = { org, id, spanId: span.span_id }
@@ -110,7 +110,7 @@ describe('a review whose output changes afterwards', () => {
     expect(await told(made)).toEqual(CURRENT('accepted'))
   })
 
-  it('is told by a later export of the span', async ({ expect }) => {
+  it('becomes stale by a later export of the span', async ({ expect }) => {
     const { org } = await newTrace()
     const traceId = crypto.randomUUID().replaceAll('-', '')
     const spanId = aHexSpanId()
@@ -138,7 +138,7 @@ describe('a review whose output changes afterwards', () => {
     expect(await stale()).toBe(true)
   })
 
-  it('is mixed beside one that is current', async ({ expect }) => {
+  it('is mixed beside a current one', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     const other = crypto.randomUUID()
     await made.step({ span_id: other, output: 'Other' })
@@ -152,7 +152,7 @@ describe('a review whose output changes afterwards', () => {
     ['on the trace', (made: Made) => made.spanId],
     ['on a step', () => crypto.randomUUID()],
   ] as const)(
-    'waits nowhere, and does not count as stale, where nothing came out by now: %s',
+    'leaves the queue and does not count as stale if the output was taken back: %s',
     async ([, idOf], { expect }) => {
       const made = await newReviewed('Of the whole')
       const spanId = idOf(made)
@@ -174,12 +174,12 @@ describe('a review whose output changes afterwards', () => {
     const made = await newReviewed(OUTPUT)
     await made.review({ decision: 'accept' })
     await made.observe({ data: 'Changed' })
-    // The decision itself was made, and stays counted.
+    // The decision itself was given, and stays counted.
     const { days } = (await made.org.read.get('/api/insights?projectSlug=support')).body
     expect(days).toMatchObject([{ accepted: 1 }])
   })
 
-  it('counts as changed where the output came between what a reviewer read and decided', async ({ expect }) => {
+  it('counts as stale if the output arrived between reading and deciding', async ({ expect }) => {
     const made = await newReviewed(OUTPUT)
     const reviewer = await reviewerOf(made.org)
     let isReading = false
