@@ -11,19 +11,15 @@ import { awaitAttribution } from './await-attribution.ts'
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
-const NEVER_ASKED = 'Nobody has asked for the attribution of this trace'
+const NEVER_ASKED = 'No attribution was requested for this trace'
 
-const LIMITED =
-  "Rate limit exceeded; or, with the code model_limit_reached, the project's model calls of the day are used up"
+const LIMITED = "Rate limit exceeded; with the code model_limit_reached, the project has used up today's model calls"
 
 export const Pending = v.object({
   status: v.literal('pending'),
   trace_id: v.string(),
   waits_until: v.optional(
-    v.pipe(
-      IsoTime,
-      v.metadata({ description: "When it goes on, where the project's model calls of the day are used up" }),
-    ),
+    v.pipe(IsoTime, v.metadata({ description: "When it continues, if the project has used up today's model calls" })),
   ),
 })
 
@@ -31,14 +27,14 @@ export const attributeTrace = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces/{trace_id}/attribute',
-  summary: 'Name the root cause of a disagreement; with nothing new since the last time, the same answer',
+  summary: 'Find the root cause of a disagreement; without new data, this returns the previous result',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject({
     force: v.optional(
       v.pipe(
         v.picklist(['true', 'false']),
-        v.metadata({ description: 'Whether to analyze again with nothing new; needs the scope manage' }),
+        v.metadata({ description: 'Whether to analyze again without new data; needs the scope manage' }),
       ),
       'false',
     ),
@@ -51,14 +47,14 @@ export const attributeTrace = endpoint({
   if (force && !caller.scopes.includes('manage')) throw forbidden('force needs the scope manage')
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, trace_id)
-  const asked = await requestAttribution(store, id, { force, now })
-  if (!asked) throw notFound(TRACE_NOT_FOUND)
-  if (!asked.hasFeedback) throw unprocessable(NO_FEEDBACK, 'trace_id')
-  if (asked.status !== 'pending') return replyOf(trace_id, asked)
+  const requested = await requestAttribution(store, id, { force, now })
+  if (!requested) throw notFound(TRACE_NOT_FOUND)
+  if (!requested.hasFeedback) throw unprocessable(NO_FEEDBACK, 'trace_id')
+  if (requested.status !== 'pending') return replyOf(trace_id, requested)
   const { organization } = store
-  const { traceKey } = asked
+  const { traceKey } = requested
   const sent = enqueue(...attributionMessages(store, [traceKey]))
-  if (prefersAsync(headers)) return replyOf(trace_id, asked)
+  if (prefersAsync(headers)) return replyOf(trace_id, requested)
   const state = await awaitAttribution({ runtime, organization, traceKey, sent, signal })
   const waitMs = waitOf(state)
   if (waitMs > 0) throw modelLimitReached(Math.ceil(waitMs / 1000))
@@ -69,7 +65,7 @@ export const getAttribution = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/attribution',
-  summary: 'Read the root cause of a disagreement, once it was asked for',
+  summary: 'Read the root cause of a disagreement after it was requested',
   scope: ['ingest', 'read'],
   params: v.object({ trace_id: TraceId }),
   errors: { 404: TRACE_NOT_FOUND, 502: ERRORS[502].message },
@@ -79,11 +75,14 @@ export const getAttribution = endpoint({
   return replyOf(trace_id, await findAttribution(store, { id: await traceUuid(project.id, trace_id) }))
 })
 
-/** For how long a pending job is not to be worked on. */
+/** Milliseconds until a pending job may run. */
 const waitOf = (state: AttributionState | undefined): number =>
   state?.status === 'pending' ? Math.max(0, (state.waitsUntil ?? 0) - Date.now()) : 0
 
-/** The answer to how far the analysis of a trace is: the result, or 202 with where it will be; 404, or 502 where it failed. */
+/**
+ * The response to an attribution's state: the result, or 202 with its future location. 404 if there is none, 502 if it
+ * failed.
+ */
 function replyOf(traceId: string, state: AttributionState | undefined) {
   if (!state) throw notFound(TRACE_NOT_FOUND)
   const { status, failure, result } = state
@@ -95,6 +94,6 @@ function replyOf(traceId: string, state: AttributionState | undefined) {
   return { status: 202 as const, body, location: `/api/v1/traces/${traceId}/attribution` }
 }
 
-/** Whether a client would rather ask later than wait (RFC 7240). */
+/** Whether a client prefers to poll instead of waiting (RFC 7240). */
 const prefersAsync = (headers: Headers): boolean =>
   (headers.get('prefer') ?? '').split(',').some(preference => /^respond-async\s*(;|$)/i.test(preference.trim()))

@@ -3,7 +3,7 @@ import { ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
 import type { AttributionOverride, AttributionResult, NamedErrorType } from '../store/attribution/state.ts'
 
-/** An error type as a result names it. */
+/** An error type in a result. */
 const errorTypeFields = {
   error_type: v.pipe(v.string(), v.metadata({ examples: ['outdated_reference'] })),
   error_type_id: Uuid,
@@ -15,7 +15,7 @@ const Confidence = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 const Evidence = v.object({ span_id: v.nullable(Uuid), path: v.string(), note: v.string() })
 
-/** What an engine answered, whole. */
+/** An engine's complete answer. */
 const EngineAnswer = v.object({
   ...errorTypeFields,
   reasoning: v.string(),
@@ -27,34 +27,39 @@ const EngineAnswer = v.object({
   created_at: IsoTime,
 })
 
-/** The root cause of a disagreement: what a reviewer says, if one named an error type, else what the engine answered. */
+/** The root cause of a disagreement: the error type that a reviewer named, or else the engine's answer. */
 export const Attribution = v.object({
   trace_id: v.string(),
   ...EngineAnswer.entries,
   reasoning: v.pipe(
     v.string(),
-    v.metadata({ description: "The engine's, or the comment of the reviewer who named the error type" }),
+    v.metadata({ description: "The engine's reasoning, or the comment of the reviewer who named the error type" }),
   ),
   confidence: v.pipe(
     v.nullable(Confidence),
-    v.metadata({ description: "How likely the engine's answer is the cause; null if a reviewer named it" }),
+    v.metadata({
+      description: "The probability that the engine's answer is the cause. Null if a reviewer named the cause",
+    }),
   ),
   alternatives: v.pipe(
     EngineAnswer.entries.alternatives,
-    v.metadata({ description: 'The next two types; none if a reviewer named the cause' }),
+    v.metadata({ description: 'The next two types. Empty if a reviewer named the cause' }),
   ),
-  span_id: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Where it went wrong; null: in no span' })),
+  span_id: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The span where it went wrong. Null if none did' })),
   evidence: v.pipe(
     v.array(Evidence),
-    v.metadata({ description: "What weighs most, first; a reviewer's decision if that named the cause" }),
+    v.metadata({ description: 'The strongest evidence first, or the decision of the reviewer who named the cause' }),
   ),
-  engine: v.pipe(v.string(), v.metadata({ description: "The engine that was asked: rules, or the model's name" })),
-  engine_answer: v.pipe(EngineAnswer, v.metadata({ description: 'What the engine answered, overruled or not' })),
+  engine: v.pipe(v.string(), v.metadata({ description: "The engine: rules, or the model's name" })),
+  engine_answer: v.pipe(
+    EngineAnswer,
+    v.metadata({ description: "The engine's answer, even if a reviewer overruled it" }),
+  ),
   override: v.pipe(
     v.nullable(
       v.object({ ...errorTypeFields, span_id: Uuid, by: Uuid, comment: v.nullable(v.string()), created_at: IsoTime }),
     ),
-    v.metadata({ description: 'The newest decision in force on a span of the trace that names an error type' }),
+    v.metadata({ description: "The newest current decision on one of the trace's spans that names an error type" }),
   ),
   duration_ms: v.number(),
   usage: v.nullable(
@@ -66,7 +71,7 @@ export const Attribution = v.object({
   ),
 })
 
-/** A result on the wire. */
+/** A result as sent to clients. */
 export function toAttribution(traceId: string, result: AttributionResult): v.InferOutput<typeof Attribution> {
   const { override } = result
   const engineAnswer = toEngineAnswer(result)
@@ -98,7 +103,7 @@ const toEngineAnswer = (result: AttributionResult): v.InferOutput<typeof EngineA
   created_at: isoTime(result.createdAt),
 })
 
-/** What a reviewer says in the engine's place: nothing of the engine's argument is in it. */
+/** A reviewer's answer instead of the engine's. It contains nothing of the engine's argument. */
 function toStatement(override: AttributionOverride) {
   const { spanId, createdAt } = override
   const { reasoning, evidence } = reviewersStatement(override)

@@ -12,26 +12,26 @@ import { type AttributionState, findAttribution, findJobStatus } from '../store/
 import { Deadline } from '../store/core/deadline.ts'
 import { type Organization, openStore } from '../store/core/store.ts'
 
-/** A request that waits for the analysis of a trace. */
+/** A request waiting for the analysis of a trace. */
 interface Waiting {
   runtime: Runtime
   organization: Organization
   traceKey: number
-  /** Whether the queue took the job. */
+  /** Whether the queue accepted the job. */
   sent: Promise<boolean>
-  /** Aborts when nobody waits any more. */
+  /** Aborts when the client is gone. */
   signal: AbortSignal
 }
 
 /**
- * Waits until a job is through, for 25 seconds at most. Where no consumer has claimed it within 2 seconds, or the queue has
- * not even taken it, it is done here; what then is not done in time goes on after the answer. A job that waits for the next
- * day's model calls is not waited for. Returns how far the job is;
- * undefined where its trace is gone. 503 where the platform fails: sent again, the request finds the job as it was left.
+ * Waits until a job is done, for at most 25 seconds. If no consumer claims the job within 2 seconds, or the queue
+ * refused it, the job runs here, and continues after the response if it isn't done in time. It doesn't wait for a job
+ * that is paused until the next day's model calls. Returns the job's state, or undefined if the trace is gone. 503 if
+ * the platform fails: a retried request finds the job as it was left.
  */
 export async function awaitAttribution(waiting: Waiting): Promise<AttributionState | undefined> {
   const { runtime, organization, traceKey, sent, signal } = waiting
-  // A request's own deadline ends long before this wait.
+  // The request's own deadline ends long before this wait.
   const open = (milliseconds: number) => openStore(runtime.env, organization, new Deadline(milliseconds))
   const until = Date.now() + ATTRIBUTION_WAIT_MS
   let consumerUntil = Date.now() + ATTRIBUTION_CONSUMER_MS
@@ -47,7 +47,7 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
       await runAttribution(runtime.env, open(ATTRIBUTION_WAIT_MS), traceKey)
     } catch (error) {
       if (isUnavailable(error)) throw error
-      // The next attempt is the queue's, or cron's, after a while.
+      // The queue or cron makes the next attempt later.
       hasFailed = true
       logFault('job_attempt_failed', { kind: 'attribute_trace', traceKey, requestId: runtime.requestId }, error)
     } finally {
@@ -70,6 +70,6 @@ export async function awaitAttribution(waiting: Waiting): Promise<AttributionSta
   return findAttribution(open(STORE_DEADLINE_MS), { key: traceKey })
 }
 
-/** Resolves if it turns out false, and else never. */
+/** Resolves if the promise yields false, else never. */
 const whenFalse = (promise: Promise<boolean>): Promise<void> =>
   new Promise(resolve => promise.then(isTrue => (isTrue ? undefined : resolve())))

@@ -1,15 +1,16 @@
 import type { SpanDraft } from '../store/spans/spans.ts'
 import type { NamedFeedback } from './feedback.ts'
 
-/** Events of one id that are stored as one. */
+/** Events with one id that are stored together. */
 interface Merged<Draft> {
   indexes: number[]
   draft: Draft
 }
 
 /**
- * Drafts in rounds of which each has an id once: a later event of an id must find what the earlier ones left. Neighbors
- * that are sure to fare alike are merged, so that a span which is sent a hundred times in a batch is no hundred rounds.
+ * Splits drafts into rounds in which each id occurs once: a later event with the same id must see the result of the
+ * earlier ones. Consecutive events that can only succeed or fail together are merged, so that a span sent a hundred
+ * times in a batch doesn't need a hundred rounds.
  */
 export function roundsOf<Draft>(
   items: readonly { index: number; draft: Draft }[],
@@ -36,13 +37,13 @@ export function roundsOf<Draft>(
   return rounds
 }
 
-/** Two calls on one span as one, if either would be refused for the same reason as the other. */
+/** Merges two calls on one span if they would be rejected for the same reasons. */
 export const mergeSpans = (earlier: SpanDraft, later: SpanDraft): SpanDraft | undefined =>
   earlier.traceUuid === later.traceUuid && earlier.promptVersionId === later.promptVersionId
     ? overlay(earlier, later)
     : undefined
 
-/** Two calls on one piece of feedback as one, if both name one span and no other labeller comes into it. */
+/** Merges two calls on one piece of feedback if both name the same span and the labeller doesn't change. */
 export function mergeFeedback(earlier: NamedFeedback, later: NamedFeedback): NamedFeedback | undefined {
   const { labeller } = later.fields
   const isSameLabeller = labeller === null || JSON.stringify(labeller) === JSON.stringify(earlier.fields.labeller)
@@ -51,7 +52,7 @@ export function mergeFeedback(earlier: NamedFeedback, later: NamedFeedback): Nam
   return { ...earlier, fields: { ...overlay(earlier.fields, later.fields), receivedAt } }
 }
 
-/** What was sent later over what was sent earlier; null was not sent. */
+/** Fields sent later replace earlier ones. Null means not sent. */
 function overlay<Fields extends object>(earlier: Fields, later: Fields): Fields {
   const merged = { ...earlier }
   for (const field in later) if (later[field] !== null) merged[field] = later[field]

@@ -30,7 +30,7 @@ const ObservationEvent = v.object({ type: v.literal('observation'), body: Observ
 const FeedbackEvent = v.object({ type: v.literal('feedback'), body: Feedback })
 const Event = v.variant('type', [TraceEvent, SpanEvent, ObservationEvent, FeedbackEvent])
 
-/** Events are parsed one by one, so that a bad one spoils no other. */
+/** Events are parsed one by one, so a bad one doesn't affect others. */
 const Events = v.pipe(
   shownAs(v.array(v.unknown()), v.array(Event)),
   v.maxLength(MAX_BATCH_EVENTS, `must have at most ${MAX_BATCH_EVENTS} events`),
@@ -40,7 +40,7 @@ export const postBatch = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/batch',
-  summary: 'Send many events at once; each has its own result, which the single call would have given',
+  summary: 'Send many events at once; each gets the result that its single call would return',
   scope: 'ingest',
   body: v.object({ events: Events }),
   maxBytes: MAX_BATCH_BYTES,
@@ -61,15 +61,16 @@ export const postBatch = endpoint({
 type IndexedEvent = v.InferOutput<typeof Event> & { index: number }
 
 /**
- * The events in parts, which are stored one after another; nearly always one. Within a part each kind is stored at once, traces
- * and spans first, which would refuse what names a span that only a later event gives to another trace: there a part ends.
+ * Splits events into parts, nearly always one, that are stored one after another. A part stores traces and spans before
+ * observations and feedback. An observation or feedback that names a span must not fail because a later event assigns
+ * that span to another trace, so a new part starts there.
  */
 async function partsOf(project: Project, events: readonly IndexedEvent[]): Promise<IndexedEvent[][]> {
   const parts: IndexedEvent[][] = []
   const namers = new Map<string, Set<string>>()
   for (const event of events) {
     const { trace_id } = event.body
-    const given = namers.size > 0 ? await givenSpan(project, event) : null
+    const given = namers.size > 0 ? await assignedSpan(project, event) : null
     const part = parts.at(-1)
     const isTaken = given !== null && [...(namers.get(given) ?? [])].some(namer => namer !== trace_id)
     if (part && !isTaken) part.push(event)
@@ -81,8 +82,8 @@ async function partsOf(project: Project, events: readonly IndexedEvent[]): Promi
   return parts
 }
 
-/** The span that an event gives to its trace. */
-async function givenSpan({ id }: Project, { type, body }: IndexedEvent): Promise<string | null> {
+/** The span that an event adds to its trace. */
+async function assignedSpan({ id }: Project, { type, body }: IndexedEvent): Promise<string | null> {
   if (type === 'span') return body.span_id
   return type === 'trace' ? await rootSpanUuid(id, body.trace_id) : null
 }
@@ -94,7 +95,10 @@ interface Scope {
   now: number
 }
 
-/** Records the calls on traces. Returns the events that hang on a trace; those that came before theirs was made are answered. */
+/**
+ * Records the trace events. Returns the other events, except those that came before the event that created their trace;
+ * these get their 404 here.
+ */
 async function storeTraces(events: readonly IndexedEvent[], { store, project, now }: Scope, results: Results) {
   const calls = await mapInTurns(
     events.filter(event => event.type === 'trace'),
@@ -109,16 +113,16 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
       group.slice(0, 1).map(({ draft }) => ({ draft, calls: group.map(({ call }) => call) })),
     ),
   )
-  const madeAt = new Map<string, number>()
+  const creationIndexes = new Map<string, number>()
   for (const { index, draft, call } of calls) {
     const outcome = recorded.get(draft.id)
     results.settle(index, bodyOf(index), () => traceReply(draft, call, outcome))
-    if (outcome?.isNew && !madeAt.has(draft.traceId)) madeAt.set(draft.traceId, index)
+    if (outcome?.isNew && !creationIndexes.has(draft.traceId)) creationIndexes.set(draft.traceId, index)
   }
   return events
     .filter(event => event.type !== 'trace')
     .filter(({ index, body }) => {
-      const isTooEarly = index < (madeAt.get(body.trace_id) ?? 0)
+      const isTooEarly = index < (creationIndexes.get(body.trace_id) ?? 0)
       if (isTooEarly) {
         results.settle(index, bodyOf(index), () => {
           throw notFound(TRACE_NOT_FOUND)
@@ -128,15 +132,15 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
     })
 }
 
-/** Where an event's own errors lie. */
+/** The path of an event's errors. */
 const bodyOf = (index: number): string => `events.${index}.body`
 
-/** The events of a batch arrive in its order: they share a millisecond, of which each has its own part. */
+/** Gives a batch's events increasing arrival times within one millisecond, in the batch's order. */
 const arrivalOf = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
 
 /**
- * Stores what hangs on traces: the large values of each trace in one object, then each kind in as few statements as can be.
- * Returns the keys of the traces that are to be analyzed for it.
+ * Stores spans, observations and feedback: each trace's large values in one object, then each kind in as few statements
+ * as possible. Returns the keys of the traces to analyze.
  */
 async function storeDependents(
   events: Awaited<ReturnType<typeof storeTraces>>,
@@ -194,7 +198,7 @@ async function storeDependents(
   return disputed
 }
 
-/** Makes an event's draft, which keeps the event's place. */
+/** Makes an event's draft and keeps the event's index. */
 const drafted =
   <Body, Draft>(draftOf: (body: Body, index: number) => Promise<Draft>) =>
   async ({ index, body }: { index: number; body: Body }) => ({ index, draft: await draftOf(body, index) })

@@ -37,7 +37,7 @@ const LabellerFields = v.object({
   email: v.nullish(Email),
 })
 
-/** To valibot a list is an object without fields, so what is no object is refused before its fields are looked at. */
+/** Valibot accepts a list as an object without fields, so reject anything but objects before parsing fields. */
 const Labeller = v.pipe(
   shownAs(v.custom<v.InferInput<typeof LabellerFields>>(isJsonObject, 'must be an object'), LabellerFields),
   LabellerFields,
@@ -48,7 +48,9 @@ const isGiven = (value: string | null | undefined): value is string => typeof va
 
 export const Feedback = v.object({
   trace_id: TraceId,
-  feedback_id: v.nullish(described(text(1, MAX_FEEDBACK_ID_LENGTH), "The client's own id: sent again, it updates")),
+  feedback_id: v.nullish(
+    described(text(1, MAX_FEEDBACK_ID_LENGTH), "The client's own id. Sending it again updates the feedback"),
+  ),
   span_id: v.nullish(Uuid),
   rating: v.nullish(Rating),
   comment: v.nullish(text(0, MAX_COMMENT_LENGTH)),
@@ -66,7 +68,7 @@ export const createFeedback = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/feedback',
-  summary: 'Rate, comment on or correct a trace; with a feedback_id that is known, update the fields that are sent',
+  summary: 'Rate, comment on or correct a trace; with a known feedback_id, update the fields sent',
   scope: 'ingest',
   body: Feedback,
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
@@ -89,7 +91,7 @@ export const withdrawFeedback = endpoint({
   family: 'ingest',
   method: 'DELETE',
   path: '/api/v1/feedback/{feedback_id}',
-  summary: 'Withdraw feedback; sent again with its feedback_id, it is new',
+  summary: 'Withdraw feedback; sending its feedback_id again creates it anew',
   scope: 'ingest',
   params: v.object({ feedback_id: text(1, MAX_FEEDBACK_ID_LENGTH) }),
   errors: { 404: NOT_FOUND },
@@ -101,13 +103,13 @@ export const withdrawFeedback = endpoint({
   return { status: 200, body: { status: 'success', feedback_id } }
 })
 
-/** A body as the store takes it, and the id that the client knows it by. */
+/** A body in the store's form, and the client's id for it. */
 export interface NamedFeedback {
   feedbackId: string
   fields: FeedbackDraft
 }
 
-/** A body as the store takes it. Without an id of the client's, it is a new record each time. */
+/** Converts a body to the store's form. Without a client's id, each call creates a new record. */
 export async function feedbackDraft(
   { caller, project }: { caller: Caller; project: Project },
   body: v.InferOutput<typeof Feedback>,
@@ -130,7 +132,10 @@ export async function feedbackDraft(
   return { feedbackId, fields }
 }
 
-/** The answer to one piece of feedback. 404 where its trace is not there, 409 where its id or its span is another trace's. */
+/**
+ * The response for one piece of feedback. 404 if its trace doesn't exist, 409 if its id or its span belongs to another
+ * trace.
+ */
 export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOutcome) {
   if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
   if (outcome === 'on_other_trace') throw conflict(TAKEN, 'feedback_id')
@@ -139,7 +144,7 @@ export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOu
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }
 
-/** The user that a labeller's e-mail makes, unless there is one with it. */
+/** The user to create for a labeller's e-mail if none has it yet. */
 function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined) {
   if (labeller?.email === undefined) return null
   const { email, name = '' } = labeller

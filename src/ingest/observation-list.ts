@@ -24,8 +24,7 @@ export const listObservations = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/observations',
-  summary:
-    "List a trace's observations as they were sent, in the order in which they fold; long ones make a page short",
+  summary: "List a trace's observations as sent, in the order in which they fold; pages with large ones are shorter",
   scope: 'read',
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject(pageParametersOf(OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT)),

@@ -44,7 +44,7 @@ export const createObservation = endpoint({
   return { ...observationReply(draft, outcome), location }
 })
 
-/** A body as the store takes it. Without an id of the client's, it is a new observation each time. */
+/** Converts a body to the store's form. Without a client's id, each call creates a new observation. */
 export async function observationDraft(
   project: Project,
   body: v.InferOutput<typeof Observation>,
@@ -63,7 +63,7 @@ export async function observationDraft(
   }
 }
 
-/** The answer to one observation. 404 where its trace is not there, 409 where its span is another trace's. */
+/** The response for one observation. 404 if its trace doesn't exist, 409 if its span belongs to another trace. */
 export function observationReply({ id }: ObservationDraft, outcome: ObservationOutcome) {
   if (outcome === 'trace_missing') throw notFound(TRACE_NOT_FOUND)
   if (outcome === 'span_on_other_trace') throw conflict(SPAN_OF_OTHER, 'span_id')

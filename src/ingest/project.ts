@@ -3,10 +3,10 @@ import { badRequest, notFound, otherProject } from '../http/errors.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { Store } from '../store/core/store.ts'
 
-/** The header that names the project of a key for all projects. */
+/** The header that names the project if a key serves all projects. */
 export const PROJECT_HEADER = 'x-project-slug'
 
-/** The project that an ingestion call is about: the key's own, or the one that `x-project-slug` names. */
+/** The project of an ingestion call: the key's own, or the one that `x-project-slug` names. */
 export async function ingestProject({
   caller,
   store,

@@ -7,24 +7,24 @@ import type { TraceDraft, TraceRecord } from '../store/traces/trace-rows.ts'
 import { traceUpdate, updateTraces } from '../store/traces/trace-updates.ts'
 import { addTraces, findTraces } from '../store/traces/traces.ts'
 
-/** The calls on one trace, in the order in which they came. */
+/** The calls on one trace, in order of arrival. */
 export interface CallsOnTrace {
   draft: TraceDraft
   calls: readonly TraceCall[]
 }
 
-/** What calls on one trace came to. */
+/** The result of the calls on one trace. */
 export interface Recorded {
-  /** Whether they made the trace. */
+  /** Whether these calls created the trace. */
   isNew: boolean
-  /** What each caller should know about metadata that was left out or isn't searchable. */
+  /** Warnings for each call about metadata that was left out or isn't searchable. */
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
 /**
- * Merges calls into their traces, which it creates if need be. One round trip where the traces are new, and for
- * completions that repeat the metadata; else one more that writes what was merged where nobody wrote in between, and
- * reads again until so. No two of `groups` may be of the same trace. Returns what they came to, by the id of the trace.
+ * Merges calls into their traces and creates the traces if needed. New traces, and completions that repeat the
+ * metadata, take one round trip. Otherwise a second one writes the merged state if nobody wrote in between, and rereads
+ * and retries until it succeeds. Each group must be on a different trace. Returns the results by trace id.
  */
 export async function recordCalls(
   store: Store,
@@ -34,7 +34,8 @@ export async function recordCalls(
   const recorded = new Map<string, Recorded>()
   const created = new Set<string>()
   let losses = 0
-  // A group that stays drew a key that was taken, or its trace was deleted since it was read: it begins again, unless the project is gone.
+  // A remaining group drew a key that was taken, or its trace was deleted after it was read. It starts over, unless the
+  // project is gone.
   for (let pending = groups; pending.length > 0; pending = pending.filter(({ draft }) => !recorded.has(draft.id))) {
     if (pending !== groups) await requireExisting(store, project)
     const added = await addTraces(store, project, await Promise.all(pending.map(asNewTrace)))
@@ -72,7 +73,7 @@ interface Merge {
   warnings: ReadonlyMap<TraceCall, string[]>
 }
 
-/** `isNew`: the trace is what these calls made it, to be merged as they were then. */
+/** `isNew` says that these calls created the trace, so they are merged as they were then. */
 type FoundTrace = TraceRecord & { isNew?: boolean }
 
 function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly CallsOnTrace[]): Merge[] {
@@ -84,13 +85,13 @@ function mergeInto(traces: ReadonlyMap<string, FoundTrace>, groups: readonly Cal
   })
 }
 
-/** What a draft's calls merge into. */
+/** The state that a draft's calls are merged into. */
 function stateBefore(trace: FoundTrace, draft: TraceDraft): TraceState {
   if (trace.isNew) return newState(draft)
   return trace.isPosted ? trace : posted(trace, draft)
 }
 
-/** Each call merged in turn. */
+/** Merges calls one after another. */
 function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
   const warnings = new Map<TraceCall, string[]>()
   let state = from
@@ -102,7 +103,7 @@ function mergeCalls(from: TraceState, calls: readonly TraceCall[]) {
   return { state, warnings }
 }
 
-/** Writes what changed, and returns the merges that somebody else's write came before. */
+/** Writes the changed traces, and returns the merges that lost to another write. */
 async function writeMerges(store: Store, merges: readonly Merge[]): Promise<Merge[]> {
   const changed = merges.filter(({ trace, state }) => !isSameState(trace, state))
   if (changed.length === 0) return []

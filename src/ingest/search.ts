@@ -25,11 +25,11 @@ const Query = v.strictObject({
     ),
     v.optional(
       v.pipe(
-        // Of any size: it is no more than a wish.
+        // Any size is allowed; the search caps it.
         v.number(),
         v.integer(),
         v.minValue(1),
-        v.metadata({ description: `More than ${SEARCH_MAX_LIMIT} is served as ${SEARCH_MAX_LIMIT}` }),
+        v.metadata({ description: `Larger values count as ${SEARCH_MAX_LIMIT}` }),
       ),
       SEARCH_DEFAULT_LIMIT,
     ),
@@ -37,7 +37,7 @@ const Query = v.strictObject({
 })
 
 export const Hit = v.object({
-  id: v.pipe(Uuid, v.metadata({ description: 'By which GET /api/traces/{traceId} reads it' })),
+  id: v.pipe(Uuid, v.metadata({ description: 'The id for GET /api/traces/{traceId}' })),
   trace_id: TraceId,
   name: v.string(),
   status: Status,
@@ -45,13 +45,13 @@ export const Hit = v.object({
   timestamp: IsoTime,
 })
 
-const CUT = `Only the newest ${MAX_SCANNED_TRACES} traces that could match were looked at; GET /api/traces pages through all`
+const CUT = `Only the newest ${MAX_SCANNED_TRACES} traces that could match were searched; GET /api/traces pages through all of them`
 
 export const searchTraces = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/search',
-  summary: 'Find traces by name, status and any metadata field; all that are given must match',
+  summary: 'Find traces by name, status and any metadata field; all given filters must match',
   scope: ['ingest', 'read'],
   query: Query,
   metadataPrefix: '',
@@ -62,7 +62,7 @@ export const searchTraces = endpoint({
       warnings: v.optional(
         v.pipe(
           v.array(v.string()),
-          v.metadata({ description: 'Says so where older traces that might match were not looked at' }),
+          v.metadata({ description: 'Says if older traces that might match were not searched' }),
         ),
       ),
     }),

@@ -15,7 +15,7 @@ import { JsonPayload, SPAN_OF_OTHER, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId
 const Fields = v.object({
   trace_id: TraceId,
   span_id: Uuid,
-  parent_span_id: v.nullish(uuid('It may come later; without one the span hangs under the root')),
+  parent_span_id: v.nullish(uuid('It may be sent later. Default: the root span')),
   step_id: StepId,
   input: v.nullish(JsonPayload),
   output: v.nullish(JsonPayload),
@@ -40,8 +40,7 @@ export const postSpan = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/spans',
-  summary:
-    'Record one step of a trace; sent again, the fields that are sent, and are not null, replace the earlier ones',
+  summary: 'Record one step of a trace; sent again, fields that are not null replace earlier ones',
   scope: 'ingest',
   body: Span,
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
@@ -59,14 +58,14 @@ export const postSpan = endpoint({
   return spanReply(draft, outcome)
 })
 
-/** A body as the store takes it. */
+/** Converts a body to the store's form. */
 export async function spanDraft(
   project: Project,
   body: v.InferOutput<typeof Span>,
   receivedAt: number,
 ): Promise<SpanDraft> {
   const uuid = await traceUuid(project.id, body.trace_id)
-  // A client that writes out what it did not set must not take back a value of an earlier call.
+  // A client that sends null for unset fields must not remove an earlier call's value.
   const value = (json: string | null | undefined) => (typeof json === 'string' ? { traceUuid: uuid, json } : null)
   return {
     id: body.span_id,
@@ -85,10 +84,10 @@ export async function spanDraft(
   }
 }
 
-/** The values of a span that need a place. */
+/** A span's values to store. */
 export const valuesOf = ({ input, output }: SpanDraft): NewValue[] => [input, output].filter(value => value !== null)
 
-/** The answer to one span: 404, 409 or 422 where it was refused. */
+/** The response for one span: 404, 409 or 422 if it was rejected. */
 export function spanReply({ id }: SpanDraft, outcome: SpanOutcome) {
   switch (outcome) {
     case 'accepted':

@@ -16,16 +16,16 @@ export const Trace = v.object({
   timestamp: Timestamp,
   status: Status,
   metadata: v.nullish(Metadata, {}),
-  duration_ms: v.nullish(v.pipe(wholeNumber(0), v.metadata({ description: 'Sent when completing' }))),
+  duration_ms: v.nullish(v.pipe(wholeNumber(0), v.metadata({ description: 'Send it when completing the trace' }))),
 })
 
-const WARNINGS = `Metadata fields that were left out, because all together would pass ${MAX_METADATA_BYTES} bytes, and what isn't searchable`
+const WARNINGS = `Metadata fields that were left out to stay within ${MAX_METADATA_BYTES} bytes, and values that aren't searchable`
 
 export const postTrace = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces',
-  summary: 'Create a trace, or complete it: an upsert that is safe in any order and any number of times',
+  summary: 'Create or complete a trace: an upsert that is safe in any order and any number of times',
   scope: 'ingest',
   body: Trace,
   maxBytes: escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
@@ -46,21 +46,21 @@ export const postTrace = endpoint({
 
 type TraceBody = v.InferOutput<typeof Trace>
 
-/** What a call fixes for good if it is its trace's first. */
+/** The fields that a trace's first call sets permanently. */
 export async function traceDraft(project: Project, body: TraceBody, now: number): Promise<TraceDraft> {
   const { trace_id: traceId, name, timestamp } = body
   const [id, rootSpanId] = await Promise.all([traceUuid(project.id, traceId), rootSpanUuid(project.id, traceId)])
   return { id, rootSpanId, traceId, name, timestamp, receivedAt: now }
 }
 
-/** What a call says of a trace that may be there already. */
+/** A call's fields that merge into a trace. */
 export const traceCall = ({ status, metadata, duration_ms }: TraceBody): TraceCall => ({
   status,
   metadata,
   durationMs: duration_ms ?? null,
 })
 
-/** The answer to one call. */
+/** The response to one call. */
 export function traceReply({ id, traceId }: TraceDraft, call: TraceCall, recorded: Recorded | undefined) {
   const warnings = recorded?.warnings.get(call) ?? []
   const body = { status: 'accepted' as const, trace_id: traceId, id, ...(warnings.length > 0 && { warnings }) }

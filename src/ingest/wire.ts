@@ -3,7 +3,7 @@ import { TRACE_STATUSES } from '../domain/trace-status.ts'
 import { jsonPayload, objectOfBytes, text } from '../http/atoms.ts'
 import { MAX_METADATA_BYTES, MAX_NAME_LENGTH, MAX_SEARCHABLE_FIELDS, MAX_TRACE_ID_LENGTH } from '../limits.ts'
 
-/** The client's id of a trace. */
+/** The client's id for a trace. */
 export const TraceId = v.pipe(
   v.string(),
   v.regex(
@@ -18,7 +18,7 @@ export const TOO_LARGE = 'Observation data too large'
 
 export const SPAN_OF_OTHER = 'This span_id belongs to another trace'
 
-/** An observation's or a span's value, as its JSON. */
+/** An observation's or a span's value, as JSON. */
 export const JsonPayload = jsonPayload(TOO_LARGE)
 
 export const TraceName = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['support-answer'] }))
@@ -28,11 +28,11 @@ export const StepId = v.pipe(text(1, MAX_NAME_LENGTH), v.metadata({ examples: ['
 
 export const Status = v.picklist(TRACE_STATUSES)
 
-/** A trace's. */
+/** A trace's metadata. */
 export const Metadata = v.pipe(
   objectOfBytes(MAX_METADATA_BYTES),
   v.metadata({
-    description: `Searchable by the dotted paths of its first ${MAX_SEARCHABLE_FIELDS} values, fields that are whole numbers first; at most ${MAX_METADATA_BYTES} bytes as JSON`,
+    description: `The first ${MAX_SEARCHABLE_FIELDS} values are searchable by dotted path, integer-named fields first. At most ${MAX_METADATA_BYTES} bytes as JSON`,
     examples: [{ group_id: 'session-1' }],
   }),
 )

@@ -29,7 +29,7 @@ const RateLimit = wholeNumber(1, MAX_RATE_LIMIT_PER_MINUTE)
 
 const NewApiKey = v.strictObject({
   name: Name,
-  projectSlug: v.nullish(v.pipe(Slug, v.metadata({ description: 'None: the key serves every project' })), null),
+  projectSlug: v.nullish(v.pipe(Slug, v.metadata({ description: 'Without one, the key serves every project' })), null),
   scopes: Scopes,
   userId: v.nullish(uuid('The user that the key acts for'), null),
   expiresAt: v.nullish(Timestamp, null),
@@ -43,9 +43,9 @@ const Changes = v.strictObject({
   expiresAt: v.optional(v.nullable(Timestamp)),
 })
 
-const NO_USER = 'The user does not exist in this organization'
+const NO_USER = "This organization doesn't have this user"
 const DEAD = 'This key is revoked or expired'
-const NOT_ROTATED = `${DEAD}, or it was rotated before. To rotate it again in its grace, revoke its successor first`
+const NOT_ROTATED = `${DEAD}, or was already rotated. To rotate it again within its grace period, revoke its successor first`
 
 export const listApiKeys = endpoint({
   family: 'manage',
@@ -72,7 +72,7 @@ export const createApiKey = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/api-keys',
-  summary: 'Create an API key with no right that the calling key lacks',
+  summary: 'Create an API key with at most the rights of the calling key',
   scope: 'manage',
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
@@ -83,7 +83,7 @@ export const createApiKey = endpoint({
   const project = body.projectSlug === null ? null : await findProject(store, { slug: body.projectSlug })
   if (project === undefined) throw notFound()
   if (caller.project && caller.project.key !== project?.key) {
-    throw forbidden('This key can only create keys of its own project')
+    throw forbidden('This key can only create keys for its own project')
   }
   if (body.userId !== null && !(await userExists(store, body.userId))) {
     throw unprocessable(NO_USER, 'userId')
@@ -105,7 +105,7 @@ export const changeApiKey = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/api-keys/{keyId}',
-  summary: 'Change an API key, giving it no right that the calling key lacks; what is not sent stays',
+  summary: 'Change an API key, with at most the rights of the calling key; fields not sent stay unchanged',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: Changes,
@@ -145,7 +145,7 @@ export const rotateApiKey = endpoint({
   method: 'POST',
   path: '/api/api-keys/{keyId}/rotate',
   summary:
-    'Replace an API key by a new one with the same rights, once; the old one dies after the grace. If the answer was lost, revoke the successor (`replacedBy`), and rotate again within the grace',
+    'Replace an API key once with a new one that has the same rights; the old key expires after the grace period. If the response was lost, revoke the successor (`replacedBy`) and rotate again within the grace period',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: v.optional(v.strictObject({ graceSeconds: v.optional(wholeNumber(0, MAX_ROTATION_GRACE_SECONDS), 0) }), {
@@ -165,34 +165,37 @@ export const rotateApiKey = endpoint({
   return { status: 201, body: { ...toApiKey(successor), key: newKey.secret } }
 })
 
-/** 403 where the key is not of the caller's project: a project's key governs its own alone. */
+/** 403 if the key isn't in the caller's project: a project's key manages only its own project's keys. */
 function requireProjectOf(caller: Caller, { projectId }: StoredKey): void {
   if (caller.project && caller.project.id !== projectId) throw otherProject()
 }
 
-/** 403 for a right that the caller's own key lacks: else a key could outgrow itself. What is undefined gives nothing; a limit of null gives the deployment's. */
+/**
+ * 403 for a right that the caller's own key lacks; otherwise keys could extend themselves. Undefined grants nothing,
+ * and a limit of null grants the deployment's.
+ */
 function requireWithin(
   { scopes: own, ownLimits }: Caller,
   { scopes = [], expiresAt, rateLimitPerMinute }: Omit<ApiKeyChanges, 'name'>,
   { env }: Pick<Runtime, 'env'>,
 ): void {
   const lacking = scopes.find(scope => !own.includes(scope))
-  if (lacking) throw forbidden(`This key cannot give the scope ${lacking}, which it lacks`)
+  if (lacking) throw forbidden(`This key can't grant the scope ${lacking}, which it lacks`)
   if (isPast(expiresAt, ownLimits.expiresAt)) {
-    throw forbidden(`This key cannot give a later expiresAt than its own, ${isoTime(ownLimits.expiresAt ?? 0)}`)
+    throw forbidden(`This key can't set a later expiresAt than its own, ${isoTime(ownLimits.expiresAt ?? 0)}`)
   }
   const limit = rateLimitPerMinute === null ? deploymentLimit(env) : rateLimitPerMinute
   if (isPast(limit, ownLimits.rateLimitPerMinute)) {
-    throw forbidden(`This key cannot give a higher rateLimitPerMinute than its own, ${ownLimits.rateLimitPerMinute}`)
+    throw forbidden(`This key can't set a higher rateLimitPerMinute than its own, ${ownLimits.rateLimitPerMinute}`)
   }
 }
 
-/** Whether a bound that is to be given is wider than one's own; null: none. */
+/** Whether a requested limit exceeds the key's own. Null is no limit. */
 const isPast = (given: number | null | undefined, own: number | null): boolean =>
   given !== undefined && own !== null && (given === null || given > own)
 
 function requireFuture(expiresAt: number | null | undefined, now: number): void {
-  if (typeof expiresAt === 'number' && expiresAt <= now) throw badRequest('lies in the past', 'expiresAt')
+  if (typeof expiresAt === 'number' && expiresAt <= now) throw badRequest('must be in the future', 'expiresAt')
 }
 
 const isExpired = ({ expiresAt }: StoredKey, now: number): boolean => expiresAt !== null && expiresAt <= now

@@ -8,33 +8,33 @@ import { AUDIT_ACTIONS, type AuditEntry, listEntries } from '../store/accounts/a
 export const Entry = v.object({
   id: Uuid,
   at: IsoTime,
-  action: v.pipe(v.string(), v.metadata({ description: 'What was done: `<resource>.<verb>`' })),
+  action: v.pipe(v.string(), v.metadata({ description: 'The action: `<resource>.<verb>`' })),
   actor: v.pipe(
     v.object({ keyId: v.nullable(Uuid), userId: v.nullable(Uuid) }),
     v.metadata({
       description:
-        'The key that called, and the user that it acts for; without a key, a user who came through Cloudflare Access, and without either the ADMIN_TOKEN',
+        'The calling key, and the user that it acts for. Without a key, a user signed in through Cloudflare Access; without either, the ADMIN_TOKEN',
     }),
   ),
-  projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: it concerns the organization as a whole' })),
-  targetId: v.pipe(Uuid, v.metadata({ description: 'What it was done to' })),
-  beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What was in force before, such as a version' })),
-  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What is in force since' })),
-  requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's answer" })),
+  projectId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Null if it concerns the whole organization' })),
+  targetId: v.pipe(Uuid, v.metadata({ description: 'The target of the action' })),
+  beforeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What was active before, such as a version' })),
+  afterId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'What has been active since' })),
+  requestId: v.pipe(Uuid, v.metadata({ description: "The `x-request-id` of the call's response" })),
 })
 
 export const listAuditLog = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/audit-log',
-  summary: "List who did what, newest first; with a project's key, to that project",
+  summary: "List who did what, newest first; a project's key sees its own project",
   scope: 'manage',
   query: v.strictObject({
     action: v.optional(v.picklist(AUDIT_ACTIONS)),
-    keyId: v.optional(uuid('What this key did')),
-    userId: v.optional(uuid('What this user did, or keys that act for them')),
-    targetId: v.optional(uuid('What was done to this')),
-    projectId: v.optional(uuid('What concerns this project')),
+    keyId: v.optional(uuid('Actions of this key')),
+    userId: v.optional(uuid('Actions of this user, or of keys that act for them')),
+    targetId: v.optional(uuid('Actions on this target')),
+    projectId: v.optional(uuid('Actions in this project')),
     from: v.optional(timestamp('Entries from this time on')),
     to: v.optional(timestamp('Entries before this time')),
     ...pageParameters,

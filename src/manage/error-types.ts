@@ -16,27 +16,28 @@ import { Name } from './wire.ts'
 
 const IS_BUILT_IN = 'A built-in error type can only be switched on or off'
 
-/** Why a change is refused. */
+/** Why a change is rejected. */
 const REFUSED = {
-  last_enabled: () => unprocessable('One error type at least must stay enabled', 'isEnabled'),
-  too_many: () => unprocessable(`A project may have ${MAX_PROJECT_ERROR_TYPES} error types of its own`, 'errorType'),
+  last_enabled: () => unprocessable('At least one error type must stay enabled', 'isEnabled'),
+  too_many: () =>
+    unprocessable(`A project may have at most ${MAX_PROJECT_ERROR_TYPES} error types of its own`, 'errorType'),
 }
 
 const ErrorTypeName = v.pipe(
   v.string(),
-  v.regex(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/, 'must be lower-case words of letters and digits, joined by _'),
+  v.regex(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/, 'must be lowercase words of letters and digits, joined by _'),
   v.maxLength(MAX_ERROR_TYPE_LENGTH, `must have at most ${MAX_ERROR_TYPE_LENGTH} characters`),
 )
 
 const definition = {
   name: Name,
   category: v.picklist(ERROR_CATEGORIES),
-  rule: v.pipe(text(1, MAX_RULE_LENGTH), v.metadata({ description: 'When it is the cause' })),
+  rule: v.pipe(text(1, MAX_RULE_LENGTH), v.metadata({ description: 'When this type is the cause' })),
 }
 
 const IsEnabled = v.pipe(
   v.boolean(),
-  v.metadata({ description: 'Whether engines answer it and reviewers may name it: true, if not sent' }),
+  v.metadata({ description: 'Whether engines and reviewers may choose it. Default: true' }),
 )
 
 const OwnErrorType = v.strictObject({ ...definition, isEnabled: v.optional(IsEnabled, true) })
@@ -45,14 +46,21 @@ export const putErrorType = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/projects/{projectId}/error-types/{errorType}',
-  summary: 'Give a project an error type, change one of its own, or switch any one on or off',
+  summary: "Create or change a project's own error type, or switch any type on or off",
   scope: 'manage',
-  // Checked by the handler: a 404 would not say what is wrong with a name.
+  // The handler checks the name, because a 404 wouldn't say what's wrong with it.
   params: v.object({ projectId: Uuid, errorType: shownAs(v.string(), ErrorTypeName) }),
   body: v.strictObject({
     name: v.optional(v.pipe(definition.name, v.metadata({ description: 'Required unless the type is built in' }))),
-    category: v.optional(v.pipe(definition.category, v.metadata({ description: 'Likewise' }))),
-    rule: v.optional(v.pipe(definition.rule, v.metadata({ description: 'When it is the cause; likewise' }))),
+    category: v.optional(
+      v.pipe(definition.category, v.metadata({ description: 'Required unless the type is built in' })),
+    ),
+    rule: v.optional(
+      v.pipe(
+        definition.rule,
+        v.metadata({ description: 'When this type is the cause. Required unless the type is built in' }),
+      ),
+    ),
     isEnabled: v.optional(IsEnabled, true),
   }),
   errors: { 422: IS_BUILT_IN },
@@ -62,7 +70,7 @@ export const putErrorType = endpoint({
   const builtIn = findBuiltIn(errorType)
   const fixed = builtIn ? (['name', 'category', 'rule'] as const).filter(field => body[field] !== undefined) : []
   if (fixed.length > 0) {
-    const details = fixed.map(path => ({ path, message: 'is that of the built-in error type' }))
+    const details = fixed.map(path => ({ path, message: "can't be changed on a built-in error type" }))
     throw unprocessableFields(IS_BUILT_IN, details)
   }
   const { name, category, rule } = builtIn ?? parse(OwnErrorType, body)

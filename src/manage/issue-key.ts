@@ -8,20 +8,20 @@ import { addOrganization, type OrganizationDraft } from '../store/accounts/organ
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { type ApiKeyWithSecret, toApiKey } from './wire.ts'
 
-/** A key whose secret is shown, for the only time. */
+/** A new key with its secret, which is shown only now. */
 type IssuedKey = v.InferOutput<typeof ApiKeyWithSecret>
 
-/** Makes a key and stores it. */
+/** Creates and stores a key. */
 export async function issueApiKey(store: Store, act: Act, draft: ApiKeyDraft): Promise<IssuedKey> {
   const newKey = await makeKey()
   const stored = await addApiKey(store, act, draft, newKey)
   return { ...toApiKey(stored), key: newKey.secret }
 }
 
-/** Makes a key that may do everything in its organization: what a locked-out organization gets. */
+/** Creates a key with every right in its organization, which also recovers a locked-out organization. */
 export const issueOwnerKey = (store: Store, act: Act): Promise<IssuedKey> => issueApiKey(store, act, ownerKey(act.at))
 
-/** Creates an organization and such a key for it. Undefined where the slug is taken. */
+/** Creates an organization and such a key for it. Undefined if the slug is taken. */
 export async function issueOrganization(
   unscoped: UnscopedStore,
   act: Act,

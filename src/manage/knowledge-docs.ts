@@ -23,7 +23,7 @@ import {
 } from './texts.ts'
 import { Name } from './wire.ts'
 
-const TAKEN = 'A knowledge doc with this slug exists'
+const TAKEN = 'A knowledge doc with this slug already exists'
 
 export const createKnowledgeDoc = endpoint({
   family: 'manage',
@@ -79,7 +79,7 @@ export const activateKnowledgeDocVersion = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/knowledge-docs/{docId}/active-version',
-  summary: 'Make a version the active one; an earlier one too, which is the way back',
+  summary: 'Activate a version; activate an earlier one to roll back',
   scope: 'manage',
   params: v.object({ docId: Uuid }),
   body: VersionChoice,
@@ -114,7 +114,7 @@ export const deleteKnowledgeDoc = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/knowledge-docs/{docId}',
-  summary: 'Delete a knowledge doc with all its versions; spans keep the ids of those that they used',
+  summary: 'Delete a knowledge doc with all its versions; spans keep the ids of the versions they used',
   scope: 'manage',
   params: v.object({ docId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

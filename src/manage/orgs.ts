@@ -7,7 +7,7 @@ import { findOrganization } from '../store/accounts/organizations.ts'
 import { issueOrganization, issueOwnerKey } from './issue-key.ts'
 import { ApiKeyWithSecret, Name } from './wire.ts'
 
-const TAKEN = 'An organization with this slug exists'
+const TAKEN = 'An organization with this slug already exists'
 
 export const createOrganization = endpoint({
   family: 'manage',
@@ -31,7 +31,7 @@ export const recoverApiKey = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/orgs/{slug}/api-keys',
-  summary: 'Give an organization a new key with all scopes, so that a lost one locks nobody out',
+  summary: 'Create a key with all scopes for an organization that lost its own',
   scope: 'admin',
   params: v.object({ slug: v.string() }),
   body: v.optional(v.strictObject({})),

@@ -18,16 +18,16 @@ import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(
   v.nullable(wholeNumber(1, MAX_RETENTION_DAYS)),
-  v.metadata({ description: 'Traces whose timestamp is older are deleted, within the hour; null: none are' }),
+  v.metadata({ description: 'Traces with an older timestamp are deleted within the hour. Null keeps all' }),
 )
 
-const TAKEN = 'A project with this slug exists'
+const TAKEN = 'A project with this slug already exists'
 
 export const listProjects = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/projects',
-  summary: "List the organization's projects, oldest first; with a project's key, that one",
+  summary: "List the organization's projects, oldest first; a project's key sees its own project",
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ projects: v.array(Project), nextCursor: NextCursor }) },
@@ -64,19 +64,22 @@ export const changeProject = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/projects/{projectId}',
-  summary: 'Change a project; what is not sent stays',
+  summary: 'Change a project; fields not sent stay unchanged',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({
     name: v.optional(Name),
     retentionDays: v.optional(RetentionDays),
     retainReviewed: v.optional(
-      v.pipe(v.boolean(), v.metadata({ description: 'Whether traces with a reviewed span outlive retentionDays' })),
+      v.pipe(
+        v.boolean(),
+        v.metadata({ description: 'Whether to keep traces with a reviewed span past retentionDays' }),
+      ),
     ),
     autoAttribute: v.optional(
       v.pipe(
         v.boolean(),
-        v.metadata({ description: 'Whether negative feedback and corrections are analyzed without being asked' }),
+        v.metadata({ description: 'Whether to analyze negative feedback and corrections automatically' }),
       ),
     ),
   }),
@@ -95,7 +98,7 @@ export const deleteProject = endpoint({
   method: 'DELETE',
   path: '/api/projects/{projectId}',
   summary:
-    'Delete a project with its traces, reviews, prompts, knowledge docs, counts and keys: hidden at once, purged within minutes, and not to be had back. Its slug is free again',
+    'Delete a project with its traces, reviews, prompts, knowledge docs, counts and keys. It is hidden at once, purged within minutes, and cannot be restored. Its slug can be used again',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),

@@ -37,14 +37,14 @@ const OutputSchema = v.pipe(
       })
   }),
   v.metadata({
-    description: `JSON Schema of the step's output: draft 4, 6, 7, 2019-09 or 2020-12, by its \`$schema\`; the last one where
-it names none. References are within the schema. Patterns may have no back-references, and all of a schema's patterns
-together at most ${MAX_PATTERN_STATES} states, of which \`a{1000}\` has a thousand.`,
+    description: `JSON Schema of the step's output: draft 4, 6, 7, 2019-09 or 2020-12 as \`$schema\` says, by default the
+last one. References must stay within the schema. Patterns can't have back-references, and all of a schema's patterns
+together may have at most ${MAX_PATTERN_STATES} states; \`a{1000}\` has a thousand.`,
     examples: [{ type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] }],
   }),
 )
 
-const TAKEN = 'This step has a prompt'
+const TAKEN = 'This step already has a prompt'
 
 export const createPrompt = endpoint({
   family: 'manage',
@@ -82,7 +82,7 @@ export const createPromptVersion = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/prompts/{promptId}/versions',
-  summary: 'Add a version to a prompt; without an outputSchema it takes that of the active one',
+  summary: "Add a version to a prompt; without an outputSchema it takes the active version's",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({
@@ -104,7 +104,7 @@ export const createPromptVersion = endpoint({
   return { status: 201, body: toPromptVersion(version), location: `/api/prompts/${params.promptId}` }
 })
 
-/** 400 where a version would inherit a schema that can't be applied, stored before schemas were checked. */
+/** 400 if a version would inherit an invalid schema, stored before schemas were checked. */
 function requireApplicable(inherited: JsonText | null): void {
   const errors = inherited ? schemaErrors(JSON.parse(inherited.text)) : []
   if (errors.length === 0) return
@@ -121,7 +121,7 @@ export const activatePromptVersion = endpoint({
   family: 'manage',
   method: 'PUT',
   path: '/api/prompts/{promptId}/active-version',
-  summary: 'Make a version the active one; an earlier one too, which is the way back',
+  summary: 'Activate a version; activate an earlier one to roll back',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: VersionChoice,
@@ -138,7 +138,7 @@ export const deletePrompt = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/prompts/{promptId}',
-  summary: 'Delete a prompt with all its versions; spans keep the ids of those that they used',
+  summary: 'Delete a prompt with all its versions; spans keep the ids of the versions they used',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

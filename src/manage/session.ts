@@ -24,10 +24,10 @@ const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
 export const Session = v.object({
   organization: v.object({ id: Uuid, slug: Slug, name: v.string() }),
-  project: described(v.nullable(Project), "The key's own project; null: it serves all"),
+  project: described(v.nullable(Project), "The key's own project. Null if it serves all projects"),
   projects: described(
     v.array(Project),
-    `The projects that the caller may see, by slug; the first ${MAX_SESSION_PROJECTS}, where there are more`,
+    `The projects that the caller may see, by slug; at most the first ${MAX_SESSION_PROJECTS}`,
   ),
   user: described(
     v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string() })),
@@ -35,11 +35,14 @@ export const Session = v.object({
   ),
   key: described(
     v.nullable(v.object({ id: Uuid, name: v.string(), prefix: v.string() })),
-    'null: the caller came through Cloudflare Access',
+    'Null if the caller signed in through Cloudflare Access',
   ),
-  actorId: described(Uuid, "Whose the caller's reviews and comments are: the user's, or the key's that acts for none"),
+  actorId: described(
+    Uuid,
+    "The author of the caller's reviews and comments: the user, or the key if it acts for no user",
+  ),
   scopes: v.array(v.picklist(SCOPES)),
-  expiresAt: described(v.nullable(IsoTime), 'When the session ends; null: the caller has none'),
+  expiresAt: described(v.nullable(IsoTime), 'When the session ends. Null without a session'),
 })
 
 const Secret = text(1, MAX_NAME_LENGTH)
@@ -58,7 +61,7 @@ export const beginSession = endpoint({
   family: 'session',
   method: 'POST',
   path: '/api/session',
-  summary: 'Sign a browser in, with an API key or a link: it gets a cookie, and acts as that key for 12 hours',
+  summary: 'Sign a browser in with an API key or a link: its cookie acts as that key for 12 hours',
   scope: 'public',
   isOfSession: true,
   isLimitedByAddress: true,
@@ -84,7 +87,7 @@ export const beginSession = endpoint({
   return { status: 201, body: await toSession(store, caller), session: secret, location: '/api/session' }
 })
 
-/** 401 where the link is used, past its time, or none; 429 where an address tries too many. */
+/** 401 if the link is used, expired or unknown; 429 if an address tries too many. */
 async function openWithLink(
   unscoped: UnscopedStore,
   link: string,
@@ -110,8 +113,7 @@ export const listOwnOrganizations = endpoint({
   family: 'session',
   method: 'GET',
   path: '/api/session/organizations',
-  summary:
-    'List the organizations that somebody whom Cloudflare Access let in is a user of: one of them goes in `x-org-slug`',
+  summary: "List a Cloudflare Access user's organizations; `x-org-slug` names one of them",
   scope: 'public',
   isOfSession: true,
   isLimitedByAddress: true,
@@ -120,7 +122,7 @@ export const listOwnOrganizations = endpoint({
     200: v.object({
       organizations: described(
         v.array(v.object({ slug: Slug, name: v.string() })),
-        `By name; those of the ${MAX_LISTED_MEMBERSHIPS} oldest, if there are more`,
+        `By name; at most the ${MAX_LISTED_MEMBERSHIPS} oldest`,
       ),
     }),
   },
@@ -133,13 +135,13 @@ export const endSession = endpoint({
   family: 'session',
   method: 'DELETE',
   path: '/api/session',
-  summary: "Sign a browser out: ends its cookie's session, if that has one, and takes the cookie away",
+  summary: "Sign a browser out: end its cookie's session, if any, and clear the cookie",
   scope: 'public',
   isOfSession: true,
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: {
-    200: v.object({ id: described(v.nullable(Uuid), "The session's key; null: the cookie had no session") }),
+    200: v.object({ id: described(v.nullable(Uuid), "The session's key. Null if there was no session") }),
   },
 }).handle(async ({ request, requestId, unscoped, now }) => {
   const secret = sessionSecretOf(request)

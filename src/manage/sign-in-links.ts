@@ -16,19 +16,20 @@ export const createSignInLink = endpoint({
   family: 'session',
   method: 'POST',
   path: '/api/sign-in-links',
-  summary: 'Make a token that signs a browser in as the calling key, once, at /sign-in#<token>',
+  summary: 'Create a token that signs a browser in once, as the calling key, at /sign-in#<token>',
   scope: SCOPES,
   body: v.optional(v.strictObject({ expiresInSeconds }), { expiresInSeconds: SIGN_IN_LINK_SECONDS }),
   responses: {
     201: v.object({
-      token: v.pipe(v.string(), v.metadata({ description: 'Shown this once' })),
+      token: v.pipe(v.string(), v.metadata({ description: 'Shown only once' })),
       expiresAt: IsoTime,
     }),
   },
 }).handle(async ({ body: { expiresInSeconds }, caller, store, act, now }) => {
-  if (caller.keyId === null) throw forbidden('A link signs in as a key, and Cloudflare Access let you in without one')
-  // Else whoever once held a session could renew it forever, and outlive its end.
-  if (caller.sessionExpiresAt !== null) throw forbidden('A session cannot create a link: use the key itself')
+  if (caller.keyId === null)
+    throw forbidden('A link signs in as a key, and you signed in through Cloudflare Access without one')
+  // Otherwise whoever once held a session could renew it forever.
+  if (caller.sessionExpiresAt !== null) throw forbidden("A session can't create a link; use the key itself")
   const { secret, hash } = await makeToken()
   const expiresAt = now + 1000 * expiresInSeconds
   await addSignInLink(store, act, { hash, keyId: caller.keyId, projectKey: caller.project?.key ?? null, expiresAt })

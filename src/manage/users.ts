@@ -15,13 +15,13 @@ import {
 } from '../store/accounts/users.ts'
 import { Name, toUser, User } from './wire.ts'
 
-const TAKEN = 'A user with this e-mail exists'
+const TAKEN = 'A user with this e-mail already exists'
 
 export const listUsers = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/users',
-  summary: "List the organization's users, by e-mail; with a project's key, those for whom a key of that project acts",
+  summary: "List the organization's users by e-mail; a project's key sees the users that the project's keys act for",
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ users: v.array(User), nextCursor: NextCursor }) },
@@ -43,7 +43,7 @@ export const createUser = endpoint({
   method: 'POST',
   path: '/api/users',
   summary:
-    'Create a user, for whom keys can act and whom Cloudflare Access may let in; somebody known from feedback alone is confirmed',
+    'Create a user who can sign in through Cloudflare Access and for whom keys can act; confirms somebody known only from feedback',
   scope: 'manage',
   body: v.strictObject({ email: Email, name: Name }),
   errors: { 409: TAKEN },
@@ -59,7 +59,7 @@ export const changeUser = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/users/{userId}',
-  summary: 'Change a user, whose id and records stay; what is not sent stays, too',
+  summary: 'Change a user; the id, the records and fields not sent stay unchanged',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
@@ -78,7 +78,7 @@ export const deleteUser = endpoint({
   method: 'DELETE',
   path: '/api/users/{userId}',
   summary:
-    'Delete a user: revokes the keys that act for them, clears name and e-mail, and keeps their records under a random id',
+    'Delete a user: revoke the keys that act for them, clear name and e-mail, and keep their records under a random id',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -30,15 +30,15 @@ export const ApiKey = v.object({
   revokedAt: v.nullable(IsoTime),
   replacedBy: v.pipe(
     v.nullable(Uuid),
-    v.metadata({ description: 'The key that a rotation put in its place; null: it was not rotated' }),
+    v.metadata({ description: 'The successor from a rotation. Null if the key was not rotated' }),
   ),
   createdAt: IsoTime,
 })
 
-/** A key at its creation, the only time that its secret is shown. */
+/** A key at its creation, the only time when its secret is shown. */
 export const ApiKeyWithSecret = v.object({
   ...ApiKey.entries,
-  key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown this once' })),
+  key: v.pipe(v.string(), v.metadata({ description: 'The secret, shown only once' })),
 })
 
 export const toProject = (project: ProjectRecord): v.InferOutput<typeof Project> => ({
@@ -59,7 +59,7 @@ export const User = v.object({
     v.boolean(),
     v.metadata({
       description:
-        'Whether a manager created or confirmed the user. false: known from feedback alone, not let in by Cloudflare Access, and deleted with their last record',
+        'Whether a manager created or confirmed the user. If false, the user is known only from feedback, cannot sign in through Cloudflare Access, and is deleted with their last record',
     }),
   ),
   createdAt: IsoTime,

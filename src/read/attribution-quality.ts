@@ -9,20 +9,20 @@ import { projectSelector, selectedProject } from './project.ts'
 const Share = v.nullable(v.number())
 const ByDepth = v.object({
   errorType: Share,
-  category: v.pipe(Share, v.metadata({ description: 'Of the categories of the error types alone' })),
+  category: v.pipe(Share, v.metadata({ description: "Compares only the error types' categories" })),
 })
 
 export const getAttributionQuality = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/attribution-quality',
-  summary: 'Compare what engines answered with the error types that reviewers named, trace by trace',
+  summary: "Compare engines' answers with the error types that reviewers named, trace by trace",
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
     from: v.optional(timestamp('Reviews from this time on')),
     to: v.optional(timestamp('Reviews before this time')),
-    engine: v.optional(v.pipe(v.string(), v.metadata({ description: 'The last answers of this engine alone' }))),
+    engine: v.optional(v.pipe(v.string(), v.metadata({ description: "Only this engine's latest answers" }))),
   }),
   errors: { 404: 'Not found' },
   responses: {
@@ -31,22 +31,24 @@ export const getAttributionQuality = endpoint({
         v.number(),
         v.metadata({
           description:
-            'Traces with an answer and a review that counts and names a type: the last answer, the newest such review',
+            "Traces with an engine's answer and a current review that names a type. The latest of each are compared",
         }),
       ),
       reviewedIsMinimum: v.pipe(
         v.boolean(),
-        v.metadata({ description: `Whether the newest ${MAX_COMPARED_DECISIONS} decisions are not all that name one` }),
+        v.metadata({
+          description: `Whether there are more such reviews than the newest ${MAX_COMPARED_DECISIONS}, which are compared`,
+        }),
       ),
       agreement: v.pipe(
         ByDepth,
         v.metadata({
-          description: 'The share on which both say the same; reviewers see the answers, so it is an upper bound',
+          description: 'The share on which both agree. It is an upper bound, because reviewers see the answers',
         }),
       ),
       kappa: v.pipe(
         ByDepth,
-        v.metadata({ description: "Cohen's κ: 1 is full agreement, 0 what chance would give; null where undefined" }),
+        v.metadata({ description: "Cohen's κ: 1 is full agreement, 0 is chance. Null if undefined" }),
       ),
       errorTypes: v.array(
         v.object({
@@ -56,7 +58,7 @@ export const getAttributionQuality = endpoint({
           precision: v.number(),
           overruled: v.pipe(
             v.array(v.object({ errorType: v.string(), count: v.number() })),
-            v.metadata({ description: 'What reviewers named instead' }),
+            v.metadata({ description: 'The types that reviewers named instead' }),
           ),
         }),
       ),
@@ -65,7 +67,10 @@ export const getAttributionQuality = endpoint({
         v.array(
           v.object({ from: v.number(), to: v.number(), count: v.number(), meanConfidence: Share, agreement: Share }),
         ),
-        v.metadata({ description: 'By tenths of confidence: of answers with 0.8, about 80% should be agreed to' }),
+        v.metadata({
+          description:
+            'By tenths of confidence. Reviewers should agree with about 80% of the answers with confidence 0.8',
+        }),
       ),
     }),
   },

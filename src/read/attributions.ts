@@ -11,20 +11,26 @@ import {
   listAttributions as readAttributions,
 } from '../store/attribution/history.ts'
 
-const said = {
+const typeFields = {
   errorType: v.string(),
-  errorTypeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: the type is not known any more' })),
-  errorTypeName: v.pipe(v.string(), v.metadata({ description: 'Of a type that is not known any more, errorType' })),
+  errorTypeId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Null if the type no longer exists' })),
+  errorTypeName: v.pipe(v.string(), v.metadata({ description: 'Equals errorType if the type no longer exists' })),
   errorTypeCategory: v.nullable(v.picklist(ERROR_CATEGORIES)),
   createdAt: IsoTime,
 }
 
-const Confidence = v.pipe(v.number(), v.metadata({ description: 'How likely it is the cause, from 0 to 1' }))
+const Confidence = v.pipe(
+  v.number(),
+  v.metadata({ description: 'The probability that this is the cause, from 0 to 1' }),
+)
 
 const Alternatives = v.array(v.object({ errorType: v.string(), confidence: Confidence }))
 const Evidence = v.array(
   v.object({
-    spanId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'null: of the trace as a whole, or outside of it' })),
+    spanId: v.pipe(
+      v.nullable(Uuid),
+      v.metadata({ description: 'Null for the trace as a whole or for something outside it' }),
+    ),
     path: v.string(),
     note: v.string(),
   }),
@@ -34,9 +40,9 @@ export const PastAttribution = v.variant('kind', [
   v.object({
     kind: v.literal('engine'),
     id: Uuid,
-    ...said,
+    ...typeFields,
     confidence: Confidence,
-    spanId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'Where it went wrong; null: in none of the spans' })),
+    spanId: v.pipe(v.nullable(Uuid), v.metadata({ description: 'The span where it went wrong. Null if none did' })),
     reasoning: v.string(),
     alternatives: Alternatives,
     evidence: Evidence,
@@ -50,21 +56,24 @@ export const PastAttribution = v.variant('kind', [
           costUsd: v.nullable(v.number()),
         }),
       ),
-      v.metadata({ description: 'What a model took; null where it did not say' }),
+      v.metadata({ description: "A model's usage. Null if it didn't report any" }),
     ),
   }),
   v.object({
     kind: v.literal('review'),
     reviewId: Uuid,
     spanId: Uuid,
-    ...said,
+    ...typeFields,
     by: Uuid,
     comment: v.nullable(v.string()),
-    confidence: v.pipe(v.null(), v.metadata({ description: 'A person gives none' })),
-    reasoning: v.pipe(v.string(), v.metadata({ description: 'The comment, where there is one' })),
-    alternatives: v.pipe(Alternatives, v.metadata({ description: 'None' })),
+    confidence: v.pipe(v.null(), v.metadata({ description: 'Always null' })),
+    reasoning: v.pipe(
+      v.string(),
+      v.metadata({ description: "The reviewer's comment, or a sentence that says there is none" }),
+    ),
+    alternatives: v.pipe(Alternatives, v.metadata({ description: 'Always empty' })),
     evidence: v.pipe(Evidence, v.metadata({ description: 'The decision' })),
-    inForce: v.pipe(v.boolean(), v.metadata({ description: 'Whether it is the decision that counts for its span' })),
+    inForce: v.pipe(v.boolean(), v.metadata({ description: "Whether it is the span's current decision" })),
   }),
 ])
 
@@ -72,7 +81,7 @@ export const listAttributions = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/traces/{traceId}/attributions',
-  summary: 'List what engines answered on a trace and which error types reviewers named, oldest first',
+  summary: "List engines' answers for a trace and the error types that reviewers named, oldest first",
   scope: 'read',
   params: v.object({ traceId: Uuid }),
   query: v.strictObject(pageParameters),
@@ -93,7 +102,7 @@ export const listAttributions = endpoint({
 })
 
 function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<typeof PastAttribution> {
-  const said = {
+  const typeFields = {
     errorType: past.type.errorType,
     errorTypeId: past.type.id,
     errorTypeName: past.type.name,
@@ -104,13 +113,13 @@ function toPastAttribution(past: EngineAnswer | ReviewersAnswer): v.InferOutput<
     const { kind, id, spanId, userId, comment, isInForce } = past
     const statement = reviewersStatement({ spanId, name: past.type.name, comment })
     const person = { by: userId, comment, confidence: null, alternatives: [] }
-    return { kind, reviewId: id, spanId, ...said, ...person, ...statement, inForce: isInForce }
+    return { kind, reviewId: id, spanId, ...typeFields, ...person, ...statement, inForce: isInForce }
   }
   const { kind, id, confidence, spanId, reasoning, alternatives, evidence, engine, durationMs } = past
   return {
     kind,
     id,
-    ...said,
+    ...typeFields,
     confidence,
     spanId,
     reasoning,

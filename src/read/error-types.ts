@@ -10,29 +10,29 @@ export const ErrorType = v.object({
   id: v.pipe(
     Uuid,
     v.metadata({
-      description: 'UUIDv5 of error-type:<errorType> in the project; of a built-in one, the same everywhere',
+      description: 'UUIDv5 of error-type:<errorType> in the project. A built-in type has the same id everywhere',
     }),
   ),
   errorType: v.string(),
   name: v.string(),
   category: v.picklist(ERROR_CATEGORIES),
-  rule: v.pipe(v.string(), v.metadata({ description: 'When it is the cause' })),
+  rule: v.pipe(v.string(), v.metadata({ description: 'When this type is the cause' })),
   isBuiltIn: v.boolean(),
-  isEnabled: v.pipe(v.boolean(), v.metadata({ description: 'Whether engines answer it and reviewers may name it' })),
+  isEnabled: v.pipe(v.boolean(), v.metadata({ description: 'Whether engines and reviewers may choose it' })),
 })
 
 export const listErrorTypes = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/error-types',
-  summary: "List what a disagreement may come from: the built-in types, then a project's own, oldest first",
+  summary: "List the possible causes of a disagreement: the built-in types, then a project's own, oldest first",
   scope: 'read',
   query: v.strictObject({
-    projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: "With this project's own types" }))),
+    projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: "Includes this project's own types" }))),
     projectId: v.optional(
       v.pipe(
         v.string(),
-        v.metadata({ description: "The same by its id; with neither, a project's key has its project's" }),
+        v.metadata({ description: "The same, by the project's id. Default for a project's key: its project" }),
         v.toLowerCase(),
       ),
     ),
@@ -50,7 +50,7 @@ export const listErrorTypes = endpoint({
     query,
     place: ['string'],
     read: async (limit, after) => {
-      // All of them are few, and one query; none is ever removed.
+      // There are few types, they fit one query, and none is ever removed.
       const types = await readErrorTypes(store, project?.key ?? null)
       const start = after ? types.findIndex(({ errorType }) => errorType === after[0]) + 1 : 0
       return firstOf(types.slice(start), limit, ({ errorType }) => [errorType] as const)

@@ -10,36 +10,36 @@ import { Decided } from './text-wire.ts'
 const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'] }))
 
 const Outputs = {
-  outputs: described(v.number(), 'Spans with an output, as far as they are counted'),
-  reviewed: described(v.number(), 'Those of them that are reviewed'),
+  outputs: described(v.number(), 'Spans with an output that have been counted'),
+  reviewed: described(v.number(), 'The reviewed ones among them'),
 }
 
 export const Insights = v.object({
   from: IsoTime,
   to: described(IsoTime, 'Exclusive'),
   outputs: v.object({
-    total: described(v.number(), 'Spans with an output of the traces whose timestamp lies in these days'),
+    total: described(v.number(), 'Spans with an output, in traces with a timestamp in this range'),
     reviewed: Outputs.reviewed,
-    countedAt: described(v.nullable(IsoTime), 'As of when; null: not counted yet'),
+    countedAt: described(v.nullable(IsoTime), 'The time of the count. Null if not counted yet'),
   }),
   steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided })),
   days: described(
     v.array(v.object({ day: Day, stepId: v.string(), promptVersionId: v.nullable(Uuid), ...Decided })),
-    'By the day of the decision, and what the span was then',
+    'By day of the decision, with the step and prompt version that the span had then',
   ),
   promptVersions: v.array(
     v.object({
       id: Uuid,
       promptId: Uuid,
       stepId: v.string(),
-      number: described(v.number(), "Of its prompt's versions: 1 is the oldest"),
+      number: described(v.number(), "Among the prompt's versions; 1 is the oldest"),
       isActive: v.boolean(),
     }),
   ),
   errorTypes: v.array(
     v.object({
       errorType: v.string(),
-      stepId: described(v.nullable(v.string()), 'Null: the engine blamed no span'),
+      stepId: described(v.nullable(v.string()), 'Null if the engine blamed no span'),
       source: v.picklist(['review', 'engine']),
       count: v.number(),
     }),
@@ -53,13 +53,15 @@ export const getInsights = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/insights',
-  summary: `Read what came of a project's outputs on whole days of UTC; each list has at most ${MAX_INSIGHT_ROWS} entries`,
+  summary: `Read review results for a project's outputs over whole UTC days; each list has at most ${MAX_INSIGHT_ROWS} entries`,
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    from: v.optional(timestamp(`From this time's day on; by default ${DEFAULT_INSIGHT_DAYS} days before the end`)),
+    from: v.optional(
+      timestamp(`From the start of this time's day. Default: ${DEFAULT_INSIGHT_DAYS} days before the end`),
+    ),
     to: v.optional(
-      timestamp(`Before this time, to the end of its day; by default today's end; ${MAX_INSIGHT_DAYS} days at most`),
+      timestamp(`To the end of this time's day. Default: the end of today. At most ${MAX_INSIGHT_DAYS} days`),
     ),
   }),
   errors: { 404: 'Not found' },
@@ -71,11 +73,11 @@ export const getInsights = endpoint({
   return { status: 200, body: toInsights(range, await readInsights(store, project, range)) }
 })
 
-/** What times on the wire can say. */
+/** The range of times that the API can express. */
 const FIRST_DAY = Date.parse('0000-01-01T00:00:00.000Z') / DAY_MS
 const LAST_DAY = Date.parse('9999-12-31T00:00:00.000Z') / DAY_MS
 
-/** The days that a query asks for. 400 for none, and for too many. */
+/** The days of a query. 400 if the range is empty or too long. */
 function daysOf({ from: fromTime, to: toTime }: { from?: number | undefined; to?: number | undefined }, now: number) {
   const to = Math.min(toTime === undefined ? Math.floor(now / DAY_MS) + 1 : Math.ceil(toTime / DAY_MS), LAST_DAY)
   const from = Math.max(fromTime === undefined ? to - DEFAULT_INSIGHT_DAYS : Math.floor(fromTime / DAY_MS), FIRST_DAY)
@@ -114,7 +116,7 @@ function toInsights({ from, to }: DayRange, found: Awaited<ReturnType<typeof rea
 
 type Found = Awaited<ReturnType<typeof readInsights>>
 
-/** Steps that have outputs or decisions, by name; the outputs of steps that are counted together have none. */
+/** Steps with outputs or decisions, by name. Steps that are counted together aren't listed. */
 function toSteps({ outputs, steps }: Found): v.InferOutput<typeof Insights>['steps'] {
   const none = { outputs: 0, reviewed: 0, accepted: 0, corrected: 0 }
   const byStep = new Map(outputs.filter(({ stepId }) => stepId !== '').map(step => [step.stepId, { ...none, ...step }]))

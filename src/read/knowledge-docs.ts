@@ -47,7 +47,7 @@ export const diffKnowledgeDocVersions = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/knowledge-docs/{docId}/versions/{a}/diff/{b}',
-  summary: 'Read how version a of a knowledge doc became version b',
+  summary: 'Compare two versions of a knowledge doc, a and b',
   scope: ['read', 'manage'],
   params: v.object({ docId: Uuid, a: Uuid, b: Uuid }),
   responses: { 200: VersionDiff },

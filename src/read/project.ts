@@ -6,24 +6,24 @@ import { isForeignProject } from '../store/accounts/ownership.ts'
 import { findProject, type Project } from '../store/accounts/projects.ts'
 import type { Store, UnscopedStore } from '../store/core/store.ts'
 
-/** The query parameters by which every list names its project: exactly one of them. */
+/** The query parameters that name a list's project. Exactly one is required. */
 export const projectSelector = {
-  projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: 'This or projectId is required' }))),
+  projectSlug: v.optional(v.pipe(v.string(), v.metadata({ description: 'Either this or projectId is required' }))),
   projectId: v.optional(
-    v.pipe(v.string(), v.metadata({ description: 'This or projectSlug is required' }), v.toLowerCase()),
+    v.pipe(v.string(), v.metadata({ description: 'Either this or projectSlug is required' }), v.toLowerCase()),
   ),
 }
 
 /**
- * The project that a list's query selects. 400 for none or both; 404 for one that is not there; 403 for another
- * organization's, or one that the key does not serve.
+ * The project that a list's query selects. 400 if the query names none or both; 404 if the project doesn't exist; 403
+ * if it belongs to another organization, or the key doesn't serve it.
  */
 export async function selectedProject(
   { caller, store, unscoped }: { caller: Caller; store: Store; unscoped: UnscopedStore },
   { projectSlug, projectId }: { projectSlug?: string | undefined; projectId?: string | undefined },
 ): Promise<Project> {
   if (projectSlug !== undefined && projectId !== undefined) {
-    throw badRequest('projectSlug and projectId exclude each other', 'projectId')
+    throw badRequest('must not be combined with projectSlug', 'projectId')
   }
   const project = await findSelected(store, projectSlug, projectId)
   if (!project) {
@@ -34,7 +34,7 @@ export async function selectedProject(
   return project
 }
 
-/** An empty selector names nothing: scripts send one for a variable that isn't set. */
+/** An empty selector selects nothing: scripts send one if a variable isn't set. */
 function findSelected(store: Store, slug: string | undefined, id: string | undefined): Promise<Project | undefined> {
   if (slug) return findProject(store, { slug })
   if (id) return findProject(store, { id })

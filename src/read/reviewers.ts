@@ -23,7 +23,7 @@ export const listReviewers = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/reviewers',
-  summary: 'Read the names behind ids that stand in `by` and `userId`; what is no user and no key has none',
+  summary: 'Read the names for ids in `by` and `userId`; ids of neither a user nor a key are left out',
   scope: ['read', 'review'],
   query: v.strictObject({ ids: Ids }),
   responses: {
@@ -35,7 +35,7 @@ export const listReviewers = endpoint({
             v.string(),
             v.metadata({
               description:
-                "A user's name, or e-mail without one; a key's name. A project's key sees no e-mails: who has no name is left out",
+                "The name of a user or key, or the e-mail of a user without a name. A project's key sees no e-mails, so such users are left out",
             }),
           ),
         }),

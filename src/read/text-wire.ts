@@ -3,13 +3,11 @@ import { JsonText } from '../domain/json.ts'
 import { IsoTime, isoTime, StoredObject, Uuid } from '../http/atoms.ts'
 import type { ActiveText, PromptRecord, TextDetail, TextVersion } from '../store/texts/versioned-texts.ts'
 
-/*
- * Prompts and knowledge docs, which have the same fields but for what names them and for a prompt's schema.
- */
+/* The schemas of prompts and knowledge docs. Their fields differ only in their names and in a prompt's schema. */
 
 const VersionId = v.pipe(
   Uuid,
-  v.metadata({ description: 'The active version: what a pipeline records as prompt_version_id' }),
+  v.metadata({ description: 'The active version. Pipelines record it as prompt_version_id' }),
 )
 const UpdatedAt = v.pipe(IsoTime, v.metadata({ description: 'When the active version became active' }))
 
@@ -35,17 +33,17 @@ export const KnowledgeDoc = v.object({
 
 export const KnowledgeDocVersion = v.object({
   id: Uuid,
-  number: v.pipe(v.number(), v.metadata({ description: "1 is the first; a number isn't used again" })),
+  number: v.pipe(v.number(), v.metadata({ description: '1 is the first. Numbers are never reused' })),
   content: v.string(),
   note: v.nullable(v.string()),
   isActive: v.boolean(),
   createdAt: IsoTime,
 })
 
-/** How many decisions are in force on some spans. */
+/** Counts of current decisions. */
 export const Decided = {
-  accepted: v.pipe(v.number(), v.metadata({ description: 'Decisions in force that accepted an output' })),
-  corrected: v.pipe(v.number(), v.metadata({ description: 'Decisions in force that corrected one' })),
+  accepted: v.pipe(v.number(), v.metadata({ description: 'Current decisions that accepted an output' })),
+  corrected: v.pipe(v.number(), v.metadata({ description: 'Current decisions that corrected an output' })),
 }
 
 export const PromptVersion = v.object({ ...KnowledgeDocVersion.entries, outputSchema: StoredObject })

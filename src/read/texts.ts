@@ -26,7 +26,10 @@ export const pageOfTexts = (
     },
   })
 
-/** What was found of a prompt or knowledge doc, if the caller may see it. 404 for none, 403 for another organization's or project's. */
+/**
+ * Returns the prompt or knowledge doc if the caller may see it. 404 if it doesn't exist, 403 if it belongs to another
+ * organization or project.
+ */
 export const requireText = <Text extends { projectKey: number }>(
   { caller, store, unscoped }: { caller: Caller; store: Store; unscoped: UnscopedStore },
   named: { kind: TextKind; id: string },

@@ -8,7 +8,7 @@ import { badRequest } from '../http/errors.ts'
 import { MAX_SEARCH_FILTERS } from '../limits.ts'
 import type { TraceFilter } from '../store/traces/trace-filter.ts'
 
-/** The query parameters by which lists of traces, and of what belongs to them, are filtered. */
+/** The query parameters that filter lists of traces and of their parts. */
 export const traceFilters = {
   status: v.optional(v.picklist(TRACE_STATUSES)),
   name: v.optional(v.string()),
@@ -25,7 +25,9 @@ export const traceFilters = {
   rating: v.optional(
     v.pipe(
       v.picklist(RATINGS),
-      v.metadata({ description: 'Traces with such feedback; a number above 0.5 is positive, one below it negative' }),
+      v.metadata({
+        description: 'Traces with this feedback. Numbers above 0.5 are positive, numbers below it negative',
+      }),
     ),
   ),
   review: v.optional(
@@ -35,18 +37,18 @@ export const traceFilters = {
     v.pipe(
       v.string(),
       v.metadata({
-        description: "Traces that a review names this type for, or where none names any, the engine's answer",
+        description: "Traces whose reviews name this type. If no review names a type, the engine's answer counts",
       }),
     ),
   ),
   kind: v.optional(
-    v.pipe(v.literal('all'), v.metadata({ description: 'What telemetry sent that is no step of an AI pipeline, too' })),
+    v.pipe(v.literal('all'), v.metadata({ description: "Includes telemetry that isn't from an AI pipeline" })),
   ),
 }
 
 type TraceFilters = v.InferOutput<v.StrictObjectSchema<typeof traceFilters, undefined>>
 
-/** A list's filters as the store takes them. 400 for more metadata filters than a query takes. */
+/** A list's filters in the store's form. 400 if there are too many metadata filters. */
 export async function traceFilter({
   query,
   metadataFilters,

@@ -22,7 +22,7 @@ export const listTraces = endpoint({
   scope: 'read',
   query: v.strictObject({
     ...projectSelector,
-    traceId: described(v.optional(TraceId), "The trace of this client's id"),
+    traceId: described(v.optional(TraceId), 'The trace with this trace_id'),
     ...traceFilters,
     ...pageParameters,
   }),
@@ -52,24 +52,23 @@ export const getTrace = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/traces/{traceId}',
-  summary:
-    'Read a trace with its spans and feedback; a page by spanCursor or feedbackCursor goes on with that list alone',
+  summary: 'Read a trace with its spans and feedback; a page by spanCursor or feedbackCursor continues only that list',
   scope: 'read',
   params: v.object({
-    traceId: described(v.union([Uuid, TraceId]), "Its id, or with a project selector the client's trace_id"),
+    traceId: described(v.union([Uuid, TraceId]), "The trace's id, or with a project selector its trace_id"),
   }),
   query: v.strictObject({
     ...projectSelector,
     payloads: Payloads,
     spanLimit: limitParameter(
       MAX_DETAIL_SPANS,
-      `Spans a page, up to ${MAX_WHOLE_SPANS} of them with values in full: the page ends where these have 8 MiB. Without it, ` +
-        `every span up to ${MAX_DETAIL_SPANS} or 16 MiB of answer; past ${MAX_WHOLE_SPANS} spans or 8 MiB of values, each value ` +
-        'over 256 bytes is shown as a string, its beginning',
+      `Spans per page. Up to ${MAX_WHOLE_SPANS} have full values, and the page ends when these reach 8 MiB. Without a limit, ` +
+        `up to ${MAX_DETAIL_SPANS} spans or a response of 16 MiB; past ${MAX_WHOLE_SPANS} spans or 8 MiB of values, each value ` +
+        'over 256 bytes is cut to a string',
     ),
-    spanCursor: described(v.optional(v.string()), 'The nextSpanCursor of the page before'),
-    feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback a page, ${MAX_DETAIL_FEEDBACK} without it`),
-    feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the page before'),
+    spanCursor: described(v.optional(v.string()), 'The nextSpanCursor of the previous page'),
+    feedbackLimit: limitParameter(MAX_DETAIL_FEEDBACK, `Feedback per page. Default: ${MAX_DETAIL_FEEDBACK}`),
+    feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the previous page'),
   }),
   responses: { 200: Trace },
 }).handle(async ({ params, query, caller, store, unscoped }) => {
@@ -77,7 +76,7 @@ export const getTrace = endpoint({
   const isSelected = isNamed || query.projectSlug !== undefined || query.projectId !== undefined
   const project = isSelected ? await selectedProject({ caller, store, unscoped }, query) : undefined
   const traceId = project && isNamed ? await traceUuid(project.id, params.traceId) : params.traceId
-  // A client's id is one of the selected project's, or of none.
+  // A client's id can't belong to another organization: it's looked up in the selected project.
   const isForeign = async () => !isNamed && isForeignTrace(unscoped, store.organization, traceId)
   const list = (name: string) => [name, store.organization.id, traceId]
   const afterSpan = await placeOf(list('spans'), ['number', 'number', 'string'], query.spanCursor, 'spanCursor')

@@ -10,17 +10,19 @@ import type { Store, UnscopedStore } from '../store/core/store.ts'
 import { findTextHead, findVersions, type TextVersion } from '../store/texts/versioned-texts.ts'
 import { requireText } from './texts.ts'
 
-/** How one version of a text became another. */
+/** A comparison of two versions of a text. */
 export const VersionDiff = v.object({
   lines: v.pipe(
     v.array(v.object({ op: v.picklist(['same', 'add', 'remove']), text: v.string() })),
-    v.metadata({ description: "Of the content, what is removed before what is added; 'add' is in the second alone" }),
+    v.metadata({
+      description: "The content's lines, removed ones before added ones. 'add' lines are only in the second version",
+    }),
   ),
   isMinimal: v.pipe(
     v.boolean(),
     v.metadata({
-      description: `Whether as few lines as can be are removed and added; false where the texts have too little in common
-to find that in bounded time, and all between the first and the last difference is removed and added`,
+      description: `Whether no other diff removes and adds fewer lines. False if the texts have too little in common to find one in
+bounded time; then everything between the first and the last difference is removed and added`,
     }),
   ),
   schema: v.pipe(
@@ -32,11 +34,13 @@ to find that in bounded time, and all between the first and the last difference 
         after: JsonValue,
       }),
     ),
-    v.metadata({ description: "Of a prompt's outputSchema; empty for a knowledge doc" }),
+    v.metadata({ description: "Changes of a prompt's outputSchema. Empty for a knowledge doc" }),
   ),
 })
 
-/** How version `a` of a text became version `b`. 404 where it has no such versions; else what `requireText` throws. */
+/**
+ * Compares versions `a` and `b` of a text. 404 if the text has no such versions. Also throws what `requireText` throws.
+ */
 export async function versionDiff(
   context: { caller: Caller; store: Store; unscoped: UnscopedStore },
   named: { kind: TextKind; id: string },

@@ -21,14 +21,14 @@ export const TraceItem = v.object({
   durationMs: v.nullable(v.number()),
   createdAt: IsoTime,
   updatedAt: IsoTime,
-  receivedAt: described(IsoTime, 'When the service first heard of it'),
+  receivedAt: described(IsoTime, 'When the service first received data for it'),
   spanCount: v.number(),
-  reviewedCount: v.pipe(v.number(), v.metadata({ description: 'Spans with a review that is not stale' })),
+  reviewedCount: v.pipe(v.number(), v.metadata({ description: "Spans whose review isn't stale" })),
   staleCount: v.pipe(
     v.number(),
     v.metadata({
       description:
-        'Spans with another output than their review saw: they wait in the queue again. One without an output by now does not count',
+        'Spans whose output changed after the review. They are back in the queue. Spans that no longer have an output do not count',
     }),
   ),
   feedbackCount: v.number(),
@@ -36,23 +36,25 @@ export const TraceItem = v.object({
     v.picklist(TRACE_REVIEW_STATES),
     v.metadata({
       description:
-        'Of the spans with an output: none is reviewed, all are and none was changed, all are, or some; a stale review does not count',
+        'unreviewed: no span with an output is reviewed; accepted: all are, without changes; corrected: all are; mixed: some are. Stale reviews do not count',
     }),
   ),
 })
 
-/** The query parameter that says how much of values is shown. */
+/** The query parameter that says how much of each value to show. */
 export const Payloads = v.optional(
   v.pipe(
     v.picklist(PAYLOAD_MODES),
-    v.metadata({ description: 'preview: strings past 256 bytes cut, large values as the beginning of their JSON' }),
+    v.metadata({
+      description: 'preview: cuts strings over 256 bytes, and shows the beginning of large values as JSON',
+    }),
   ),
   'full',
 )
 
 const Truncated = v.pipe(
   v.array(v.string()),
-  v.metadata({ description: 'The fields that are shown as previews: input, output, state.<key>, ...' }),
+  v.metadata({ description: 'Fields shown as previews: input, output, state.<key>, ...' }),
 )
 
 export const Span = v.object({
@@ -63,7 +65,10 @@ export const Span = v.object({
   durationMs: v.nullable(v.number()),
   input: StoredValue,
   output: StoredValue,
-  approvedOutput: v.pipe(StoredValue, v.metadata({ description: 'What a reviewer approved; null: not reviewed yet' })),
+  approvedOutput: v.pipe(
+    StoredValue,
+    v.metadata({ description: 'The output that a reviewer approved. Null if not reviewed yet' }),
+  ),
   state: v.pipe(v.record(v.string(), StoredValue), v.metadata({ description: 'The last value of each state key' })),
   promptVersionId: v.nullable(Uuid),
   metadata: StoredObject,
@@ -71,7 +76,7 @@ export const Span = v.object({
     state: v.picklist(REVIEW_STATES),
     by: v.nullable(Uuid),
     at: v.nullable(IsoTime),
-    stale: v.pipe(v.boolean(), v.metadata({ description: 'Whether the output has changed since' })),
+    stale: v.pipe(v.boolean(), v.metadata({ description: 'Whether the output has changed since the review' })),
     comment: v.nullable(v.string()),
     errorType: v.nullable(v.string()),
   }),
@@ -80,11 +85,11 @@ export const Span = v.object({
   createdAt: IsoTime,
   receivedAt: described(
     v.nullable(IsoTime),
-    'When the service first heard of it; null: it came before the service kept that',
+    'When the service first received data for it. Null if that was before the service recorded it',
   ),
 })
 
-/** A span on its own, which must say what it is part of. */
+/** A single span, with the trace that it belongs to. */
 export const SpanOfTrace = v.object({
   ...Span.entries,
   trace: v.object({ id: Uuid, traceId: v.string(), name: v.string() }),
@@ -98,7 +103,7 @@ export const Feedback = v.object({
   rating: v.nullable(v.union([v.picklist(RATINGS), v.number()])),
   correction: v.nullable(StoredObject),
   labeller: v.nullable(v.object({ name: v.optional(v.string()), email: v.optional(v.string()) })),
-  source: v.pipe(v.picklist(FEEDBACK_SOURCES), v.metadata({ description: "review: a reviewer's comment" })),
+  source: v.pipe(v.picklist(FEEDBACK_SOURCES), v.metadata({ description: 'review is a comment by a reviewer' })),
   truncated: Truncated,
   createdAt: IsoTime,
   receivedAt: IsoTime,
@@ -110,10 +115,10 @@ export const Trace = v.object({
   spans: v.array(written(Span)),
   nextSpanCursor: described(
     NextCursor,
-    'Where the next spans begin, if there are more than an answer holds or than spanLimit; null: these are all',
+    'The cursor of the next spans, if there are more than fit the response or spanLimit. Null if these are all',
   ),
   feedback: v.array(Feedback),
-  nextFeedbackCursor: described(NextCursor, 'The same of feedback'),
+  nextFeedbackCursor: described(NextCursor, 'The same for feedback'),
 })
 
 export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem> => ({
@@ -133,7 +138,7 @@ export const toTraceItem = (trace: CountedTrace): v.InferOutput<typeof TraceItem
   reviewState: traceReviewState(trace),
 })
 
-/** A span of a trace's detail, written out. */
+/** A span of a trace's detail, written as JSON. */
 export const writeSpan = (span: SpanDetail) => new WrittenJson(toSpan(span))
 
 export const toTrace = (
@@ -184,7 +189,7 @@ export const toSpanOfTrace = (span: LocatedSpan): v.InferOutput<typeof SpanOfTra
   trace: span.trace,
 })
 
-/** A reviewer's comment, as its trace's feedback shows it. */
+/** A reviewer's comment in the form of feedback. */
 export const toComment = ({ id, spanId, userId, content, createdAt }: Comment): v.InferOutput<typeof Feedback> => ({
   id,
   spanId,

@@ -23,7 +23,7 @@ import { showSpans } from '../store/spans/span-detail.ts'
 import { countFitting, type FoundValue, fetchValues, lengthOf, placeUnder } from '../store/traces/payloads.ts'
 import { comparedValue, type Judged, judge, type ReviewRequest } from './judge.ts'
 
-/** Why a reviewer cannot name an error type. */
+/** Why a reviewer can't name an error type. */
 const UNNAMEABLE = {
   unknown: 'There is no such error type',
   switched_off: 'This error type is switched off in the project',
@@ -31,7 +31,7 @@ const UNNAMEABLE = {
 
 const NOTHING_ADDED: Awaited<ReturnType<typeof addReviews>> = { added: new Map(), toAttribute: new Set() }
 
-const TOO_MUCH_TO_JUDGE = `The spans of one call may have outputs of ${MAX_JUDGED_BYTES / 1024 ** 2} MiB in all: send the rest in another call`
+const TOO_MUCH_TO_JUDGE = `One call can review outputs of up to ${MAX_JUDGED_BYTES / 1024 ** 2} MiB in total; send the rest in another call`
 
 const NO_VALUE = { text: '', ref: null }
 
@@ -44,10 +44,10 @@ interface Scope {
 }
 
 /**
- * Decides on spans, each on what is there at that moment: if somebody else decides on a span or claims it meanwhile, it is
- * looked at again. Two D1 round trips if nobody does, however many spans. No two requests may be on one span. Returns for
- * each request the span as it is after it, or the error that it came to: 413 for those that come after `MAX_JUDGED_BYTES` of
- * outputs were read.
+ * Applies decisions to spans, each to the span's current state: if somebody else decides on a span or claims it
+ * meanwhile, the decision is checked again. Takes two D1 round trips without such conflicts, however many spans there
+ * are. Each request must be on a different span. Returns the span after each request, or the request's error: 413 for
+ * those left after `MAX_JUDGED_BYTES` of outputs were read.
  */
 export async function decideAll(
   scope: Scope,
@@ -68,8 +68,8 @@ export async function decideAll(
 }
 
 /**
- * Decides once. Those are missing on whose span somebody else decided, or which somebody else claimed, meanwhile, and those
- * whose outputs are too much to be held beside the others. `bytes`: of the outputs that were read.
+ * Runs one round of decisions. Leaves out requests whose span somebody else decided on or claimed meanwhile, and those
+ * whose outputs don't fit into memory with the others. `bytes` counts the outputs that were read.
  */
 async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: PayloadMode, checks: OutputChecks) {
   const { store, act, enqueue } = scope
@@ -109,7 +109,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
     afterDecision(subject.span, draftOf.get(draft.id), added.get(draft.id)?.isStale ?? false, act),
   )
   const shown = await showSpans(store, spans, mode)
-  // Its trace is being deleted: sent again, the request is told so.
+  // The trace is being deleted. A retried request gets its 404.
   if (!shown) throw unavailable(1, new Error('an object of a span under review is gone'))
   for (const [index, { request, subject }] of decided.entries()) {
     const detail = shown[index]
@@ -119,7 +119,7 @@ async function decideRound(scope: Scope, asked: readonly ReviewRequest[], mode: 
   return { outcomes, bytes }
 }
 
-/** Judges requests one after another, so that others have turns between them; the errors of those that their spans do not allow go to `outcomes`. */
+/** Checks requests one after another, giving others turns in between. Errors of single requests go to `outcomes`. */
 async function judgeAll(
   scope: Scope,
   requests: readonly ReviewRequest[],
@@ -162,7 +162,7 @@ async function judgeAll(
   return judged
 }
 
-/** A span as it is after a decision, or without one as it is. */
+/** The span after a decision, or unchanged without one. */
 function afterDecision(span: FoldedSpan, draft: ReviewDraft | undefined, isStale: boolean, act: Act): FoldedSpan {
   if (!draft) return span
   const { traceKey, spanId, approved } = draft

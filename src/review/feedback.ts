@@ -20,21 +20,21 @@ import {
 
 const Content = text(1, MAX_COMMENT_LENGTH)
 const MAX_BYTES = escaped(4 * MAX_COMMENT_LENGTH) + ENVELOPE_BYTES
-const TAKEN = 'This id belongs to other feedback'
+const TAKEN = 'Other feedback has this id'
 
 export const createComment = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/spans/{spanId}/feedback',
-  summary: "Comment on a span; the comment shows in its trace's feedback",
+  summary: "Comment on a span; the comment appears in the trace's feedback",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: v.strictObject({
     content: Content,
     id: v.optional(
       v.pipe(
-        uuid('An id of yours: sent again, it is the same comment'),
-        v.check(id => !isNameBased(id), "must not be of version 5: such ids are a pipeline's"),
+        uuid('An id of your own. Sending it again creates no second comment'),
+        v.check(id => !isNameBased(id), 'must not be a version 5 UUID: pipelines use those'),
       ),
     ),
   }),
@@ -56,7 +56,7 @@ export const updateComment = endpoint({
   family: 'review',
   method: 'PATCH',
   path: '/api/feedback/{feedbackId}',
-  summary: 'Change a comment of your own',
+  summary: 'Change your own comment',
   scope: 'review',
   params: v.object({ feedbackId: Uuid }),
   body: v.strictObject({ content: Content }),
@@ -75,7 +75,7 @@ export const deleteComment = endpoint({
   family: 'review',
   method: 'DELETE',
   path: '/api/feedback/{feedbackId}',
-  summary: 'Delete a comment of your own',
+  summary: 'Delete your own comment',
   scope: 'review',
   params: v.object({ feedbackId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
@@ -88,8 +88,8 @@ export const deleteComment = endpoint({
   return { status: 200, body: { id: feedbackId } }
 })
 
-/** 403 for what a pipeline sent, and for another reviewer's comment. */
+/** 403 for feedback from a pipeline and for another reviewer's comment. */
 function requireAuthor(caller: Caller, { isComment, userId }: FeedbackHead): void {
-  if (!isComment) throw forbidden('Feedback from a pipeline is changed where it came from')
-  if (userId !== actorOf(caller)) throw forbidden('Only its author may change a comment')
+  if (!isComment) throw forbidden('Only the pipeline that sent this feedback can change it')
+  if (userId !== actorOf(caller)) throw forbidden('Only the author can change a comment')
 }

@@ -15,37 +15,39 @@ import { type FoundValue, lengthOf, type StoredValue } from '../store/traces/pay
 export interface ReviewRequest {
   spanId: string
   decision: Decision
-  /** JSON; for `correct` alone. */
+  /** JSON, only for `correct`. */
   approvedOutput: string | undefined
   comment: string | null
   errorType: string | null
-  /** Whether the output's schema may be broken. */
+  /** Whether the output may violate its schema. */
   force: boolean
-  /** Whether to decide although somebody else holds the span. */
+  /** Whether to decide even if somebody else holds the span. */
   takeOver: boolean
-  /** The `etag`s of which the span must have one; undefined: it may have any. */
+  /** The acceptable `etag`s. Undefined accepts any. */
   ifMatch: string | undefined
 }
 
 const NO_OUTPUT = 'The span has no output to accept'
-const NULL_APPROVED = 'null means unreviewed: use the decision reset'
-const UNCHECKED = "The approved output can't be checked by the step's outputSchema; `force` approves it nevertheless"
-export const BREAKS_SCHEMA = "The approved output breaks the step's outputSchema; `force` approves it nevertheless"
+const NULL_APPROVED = 'null means unreviewed; use the decision reset instead'
+const UNCHECKED =
+  "The approved output can't be checked against the step's outputSchema; set `force` to approve it anyway"
+export const BREAKS_SCHEMA =
+  "The approved output doesn't match the step's outputSchema; set `force` to approve it anyway"
 
-/** A request that its span allows. */
+/** A request that its span permits. */
 export interface Judged {
   request: ReviewRequest
   subject: ReviewSubject
   draft: ReviewDraft
-  /** An approved output of the reviewer's own, which needs a place. */
+  /** The reviewer's own approved output, which must be stored. */
   correction: { traceKey: number; json: string } | undefined
-  /** False where the last decision is the same one, by the same reviewer: a request that was sent again. */
+  /** False if it repeats the last decision, by the same reviewer: the request was sent again. */
   isNew: boolean
 }
 
 /**
- * The approved output in R2 that must be read to tell whether a request is the last one over again. What is equal is equally
- * long: so what is read is no more than what was sent.
+ * The approved output in R2 to read, if any, to tell whether a request repeats the last one. Only an output of the same
+ * length can be equal, so this reads no more than was sent.
  */
 export function comparedValue(act: Act, request: ReviewRequest, { span }: ReviewSubject): FoundValue | undefined {
   const { approved } = span
@@ -53,13 +55,16 @@ export function comparedValue(act: Act, request: ReviewRequest, { span }: Review
   return lengthOf(approved) === utf8Length(request.approvedOutput ?? '') ? approved : undefined
 }
 
-/** What a request is judged by: the span's output, and what `comparedValue` names. */
+/** The values that a request is checked against: the span's output, and the one from `comparedValue`. */
 interface Values {
   output: string
   approved: string | undefined
 }
 
-/** What a request comes to on a span with these values. 409 where somebody else holds the span, 412 where the span is another one by now, 422 where it cannot be. */
+/**
+ * Checks a request against a span with these values. 409 if somebody else holds the span, 412 if the span has changed,
+ * 422 if the request is impossible.
+ */
 export async function judge(
   act: Act,
   request: ReviewRequest,
@@ -93,10 +98,10 @@ export async function judge(
   return { request, subject, draft, correction: isNew ? correction : undefined, isNew }
 }
 
-/** What a decision leaves a span as. */
+/** The state in which a decision leaves a span. */
 interface Verdict {
   state: ReviewOutcome | null
-  /** The approved output, where it is what the span has already. */
+  /** The approved output, if the span already has this value. */
   approved: StoredValue | null
   correction: { traceKey: number; json: string } | undefined
 }
@@ -107,7 +112,7 @@ async function verdictOn(
   output: string,
 ): Promise<Verdict> {
   if (decision === 'reset') return { state: null, approved: null, correction: undefined }
-  // Cut where it was read beside too much else.
+  // The text may have been cut when it was read together with large values.
   const accepted = span.output && (span.output.ref === null ? { text: output, ref: null } : span.output)
   if (decision === 'accept') {
     if (!accepted || output === 'null') throw unprocessable(NO_OUTPUT, 'decision')
@@ -120,15 +125,15 @@ async function verdictOn(
   return { state: 'corrected', approved: null, correction: { traceKey: span.row.traceKey, json } }
 }
 
-/** 409 with who holds a span and until when, unless the request takes it over. */
+/** 409 with the holder and end of another reviewer's claim, unless the request takes the span over. */
 function requireFree(act: Act, { takeOver }: ReviewRequest, { row: { claimedBy, claimedUntil } }: FoldedSpan): void {
   const isHeld = claimedBy !== null && claimedBy !== actorOf(act) && (claimedUntil ?? 0) > act.at
   if (isHeld && !takeOver) throw heldByOther({ heldBy: claimedBy, until: isoTime(claimedUntil ?? 0) })
 }
 
 /**
- * Whether a decision is the last one over again, on an equal output and with an equal value, however it is spelled: it counts
- * once. Another comment or error type makes it another one; no comment takes none back.
+ * Whether a decision repeats the last one, on an equal output and with an equal value, however it's spelled. It then
+ * counts once. A different comment or error type makes it a new decision; omitting the comment doesn't.
  */
 async function isRepeated(
   act: Act,
@@ -145,21 +150,26 @@ async function isRepeated(
   return text !== undefined && isSameOutput(text, correction)
 }
 
-/** Whether the last decision is by the same reviewer and says the same of an output that has not changed. */
+/** Whether the last decision is by the same reviewer, says the same, and the output hasn't changed. */
 const isByTheSame = (act: Act, { comment, errorType }: ReviewRequest, { row, decision: last }: FoldedSpan): boolean =>
   last?.userId === actorOf(act) &&
   row.isStale === 0 &&
   (comment === null || last.comment === comment) &&
   last.errorType === errorType
 
-/** Whether `If-Match` lets a request pass (RFC 9110, section 13.1.1). A proxy that compresses an answer marks its tag as weak. */
+/**
+ * Whether `If-Match` permits a request (RFC 9110, section 13.1.1). Weak tags match as well: a compressing proxy marks
+ * tags as weak.
+ */
 function matches(ifMatch: string | undefined, span: FoldedSpan): boolean {
   if (ifMatch === undefined) return true
   const tags = ifMatch.split(',').map(tag => tag.trim().replace(/^W\//, ''))
   return tags.some(tag => tag === '*' || tag.replace(/^"(.*)"$/, '$1') === revisionOf(span))
 }
 
-/** 422 with the paths where an approved output breaks the schema of its step, or with why that can't be said. */
+/**
+ * 422 with the paths where an approved output violates its step's schema, or with the reason why it can't be checked.
+ */
 async function checkOutput(
   { outputSchema }: ReviewSubject,
   { decision }: ReviewRequest,

@@ -16,7 +16,7 @@ const Order = v.optional(
   v.pipe(
     v.picklist(QUEUE_ORDERS),
     v.metadata({
-      description: 'Of their traces, whose spans stand together; negative: those with negative feedback first',
+      description: 'The order of traces; their spans stay together. negative: traces with negative feedback first',
     }),
   ),
   'oldest',
@@ -27,7 +27,7 @@ export const getReviewQueue = endpoint({
   method: 'GET',
   path: '/api/review-queue',
   summary:
-    "List a project's spans with an output that are unreviewed, or whose review is stale, without those that other reviewers hold",
+    "List a project's spans with an output that need review (unreviewed or stale), except those that other reviewers hold",
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
@@ -43,14 +43,17 @@ export const getReviewQueue = endpoint({
       spans: v.array(SpanOfTrace),
       remaining: v.pipe(
         v.number(),
-        v.metadata({ description: `Spans in the queue, this page's among them; counted up to ${MAX_REMAINING}` }),
+        v.metadata({ description: `Spans in the queue, including this page; counted up to ${MAX_REMAINING}` }),
       ),
-      remainingIsMinimum: v.pipe(v.boolean(), v.metadata({ description: 'Whether there may be more' })),
+      remainingIsMinimum: v.pipe(
+        v.boolean(),
+        v.metadata({ description: 'Whether there may be more than `remaining`' }),
+      ),
       nextCursor: NextCursor,
       today: v.pipe(
         v.array(v.object({ userId: Uuid, reviewed: v.number() })),
         v.metadata({
-          description: 'Spans that each reviewer accepted or corrected since midnight, UTC, as insights count them',
+          description: 'Spans that each reviewer accepted or corrected since midnight UTC, counted as in insights',
         }),
       ),
     }),
@@ -76,7 +79,7 @@ export const getReviewQueue = endpoint({
   }
 })
 
-/** A place in the queue as a cursor holds it. */
+/** A place in the queue, in the form of a cursor. */
 const PLACE = [
   'number',
   'number',
@@ -113,7 +116,8 @@ export const claimForReview = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/claim',
-  summary: 'Hold spans for 15 minutes, or until their review; what others hold, or needs no review, is refused',
+  summary:
+    'Claim spans for 15 minutes or until their review; spans that others hold, or that need no review, are refused',
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ claimed: v.array(Uuid), refused: v.array(Uuid) }) },
@@ -126,7 +130,7 @@ export const renewReviewClaims = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/heartbeat',
-  summary: 'Hold claimed spans for another 15 minutes; those whose claim is over are lost',
+  summary: 'Extend claims for another 15 minutes; spans whose claim has ended are lost',
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ held: v.array(Uuid), lost: v.array(Uuid) }) },
@@ -139,7 +143,7 @@ export const releaseFromReview = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/release',
-  summary: 'Give claimed spans back to the queue',
+  summary: 'Return claimed spans to the queue',
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ released: v.array(Uuid) }) },

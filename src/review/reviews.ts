@@ -25,24 +25,27 @@ import { BREAKS_SCHEMA, type ReviewRequest } from './judge.ts'
 const TOO_LARGE = 'Approved output too large'
 
 const common = {
-  comment: v.optional(v.pipe(text(1, MAX_COMMENT_LENGTH), v.metadata({ description: 'Why' }))),
+  comment: v.optional(v.pipe(text(1, MAX_COMMENT_LENGTH), v.metadata({ description: 'The reason for the decision' }))),
   errorType: v.optional(
     v.pipe(
       text(1, MAX_NAME_LENGTH),
-      v.metadata({ description: 'What the output got wrong, an error_type', examples: ['hallucinated_content'] }),
+      v.metadata({
+        description: 'The error_type that explains what the output got wrong',
+        examples: ['hallucinated_content'],
+      }),
     ),
   ),
   force: v.optional(
-    v.pipe(v.boolean(), v.metadata({ description: "Approve what breaks the step's outputSchema, too" })),
+    v.pipe(v.boolean(), v.metadata({ description: "Approve an output even if it violates the step's outputSchema" })),
     false,
   ),
   takeOver: v.optional(
-    v.pipe(v.boolean(), v.metadata({ description: 'Decide although somebody else holds the span' })),
+    v.pipe(v.boolean(), v.metadata({ description: 'Decide even if somebody else holds the span' })),
     false,
   ),
 }
 
-/** A decision, with more fields that say what it is about. */
+/** A decision, with additional fields for its target. */
 const decisionOn = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.variant('decision', [
     v.strictObject({ ...fields, ...common, decision: v.literal('correct'), approvedOutput: jsonPayload(TOO_LARGE) }),
@@ -53,14 +56,14 @@ const Review = decisionOn({})
 
 const ReviewOfSpan = decisionOn({
   spanId: Uuid,
-  ifMatch: v.optional(v.pipe(v.string(), v.metadata({ description: 'As the header If-Match of the single call' }))),
+  ifMatch: v.optional(v.pipe(v.string(), v.metadata({ description: 'Like the header If-Match of the single call' }))),
 })
 
 export const putReview = endpoint({
   family: 'review',
   method: 'PUT',
   path: '/api/spans/{spanId}/review',
-  summary: "Accept or correct a span's output, or reset its review; sent again, the same decision counts once",
+  summary: "Accept or correct a span's output, or reset its review; repeating a decision changes nothing",
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   body: Review,
@@ -80,7 +83,7 @@ export const postReviews = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/reviews',
-  summary: 'Review many spans at once, each once; each has its own result, with values past 256 bytes as previews',
+  summary: 'Review many spans at once, each with its own result; values over 256 bytes are previews',
   scope: 'review',
   body: v.strictObject({
     reviews: v.pipe(
@@ -96,8 +99,7 @@ export const postReviews = endpoint({
   const requests = body.reviews.flatMap((input, index) =>
     results.take(index, `reviews.${index}`, () => {
       const request = requestOf(parse(ReviewOfSpan, input))
-      if (spanIds.has(request.spanId))
-        throw badRequest('is of a span that an earlier review of this call is of', 'spanId')
+      if (spanIds.has(request.spanId)) throw badRequest('appears in an earlier review of this call', 'spanId')
       spanIds.add(request.spanId)
       return { index, request }
     }),
@@ -137,8 +139,11 @@ export const ReviewRecord = v.object({
   decision: v.picklist(DECISIONS),
   by: Uuid,
   at: IsoTime,
-  before: v.pipe(StoredValue, v.metadata({ description: 'The approved output until then; null: unreviewed' })),
-  after: v.pipe(StoredValue, v.metadata({ description: 'The approved output from then on; null: unreviewed' })),
+  before: v.pipe(
+    StoredValue,
+    v.metadata({ description: 'The approved output before the decision. Null if unreviewed' }),
+  ),
+  after: v.pipe(StoredValue, v.metadata({ description: 'The approved output after the decision. Null if unreviewed' })),
   comment: v.nullable(v.string()),
   errorType: v.nullable(v.string()),
 })
@@ -158,7 +163,7 @@ export const listReviews = endpoint({
   family: 'review',
   method: 'GET',
   path: '/api/spans/{spanId}/reviews',
-  summary: 'List every decision ever made on a span, newest first',
+  summary: 'List all decisions on a span, newest first',
   scope: 'review',
   params: v.object({ spanId: Uuid }),
   query: v.strictObject(pageParameters),

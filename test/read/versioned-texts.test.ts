@@ -132,12 +132,7 @@ describe.for(kindsOfText)('the list at $path', kind => {
 
   it.for([
     ['no selector', '', 400, 'projectSlug or projectId is required'],
-    [
-      'both selectors',
-      '?projectSlug=support&projectId=MINE',
-      400,
-      'projectId: projectSlug and projectId exclude each other',
-    ],
+    ['both selectors', '?projectSlug=support&projectId=MINE', 400, 'projectId: must not be combined with projectSlug'],
     ['one selector twice', '?projectSlug=support&projectSlug=support', 400, 'projectSlug: is given more than once'],
     ['a slug that does not exist', '?projectSlug=nope', 404, 'Not found'],
     ['an empty slug', '?projectSlug=', 400, 'projectSlug or projectId is required'],
