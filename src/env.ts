@@ -1,7 +1,7 @@
 import type { RateLimiter } from './rate-limit/limiter.ts'
 import type { StoreBindings } from './store/core/store.ts'
 
-/** A queue message: only a hint that names its subject. D1 holds what there is to do. */
+/** A queue message: only a hint that names its subject. D1 records the work itself. */
 export type Job =
   | { kind: 'purge_trace'; organizationKey: number; traceKey: number }
   | { kind: 'attribute_trace'; organizationKey: number; traceKey: number }

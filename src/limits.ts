@@ -2,7 +2,10 @@
 
 export const DAY_MS = 24 * 3_600_000
 
-/** One observation's `data` as JSON. This bounds an isolate's memory: large values live in R2, past D1's 2 MB rows. */
+/**
+ * One observation's `data` as JSON. This bounds an isolate's memory. Storage isn't the limit: values too large for a D1
+ * row live in R2.
+ */
 export const MAX_OBSERVATION_BYTES = 5 * 1024 * 1024
 /** The rest of a body around its long fields: ids, names, notes, timestamps. */
 export const ENVELOPE_BYTES = 64 * 1024
@@ -31,7 +34,7 @@ export const MAX_METADATA_BYTES = 64 * 1024
 /** Metadata fields that one warning names. 64 KiB can hold thousands. */
 export const MAX_NAMED_FIELDS = 100
 /** Truncated parts of one value that a response names. */
-export const MAX_CUTS_TOLD = 10
+export const MAX_NAMED_CUTS = 10
 /** Nesting of a value. SQLite and structuredClone fail far above it; a recursive client fails far below those. */
 export const MAX_JSON_DEPTH = 128
 /** Nesting of a body, which bounds what parsing builds. Each value in it has its own, lower limit. */
@@ -66,7 +69,7 @@ export const DETAIL_PART_SPANS = 2000
 export const MAX_SPAN_BYTES = 16 * 1024 * 1024
 /** Values of one span to read, outputs and inputs first. Each takes at least a preview and a name. */
 export const MAX_SPAN_VALUES = 20_000
-/** Where values are cut to previews, metadata and the state sent with a span are shown up to these sizes. */
+/** In responses with previews, metadata and the state sent with a span are complete up to these sizes. */
 export const MAX_BRIEF_METADATA_BYTES = 1024
 export const MAX_BRIEF_STATE_BYTES = 4096
 /** Values that one response fetches from R2, six at a time. */
@@ -129,7 +132,7 @@ export const MAX_FORMAT_LENGTH = 4096
 export const MAX_CHOICES_LENGTH = 256
 /** All versions of one prompt or knowledge doc as JSON. Its detail shows them all. */
 export const MAX_VERSIONS_BYTES = 8 * 1024 * 1024
-/** What a version counts besides its texts: ids, times and field names. */
+/** The bytes that a version counts beyond its texts: ids, times and field names. */
 export const VERSION_BYTES = 256
 /** Lines removed and added that a diff searches. Its memory grows with the square of this. */
 export const MAX_DIFF_EDITS = 700
@@ -283,7 +286,7 @@ export const PURGE_STEPS = 30
 export const RESEND_AFTER_MS = 60_000
 /** Deletions that one cron run sends again. Without a queue it runs only one, because of the 50 queries. */
 export const RESEND_BATCH = 100
-/** The oldest traces that one retention step looks at. One queue call takes as many messages. */
+/** The oldest traces that one retention step looks at: as many as one queue call takes messages. */
 export const RETENTION_TRACES = 100
 /** Steps of one cron run: 800 traces a minute, within the free plan's 50 queries an invocation. */
 export const RETENTION_STEPS = 8
@@ -327,7 +330,7 @@ export const DELETION_STEPS = 30
  * then looks again for rows that were written in the meantime.
  */
 export const DELETION_SETTLE_MS = KEY_STALE_MS + 60_000
-/** Traces of a deleted project that one step deletes. One queue call takes as many messages. */
+/** Traces of a deleted project that one step deletes: as many as one queue call takes messages. */
 export const PROJECT_PURGE_TRACES = MAX_QUEUE_BATCH
 /** Statements of one project purge job, within the free plan's 50 queries an invocation. */
 export const PROJECT_PURGE_STEPS = 40
@@ -399,9 +402,9 @@ export const MAX_EVIDENCE_PATH_LENGTH = 1024
  * A longer run of letters and digits isn't a word but base64 or the like, and patterns would retry it at each letter.
  */
 export const MAX_EVIDENCE_RUN_LENGTH = 512
-/** The latest corrections, which the rules read. */
+/** The rules read only the latest corrections. */
 export const MAX_EVIDENCE_CORRECTIONS = 50
-/** The latest feedback, which an engine reads. */
+/** An engine reads only the latest feedback. */
 export const MAX_SUBJECT_FEEDBACK = 1000
 /** The project's reviews searched for earlier decisions on the same input, and spans compared. */
 export const MAX_PRECEDENT_REVIEWS = 500
@@ -416,7 +419,7 @@ export const MAX_ATTRIBUTION_ATTEMPTS = 6
 export const ATTRIBUTION_WAIT_MS = 25_000
 /** How long a request leaves the job to the queue's consumer before it runs the job itself. */
 export const ATTRIBUTION_CONSUMER_MS = 2000
-/** How often a waiting request polls the job: at first, and in the end. */
+/** The interval at which a waiting request polls the job: at first, and at most. */
 export const MIN_ATTRIBUTION_POLL_MS = 50
 export const MAX_ATTRIBUTION_POLL_MS = 500
 /** The input sent to a model. With the answer, it fits the 24,000 tokens of Workers AI's larger models. */
@@ -431,7 +434,7 @@ export const MAX_ANSWER_TOKENS = 6000
 export const MODEL_CALL_MS = 60_000
 /** A project's model calls a day by default: a few dollars at most with the usual models. */
 export const MODEL_DAILY_LIMIT = 500
-/** The clearest findings, which a model reads. */
+/** A model reads only the clearest findings. */
 export const MAX_PROMPT_FINDINGS = 50
 /** Up to this many spans, the schema of a model's answer lists them. OpenAI allows 1,000 enum values in total. */
 export const MAX_LISTED_SPANS = 50

@@ -67,7 +67,7 @@ export function mergeExport(
 const unlessSame = (before: TraceState | undefined, state: TraceState): TraceState =>
   before && isSameState({ ...state, closesAt: before.closesAt }, before) ? before : state
 
-/** The state of a trace whose root didn't arrive in time. A root that arrives later still replaces it. */
+/** The state of a trace whose root didn't arrive in time. A root that arrives later still updates the trace. */
 export function closed(state: TraceState): TraceState {
   const { derivation, metadata } = state
   if (!derivation) return { ...state, closesAt: null }

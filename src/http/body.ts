@@ -7,7 +7,7 @@ import { badRequest, tooLarge, unsupportedMediaType } from './errors.ts'
 
 /**
  * Reads a request's body as a JSON object, with the limits and errors of `readBytes`. Undefined if it's empty. Errors,
- * in this order: 413 with `tooLargeMessage`, 415 if the content type isn't JSON (no content type counts as JSON), 400.
+ * in this order: 413 with `tooLargeMessage`, 415 if the content type isn't JSON (a missing one counts as JSON), 400.
  */
 export async function readJson(
   request: Request,

@@ -51,7 +51,7 @@ export const postBatch = endpoint({
   const parsed = await mapInTurns(body.events, EVENTS_A_TURN, async (input, index) =>
     results.take(index, `events.${index}`, () => ({ ...parse(Event, input), index })),
   )
-  for (const part of await partsOf(scope.project, parsed.flat())) {
+  for (const part of await splitIntoParts(scope.project, parsed.flat())) {
     const toAttribute = await storeDependents(await storeTraces(part, scope, results), scope, results)
     enqueue(...attributionMessages(store, toAttribute))
   }
@@ -65,19 +65,19 @@ type IndexedEvent = v.InferOutput<typeof Event> & { index: number }
  * observations and feedback. An observation or feedback that names a span must not fail because a later event assigns
  * that span to another trace, so a new part starts there.
  */
-async function partsOf(project: Project, events: readonly IndexedEvent[]): Promise<IndexedEvent[][]> {
+async function splitIntoParts(project: Project, events: readonly IndexedEvent[]): Promise<IndexedEvent[][]> {
   const parts: IndexedEvent[][] = []
-  const namers = new Map<string, Set<string>>()
+  const namingTraces = new Map<string, Set<string>>()
   for (const event of events) {
     const { trace_id } = event.body
-    const given = namers.size > 0 ? await assignedSpan(project, event) : null
+    const assigned = namingTraces.size > 0 ? await assignedSpan(project, event) : null
     const part = parts.at(-1)
-    const isTaken = given !== null && [...(namers.get(given) ?? [])].some(namer => namer !== trace_id)
+    const isTaken = assigned !== null && [...(namingTraces.get(assigned) ?? [])].some(traceId => traceId !== trace_id)
     if (part && !isTaken) part.push(event)
     else parts.push([event])
-    if (isTaken) namers.clear()
+    if (isTaken) namingTraces.clear()
     const named = event.type === 'observation' || event.type === 'feedback' ? event.body.span_id : null
-    if (named) namers.set(named, (namers.get(named) ?? new Set()).add(trace_id))
+    if (named) namingTraces.set(named, (namingTraces.get(named) ?? new Set()).add(trace_id))
   }
   return parts
 }
@@ -116,7 +116,7 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
   const creationIndexes = new Map<string, number>()
   for (const { index, draft, call } of calls) {
     const outcome = recorded.get(draft.id)
-    results.settle(index, bodyOf(index), () => traceReply(draft, call, outcome))
+    results.settle(index, bodyPath(index), () => traceReply(draft, call, outcome))
     if (outcome?.isNew && !creationIndexes.has(draft.traceId)) creationIndexes.set(draft.traceId, index)
   }
   return events
@@ -124,7 +124,7 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
     .filter(({ index, body }) => {
       const isTooEarly = index < (creationIndexes.get(body.trace_id) ?? 0)
       if (isTooEarly) {
-        results.settle(index, bodyOf(index), () => {
+        results.settle(index, bodyPath(index), () => {
           throw notFound(TRACE_NOT_FOUND)
         })
       }
@@ -133,10 +133,10 @@ async function storeTraces(events: readonly IndexedEvent[], { store, project, no
 }
 
 /** The path of an event's errors. */
-const bodyOf = (index: number): string => `events.${index}.body`
+const bodyPath = (index: number): string => `events.${index}.body`
 
 /** Gives a batch's events increasing arrival times within one millisecond, in the batch's order. */
-const arrivalOf = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
+const arrivalTime = (now: number, index: number): number => now + index / ARRIVALS_A_MILLISECOND
 
 /**
  * Stores spans, observations and feedback: each trace's large values in one object, then each kind in as few statements
@@ -150,17 +150,17 @@ async function storeDependents(
   const spans = await mapInTurns(
     events.filter(event => event.type === 'span'),
     EVENTS_A_TURN,
-    drafted(body => spanDraft(project, body, now)),
+    toIndexedDraft(body => spanDraft(project, body, now)),
   )
   const observations = await mapInTurns(
     events.filter(event => event.type === 'observation'),
     EVENTS_A_TURN,
-    drafted((body, index) => observationDraft(project, body, arrivalOf(now, index))),
+    toIndexedDraft((body, index) => observationDraft(project, body, arrivalTime(now, index))),
   )
   const feedback = await mapInTurns(
     events.filter(event => event.type === 'feedback'),
     EVENTS_A_TURN,
-    drafted((body, index) => feedbackDraft({ caller, project }, body, arrivalOf(now, index))),
+    toIndexedDraft((body, index) => feedbackDraft({ caller, project }, body, arrivalTime(now, index))),
   )
   const spanRounds = roundsOf(spans, ({ id }) => id, mergeSpans)
   const feedbackRounds = roundsOf(feedback, ({ fields }) => fields.id, mergeFeedback)
@@ -172,12 +172,12 @@ async function storeDependents(
     const outcomes = await saveSpans(store, project, draftsOf(round), placement)
     for (const [place, { indexes, draft }] of round.entries()) {
       for (const index of indexes)
-        results.settle(index, bodyOf(index), () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
+        results.settle(index, bodyPath(index), () => spanReply(draft, outcomes[place] ?? 'trace_missing'))
     }
   }
   const outcomes = await addObservations(store, draftsOf(observations), placement)
   for (const [place, { index, draft }] of observations.entries()) {
-    results.settle(index, bodyOf(index), () => observationReply(draft, outcomes[place] ?? 'trace_missing'))
+    results.settle(index, bodyPath(index), () => observationReply(draft, outcomes[place] ?? 'trace_missing'))
   }
   const disputed = new Set<number>()
   for (const round of feedbackRounds) {
@@ -189,7 +189,7 @@ async function storeDependents(
     for (const [place, { indexes, draft }] of round.entries()) {
       const outcome = outcomes[place] ?? 'trace_missing'
       for (const [nth, index] of indexes.entries()) {
-        results.settle(index, bodyOf(index), () =>
+        results.settle(index, bodyPath(index), () =>
           feedbackReply(draft, nth > 0 && outcome === 'created' ? 'updated' : outcome),
         )
       }
@@ -199,7 +199,7 @@ async function storeDependents(
 }
 
 /** Makes an event's draft and keeps the event's index. */
-const drafted =
+const toIndexedDraft =
   <Body, Draft>(draftOf: (body: Body, index: number) => Promise<Draft>) =>
   async ({ index, body }: { index: number; body: Body }) => ({ index, draft: await draftOf(body, index) })
 
