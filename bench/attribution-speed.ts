@@ -3,10 +3,10 @@ import { runInWorkerd } from './in-workerd.ts'
 import type { Benchmark } from './report.ts'
 import { median, spreadOf } from './statistics.ts'
 
-/** What the rules may take of a typical trace. */
+/** The time limit of the rules for a typical trace. */
 const GOAL_MS = 20
 
-/** How long the rules take over a trace, and what a whole run asks of the platform. */
+/** How long the rules take for a trace, and what a whole run costs on the platform. */
 export const attribution: Benchmark = async ({ isQuick }) => {
   const attributionLoad = isQuick ? { largeSpans: 500, times: 1 } : { largeSpans: 10_000, times: 20 }
   const tests = await runInWorkerd({ file: 'bench/worker/attribution.test.ts', provided: { attributionLoad } })
@@ -17,11 +17,11 @@ export const attribution: Benchmark = async ({ isQuick }) => {
   })
   return [
     {
-      title: 'Attribution by the rules: their processor time, in workerd',
+      title: 'Attribution by the rules: processor time in workerd',
       notes: [
-        'From the subject, which is read, to the answer: nothing is waited for, so the time on the clock is the processor’s.',
-        'The first time is that of code which V8 has not compiled yet, as in a new isolate.',
-        ...measured.flatMap(costs => costs.omitted.map(left => `Of ${what(costs)} it leaves out ${left}.`)),
+        'From reading the subject to the answer. Nothing is awaited, so elapsed time equals processor time.',
+        'The first time includes compiling the code, as in a new isolate.',
+        ...measured.flatMap(costs => costs.omitted.map(left => `For ${what(costs)}, it leaves out ${left}.`)),
       ],
       measurements: measured.map((costs, index) => ({
         what: what(costs),
@@ -29,11 +29,11 @@ export const attribution: Benchmark = async ({ isQuick }) => {
         unit: 'ms',
         spread: spreadOf(costs.againMs),
         ...(index === 0 && { goal: { atMost: GOAL_MS } }),
-        more: { 'the first time, ms': costs.firstMs, 'spans looked at': costs.shownSpans, findings: costs.findings },
+        more: { 'the first time, ms': costs.firstMs, 'spans checked': costs.shownSpans, findings: costs.findings },
       })),
     },
     {
-      title: 'What a run of it asks of the platform, from the claim to the result',
+      title: 'Platform use of one run, from the claim to the result',
       measurements: measured.map(costs => ({
         what: what(costs),
         more: {

@@ -6,11 +6,11 @@ import { startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
-/** Clients at the same time. */
+/** Concurrent clients. */
 const STREAMS = 4
 const EVENTS_A_RUN = 5
 
-/** Events per second by the size of their batch, over those of single calls. */
+/** Events per second by batch size, relative to single calls. */
 export const batches: Benchmark = async ({ isQuick }) => {
   await using server = await startServer([{ name: 'countersign', program: 'countersign', database: 'countersign' }])
   const client = await newTenant(server, 'countersign')
@@ -34,9 +34,9 @@ export const batches: Benchmark = async ({ isQuick }) => {
   const [singly = []] = rates
   return [
     {
-      title: 'Events per second by the size of their batch, over those of single calls',
+      title: 'Events per second by batch size, relative to single calls',
       notes: [
-        `A run of a pipeline is a trace, a span, an input, an output and feedback. ${STREAMS} clients post at a time.`,
+        `A pipeline run is a trace, a span, an input, an output and feedback. ${STREAMS} clients post concurrently.`,
       ],
       measurements: ways.map(({ what }, index) => {
         const ratios = (rates[index] ?? []).map((rate, round) => rate / (singly[round] ?? Number.NaN))
@@ -51,7 +51,7 @@ export const batches: Benchmark = async ({ isQuick }) => {
   ]
 }
 
-/** The events of so many runs of a pipeline. */
+/** The events of this many pipeline runs. */
 function* pipelineRuns(count: number): Generator<BatchEvent> {
   const timestamp = new Date().toISOString()
   for (let index = 0; index < count; index++) {
@@ -68,7 +68,7 @@ function* pipelineRuns(count: number): Generator<BatchEvent> {
   }
 }
 
-/** Each event by its own call. */
+/** Posts each event in its own call. */
 async function postSingly(client: Client, events: Iterable<BatchEvent>): Promise<void> {
   for (const { type, body } of events) await client.call('POST', SINGLE[type], body)
 }

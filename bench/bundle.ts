@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { Benchmark } from './report.ts'
 import { buildWorker } from './server.ts'
 
-/** What a deploy uploads. */
+/** The size of what a deploy uploads. */
 export const bundle: Benchmark = async () => {
   const script = await readFile(await buildWorker())
   const kibibytes = (bytes: number) => bytes / 1024
@@ -16,7 +16,7 @@ export const bundle: Benchmark = async () => {
           value: kibibytes(gzipSync(script).byteLength),
           unit: 'KiB',
           goal: { atMost: 250 },
-          more: { 'as it is, KiB': kibibytes(script.byteLength) },
+          more: { 'uncompressed, KiB': kibibytes(script.byteLength) },
         },
       ],
     },

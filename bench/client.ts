@@ -5,7 +5,7 @@ export interface Answer {
   status: number
   headers: IncomingMessage['headers']
   body: string
-  /** From the sending of the request until the whole body was there. */
+  /** From sending the request until the whole body has arrived. */
   ms: number
 }
 
@@ -14,7 +14,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 const bytesOf = (body: unknown): Buffer =>
   Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 
-/** Calls one Worker over connections that stay open. */
+/** Calls one Worker over persistent connections. */
 export class Client {
   readonly #url: URL
   readonly #headers: Record<string, string>
@@ -32,7 +32,7 @@ export class Client {
     return answer
   }
 
-  /** Makes a call, whatever it answers. A text or bytes are sent as they are, anything else as JSON. */
+  /** Makes a call with any outcome. Strings and bytes are sent unchanged, anything else as JSON. */
   async send(method: Method, path: string, body?: unknown): Promise<Answer> {
     const json = body === undefined ? undefined : bytesOf(body)
     const start = performance.now()
@@ -52,17 +52,17 @@ export class Client {
     return { status: response.statusCode ?? 0, headers: response.headers, body: answer, ms }
   }
 
-  /** The same Worker, called with other headers. */
+  /** A client for the same Worker with other headers. */
   with(headers: Record<string, string>): Client {
     return new Client(this.#url, headers)
   }
 
-  /** The same Worker, called with further headers. */
+  /** A client for the same Worker with additional headers. */
   adding(headers: Record<string, string>): Client {
     return new Client(this.#url, { ...this.#headers, ...headers })
   }
 
-  /** Another Worker, called with the same headers. */
+  /** A client for another Worker with the same headers. */
   at(url: URL): Client {
     return new Client(url, this.#headers)
   }

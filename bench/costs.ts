@@ -1,6 +1,8 @@
-/* What the Workers of the benchmarks tell the process that runs them. */
+/*
+ * What the benchmarks' Workers report to the process that runs them.
+ */
 
-/** What a request asked of the platform. */
+/** What a request used on the platform. */
 export interface Costs {
   d1RoundTrips: number
   statements: number
@@ -11,40 +13,42 @@ export interface Costs {
   queueSends: number
 }
 
-/** Where a request's time went, in milliseconds. */
+/** How a request spent its time, in milliseconds. */
 export interface Times {
-  /** Waiting for D1's answers, their JSON read. */
+  /** Waiting for D1's responses, including parsing their JSON. */
   d1Ms: number
-  /** Of those, SQLite's own. */
+  /** SQLite's own share of that. */
   sqlMs: number
   r2Ms: number
 }
 
-/** What the analysis of a trace takes by the rules. */
+/** The cost of analyzing a trace with the rules. */
 export interface AttributionCosts {
-  /** What the trace is: its spans, and their values as JSON. */
+  /** The trace's size: its spans, and their values as JSON. */
   spans: number
   bytes: number
-  /** What an engine is shown of it. */
+  /** The spans that an engine sees. */
   shownSpans: number
-  /** What it is not shown, a clause each. */
+  /** What it doesn't see, one clause each. */
   omitted: string[]
   findings: number
-  /** Of the evidence and the rules, which wait for nothing: the first time in the isolate for that trace, then again. */
+  /** The time of the evidence and the rules, which await nothing: first in a new isolate, then repeated. */
   firstMs: number
   againMs: number[]
-  /** Of a whole run, from the claim to the result. */
+  /** A whole run, from the claim to the result. */
   run: Costs
 }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** How much to analyze: the spans of the large trace, and how often each is timed. */
+    /** How much to analyze: the spans of the large trace, and how often each trace is timed. */
     attributionLoad: { largeSpans: number; times: number }
   }
   interface TaskMeta {
     attribution?: AttributionCosts
-    /** What one request to a test's endpoint costs: the first of its isolate, and one that finds its key remembered. */
+    /**
+     * What one request to a test's endpoint costs: the first in its isolate, and a later one that finds its key cached.
+     */
     costs?: { cold: Costs; warm: Costs }
   }
 }

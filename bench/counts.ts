@@ -12,9 +12,11 @@ const COLUMNS = [
   ['queueSends', 'queue sends'],
 ] as const satisfies [keyof Costs, string][]
 
-/** What one request to each endpoint asks of the platform: the sample that the suites over all endpoints send. */
+/**
+ * What one request to each endpoint uses on the platform. Sends the sample request of the suites over all endpoints.
+ */
 export const counts: Benchmark = async ({ isQuick }) => {
-  // As the tests are: the samples come with a tenant, which is made there.
+  // Runs as a test, because the samples need a tenant that the tests create.
   const tests = await runInWorkerd({
     file: 'bench/worker/counts.test.ts',
     ...(isQuick && { named: /traces$|session/ }),
@@ -28,7 +30,7 @@ export const counts: Benchmark = async ({ isQuick }) => {
     }),
   })
   return [
-    sectionOf('warm', 'What a request asks of the platform'),
-    sectionOf('cold', 'What the first request of an isolate asks, which knows no key yet'),
+    sectionOf('warm', 'Platform use of a request'),
+    sectionOf('cold', 'Platform use of the first request in an isolate, before its key is cached'),
   ]
 }

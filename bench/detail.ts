@@ -10,7 +10,7 @@ const SPAN_BYTES = 500
 
 const Measured = v.object({ d1Ms: v.number(), sqlMs: v.number(), answeredMs: v.number() })
 
-/** The detail of a trace with very many spans. */
+/** Reading the detail of a trace with very many spans. */
 export const detail: Benchmark = async ({ isQuick }) => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },
@@ -52,10 +52,8 @@ export const detail: Benchmark = async ({ isQuick }) => {
   }
   return [
     {
-      title: `Detail of a trace with ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50, the whole body read`,
-      notes: [
-        'What is left of the time is the body on its way: a large one is written piece by piece as the client reads it.',
-      ],
+      title: `Detail of a trace with ${spans.toLocaleString('en')} spans of ${SPAN_BYTES} B each: p50 for the whole body`,
+      notes: ['The rest of the time is the transfer: a large body is written piece by piece as the client reads it.'],
       measurements,
     },
   ]
@@ -63,7 +61,7 @@ export const detail: Benchmark = async ({ isQuick }) => {
 
 const VALUE = { text: textOf(SPAN_BYTES / 2 - '{"text":""}'.length) }
 
-/** A span whose input and output have `SPAN_BYTES` together. */
+/** A span whose input and output together have `SPAN_BYTES`. */
 const spanOf = (index: number): BatchEvent => ({
   type: 'span',
   body: { span_id: randomUUID(), step_id: `step-${index % 20}`, input: VALUE, output: VALUE },

@@ -11,7 +11,7 @@ const MAX_EVENTS = 1000
 
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
 
-/** Posts events in batches; none of them may be refused. */
+/** Posts events in batches. Throws if one is rejected. */
 export async function postEvents(
   client: Client,
   events: Iterable<BatchEvent>,
@@ -33,12 +33,12 @@ export async function postEvents(
   if (batch.length > 0) await post(batch)
 }
 
-/** When all that is on a large trace happened. */
+/** The time of everything on a large trace. */
 const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 
 const Created = v.object({ id: v.string() })
 
-/** Makes a trace with so many events on it, of which `eventOf` gives what they are besides its own. Returns the trace's id. */
+/** Creates a trace with this many events. `eventOf` gives each event's own fields. Returns the trace's id. */
 export async function makeLargeTrace(
   client: Client,
   trace_id: string,
@@ -58,6 +58,6 @@ export async function makeLargeTrace(
   return v.parse(Created, JSON.parse(created.body)).id
 }
 
-/** A text of so many characters. */
+/** A text with this many characters. */
 export const textOf = (length: number): string =>
   'The quick brown fox jumps over the lazy dog. '.repeat(length / 45 + 1).slice(0, length)

@@ -7,16 +7,16 @@ import { startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 import { newTenant } from './tenant.ts'
 
-/** Spans that a run of the pipeline has. */
+/** Spans per pipeline run. */
 const SPANS_A_RUN = 10
-/** Clients at the same time. */
+/** Concurrent clients. */
 const STREAMS = 2
 
 const Costs = v.object({ d1RoundTrips: v.number(), rowsWritten: v.number(), r2Calls: v.number() })
 const Traces = v.object({ traces: v.array(v.object({ id: v.string() })) })
 const Detail = v.object({ spans: v.array(v.object({ output: v.unknown() })) })
 
-/** Exports of OTLP, by how many spans each has. */
+/** OTLP exports by number of spans. */
 export const exports: Benchmark = async ({ isQuick }) => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },
@@ -49,17 +49,17 @@ export const exports: Benchmark = async ({ isQuick }) => {
   }
   return [
     {
-      title: `Spans per second by the size of their export, over those of exports of ${sizes[0]}`,
+      title: `Spans per second by export size, relative to exports of ${sizes[0]}`,
       notes: [
-        `OTLP/JSON, ${SPANS_A_RUN} spans a trace, with messages, documents and usage as a support pipeline has them: about`,
-        `${Math.round(JSON.stringify(exportOf(runs(100, SPANS_A_RUN))).length / 100_000)} KB a span. ${STREAMS} clients export at a time.`,
+        `OTLP/JSON, ${SPANS_A_RUN} spans per trace, with the messages, documents and usage of a support pipeline: about`,
+        `${Math.round(JSON.stringify(exportOf(runs(100, SPANS_A_RUN))).length / 100_000)} KB per span. ${STREAMS} clients export concurrently.`,
       ],
       measurements,
     },
     {
-      title: 'What an export asks of the platform',
+      title: 'Platform use of an export',
       notes: [
-        'A trace costs 5 rows and one for each searchable field; the more spans it has, the less each bears of that.',
+        'A trace costs 5 rows plus one per searchable field. The more spans it has, the smaller the share of each.',
       ],
       measurements: await costs(measured, sizes),
     },
@@ -84,7 +84,7 @@ async function costs(measured: Client, sizes: readonly number[]): Promise<Measur
   return measurements
 }
 
-/** A trace of very many spans, exported as a batch processor does, and read as a whole. */
+/** Exports a trace of very many spans as a batch processor does, and reads it back whole. */
 async function readBack(client: Client, count: number) {
   const [spans = []] = runs(count, count)
   for (let start = 0; start < count; start += BATCH) {
@@ -109,10 +109,10 @@ async function readBack(client: Client, count: number) {
   }
 }
 
-/** Spans that the batch processors of OpenTelemetry's SDKs send at once. */
+/** The number of spans that the batch processors of OpenTelemetry's SDKs send at once. */
 const BATCH = 512
 
-/** So many spans, in traces of `spansATrace`. */
+/** This many spans, in traces of `spansATrace`. */
 const runs = (count: number, spansATrace: number) =>
   Array.from({ length: Math.ceil(count / spansATrace) }, () => run(spansATrace))
 
@@ -154,7 +154,7 @@ const keyValues = (attributes: Record<string, string | number>) =>
 const messagesOf = (role: string, text: string) => JSON.stringify([{ role, parts: [{ type: 'text', content: text }] }])
 const ANSWER = messagesOf('assistant', textOf(300))
 
-/** A span of a run: its name and its attributes. */
+/** The name and attributes of a span in a run. */
 type Step = readonly [name: string, attributes: ReturnType<typeof keyValues>]
 
 const ROOT: Step = [

@@ -4,15 +4,15 @@ import { inWorkerd } from '../vitest.config.ts'
 import { PROJECT } from './server.ts'
 
 interface TestRun {
-  /** From the root of the project. */
+  /** Relative to the project's root. */
   file: string
-  /** Which tests; undefined: all of them. */
+  /** Which tests to run; all if undefined. */
   named?: RegExp
-  /** What the tests `inject`. */
+  /** Values for the tests to `inject`. */
   provided?: Partial<ProvidedContext>
 }
 
-/** Runs a file of tests in workerd, as `npm test` does. Returns those that ran, which have what they measured in their `meta`. */
+/** Runs a test file in workerd, as `npm test` does. Returns the tests that ran, with their measurements in `meta`. */
 export async function runInWorkerd({ file, named, provided = {} }: TestRun): Promise<TestCase[]> {
   const config = {
     root: PROJECT,
@@ -21,7 +21,7 @@ export async function runInWorkerd({ file, named, provided = {} }: TestRun): Pro
     reporters: [{}],
     include: [file],
     setupFiles: ['test/support/migrate.ts'],
-    // A busy machine must not end a benchmark.
+    // A busy machine must not fail a benchmark.
     testTimeout: 120_000,
     provide: provided,
     ...(named && { testNamePattern: named }),

@@ -1,12 +1,12 @@
 /**
- * `npm run bench`: what Countersign costs and how fast it is, on this machine. Ratios, each of two things measured side by
- * side in one run, and counts; what is absolute is true of this machine alone.
+ * `npm run bench`: measures what Countersign costs and how fast it is. Results are ratios of two things measured side
+ * by side in one run, and counts. Absolute figures apply only to this machine.
  *
- *   --only <name>   this benchmark alone; may be given several times
- *   --attack <text> of `neighbors`, those attacks alone whose name holds this
- *   --large         reads at 1,000,000 traces, too
- *   --json          prints one JSON document and nothing else; with `npm run --silent`
- *   --quick         shows in seconds that every benchmark runs; its figures say nothing
+ *   --only <name>   runs only this benchmark; may be repeated
+ *   --attack <text> for `neighbors`, runs only the attacks whose names contain this
+ *   --large         also measures reads at 1,000,000 traces
+ *   --json          prints a single JSON document; use with `npm run --silent`
+ *   --quick         shows within seconds that every benchmark runs; its figures are meaningless
  */
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -49,20 +49,22 @@ const { values: flags } = parseArgs({
 })
 const unknown = flags.only.find(name => !Object.hasOwn(benchmarks, name))
 if (unknown !== undefined) {
-  console.error(`There is no benchmark ${unknown}, only ${Object.keys(benchmarks).join(', ')}`)
+  console.error(`Unknown benchmark ${unknown}. Use one of ${Object.keys(benchmarks).join(', ')}`)
   process.exit(1)
 }
 process.chdir(PROJECT)
 
-// The local runtime prints what it has to say to the same place, such as that a Durable Object was loaded anew.
+// The local runtime also prints to stdout, for example that it reloaded a Durable Object.
 const print = process.stdout.write.bind(process.stdout)
 if (flags.json) process.stdout.write = process.stderr.write.bind(process.stderr)
 
 const [processor] = cpus()
 const machine = { processor: processor?.model, cores: cpus().length, memoryBytes: totalmem(), node: process.version }
 if (!flags.json) {
-  console.log(`On ${machine.cores} cores of ${machine.processor}, Node ${machine.node}, by the Workers' local runtime.`)
-  console.log('Ratios and counts hold elsewhere, too; what is in seconds or bytes of memory is this machine’s.')
+  console.log(
+    `On ${machine.cores} cores of ${machine.processor}, Node ${machine.node}, with the local Workers runtime.`,
+  )
+  console.log('Ratios and counts also apply elsewhere; seconds and bytes of memory apply only to this machine.')
 }
 
 const sections: (Section & { benchmark: string })[] = []
@@ -79,7 +81,7 @@ if (flags.json) {
   print(`${JSON.stringify(report, undefined, 2)}\n`)
 }
 
-/** A section whose measurements tell how far they are from their goals. */
+/** A section whose measurements say how far they are from their goals. */
 function judged({ measurements, ...section }: Section) {
   return {
     ...section,

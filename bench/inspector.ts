@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** An isolate's memory in bytes: V8's heap in use, and what lies outside of it for it, as buffers do. */
+/** An isolate's memory in bytes: V8's used heap, and memory outside it that belongs to it, such as buffers. */
 export interface IsolateMemory {
   heap: number
   buffers: number
@@ -8,7 +8,7 @@ export interface IsolateMemory {
 
 const Usage = v.object({ result: v.object({ usedSize: v.number(), backingStorageSize: v.number() }) })
 
-/** Looks into one Worker's isolate while it runs, by the protocol of Chrome's developer tools. */
+/** Inspects a Worker's isolate while it runs, using the Chrome DevTools protocol. */
 export class Inspector implements Disposable {
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, (answer: unknown) => void>()
@@ -22,7 +22,7 @@ export class Inspector implements Disposable {
     })
   }
 
-  /** `url`: of the server's inspector; `worker`: the Worker's name. */
+  /** Opens an inspector. `url` is the server's inspector; `worker` is the Worker's name. */
   static async open(url: URL, worker: string): Promise<Inspector> {
     const socket = new WebSocket(new URL(`/core:user:${worker}`, url))
     await new Promise((settle, fail) => {
@@ -37,7 +37,7 @@ export class Inspector implements Disposable {
     return { heap: usedSize, buffers: backingStorageSize }
   }
 
-  /** Collects garbage, which workerd puts off until the isolate serves a request: `request` makes one. */
+  /** Collects garbage. workerd defers this until the isolate serves a request, which `request` sends. */
   async collectGarbage(request: () => Promise<unknown>): Promise<void> {
     let isCollected = false
     this.#call('HeapProfiler.collectGarbage').then(() => {

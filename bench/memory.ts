@@ -8,25 +8,25 @@ import { startServer } from './server.ts'
 import { newTenant } from './tenant.ts'
 
 const MB = 1e6
-/** What an isolate may take on Cloudflare, for all its requests. */
+/** An isolate's memory limit on Cloudflare, shared by all its requests. */
 const ISOLATE_MB = 128
 /**
- * Old objects that V8 may keep: half of that, so that it collects garbage when it would there. Without a bound it lets
- * garbage lie, and how much would say nothing of what a read needs.
+ * The old objects that V8 may keep: half of that, so that it collects garbage as it would there. Without a limit it
+ * lets garbage pile up, and the peak would say nothing about what a read needs.
  */
 const OLD_SPACE_MB = 64
 const SAMPLE_EVERY_MS = 5
 
-/** The memory of the Worker while it reads traces whose values add up to 30 MB. */
+/** The Worker's memory while it reads traces with 30 MB of values. */
 export const memory: Benchmark = async ({ isQuick }) => {
   const [traceBytes, reads] = isQuick ? [1 * MB, 2] : [30 * MB, 5]
   const [bounded, unbounded] = [await measure(traceBytes, reads, OLD_SPACE_MB), await measure(traceBytes, reads)]
   return [
     {
-      title: `Memory of the isolate while a trace of ${traceBytes / MB} MB is read ${reads} times, one after another: its peak`,
+      title: `Peak memory of the isolate while reading a trace of ${traceBytes / MB} MB ${reads} times in a row`,
       notes: [
-        `V8 may keep ${OLD_SPACE_MB} MB of old objects; the peak without a bound is mostly garbage that nothing made it collect.`,
-        'That of the process holds the local D1 and R2, too.',
+        `V8 may keep ${OLD_SPACE_MB} MB of old objects. Without that limit, the peak is mostly uncollected garbage.`,
+        "The process's memory includes the local D1 and R2.",
       ],
       measurements: bounded.map(({ what, before, peak, peakHeap, processPeak }, index) => ({
         what,
@@ -34,11 +34,11 @@ export const memory: Benchmark = async ({ isQuick }) => {
         unit: 'MB',
         goal: { atMost: ISOLATE_MB },
         more: {
-          'of it heap': peakHeap,
+          'heap only': peakHeap,
           'before the first read': before,
-          'without a bound': unbounded[index]?.peak ?? Number.NaN,
+          'without the limit': unbounded[index]?.peak ?? Number.NaN,
           'the process': processPeak,
-          'the process, without': unbounded[index]?.processPeak ?? Number.NaN,
+          'the process, without the limit': unbounded[index]?.processPeak ?? Number.NaN,
         },
       })),
     },
@@ -96,6 +96,6 @@ async function readSeveral(client: Client, id: string, reads: number): Promise<v
   for (let read = 0; read < reads; read++) await client.call('GET', `/api/traces/${id}`)
 }
 
-/** Waits a little. Whether the promise is still not settled; its error, if it failed. */
+/** Waits briefly. Resolves to whether the promise is still pending; rejects with its error if it failed. */
 const isPending = (promise: Promise<void>): Promise<boolean> =>
   Promise.race([promise.then(() => false), sleep(SAMPLE_EVERY_MS, true)])

@@ -1,14 +1,14 @@
 import { type Database, migrate } from './server.ts'
 
-/** Copies that one statement makes: it must end in seconds, and its journal stay small. */
+/** Copies per statement. A statement must finish within seconds and keep its journal small. */
 const COPIES_A_STATEMENT = 100
 
-/** How far apart the keys of two copies lie: further than those of the first. */
+/** The distance between the keys of two copies. It must exceed the range of the original keys. */
 const KEYS_APART = 2 ** 32
 
 /**
- * What a column holds in copy `copy` of a row whose own value is `value`: public ids change in three digits that are as good
- * as random, keys and times move by a copy's width, and a conversation is each copy's own but the first's.
+ * SQL for a column's value in copy `copy`, from the original `value`: public ids change in three random-looking digits,
+ * keys and times shift by the width of a copy, and each copy except the first has its own conversations.
  */
 const CHANGED: Readonly<Record<string, (value: string) => string>> = {
   key: value => `${value} + copy * ${KEYS_APART}`,
@@ -31,8 +31,8 @@ function conversationOf(value: string): string {
   return `iif(copy = 0, ${value}, replace(${value}, 'session-', 'session-' || copy || '-'))`
 }
 
-/** The tables whose rows are a trace or hang on one. */
-const OF_TRACES = [
+/** The tables with traces or rows that belong to them. */
+const TRACE_TABLES = [
   'traces',
   'trace_fields',
   'spans',
@@ -44,8 +44,8 @@ const OF_TRACES = [
 ]
 
 /**
- * Fills an empty database with the tenants of another one, as they are, and with so many copies of all its
- * traces, each older by `widthMs` than the one before. The rows are of the shape that the API made, and many times faster.
+ * Fills an empty database with another one's tenants, and with this many copies of all its traces, each older by
+ * `widthMs` than the one before. The rows look as if the API had written them, but this is many times faster.
  */
 export async function multiply(source: Database, target: Database, copies: number, widthMs: number): Promise<void> {
   await migrate(target)
@@ -53,14 +53,14 @@ export async function multiply(source: Database, target: Database, copies: numbe
     .prepare(`select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'`)
     .all<{ name: string }>()
   for (const { name } of results) {
-    const isOfTraces = OF_TRACES.includes(name)
+    const isOfTraces = TRACE_TABLES.includes(name)
     const [columns, ...rows] = await source.prepare(`select * from ${name}`).raw({ columnNames: true })
     const values = columns.map((column, index) => {
       const value = `row.value ->> ${index}`
       const changed = isOfTraces ? CHANGED[column]?.(`(${value})`) : undefined
       return changed ?? value
     })
-    // What the migrations have put there already stays.
+    // Rows from the migrations stay.
     const insert = target.prepare(
       `insert or ignore into ${name} (${columns.join()}) select ${values.join()}
        from (with recursive copies(copy) as (select ?3 union all select copy + 1 from copies where copy < ?4)

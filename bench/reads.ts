@@ -2,50 +2,50 @@ import * as v from 'valibot'
 import type { Client } from './client.ts'
 import { APART_MS, groupOf, NEWEST, type PromptVersions } from './sample-traces.ts'
 
-/** A database of some size, behind two Workers, and what requests to it name. */
+/** A database of some size behind two Workers, and ids for requests to it. */
 export interface Place {
   traces: number
   client: Client
-  /** Its Worker tells what answers cost. */
+  /** Calls the Worker that reports costs. */
   measuredClient: Client
   /** A trace in the middle. */
   traceId: string
   spanId: string
-  /** Where the page in the middle begins. */
+  /** The cursor of a page in the middle. */
   cursor: string
 }
 
 const Page = v.object({ traces: v.tuple([v.object({ id: v.string() })]), nextCursor: v.string() })
 const Detail = v.object({ spans: v.array(v.object({ id: v.string() })) })
 
-/** Looks up what requests name in a database of so many sample traces. */
+/** Looks up the ids for requests to a database with this many sample traces. */
 export async function findPlace(client: Client, measuredClient: Client, traces: number): Promise<Place> {
   const middle = list(`to=${timeOf(traces / 2)}&limit=1`)
   const page = v.parse(Page, JSON.parse((await client.call('GET', middle)).body))
   const [{ id: traceId }] = page.traces
   const { spans } = v.parse(Detail, JSON.parse((await client.call('GET', `/api/traces/${traceId}`)).body))
-  // Its isolate knows the key and the project from here on.
+  // From here on its isolate has the key and the project cached.
   await measuredClient.call('GET', middle)
   return { traces, client, measuredClient, traceId, spanId: spans.at(-1)?.id ?? '', cursor: page.nextCursor }
 }
 
 const list = (query: string) => `/api/traces?projectSlug=bench&${query}`
 const search = (query: string) => `/api/v1/traces/search?${query}`
-/** When the trace began that so many are newer than. */
+/** The start of the trace that this many are newer than. */
 const timeOf = (place: number) => new Date(NEWEST - place * APART_MS).toISOString()
 
 export interface Read {
   what: string
-  /** Whether an index leads to all that it answers, and to nothing else. */
+  /** Whether an index finds exactly the results. */
   isIndexed: boolean
-  /** Whether it counts, too, which looks at more than a page does. */
+  /** Whether it also counts, which reads more than a page does. */
   isCounting?: boolean
-  /** The share of all traces to which an index narrows it; all where absent. */
+  /** The share of all traces that an index narrows the search to; all if absent. */
   among?: number
   path: (place: Place) => string
 }
 
-/** The requests that are compared. */
+/** The requests to compare. */
 export function readsOf({ common, rare }: PromptVersions): Read[] {
   const indexed = (what: string, path: Read['path']) => ({ what, isIndexed: true, path })
   const scanning = (what: string, path: Read['path']) => ({ what, isIndexed: false, path })
@@ -91,7 +91,7 @@ export function readsOf({ common, rare }: PromptVersions): Read[] {
     scanning('search: name of none and metadata of all', () => search('name=none&environment=production')),
     indexed('list: review state of all', () => list('review=unreviewed')),
     ...(['oldest', 'newest', 'negative', 'random'] as const).map(order => ({
-      // How much remains is counted up to 10,000 spans.
+      // Remaining spans are counted up to 10,000.
       ...scanning(`queue: ${order}`, () => `/api/review-queue?projectSlug=bench&order=${order}`),
       isCounting: true,
     })),

@@ -1,34 +1,34 @@
-/** What a figure is held to. */
+/** The bound that a figure must meet. */
 export type Goal = { atLeast: number } | { atMost: number }
 
 /** One line of the report. */
 export interface Measurement {
   what: string
-  /** Undefined where the line is made of `more` alone. */
+  /** Undefined if the line consists only of `more`. */
   value?: number
-  /** Of the value; none for a ratio or a count. */
+  /** The value's unit; absent for a ratio or a count. */
   unit?: string
-  /** Where the middle half of what the value is the median of lies. */
+  /** The range of the middle half of the values, if `value` is their median. */
   spread?: [low: number, high: number]
   goal?: Goal
-  /** Further figures, each a column. */
+  /** Additional figures, one column each. */
   more?: Record<string, number>
 }
 
 /** A table of the report. */
 export interface Section {
   title: string
-  /** What a reader must know to judge the figures. */
+  /** What a reader must know to interpret the figures. */
   notes?: string[]
   measurements: Measurement[]
 }
 
-/** How far a value is from its goal: 0 where it is met. */
+/** How far a value misses its goal; 0 if it meets it. */
 export function missedBy(value: number, goal: Goal): number {
   return 'atLeast' in goal ? Math.max(0, goal.atLeast - value) : Math.max(0, value - goal.atMost)
 }
 
-/** A section as text, its columns aligned. */
+/** A section as text with aligned columns. */
 export function tableOf({ title, notes = [], measurements }: Section): string {
   const hasValues = measurements.some(({ value }) => value !== undefined)
   const hasGoals = measurements.some(({ goal }) => goal !== undefined)
@@ -69,7 +69,7 @@ function verdict({ value, goal }: Measurement): string {
 
 const cellText = (cell: number | undefined): string => (cell === undefined ? '' : numberText(cell))
 
-/** Three digits that count, or all of a whole number. */
+/** Formats three significant digits, or all digits of a whole number. */
 function numberText(value: number): string {
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
@@ -77,11 +77,11 @@ function numberText(value: number): string {
 
 /** How much to measure. */
 export interface Options {
-  /** As little as shows that all works: its figures say nothing. */
+  /** Only enough to show that everything works; the figures are meaningless. */
   isQuick: boolean
-  /** The scales that take long, too. */
+  /** Also run the slow scales. */
   isLarge: boolean
-  /** What the names hold of those attacks on neighbors that are made. */
+  /** Run only the attacks on neighbors whose names contain this. */
   attack: string
 }
 

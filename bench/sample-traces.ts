@@ -3,24 +3,24 @@ import * as v from 'valibot'
 import type { Client } from './client.ts'
 import type { BatchEvent } from './events.ts'
 
-/** When the newest sample trace began. */
+/** The start of the newest sample trace. */
 export const NEWEST = Date.parse('2026-11-20T10:00:00.000Z')
-/** How long each began before the next. */
+/** The time between the starts of consecutive traces. */
 export const APART_MS = 60_000
-/** Traces of one conversation. */
+/** Traces per conversation. */
 const GROUP = 5
 
-/** Versions of the prompt that the sample traces' answers used: nearly all the first one. */
+/** The prompt versions that the sample traces' answers used; nearly all used `common`. */
 export interface PromptVersions {
   common: string
   rare: string
 }
 
 /**
- * A pipeline's traces, newest first, each with a span that retrieves and one that answers, an input and an output. What
- * filters ask for comes at every rate: `environment` on all, `tier` gold on a quarter, feedback on one in 10, running one
- * in 50, a bad rating on one in 20, and on three in 1,000 the name `refund`, the step `escalate`, the other prompt version
- * and the metadata field `experiment`.
+ * A pipeline's traces, newest first, each with a retrieving span, an answering span, an input and an output. Filter
+ * values occur at various rates: `environment` on all traces, `tier` gold on a quarter, feedback on one in 10, running
+ * one in 50, a negative rating on one in 20; and on three in 1,000 the name `refund`, the step `escalate`, the other
+ * prompt version and the metadata field `experiment`.
  */
 export function* sampleTraces(count: number, versions: PromptVersions): Generator<BatchEvent> {
   for (let index = 0; index < count; index++) {
@@ -66,13 +66,13 @@ export function* sampleTraces(count: number, versions: PromptVersions): Generato
   }
 }
 
-/** The conversation of a sample trace. */
+/** A sample trace's conversation. */
 export const groupOf = (index: number): string => `session-${Math.floor(index / GROUP)}`
 
 const Prompt = v.object({ id: v.string(), versionId: v.string() })
 const Version = v.object({ id: v.string() })
 
-/** Makes the prompt that sample traces refer to. */
+/** Creates the prompt that sample traces refer to. */
 export async function makePrompt(client: Client): Promise<PromptVersions> {
   const draft = { projectSlug: 'bench', stepId: 'answer', content: 'Answer the question.' }
   const prompt = v.parse(Prompt, JSON.parse((await client.call('POST', '/api/prompts', draft)).body))

@@ -11,7 +11,10 @@ import { newTenant } from './tenant.ts'
 const SERVED_BY_INDEX = { atMost: 1.3 }
 const LOOKED_AT = { atMost: 5000 }
 
-/** What reading costs as traces grow many: the same requests, in turns, to databases of every size in one workerd. */
+/**
+ * The cost of reading as the number of traces grows: the same requests, in turn, to databases of every size in one
+ * workerd.
+ */
 export const scale: Benchmark = async options => {
   const [base, ...copies] = options.isQuick ? [50, 10] : options.isLarge ? [1000, 100, 1000] : [1000, 100]
   const sizes = [1, ...copies].map(copies => ({ copies, traces: base * copies, name: `traces-${base * copies}` }))
@@ -38,7 +41,7 @@ export const scale: Benchmark = async options => {
   return sectionsOf(places, readings)
 }
 
-/** What one request came to, at each place. */
+/** The results of one request at each place. */
 interface Reading {
   read: Read
   p50Ms: number[]
@@ -64,7 +67,7 @@ async function readEverywhere(read: Read, places: readonly Place[], { isQuick }:
   return { read, p50Ms: times.map(median), rowsRead }
 }
 
-/** A table for each size, which is held against the smallest one. */
+/** A table for each size, compared with the smallest one. */
 function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly Reading[]): Section[] {
   const baseTraces = smallest?.traces ?? 0
   return larger.map(({ traces }, index) => {
@@ -93,10 +96,10 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
     })
     const most = lines.reduce((most, line) => (line.lookedAt > most.lookedAt ? line : most))
     return {
-      title: `Reading at ${many} traces over reading at ${few}: p50`,
+      title: `Reading at ${many} traces relative to ${few}: p50`,
       notes: [
-        'What an index leads to must cost the same at every size. Other filters look at one trace after the other, which costs',
-        'more until a page is full or 5,000 were looked at.',
+        'A request that an index answers must cost the same at every size. Other filters check one trace after another, which',
+        'costs more until a page is full or 5,000 traces were checked.',
       ],
       measurements: [
         ...lines.map(({ measurement }) => measurement),
@@ -107,8 +110,8 @@ function sectionsOf([smallest, ...larger]: readonly Place[], readings: readonly 
 }
 
 /**
- * Rows tell traces to two digits: a trace is a row at least, and as many as it was where all `candidates` of the smallest
- * database were looked at.
+ * An estimate of the traces examined, to two digits: each read as many rows as in the smallest database, where all
+ * `candidates` were examined.
  */
 const tracesLookedAt = (rows: number, baseRows: number, candidates: number): number =>
   Number((rows / Math.max(1, baseRows / candidates)).toPrecision(2))

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { resolve } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare, type V4WorkerOptions } from 'miniflare'
 
-// Read by wrangler when it is imported: no telemetry, no chatter.
+// wrangler reads these on import: no telemetry, and less output.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 const { unstable_getMiniflareWorkerOptions: optionsOfConfig } = await import('wrangler')
@@ -14,12 +14,13 @@ export const PROJECT = resolve(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'admin-token-of-the-benchmarks'
 
 /**
- * What a Worker runs: `countersign` as it is deployed; `measured`, the same one telling what its answers cost; `evaluated`,
- * how long its script takes to evaluate; `bare`, the least that takes in an observation.
+ * The program of a Worker: `countersign` as deployed; `measured`, the same but reporting what its responses cost;
+ * `evaluated`, which reports how long the script takes to evaluate; `bare`, the minimal Worker that ingests an
+ * observation.
  */
 type Program = 'countersign' | 'measured' | 'evaluated' | 'bare'
 
-/** One Worker of a benchmark. Those that name the same database share it. */
+/** A Worker of a benchmark. Workers that name the same database share it. */
 export interface WorkerSetup {
   name: string
   program: Program
@@ -29,27 +30,27 @@ export interface WorkerSetup {
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>
 
 export interface Server extends AsyncDisposable {
-  /** Where a Worker listens; nothing stands between it and the client. */
+  /** The URL of a Worker, which the client reaches directly. */
   urlOf: (worker: string) => Promise<URL>
   databaseOf: (worker: string) => Promise<Database>
-  /** Where the isolates can be looked into, if the server was started for that. */
+  /** The URL for inspecting isolates, if the server was started with an inspector. */
   inspectorUrl: () => Promise<URL>
-  /** The one process in which all Workers run, and when it was started, as `performance.now()` tells time. */
+  /** The process in which all Workers run, and its start in terms of `performance.now()`. */
   processId: number
   startedAt: number
 }
 
 interface ServerOptions {
   isInspected?: boolean
-  /** Whether jobs are done; two Workers that do them would take them from each other. */
+  /** Whether to process jobs. Only one Worker may, because two would take jobs from each other. */
   consumesJobs?: boolean
   v8Flags?: readonly string[]
 }
 
 /**
- * Starts Workers, all in one workerd, so that what is compared shares its process, its storage and its moment. Their bindings
- * are those of wrangler.toml, but for the assets, which are served before the Worker is asked, and jobs, which lie undone
- * unless `consumesJobs`. Databases are empty; all data goes with the server.
+ * Starts Workers in a single workerd, so that what is compared shares its process, storage and time. Their bindings are
+ * those of wrangler.toml, except that there are no assets, which are served before the Worker, and that jobs aren't
+ * processed unless `consumesJobs`. Databases start empty, and all data is discarded with the server.
  */
 export async function startServer(
   workers: readonly WorkerSetup[],
@@ -81,7 +82,7 @@ export async function startServer(
 
 async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs: boolean): Promise<V4WorkerOptions> {
   const { modulesRules: _, ...workerOptions } = optionsOfConfig(resolve(PROJECT, 'wrangler.toml')).workerOptions
-  // An Omit<> in its declaration took the names of its fields.
+  // These types lack the fields' names, because their declaration uses Omit<>.
   const { assets: __, durableObjects, ...configured } = workerOptions as V4WorkerOptions
   const hasDurableObjects = program === 'countersign' || program === 'measured'
   return {
@@ -97,7 +98,9 @@ async function optionsOf({ name, program, database }: WorkerSetup, consumesJobs:
   }
 }
 
-/** The sources of each program but Countersign's own, the entry first. What imports `src/index.ts` gets the bundle. */
+/**
+ * The source files of each program except Countersign, entry first. Imports of `src/index.ts` resolve to the bundle.
+ */
 const SOURCES: Readonly<Record<Program, readonly string[]>> = {
   countersign: [],
   measured: ['bench/worker/measured.ts', 'bench/worker/measured-bindings.ts', 'test/support/bindings.ts'],
@@ -121,13 +124,13 @@ async function modulesOf(program: Program) {
 
 let bundle: Promise<string> | undefined
 
-/** Bundles the Worker as a deploy would, once. Returns the bundle's path. */
+/** Bundles the Worker as a deploy would, once. Returns the path of the bundle. */
 export function buildWorker(): Promise<string> {
   bundle ??= build()
   return bundle
 }
 
-/** In a folder where the pages need no build: theirs would empty `dist/` under a server that runs. */
+/** Builds in a folder without pages: building them would empty `dist/` under a running server. */
 async function build(): Promise<string> {
   const directory = resolve(PROJECT, '.wrangler/bench')
   await rm(directory, { recursive: true, force: true })
@@ -141,7 +144,7 @@ async function build(): Promise<string> {
   return file
 }
 
-/** Makes the tables of an empty database. */
+/** Creates the tables of an empty database. */
 export async function migrate(database: Database): Promise<void> {
   const directory = resolve(PROJECT, 'migrations')
   const files = (await readdir(directory)).filter(file => file.endsWith('.sql')).sort()

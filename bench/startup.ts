@@ -4,28 +4,32 @@ import type { Benchmark } from './report.ts'
 import { buildWorker, startServer } from './server.ts'
 import { median, spreadOf } from './statistics.ts'
 
-/** From the start of workerd to the first answer, beside the least Worker there is, and what of it the script takes. */
+/** The time from starting workerd to the first answer, relative to a minimal Worker, and the script's share of it. */
 export const startup: Benchmark = async ({ isQuick }) => {
   const rounds = isQuick ? 1 : 15
-  // Not while the clock runs.
+  // Build before the clock starts.
   await buildWorker()
-  const ours: number[] = []
-  const theirs: number[] = []
+  const countersignMs: number[] = []
+  const bareMs: number[] = []
   for (let round = 0; round < rounds; round++) {
-    ours.push(await firstAnswerMs('countersign', 'GET', '/healthz'))
-    theirs.push(await firstAnswerMs('bare', 'PUT', '/'))
+    countersignMs.push(await firstAnswerMs('countersign', 'GET', '/healthz'))
+    bareMs.push(await firstAnswerMs('bare', 'PUT', '/'))
   }
-  const ratios = ours.map((ms, index) => ms / (theirs[index] ?? Number.NaN))
+  const ratios = countersignMs.map((ms, index) => ms / (bareMs[index] ?? Number.NaN))
   const evaluation = await evaluationMs(rounds)
   return [
     {
-      title: 'Start-up: from the start of workerd to the first answer, over a bare Worker',
+      title: 'Startup: from the start of workerd to the first answer, relative to a bare Worker',
       measurements: [
         {
           what: 'first answer',
           value: median(ratios),
           spread: spreadOf(ratios),
-          more: { ms: median(ours), 'bare ms': median(theirs), 'evaluating the script, ms': median(evaluation) },
+          more: {
+            ms: median(countersignMs),
+            'bare ms': median(bareMs),
+            'evaluating the script, ms': median(evaluation),
+          },
         },
       ],
     },
@@ -39,7 +43,7 @@ async function firstAnswerMs(program: 'countersign' | 'bare', method: 'GET' | 'P
   return performance.now() - server.startedAt
 }
 
-/** Milliseconds in each of so many isolates. */
+/** The milliseconds in each of this many isolates. */
 async function evaluationMs(isolates: number): Promise<number[]> {
   const names = Array.from({ length: isolates }, (_, index) => `evaluated-${index}`)
   await using server = await startServer(names.map(name => ({ name, program: 'evaluated', database: 'evaluated' })))

@@ -1,4 +1,4 @@
-/** The value below which a share of all lies: `quantile(values, 0.5)` is the median. */
+/** The value below which this share of all values lies. `quantile(values, 0.5)` is the median. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
   const place = (sorted.length - 1) * share
@@ -9,7 +9,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-/** Where the middle half of the values lies. */
+/** The range of the middle half of the values. */
 export const spreadOf = (values: readonly number[]): [low: number, high: number] => [
   quantile(values, 0.25),
   quantile(values, 0.75),

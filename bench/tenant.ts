@@ -5,10 +5,13 @@ import { ADMIN_TOKEN, migrate, type Server } from './server.ts'
 const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
 const Key = v.object({ key: v.string() })
 
-/** The highest limit that a key may have: requests are counted as ever, and none is refused. */
+/** The highest possible limit of a key: requests are counted as usual, but none is rejected. */
 const RATE_LIMIT = 1_000_000
 
-/** Makes the tables of a Worker's database, an organization and a project `bench`. Returns a client with the project's key. */
+/**
+ * Creates the tables of a Worker's database, an organization and the project `bench`. Returns a client with the
+ * project's key.
+ */
 export async function newTenant(server: Server, worker: string): Promise<Client> {
   await migrate(await server.databaseOf(worker))
   const url = await server.urlOf(worker)

@@ -15,7 +15,7 @@ const CASES = [
   { type: 'input', connections: 1 },
 ] as const
 
-/** `POST /observations` beside the least Worker there is, both in one workerd. */
+/** `POST /observations` compared with a minimal Worker in the same workerd. */
 export const throughput: Benchmark = async options => {
   await using server = await startServer([
     { name: 'countersign', program: 'countersign', database: 'countersign' },
@@ -38,19 +38,19 @@ export const throughput: Benchmark = async options => {
   }
   return [
     {
-      title: 'POST /observations: requests per second over those of a bare Worker',
+      title: 'POST /observations: requests per second relative to a bare Worker',
       notes: [
-        'The bare Worker parses the JSON and does one insert. Both run in one workerd and take turns in short blocks; the ratio',
-        'is the median of those of neighboring blocks, with its middle half. The client takes a core of its own, and of the',
-        'time of one request its share is the same for both, which draws the ratio towards 1; the processor time that workerd',
-        'takes for a request has no such share.',
+        'The bare Worker parses the JSON and does one insert. Both run in one workerd and alternate in short blocks. The ratio',
+        'is the median over neighboring blocks, with its middle half. The client uses a core of its own. Its share of the time',
+        'per request is the same for both, which pulls the ratio toward 1. The processor time of workerd per request has no such',
+        'share.',
       ],
       measurements,
     },
   ]
 }
 
-/** A call of each of the two that are compared. */
+/** A call to each of the two Workers. */
 interface Rivals {
   countersign: () => Promise<unknown>
   bare: () => Promise<unknown>
@@ -62,30 +62,32 @@ interface Block {
   processorMs: number
 }
 
-/** Runs both in blocks that take turns, so that what else the machine does falls on both alike. */
+/** Runs both in alternating blocks, so that other load on the machine affects both equally. */
 async function compare({ countersign, bare }: Rivals, connections: number, processId: number, { isQuick }: Options) {
   const [rounds, blockMs, warmUpMs] = isQuick ? [2, 50, 50] : [40, 250, 1500]
   const block = (call: () => Promise<unknown>, ms = blockMs) => runBlock(call, connections, ms, processId)
   for (const call of [countersign, bare]) await block(call, warmUpMs)
-  const ours: Block[] = []
-  const theirs: Block[] = []
+  const ownBlocks: Block[] = []
+  const bareBlocks: Block[] = []
   for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) ours.push(await block(countersign))
-    theirs.push(await block(bare))
-    if (round % 2 === 1) ours.push(await block(countersign))
+    if (round % 2 === 0) ownBlocks.push(await block(countersign))
+    bareBlocks.push(await block(bare))
+    if (round % 2 === 1) ownBlocks.push(await block(countersign))
   }
-  const ratios = ours.map((each, index) => each.requestsPerSecond / (theirs[index]?.requestsPerSecond ?? Number.NaN))
+  const ratios = ownBlocks.map(
+    (each, index) => each.requestsPerSecond / (bareBlocks[index]?.requestsPerSecond ?? Number.NaN),
+  )
   const rate = (blocks: readonly Block[]) => median(blocks.map(({ requestsPerSecond }) => requestsPerSecond))
   const cost = (blocks: readonly Block[]) => sumOf(blocks, 'processorMs') / sumOf(blocks, 'requests')
   return {
     value: median(ratios),
     spread: spreadOf(ratios),
     more: {
-      'requests/s': rate(ours),
-      'bare requests/s': rate(theirs),
-      'CPU ms a request': cost(ours),
-      'bare CPU ms': cost(theirs),
-      'bare CPU/CPU': cost(theirs) / cost(ours),
+      'requests/s': rate(ownBlocks),
+      'bare requests/s': rate(bareBlocks),
+      'CPU ms a request': cost(ownBlocks),
+      'bare CPU ms': cost(bareBlocks),
+      'bare CPU/CPU': cost(bareBlocks) / cost(ownBlocks),
     },
   }
 }
@@ -93,7 +95,7 @@ async function compare({ countersign, bare }: Rivals, connections: number, proce
 const sumOf = (blocks: readonly Block[], field: 'processorMs' | 'requests') =>
   blocks.reduce((sum, block) => sum + block[field], 0)
 
-/** Calls over so many connections, each again as soon as its call is answered, for `ms` milliseconds. */
+/** Calls over this many connections, each again as soon as its response arrives, for `ms` milliseconds. */
 async function runBlock(
   call: () => Promise<unknown>,
   connections: number,

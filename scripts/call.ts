@@ -1,4 +1,4 @@
-/** Makes one call and returns its answer. What is there already (409) is as good as created. */
+/** Makes one call and returns its response body. A 409 counts as success, because the thing already exists. */
 export async function call(
   url: string,
   token: string,

@@ -1,6 +1,7 @@
 /**
- * Writes the declarations of `countersign/client` beside its code: those of each module that the entry reaches, with the
- * wire types, which are computed from the Worker's schemas, written out. So the package needs no other's types.
+ * Writes the declarations of `countersign/client` next to its code: those of each module that the entry reaches, with
+ * the wire types, which are computed from the Worker's schemas, expanded. The package then needs no other package's
+ * types.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +10,7 @@ import { join, relative, resolve } from 'node:path'
 const PROJECT = resolve(import.meta.dirname, '..')
 const SOURCE = join(PROJECT, 'src/client')
 const TARGET = join(SOURCE, 'dist/client')
-/** For files that are deleted at the end; outside of `src`, whose sources others may be listing. */
+/** For temporary files. Outside of `src`, because other tools may be listing it. */
 const SCRATCH = join(PROJECT, 'dist')
 const WIRE = 'wire.ts'
 
@@ -29,8 +30,7 @@ try {
 }
 
 /**
- * A module with a constant of each wire type. What is inferred a compiler writes out in its declarations; what is named
- * it leaves as it is.
+ * A module with a constant of each wire type. In declarations, a compiler expands inferred types but keeps named ones.
  */
 function inferredWireTypes(): string {
   const path = relative(workspace, join(SOURCE, WIRE))
@@ -43,7 +43,7 @@ function inferredWireTypes(): string {
   ].join('\n')
 }
 
-/** The types that the wire module exports, each with its comment. */
+/** The types that the wire module exports, with their comments. */
 function wireTypes(): { name: string; comment: string }[] {
   const source = readFileSync(join(SOURCE, WIRE), 'utf8')
   return [...source.matchAll(/(\/\*\* [^\n]+ \*\/)\nexport type (\w+)/g)].map(([, comment = '', name = '']) => ({
@@ -64,7 +64,7 @@ function compile(): void {
       outDir: join(workspace, 'out'),
     },
     include: [],
-    // The schemas that wire types are computed from reach into the Worker, which needs what its platform declares.
+    // The wire types' schemas reach into the Worker, which needs its platform's declarations.
     files: [join(workspace, WIRE), join(SOURCE, 'index.ts'), join(PROJECT, 'src/node-zlib.d.ts')],
   }
   writeFileSync(join(workspace, 'tsconfig.json'), JSON.stringify(options))
@@ -84,7 +84,7 @@ function declarationsOf(module: string): string {
   return readFileSync(join(workspace, 'out/src/client', module.replace('.ts', '.d.ts')), 'utf8')
 }
 
-/** A module and those that its declarations import, directly or not. */
+/** A module and those that its declarations import, directly or indirectly. */
 function modulesReachedFrom(entry: string): string[] {
   const reached = [entry]
   for (const module of reached) {

@@ -1,10 +1,10 @@
 /**
- * `npm run deploy`: the whole service on Cloudflare, in the account that wrangler is logged in to. Creates what is
- * missing, migrates the database, deploys the Worker and gives it an ADMIN_TOKEN. Every step looks at what is there, so a
- * run that failed or was cut off anywhere is completed by the next one. Migrations go before the code: they take nothing
- * away, so the running code works on the new schema, and new code never meets an old one.
+ * `npm run deploy`: deploys the whole service to the Cloudflare account that wrangler is logged in to. Creates what is
+ * missing, migrates the database, deploys the Worker and gives it an ADMIN_TOKEN. Every step checks what exists, so the
+ * next run completes one that failed or was interrupted. Migrations run before the code is deployed: they remove
+ * nothing, so the running code works with the new schema, and new code never sees an old one.
  *
- * Environment: ADMIN_TOKEN (else one is made and printed), CI or no terminal (plain output), and what wrangler reads:
+ * Environment: ADMIN_TOKEN (generated and printed if unset), CI or no terminal (plain output), and what wrangler reads:
  * CLOUDFLARE_API_TOKEN, CLOUDFLARE_ACCOUNT_ID.
  */
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process'
@@ -25,12 +25,12 @@ const READY_PAUSE_MS = 2_000
 const USAGE = `npm run deploy [-- flags]
 
   --location <place>      create the database and the bucket near ${LOCATIONS.join(', ')}
-  --jurisdiction <place>  create both to stay within ${JURISDICTIONS.join(', ')}
+  --jurisdiction <place>  create both within ${JURISDICTIONS.join(', ')}
   --new-admin-token       replace the secret ADMIN_TOKEN
-  --workers-ai            bind Workers AI, as wrangler.workers-ai.toml says; without it, it is unbound
+  --workers-ai            bind Workers AI as in wrangler.workers-ai.toml; without this flag it is unbound
   --help
 
-What exists stays where it is: neither can be moved. docs/operations.md says more.`
+An existing database or bucket stays where it is and can't be moved. See docs/operations.md.`
 
 const Config = v.looseObject({
   d1_databases: v.array(
@@ -40,13 +40,13 @@ const Config = v.looseObject({
     v.looseObject({ binding: v.string(), bucket_name: v.string(), jurisdiction: v.optional(v.string()) }),
   ),
 })
-/** What it has besides is the schema's address, which is the file's own. */
+/** Its only other field is the schema's address, which belongs to the file itself. */
 const Overlay = v.object({ ai: v.looseObject({ binding: v.literal('AI') }) })
 const Database = v.looseObject({ uuid: v.string(), name: v.string(), jurisdiction: v.nullish(v.string()) })
 type Database = v.InferOutput<typeof Database>
 const DatabaseInfo = v.looseObject({ running_in_region: v.string() })
 const Secret = v.looseObject({ name: v.string() })
-/** What wrangler writes to WRANGLER_OUTPUT_FILE_PATH of a deployment that came about. */
+/** What wrangler writes to WRANGLER_OUTPUT_FILE_PATH after a successful deployment. */
 const Deployment = v.looseObject({
   type: v.literal('deploy'),
   timestamp: v.string(),
@@ -99,7 +99,7 @@ function requireOneOf(flag: string, known: readonly string[], value: string | un
   if (value !== undefined && !known.includes(value)) fail(`--${flag} must be one of ${known.join(', ')}, not ${value}`)
 }
 
-/** Reads wrangler.toml, and the names in it: the deploy button lets everybody choose their own, and writes in ids. */
+/** Reads wrangler.toml and the names in it: the deploy button lets users choose their own names, and adds ids. */
 async function readConfig() {
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler')
   const { rawConfig, configPath } = readRawConfig({})
@@ -116,7 +116,7 @@ async function readConfig() {
   return { config, configFile, bound: { database, bucket } }
 }
 
-/** Finds the database, or creates it where the flags say. */
+/** Finds the database, or creates it in the place that the flags give. */
 function ensureDatabase() {
   const { database_name: name, database_id: id } = bound.database
   step(`Looking for the database ${name}`)
@@ -127,9 +127,9 @@ function ensureDatabase() {
     checkPlace(found)
     return found
   }
-  if (id) fail(`This account has no database ${id}, which ${configFile} names. Without the id, one would be created.`)
+  if (id) fail(`This account has no database ${id}, which ${configFile} names. Remove the id to create a new one.`)
   const place = placeFlags()
-  step(`Creating it ${place.join(' ') || 'near this machine, for good, as no --location was given'}`)
+  step(`Creating it ${place.join(' ') || 'near this machine, permanently, because no --location was given'}`)
   ask(['d1', 'create', name, ...place], says('Successfully created DB'))
   return find() ?? stop('')
 }
@@ -139,26 +139,30 @@ function placeFlags(): string[] {
   return flags.location ? ['--location', flags.location] : []
 }
 
-/** A jurisdiction is a promise, so another one stops the deploy; a location is a wish, and this may be the nearest. */
+/**
+ * Checks an existing database's place. A jurisdiction is a guarantee, so a mismatch stops the deploy; a location is
+ * only a hint.
+ */
 function checkPlace({ name, jurisdiction }: Database): void {
   if (flags.jurisdiction && flags.jurisdiction !== jurisdiction) {
     fail(
       `The database ${name} exists outside the jurisdiction ${flags.jurisdiction} and cannot be moved there. ` +
-        'Nothing was changed; docs/operations.md, "Moving", says what can be done.',
+        'Nothing was changed. See "Moving" in docs/operations.md for your options.',
     )
   }
   if (!flags.location) return
-  // It asks for statistics too, which a token may not see.
+  // The command also asks for statistics, which the token may not be allowed to read.
   const info = ask(['d1', 'info', name, '--json'], stdout => json(DatabaseInfo)(stdout) ?? null)
   if (info?.running_in_region.toLowerCase() === flags.location) return
   const place = info ? `in ${info.running_in_region}` : 'created'
-  console.warn(`The database is ${place} already: it stays where it is, --location cannot move it.`)
+  console.warn(`The database is ${place} already: it stays where it is, --location can't move it.`)
 }
 
 /**
- * Writes the configuration that is deployed: wrangler.toml, with what flags add, the database that was found by its id, and the bucket
- * in the jurisdiction of the database. Without them wrangler would look for the Worker's last database, be it deleted or
- * not, and create and bind another bucket of the same name. Beside wrangler.toml, where its paths hold; git ignores it.
+ * Writes the configuration to deploy: wrangler.toml with the flags' additions, the id of the database that was found,
+ * and the bucket in the database's jurisdiction. Without these, wrangler would look for the Worker's last database,
+ * even a deleted one, and would create and bind another bucket with the same name. The file is next to wrangler.toml,
+ * so that its paths hold; git ignores it.
  */
 function writeConfig(): string {
   const file = 'wrangler.deploy.json'
@@ -170,16 +174,19 @@ function writeConfig(): string {
   return file
 }
 
-/** Where there is none, the deploy creates the bucket, near this machine or in the jurisdiction. */
+/**
+ * Creates the bucket near the location if it is missing. Otherwise the deploy creates it, near this machine or in the
+ * jurisdiction.
+ */
 function ensureBucket(location: string): void {
   const { bucket_name: name, jurisdiction } = placedBucket()
   if (jurisdiction) return
-  step(`Creating the bucket ${name} near ${location}, if it is not there`)
-  // 10004: it is there.
+  step(`Creating the bucket ${name} near ${location} if it doesn't exist`)
+  // 10004: it already exists.
   ask(['r2', 'bucket', 'create', name, '--location', location], says('Created bucket', '[code: 10004]'))
 }
 
-/** The bucket as it is bound: in the jurisdiction of the database, if wrangler.toml names no other. */
+/** The bucket binding, in the database's jurisdiction unless wrangler.toml names another. */
 function placedBucket() {
   return { jurisdiction: database.jurisdiction ?? undefined, ...bound.bucket }
 }
@@ -190,10 +197,10 @@ function migrate(): void {
   ask(['d1', 'migrations', 'list', 'DB', '--remote', ...withConfig], says('No migrations to apply'))
 }
 
-/** Deploys the Worker, with the bucket and queues that are missing. Returns its name, which CI may set, and its URL. */
+/** Deploys the Worker, with missing buckets and queues. Returns its name, which CI may set, and its URL. */
 function deployWorker(): { name: string; url: string | undefined } {
   step('Deploying the Worker')
-  // In the folder that CI reads, if it reads one.
+  // In the folder that CI reads, if there is one.
   const file = resolve(process.env.WRANGLER_OUTPUT_FILE_DIRECTORY || '.wrangler', 'wrangler-output-deploy.json')
   const startedAt = new Date().toISOString()
   run(['deploy', ...withConfig], { WRANGLER_OUTPUT_FILE_PATH: file })
@@ -204,8 +211,8 @@ function deployWorker(): { name: string; url: string | undefined } {
 }
 
 /**
- * Gives the Worker an ADMIN_TOKEN unless it has one. A new one is printed before it is stored: whatever moment cuts this
- * off, the token in place is one that was shown.
+ * Gives the Worker an ADMIN_TOKEN unless it has one. Prints a new token before storing it, so that whenever this is
+ * interrupted, the stored token has been shown.
  */
 function ensureAdminToken(): boolean {
   step('Looking for the secret ADMIN_TOKEN')
@@ -214,7 +221,7 @@ function ensureAdminToken(): boolean {
   const given = process.env.ADMIN_TOKEN
   const token = given || randomBytes(24).toString('base64url')
   if (!given) {
-    console.log('\nThe admin token, shown this once. It counts when the next step is done:')
+    console.log('\nThe admin token, shown only once. It becomes valid with the next step:')
     console.log(`\n${bold(`export ADMIN_TOKEN=${token}`)}\n`)
   }
   step('Storing it as the secret ADMIN_TOKEN')
@@ -229,7 +236,7 @@ async function report(): Promise<void> {
   if (isTokenNew) {
     const headers = '-H "Authorization: Bearer $ADMIN_TOKEN" -H "Content-Type: application/json"'
     const body = JSON.stringify({ slug: 'acme', name: 'Acme' })
-    console.log('\nCreate the first organization; the answer holds its key:')
+    console.log('\nCreate the first organization; the response contains its key:')
     console.log(`curl -X POST ${url ?? 'https://<your domain>'}/api/orgs ${headers} -d '${body}'`)
   } else {
     console.log('ADMIN_TOKEN is kept as it is; npm run deploy -- --new-admin-token replaces it.')
@@ -243,18 +250,20 @@ async function waitUntilReady(url: string): Promise<void> {
     if (answer?.ok) return
     await pause(READY_PAUSE_MS)
   }
-  console.warn(`${url}/readyz does not answer yet. The first address of an account can take some minutes to be known.`)
+  console.warn(`${url}/readyz does not answer yet. An account's first address can take some minutes to become known.`)
 }
 
-/** Runs wrangler in this terminal, where it may ask questions. Whether it did its work must be looked up: see `ask`. */
+/**
+ * Runs wrangler in this terminal, where it may ask questions. The caller must check with `ask` whether it succeeded.
+ */
 function run(args: readonly string[], environment: Record<string, string>): void {
   const { status } = wrangler(args, { stdio: 'inherit', env: { ...process.env, ...environment } })
   if (status !== 0) stop('')
 }
 
 /**
- * Runs wrangler unseen and returns what `read` makes of its output. Undefined stops the deploy: wrangler's launcher exits
- * with 0 even where the process that it started was killed, so what it said decides, not the exit code.
+ * Runs wrangler silently and returns what `read` makes of its output. Undefined stops the deploy. The output decides,
+ * not the exit code, because wrangler's launcher exits with 0 even if the process it started was killed.
  */
 function ask<T>(args: readonly string[], read: (stdout: string, stderr: string) => T | undefined, input = ''): T {
   const env = { ...process.env, WRANGLER_LOG: 'log' }
@@ -265,17 +274,17 @@ function ask<T>(args: readonly string[], read: (stdout: string, stderr: string) 
 
 function wrangler(args: readonly string[], options: SpawnSyncOptions) {
   const result = spawnSync('wrangler', args, { ...options, encoding: 'utf8' })
-  if (result.error) fail(`wrangler cannot be started (${result.error.message}). Use npm run deploy, which installs it.`)
+  if (result.error) fail(`wrangler can't be started (${result.error.message}). Use npm run deploy, which installs it.`)
   return result
 }
 
-/** Reads an output that says one of these. */
+/** Reads an output that contains one of these texts. */
 function says(...words: readonly string[]) {
   return (stdout: string, stderr: string): true | undefined =>
     words.some(each => stdout.includes(each) || stderr.includes(each)) || undefined
 }
 
-/** Reads an output that is JSON of this shape. */
+/** Reads JSON output of this shape. */
 function json<const Shape extends v.GenericSchema>(shape: Shape) {
   return (stdout: string): v.InferOutput<Shape> | undefined => {
     const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), stdout)
@@ -292,12 +301,12 @@ function bold(text: string): string {
   return isPlain ? text : styleText('bold', text)
 }
 
-/** Ends the deploy at the step under way, with what wrangler said of it. */
+/** Ends the deploy at the current step, with wrangler's output. */
 function stop(output: string): never {
   process.stderr.write(output)
   const isLoggedOut = /logged in|CLOUDFLARE_API_TOKEN|Authentication error/i.test(output)
   if (isLoggedOut) console.error('Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.')
-  fail(`\nNot done: ${task}. Run the same command again when its cause is mended: it goes on from there.`)
+  fail(`\nNot done: ${task}. Fix the cause and run the same command again: it continues from there.`)
 }
 
 function fail(message: string): never {

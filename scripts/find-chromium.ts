@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The path of a Chromium that is installed here: that of CHROMIUM_PATH, else the first on the PATH; undefined: none. */
+/** The path of an installed Chromium: CHROMIUM_PATH, else the first one on the PATH. Undefined if there is none. */
 export function findChromium({ CHROMIUM_PATH, PATH = '' }: NodeJS.ProcessEnv = process.env): string | undefined {
   if (CHROMIUM_PATH) return CHROMIUM_PATH
   const folders = PATH.split(delimiter).filter(folder => folder !== '')
@@ -19,7 +19,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** What a headless Chromium is started with: it may be root's, in a container without a GPU, and asks nobody but the app. */
+/**
+ * Arguments for a headless Chromium that may run as root, in a container without a GPU, and that contacts only the app.
+ */
 export const CHROMIUM_ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',

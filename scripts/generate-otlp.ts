@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 
 /*
- * Writes src/otlp/proto/messages.js and .d.ts from the .proto files beside them, which are those of
- * github.com/open-telemetry/opentelemetry-proto at ac2c4b5, after 1.11.0. To run after they changed: `npm run generate:otlp`.
+ * Generates src/otlp/proto/messages.js and .d.ts from the .proto files next to them, which come from
+ * github.com/open-telemetry/opentelemetry-proto at ac2c4b5, after 1.11.0. Run `npm run generate:otlp` after changing
+ * them.
  */
 
 const FOLDER = 'src/otlp/proto'
@@ -14,7 +15,7 @@ const OPTIONS = [
   ...['encode', 'create', 'verify', 'convert', 'delimited', 'service', 'typeurl'].map(part => `--no-${part}`),
 ]
 
-/** Of a package that is needed here alone, and larger than all that the service needs. */
+/** Runs a program of a package that only this script needs, and that is larger than all that the service needs. */
 const run = (program: 'pbjs' | 'pbts', options: readonly string[], input?: string): string =>
   execFileSync('npx', ['--yes', '--package', 'protobufjs-cli@2.7.1', program, ...options], {
     input,
@@ -23,16 +24,17 @@ const run = (program: 'pbjs' | 'pbts', options: readonly string[], input?: strin
   })
 
 /**
- * As a plain property, an AnyValue's `value` names the field that came last, which is the one that counts. The module makes
- * it an accessor that deletes the seven other fields at each value: a quarter of the time of decoding.
+ * Removes an accessor. As a plain property, an AnyValue's `value` names the last field decoded, which is the one that
+ * counts. protobufjs makes it an accessor that deletes the seven other fields for each value, which takes a quarter of
+ * the decoding time.
  */
 function withoutAccessor(module: string): string {
   const accessor = /\n *let \$oneOfFields;\n\n *\$Object\.defineProperty\(AnyValue\.prototype, "value", \{[^}]*\}\);\n/
-  if (!accessor.test(module)) throw new Error('the accessor of AnyValue.value is not where it was')
+  if (!accessor.test(module)) throw new Error('the accessor of AnyValue.value was not found')
   return module.replace(accessor, '')
 }
 
-// The types are made of the comments, which the module does without.
+// The types are generated from the comments, which the module omits.
 const types = run('pbts', ['--no-comments', '-'], run('pbjs', [...OPTIONS, ...FILES]))
 writeFileSync(`${FOLDER}/messages.d.ts`, types)
 writeFileSync(`${FOLDER}/messages.js`, withoutAccessor(run('pbjs', [...OPTIONS, '--no-comments', ...FILES])))

@@ -1,7 +1,8 @@
 /**
- * `npm run screenshots`: takes the pictures of docs/screenshots, each page of the app with the demo's data, light and dark.
+ * `npm run screenshots`: takes the pictures in docs/screenshots: each page of the app with the demo's data, light and
+ * dark.
  *
- *   --quick   takes a few of them, into a folder that it removes: shows that it works
+ *   --quick   takes a few of them into a temporary folder, to show that it works
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,14 +27,14 @@ const PHONE = { width: 390, height: 844 }
 
 interface Picture {
   name: string
-  /** The page's path, which may take a look at what the API answers to find it. */
+  /** The page's path. May read from the API to find it. */
   path: (get: Get) => Promise<string> | string
-  /** What is done there before the picture is taken. */
+  /** What to do on the page before taking the picture. */
   prepare?: (page: Page) => Promise<void>
   size?: typeof DESKTOP
 }
 
-/** Reads from the API as whoever is signed in. */
+/** Reads from the API as the signed-in user. */
 type Get = (path: string) => Promise<unknown>
 
 const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
@@ -63,7 +64,7 @@ const PICTURES: readonly Picture[] = [
   })),
 ]
 
-/** Those that show that signing in, preparing, and looking up an address work. */
+/** The pictures that cover signing in, preparing a page and looking up an address. */
 const QUICK = ['review-editing', 'trace']
 
 async function edit(page: Page): Promise<void> {
@@ -77,7 +78,7 @@ async function openAttribution(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click()
 }
 
-/** A trace whose root cause a reviewer named, and its last output that was corrected. */
+/** A trace whose root cause a reviewer named, with its last corrected output selected. */
 async function correctedTrace(get: Get): Promise<string> {
   const list = await get('/api/traces?projectSlug=support&errorType=outdated_reference')
   const {
@@ -87,7 +88,7 @@ async function correctedTrace(get: Get): Promise<string> {
   return `/traces/${id}?span=${spans.findLast(({ review }) => review.state === 'corrected')?.id}`
 }
 
-/** A prompt's active version, compared with the one before. */
+/** A prompt's active version, compared with the previous one. */
 async function comparedPrompt(get: Get): Promise<string> {
   const { prompts } = v.parse(Prompts, await get('/api/prompts?projectSlug=support'))
   const prompt = prompts.find(({ stepId }) => stepId === 'generate-answer') ?? prompts[0]
@@ -101,7 +102,7 @@ async function firstKnowledgeDoc(get: Get): Promise<string> {
   return `/knowledge-docs/${list.knowledgeDocs[0].id}`
 }
 
-/** Takes all pictures in a browser that is signed in by a link. */
+/** Takes all pictures in a browser that signs in by a link. */
 async function takePictures(browser: Browser, url: string, link: string): Promise<void> {
   const context = await browser.newContext({
     baseURL: url,
@@ -128,17 +129,20 @@ async function takePictures(browser: Browser, url: string, link: string): Promis
   await context.close()
 }
 
-/** Has counted, as cron does minute by minute, what Insights shows. New traces are left alone for a while at first. */
+/**
+ * Waits until the numbers on Insights are counted, running cron as it would every minute. New traces aren't counted at
+ * first.
+ */
 async function countOutputs(url: string, get: Get): Promise<void> {
   for (const end = Date.now() + COUNT_TIMEOUT_MS; Date.now() < end; await setTimeout(5_000)) {
     await runCron(url)
     const { outputs } = v.parse(Insights, await get('/api/insights?projectSlug=support'))
     if (outputs.countedAt !== null) return
   }
-  throw new Error('Outputs were not counted')
+  throw new Error('The outputs were not counted')
 }
 
-/** Takes the pictures of a page as it stands, in each color scheme. */
+/** Takes pictures of the current page, one per color scheme. */
 async function show(page: Page, name: string): Promise<void> {
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme })
@@ -152,7 +156,7 @@ async function show(page: Page, name: string): Promise<void> {
 }
 
 const executablePath = findChromium()
-if (!executablePath) throw new Error('No Chromium was found: install one, or name it in CHROMIUM_PATH')
+if (!executablePath) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH')
 const server = await newServer()
 try {
   const printed = await server.start({}, PROJECT)

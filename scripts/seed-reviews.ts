@@ -4,7 +4,7 @@ import { MAX_REVIEWS } from '../src/limits.ts'
 import { call } from './call.ts'
 import { type DemoPlace, type DemoProject, REVIEWERS } from './demo/index.ts'
 
-/** The keys of the demo's reviewers, by their e-mails. */
+/** The keys of the demo's reviewers, by email. */
 export type ReviewerKeys = ReadonlyMap<string, string>
 
 const Users = v.object({ users: v.array(v.object({ id: v.string(), email: v.string() })) })
@@ -13,7 +13,9 @@ const WithKey = v.object({ key: v.string() })
 const Results = v.object({ results: v.array(v.object({ status: v.number(), body: v.unknown() })) })
 const History = v.object({ reviews: v.array(v.unknown()) })
 
-/** Makes the reviewers, and for each a key that acts for them; nobody keeps it, so it ends within the hour. */
+/**
+ * Creates the reviewers, and a key for each that acts for them. The keys aren't kept, so they expire within an hour.
+ */
 export async function makeReviewers(url: string, owner: string): Promise<ReviewerKeys> {
   const expiresAt = new Date(Date.now() + HOUR_MS).toISOString()
   const keys = new Map<string, string>()
@@ -24,11 +26,11 @@ export async function makeReviewers(url: string, owner: string): Promise<Reviewe
   return keys
 }
 
-/** Makes the key that the app is opened with: the first reviewer's, for all that there is to try. */
+/** Creates the key that opens the app: the first reviewer's, with permission for everything there is to try. */
 export const makeReviewerKey = (url: string, owner: string): Promise<string> =>
   makeKeyFor(url, owner, REVIEWERS[0], { scopes: ['ingest', 'read', 'review', 'manage'] })
 
-/** Makes a key that acts for a reviewer, who is made if need be. */
+/** Creates a key that acts for a reviewer, and the reviewer if needed. */
 async function makeKeyFor(
   url: string,
   owner: string,
@@ -45,7 +47,7 @@ async function makeKeyFor(
 
 const HOUR_MS = 3_600_000
 
-/** Posts a project's reviews and comments, each in its reviewer's name. What an earlier seeding posted stays as it is. */
+/** Posts a project's reviews and comments, each in its reviewer's name. Anything from an earlier run is kept. */
 export async function seedReviews(
   url: string,
   { projectKey, reviewerKeys }: { projectKey: string; reviewerKeys: ReviewerKeys },
@@ -65,7 +67,7 @@ export async function seedReviews(
       await postReviews(url, keyOf(reviewer), bodies.slice(from, from + MAX_REVIEWS))
     }
   }
-  // The same decision after another one counts again, so each is posted only if the history ends before it.
+  // Repeating a decision after another one would count again, so each is posted only if it continues the history.
   for (const { spanId, decisions } of decided.filter(({ decisions }) => decisions.length > 1)) {
     const path = `/api/spans/${spanId}/review`
     const { reviews } = v.parse(History, await call(url, projectKey, 'GET', `${path}s`))
@@ -79,13 +81,13 @@ export async function seedReviews(
   }
 }
 
-/** Tells the id of a span; a root span's follows from its project and trace. */
+/** Returns a function that gives a span's id. A root span's id is derived from its project and trace. */
 async function spanIds(url: string, projectKey: string) {
   const { projects } = v.parse(OwnProject, await call(url, projectKey, 'GET', '/api/projects'))
   return async ({ traceId, spanId }: DemoPlace) => spanId ?? (await rootSpanUuid(projects[0].id, traceId))
 }
 
-/** Posts reviews, none of which may be refused. */
+/** Posts reviews. Throws if one is rejected. */
 async function postReviews(url: string, key: string, reviews: object[]): Promise<void> {
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/reviews', { reviews }))
   const refused = results.find(({ status }) => status !== 200)

@@ -6,25 +6,25 @@ import { call } from './call.ts'
 import { type DemoEvent, type DemoProject, demoProjects } from './demo/index.ts'
 import { makeReviewerKey, makeReviewers, seedReviews } from './seed-reviews.ts'
 
-/** Where and with what right to seed. */
+/** Where to seed, and with which credentials. */
 export interface SeedTarget {
   url: string
   adminToken: string
-  /** The demo's keys are kept here, beside the data that they open. */
+  /** Holds the demo's keys, next to the data that they open. */
   stateDirectory: string
 }
 
-/** A key of one of the demo's projects. */
+/** A key to one of the demo's projects. */
 export interface DemoKey {
   project: string
   key: string
 }
 
-/** What opens the demo. */
+/** The keys to the demo. */
 export interface DemoAccess {
   /** One for each project. */
   projectKeys: DemoKey[]
-  /** Of a reviewer, who sees all projects: the app is opened with it. */
+  /** A reviewer's key for all projects, with which the app is opened. */
   reviewerKey: string
 }
 
@@ -32,8 +32,8 @@ const EVENTS_A_BATCH = 500
 const ANALYZED = 'support'
 
 /**
- * Makes the demo organization through the public API, once: its keys are kept in the state directory when all is posted.
- * Every call can be repeated, so a seeding that was cut off is simply done again.
+ * Creates the demo organization through the public API, once: its keys are saved in the state directory when everything
+ * is posted. Every call can be repeated, so an interrupted seeding is simply run again.
  */
 export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   const file = resolve(target.stateDirectory, 'demo-keys.json')
@@ -41,7 +41,7 @@ export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   if (kept && !Array.isArray(kept)) return kept
   const owner = await ownerKey(target)
   const access = {
-    // Kept by a release that had no reviewer's key beside them.
+    // Saved by a release that had no reviewer's key.
     projectKeys: kept ?? (await seedProjects(target, owner)),
     reviewerKey: await makeReviewerKey(target.url, owner),
   }
@@ -51,7 +51,7 @@ export async function seedDemo(target: SeedTarget): Promise<DemoAccess> {
   return access
 }
 
-/** Makes all projects with what belongs to them. */
+/** Creates all projects with their contents. */
 async function seedProjects(target: SeedTarget, owner: string): Promise<DemoKey[]> {
   const keys: DemoKey[] = []
   const reviewerKeys = await makeReviewers(target.url, owner)
@@ -77,7 +77,7 @@ async function ownerKey({ url, adminToken }: SeedTarget): Promise<string> {
   return v.parse(WithKey, await call(url, adminToken, 'POST', '/api/orgs/demo/api-keys')).key
 }
 
-/** Makes a project with its texts and traces, and returns a key for it. */
+/** Creates a project with its texts and traces, and returns a key to it. */
 async function seedProject(url: string, owner: string, project: DemoProject): Promise<string> {
   const { slug, name } = project
   await call(url, owner, 'POST', '/api/projects', { slug, name })
@@ -87,7 +87,7 @@ async function seedProject(url: string, owner: string, project: DemoProject): Pr
     scopes: ['ingest', 'read', 'review', 'manage'],
   })
   const { key } = v.parse(WithKey, created)
-  // One project shows whose fault its disagreements were; each analysis is a job for the queue.
+  // One project has attributions. Each analysis is a job for the queue.
   if (slug === ANALYZED) {
     const { projects } = v.parse(OwnProject, await call(url, key, 'GET', '/api/projects'))
     await call(url, key, 'PATCH', `/api/projects/${projects[0].id}`, { autoAttribute: true })
@@ -129,7 +129,7 @@ const activationsOf = ({ path, versionIds }: SeededText, since: readonly (string
     return day ? [{ at: Date.parse(day), path, versionId }] : []
   })
 
-/** Posts events in batches, and activates each version before the first trace that began after its day, as it was then. */
+/** Posts events in batches, and activates each version before the first trace that started after the version's day. */
 async function replay(url: string, key: string, events: DemoEvent[], activations: Activation[]): Promise<void> {
   const due = activations.toSorted((left, right) => left.at - right.at)
   let batch: DemoEvent[] = []
@@ -153,10 +153,10 @@ async function replay(url: string, key: string, events: DemoEvent[], activations
   await activateUntil(Number.POSITIVE_INFINITY)
 }
 
-/** Which of the two families of texts, and what names one of them. */
+/** A family of texts, and what identifies one of them. */
 interface TextPlace {
   path: '/api/prompts' | '/api/knowledge-docs'
-  /** Lists this text alone. */
+  /** Lists only this text. */
   list: string
   listName: 'prompts' | 'knowledgeDocs'
   names: object
@@ -164,11 +164,11 @@ interface TextPlace {
 
 interface SeededText {
   path: string
-  /** Of all its versions, oldest first. */
+  /** The ids of all its versions, oldest first. */
   versionIds: string[]
 }
 
-/** Makes a text with its versions, those that an earlier seeding has not made; the first one is active. */
+/** Creates a text with its versions, skipping those from an earlier seeding. The first version is active. */
 async function seedText(
   url: string,
   key: string,
@@ -187,7 +187,7 @@ async function seedText(
   return { path: textPath, versionIds: all.map(({ id }) => id) }
 }
 
-/** Posts events, none of which may be refused. */
+/** Posts events. Throws if one is rejected. */
 async function postBatch(url: string, key: string, events: DemoEvent[]): Promise<void> {
   const { results } = v.parse(Results, await call(url, key, 'POST', '/api/v1/batch', { events }))
   const refused = results.find(({ status }) => status >= 300)

@@ -10,8 +10,8 @@ import { unstable_getMiniflareWorkerOptions as optionsOfConfig } from 'wrangler'
 const WRANGLER = resolve(import.meta.dirname, '../node_modules/wrangler/bin/wrangler.js')
 
 /**
- * Bundles the Worker as a deploy would, in the folder of its wrangler.toml, and returns the one module that comes of it.
- * Rejects with the error of the command, whose `stderr` says what can't be built.
+ * Bundles the Worker as a deploy would, in the folder of its wrangler.toml, and returns the resulting module. Rejects
+ * with the command's error, whose `stderr` says what can't be built.
  */
 export async function bundleWorker(project: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bundle-'))
@@ -25,7 +25,7 @@ export async function bundleWorker(project: string): Promise<string> {
   }
 }
 
-/** A module of TypeScript without its types. */
+/** A TypeScript module with its types stripped. */
 export async function withoutTypes(file: string): Promise<string> {
   return (await transformWithOxc(await readFile(file, 'utf8'), file)).code
 }
@@ -42,8 +42,9 @@ export interface Setup {
 }
 
 /**
- * Serves the Worker with the bindings of wrangler.toml, behind the door. Miniflare's own entry, which the door bypasses,
- * listens on a random port of 127.0.0.1 and leads to the door too; what else it takes needs a secret of this process.
+ * Serves the Worker with the bindings of wrangler.toml, behind the door. Miniflare's own entry, which the door
+ * bypasses, listens on a random port of 127.0.0.1. It also leads to the door, and its other functions need a secret of
+ * this process.
  */
 export async function serve({
   project,
@@ -64,7 +65,7 @@ export async function serve({
         {
           name: 'door',
           compatibilityDate: '2026-10-01',
-          // Without it a service binding has no scheduled().
+          // Service bindings have scheduled() only with this flag.
           compatibilityFlags: ['service_binding_extra_handlers'],
           modules: [
             {

@@ -1,9 +1,9 @@
 /**
- * `npm start`: the whole service on this machine, on the code and configuration that a deploy takes. Builds, migrates the
- * local D1, serves, seeds a demo once, runs cron every minute, and stops all of it on Ctrl-C.
+ * `npm start`: runs the whole service on this machine, with the code and configuration of a deploy. Builds, migrates
+ * the local D1, serves, seeds a demo once, runs cron every minute, and stops everything on Ctrl-C.
  *
- * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (else one is made and kept in .dev.vars),
- * SEED=none (no demo), CRON_SECRET (else random; lets its holder run cron), CI or no terminal (plain output).
+ * Environment: PORT (8787), STATE_DIR (.wrangler/state), ADMIN_TOKEN (generated and kept in .dev.vars if unset),
+ * SEED=none (no demo), CRON_SECRET (random if unset; lets its holder run cron), CI or no terminal (plain output).
  */
 import { ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ import { call } from './call.ts'
 import { type DemoAccess, seedDemo } from './seed.ts'
 import { takeStateDirectory } from './state.ts'
 
-// Read by wrangler when it is imported: no telemetry, no chatter; nor what it might serve besides the Worker.
+// wrangler reads these on import: no telemetry, less output, and nothing served besides the Worker.
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'warn'
 process.env.X_LOCAL_EXPLORER = 'false'
@@ -55,14 +55,14 @@ if (process.env.SEED === 'none') {
 } else {
   step('Preparing the demo')
   const demo = await seedDemo({ url, adminToken, stateDirectory })
-  // What it counts of the demo should not be missing for a minute.
+  // Run cron now, so that the demo's counts are available within a minute.
   const counted = runCron()
   print(url, demo, await signInLink(demo.reviewerKey))
   await counted
 }
 setInterval(runCron, CRON_INTERVAL_MS).unref()
 
-/** Cron never fires by itself outside Cloudflare. */
+/** Runs cron, which never fires by itself outside Cloudflare. */
 async function runCron(): Promise<void> {
   try {
     const response = await fetch(`${url}/cdn-cgi/handler/scheduled`, { headers: { 'x-cron-secret': cronSecret } })
@@ -72,13 +72,13 @@ async function runCron(): Promise<void> {
   }
 }
 
-/** The address that signs a browser in, once and within the hour. Undefined where the key was revoked meanwhile. */
+/** A link that signs a browser in, once and within the hour. Undefined if the key has been revoked. */
 async function signInLink(key: string): Promise<string | undefined> {
   try {
     const made = await call(url, key, 'POST', '/api/sign-in-links', { expiresInSeconds: 3600 })
     return `${url}/sign-in#${v.parse(v.object({ token: v.string() }), made).token}`
   } catch (error) {
-    console.error('No sign-in link could be made:', error instanceof Error ? error.message : error)
+    console.error('The sign-in link could not be created:', error instanceof Error ? error.message : error)
     return undefined
   }
 }
@@ -88,7 +88,7 @@ function print(url: string, demo?: DemoAccess, signIn?: string): void {
   const [first, ...others] = demo?.projectKeys ?? []
   console.log(`\nCountersign is running at ${bold(url)}`)
   if (signIn) console.log(`Sign in: ${bold(signIn)}`)
-  console.log(`Admin token: ${process.env.ADMIN_TOKEN ? 'ADMIN_TOKEN of the environment' : 'in .dev.vars'}`)
+  console.log(`Admin token: ${process.env.ADMIN_TOKEN ? 'from the environment (ADMIN_TOKEN)' : 'in .dev.vars'}`)
   console.log(`API documentation: ${url}/docs`)
   if (first) {
     const trace = { trace_id: 'trace_hello', name: 'hello', timestamp: new Date().toISOString(), status: 'running' }
@@ -119,17 +119,17 @@ function fail(message: string): never {
   process.exit(1)
 }
 
-/** Says in plain words what a stack trace from deep inside the server would not. */
+/** Fails early with a clear message instead of a stack trace from deep inside the server. */
 async function requireFreePort(port: number): Promise<void> {
   const server = createServer()
   const isFree = await new Promise<boolean>(settle => {
     server.once('error', () => settle(false))
     server.listen(port, 'localhost', () => server.close(() => settle(true)))
   })
-  if (!isFree) fail(`Port ${port} is taken. Stop what listens there, or choose another one: PORT=8788 npm start`)
+  if (!isFree) fail(`Port ${port} is taken. Stop what uses it, or choose another one: PORT=8788 npm start`)
 }
 
-/** The token kept in .dev.vars, made there on the first start. */
+/** The token in .dev.vars, created on the first start. */
 async function ownAdminToken(): Promise<string> {
   const file = resolve(PROJECT, '.dev.vars')
   const kept = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')).ADMIN_TOKEN : undefined
@@ -161,7 +161,7 @@ function build(): Promise<string> {
   )
 }
 
-/** Ctrl-C, a kill, a closed terminal, or the death of the npm that started this: all stop the server with it. */
+/** Stops the server on Ctrl-C, a kill, a closed terminal, or the death of the npm that started this process. */
 function stopOnSignals(): void {
   const stop = async () => {
     if (isStopping) return
@@ -176,8 +176,8 @@ function stopOnSignals(): void {
 }
 
 /**
- * A process that is killed outright stops nothing: the workerds that wrangler started would live on, with the port and the
- * database in their hands. For each of them a shell waits for the end of a pipe that only this process holds open.
+ * Ends the workerds that wrangler started if this process is killed outright. Otherwise they would live on and keep the
+ * port and the database. For each of them, a shell waits for the end of a pipe that only this process holds open.
  */
 function endWorkerdWithThisProcess(): void {
   subscribe('child_process', message => {
@@ -187,10 +187,10 @@ function endWorkerdWithThisProcess(): void {
       if (basename(child.spawnfile) !== 'workerd') return
       const shell = spawn('sh', ['-c', 'read -r line; kill -9 "$1"', 'sh', String(child.pid)], {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // Out of the reach of a Ctrl-C, which is for this process to handle.
+        // Out of reach of Ctrl-C, which this process handles.
         detached: true,
       })
-      // Its process id may soon be another's.
+      // The process id may soon be reused.
       child.once('exit', () => shell.kill('SIGKILL'))
     })
   })

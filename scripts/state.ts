@@ -2,13 +2,16 @@ import { globSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Up to this size a database is read in full at each start, which takes about a second a gigabyte; beyond, its schema alone. */
+/**
+ * The largest database that is checked in full at each start, at about a second per gigabyte. Of larger ones only the
+ * schema is checked.
+ */
 const CHECKED_BYTES = 256 * 1024 * 1024
 
 /**
- * Makes the directory in which a local installation keeps its data, and takes it for this process, until it ends in whatever
- * way: the operating system drops the lock of a process that is killed. Throws an error that says what to do if another
- * process has it, if it can't be written to, or if a database in it is damaged.
+ * Creates the directory for a local installation's data and locks it for this process until the process ends. The
+ * operating system drops the lock of a killed process. Throws an error that says what to do if another process holds
+ * the directory, if it can't be written to, or if a database in it is damaged.
  */
 export function takeStateDirectory(directory: string): void {
   const elsewhere = 'Choose another directory: STATE_DIR=<path> npm start'
@@ -30,10 +33,10 @@ export function takeStateDirectory(directory: string): void {
 
 const SQLITE_BUSY = 5
 
-/** Referenced for as long as the process lives: a lock ends with its database. */
+/** Referenced for as long as the process lives, because the lock ends with its database. */
 let held: DatabaseSync | undefined
 
-/** Locks by a transaction that never ends; in an empty database, since a lock is all that it's for. */
+/** Locks by a transaction that never ends, in a database that serves only as the lock. */
 function lock(file: string): void {
   held = new DatabaseSync(file, { timeout: 0 })
   held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
@@ -49,7 +52,7 @@ function isDamaged(file: string): boolean {
     const found = check.get()?.quick_check
     return isSmall && found !== 'ok'
   } catch {
-    // It isn't even a database, or its schema can't be read.
+    // It isn't a database, or its schema can't be read.
     return true
   } finally {
     database.close()

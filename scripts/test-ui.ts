@@ -1,4 +1,4 @@
-/** The tests in a browser, as `npm test` runs them: where no Chromium is found it says so and passes, but for CI. */
+/** Runs the browser tests for `npm test`. Without a Chromium it says so and passes, except in CI. */
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { findChromium } from './find-chromium.ts'
@@ -8,6 +8,6 @@ if (findChromium()) {
   const { status } = spawnSync(process.execPath, [playwright, 'test'], { stdio: 'inherit' })
   process.exitCode = status ?? 1
 } else {
-  console.log('The tests in a browser are left out: no Chromium was found. Install one, or name it in CHROMIUM_PATH.')
+  console.log('The browser tests were skipped: no Chromium was found. Install one, or set CHROMIUM_PATH.')
   process.exitCode = process.env.CI ? 1 : 0
 }

@@ -6,24 +6,24 @@ import type { Json } from '../../src/domain/json.ts'
 const JsonValue = v.custom<Json>(value => value !== undefined)
 const JsonFields = v.record(v.string(), JsonValue)
 
-/** A trace with what is wrong about it, and whose fault that was. */
+/** A trace with a fault, labeled with its cause. */
 const LabeledCase = v.object({
   id: v.string(),
-  /** Whether rules were tuned on it; `dev`, `tuned`, `held-out` or any other name. */
+  /** Whether rules were tuned on it: `dev`, `tuned`, `held-out` or any other name. */
   split: v.string(),
   expected: v.object({
     error_type: v.string(),
     error_type_category: v.picklist(ERROR_CATEGORIES),
-    /** The blamed step; null: none, or the trace as a whole. */
+    /** The blamed step. Null for none, or for the trace as a whole. */
     span: v.nullable(v.string()),
   }),
-  /** For the human reader. */
+  /** An explanation for human readers. */
   why: v.string(),
   prompts: v.array(
     v.object({ stepId: v.string(), content: v.string(), outputSchema: v.optional(v.nullable(JsonFields)) }),
   ),
   knowledgeDocs: v.array(v.object({ slug: v.string(), title: v.string(), content: v.string() })),
-  /** Ingestion bodies, as they are posted. */
+  /** Ingestion request bodies. */
   events: v.array(v.object({ type: v.picklist(['trace', 'span', 'observation', 'feedback']), body: JsonFields })),
   /** `step_id` is a span's, or the trace's name for the root. */
   reviews: v.array(
@@ -37,7 +37,7 @@ const LabeledCase = v.object({
 
 export type LabeledCase = v.InferOutput<typeof LabeledCase>
 
-/** Reads labeled cases, one JSON object a line. */
+/** Reads labeled cases, one JSON object per line. */
 export async function readCases(file: string): Promise<LabeledCase[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter(line => line.trim() !== '')
   return lines.map((line, index) => {

@@ -1,11 +1,12 @@
 /**
- * `npm run fit:attribution [file ...]`: fits the rules' weights to labeled cases, by default the tuned ones beside this file, and
- * their temperature to the calibration ones, and writes both into `src/attribution/weights.json`. The held-out ones are for
- * `npm run bench:attribution` alone.
+ * `npm run fit:attribution [file ...]`: fits the rules' weights to labeled cases (by default the tuned ones next to
+ * this file) and their temperature to the calibration cases, and writes both to `src/attribution/weights.json`.
+ * Held-out cases are only for `npm run bench:attribution`.
  *
- * A multinomial logistic regression by gradient descent. Each weight is drawn back to where `priors.ts` has it, or `weights.json`
- * for a kind that isn't there, so a few cases move it little, and what no case has stays as it was set by hand. The checks were
- * written with the tuned cases in view, so only cases that nobody looked at tell how sure the answers may be.
+ * A multinomial logistic regression by gradient descent. Each weight is pulled back to its value in `priors.ts`, or in
+ * `weights.json` for a kind that isn't there, so a few cases move it little, and a weight that no case involves keeps
+ * its hand-set value. The checks were written with the tuned cases in view, so only unseen cases show how confident the
+ * answers may be.
  */
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -17,16 +18,16 @@ import { type LabeledCase, readCases } from './cases.ts'
 import { PRIORS } from './priors.ts'
 import { subjectOfCase } from './subject-of-case.ts'
 
-/** How strongly a weight is drawn back: as one case that it makes wrong by that much. */
+/** How strongly a weight is pulled back: like one case that the deviation makes wrong. */
 const DRAW_BACK = 2
 const STEPS = 600
 const STEP_SIZE = 0.04
-/** What is smaller is noise, and makes the table long. */
+/** Smaller weights are noise and would only lengthen the table. */
 const LEAST_WEIGHT = 0.15
 
 const TYPES: readonly BuiltInErrorType[] = TAXONOMY.map(({ errorType }) => errorType)
 const NAMES: readonly string[] = TYPES
-/** Where a fault shows says nothing about what it is. */
+/** Where a fault appears says nothing about its cause, so these kinds aren't fitted. */
 const KINDS: readonly FindingKind[] = (Object.keys(WEIGHTS) as FindingKind[]).filter(
   kind => kind !== 'error_origin' && kind !== 'left_out',
 )
@@ -100,13 +101,13 @@ function softmax(scores: readonly number[], temperature: number): number[] {
   return odds.map(each => each / total)
 }
 
-/** The mean of minus the logarithm of what was thought of the right type. */
+/** The mean negative log probability of the right type. */
 function loss(answers: readonly { type: number; scores: readonly number[] }[], temperature: number): number {
   const sum = answers.reduce((total, { type, scores }) => total - Math.log(softmax(scores, temperature)[type] ?? 0), 0)
   return sum / answers.length
 }
 
-/** Writes the table and the temperature to their file, with the rows that aren't fitted as they were. */
+/** Writes the table and the temperature to the file, and keeps the rows that aren't fitted. */
 async function store(table: Table, temperature: number): Promise<void> {
   const rows = KINDS.map((kind, index) => {
     const weights = TYPES.map((type, each) => [type, Math.round((table[index]?.[each] ?? 0) * 10) / 10] as const)

@@ -1,9 +1,10 @@
 /**
- * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labeled cases
- * through the public API into a fresh tenant. Without a file, those beside this one: one half was tuned on, the other never
+ * `npm run bench:attribution [file ...]`: how often the engine names the right category, type and span. Posts labeled
+ * cases through the public API into a fresh tenant. Without a file, uses the cases next to this one. The held-out ones
+ * were never used for tuning.
  *
- *   --cases   prints each case that was answered wrongly
- *   --json    prints one JSON document and nothing else; with `npm run --silent`
+ *   --cases   prints each wrong answer
+ *   --json    prints a single JSON document; use with `npm run --silent`
  */
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -13,7 +14,7 @@ import { type LabeledCase, readCases } from './cases.ts'
 import { type CaseAnswer, postCase } from './post.ts'
 import { calibrationError, calibrationOf, confusionOf, type Judged, scoresOf } from './scores.ts'
 
-/** Cases that are posted at once. */
+/** How many cases are posted at the same time. */
 const PARALLEL = 4
 
 const { values: flags, positionals } = parseArgs({

@@ -17,18 +17,18 @@ const Answer = v.object({
   duration_ms: v.number(),
 })
 
-/** What an engine answered to a case. */
+/** An engine's answer to a case. */
 export interface CaseAnswer {
   errorType: string
   category: string
   confidence: number
-  /** The blamed span's step id; null: none, or the root's. */
+  /** The blamed span's step id. Null for none or the root. */
   span: string | null
   engine: string
   durationMs: number
 }
 
-/** Posts a case into a project of its own, through the public API, and asks whose fault it was. */
+/** Posts a case into its own project through the public API, and requests its attribution. */
 export async function postCase(owner: Client, projectSlug: string, labeled: LabeledCase): Promise<CaseAnswer> {
   await owner.call('POST', '/api/projects', { slug: projectSlug, name: labeled.id })
   const made = await owner.call('POST', '/api/api-keys', {
@@ -56,7 +56,7 @@ export async function postCase(owner: Client, projectSlug: string, labeled: Labe
     const span = spans.find(({ stepId }) => stepId === step_id)
     if (!span) throw new Error(`${labeled.id}: there is no step ${step_id} to review`)
     const body = { decision, ...(decision === 'correct' && { approvedOutput: approved_output }) }
-    // By another key than the feedback, as reviewers are other people than the pipeline.
+    // With another key than the feedback, because reviewers aren't the pipeline.
     await owner.call('PUT', `/api/spans/${span.id}/review`, body)
   }
   const traceId = labeled.events.find(({ type }) => type === 'trace')?.body.trace_id

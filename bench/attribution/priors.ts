@@ -1,6 +1,6 @@
 import type { FindingKind, Weights } from '../../src/attribution/weights.ts'
 
-/** What each finding says of each error type by the taxonomy's rules alone, set by hand: where `fit.ts` begins. */
+/** What each finding says about each error type, set by hand from the taxonomy's rules. `fit.ts` starts from these. */
 // biome-ignore format: a table
 export const PRIORS: Readonly<Partial<Record<FindingKind, Weights>>> = {
   // checks/travel.ts

@@ -1,19 +1,19 @@
 import type { LabeledCase } from './cases.ts'
 import type { CaseAnswer } from './post.ts'
 
-/** A case with what was answered to it. */
+/** A case with its answer. */
 export interface Judged {
   labeled: LabeledCase
   answer: CaseAnswer
 }
 
-/** Shares of right answers. */
+/** The shares of right answers. */
 export interface Scores {
   cases: number
   category: number
   type: number
   span: number
-  /** The mean over the types of their F1, so that a type that is never answered tells. */
+  /** The mean F1 over the types, so that a type that is never answered counts. */
   macroF1: number
 }
 
@@ -41,7 +41,7 @@ function macroF1(judged: readonly Judged[]): number {
   return scores.reduce((sum, score) => sum + score, 0) / types.length
 }
 
-/** Of the answers in each tenth of confidence: how many, their mean confidence, and the share that is right. */
+/** For the answers in each tenth of confidence: their count, mean confidence and share of right answers. */
 export function calibrationOf(judged: readonly Judged[]) {
   return Array.from({ length: 10 }, (_, tenth) => {
     const own = judged.filter(({ answer }) => Math.min(9, Math.floor(answer.confidence * 10)) === tenth)
@@ -54,7 +54,7 @@ export function calibrationOf(judged: readonly Judged[]) {
   }).filter(({ count }) => count > 0)
 }
 
-/** How far confidence is from the share of right answers, weighed by the answers of each tenth: the expected calibration error. */
+/** The expected calibration error: the mean distance between confidence and accuracy per tenth, weighted by answers. */
 export function calibrationError(judged: readonly Judged[]): number {
   const tenths = calibrationOf(judged)
   return tenths.reduce(
@@ -63,7 +63,7 @@ export function calibrationError(judged: readonly Judged[]): number {
   )
 }
 
-/** For each expected type, what was answered how often. */
+/** For each expected type, how often each type was answered. */
 export function confusionOf(judged: readonly Judged[]): { expected: string; answered: Record<string, number> }[] {
   return [...Map.groupBy(judged, ({ labeled }) => labeled.expected.error_type)]
     .map(([expected, own]) => ({

@@ -3,10 +3,10 @@ import * as v from 'valibot'
 import type { Answer, Client } from '../client.ts'
 import { type BatchEvent, postEvents } from '../events.ts'
 
-/** Prepares what a request needs, and returns what sends it: as often as it's called, with the same work to do. */
+/** Prepares a request. Returns a function that sends it and that does the same work however often it is called. */
 export type Attack = (client: Client) => Promise<() => Promise<Answer>>
 
-/** Attacks by what they are. `share`, up to 1, is how much of what limits admit they use. */
+/** Attacks by name. `share`, up to 1, is how much of the limits they use. */
 export type Attacks = (share: number) => Readonly<Record<string, Attack>>
 
 export const PROJECT = 'projectSlug=bench'
@@ -18,7 +18,7 @@ export const part = (share: number, of: number): number => Math.max(1, Math.floo
 /** A text whose JSON is six times as long. */
 export const escapedText = (length: number): string => '\u0001'.repeat(length)
 
-/** What `itemAt` gives, joined by spaces until it has so many characters. */
+/** The results of `itemAt`, joined by spaces, up to this many characters. */
 export function textFrom(length: number, itemAt: (index: number) => string): string {
   const items: string[] = []
   for (let index = 0, size = 0; size < length; index++) {

@@ -11,16 +11,19 @@ import { type Longest, Neighbor } from './neighbor.ts'
 const STALL = { atMost: 250 }
 const RISE_MB = { atMost: 64 }
 const MB = 1e6
-/** Old objects that V8 may keep: half of an isolate's 128 MB, so that garbage doesn't count as use. */
+/** The old objects that V8 may keep: half of an isolate's 128 MB, so that garbage doesn't count as use. */
 const OLD_SPACE_MB = 64
-/** Each attack is made so often: the first one meets code that isn't compiled yet. */
+/** How often each attack runs. The first run includes compiling code. */
 const ROUNDS = 2
-/** An attack that takes longer than that has stopped the Worker. */
+/** An attack that takes longer has stopped the Worker. */
 const LONGEST_MS = 60_000
-/** After an attack: what it left to do, such as a job, is done by then, and the neighbor has an answer of its own. */
+/**
+ * The wait after an attack: by then its remaining work, such as a job, is done, and the neighbor has had a new
+ * response.
+ */
 const SETTLING_MS = 200
 
-/** How long a neighbor waits, and how much memory it takes, while one request carries the worst that limits admit. */
+/** How long a neighbor waits, and how much memory is used, while one request does the worst that the limits allow. */
 export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
   const [share, rounds, settlingMs] = isQuick ? [0.002, 1, 10] : [1, ROUNDS, SETTLING_MS]
   const stalls: Measurement[] = []
@@ -57,17 +60,17 @@ export const neighbors: Benchmark = async ({ isQuick, attack: wanted }) => {
   }
   return [
     {
-      title: 'The longest that /healthz takes while another client sends this request',
+      title: 'The longest response time of /healthz while another client sends this request',
       notes: [
-        'One workerd serves both, with its local D1 and R2, so what SQLite takes counts as well.',
-        `The longest of ${ROUNDS} rounds, the first one in code that was never run before.`,
-        'Computing: how much of that time it computed, in ms. A machine with other things to do adds the rest.',
+        'One workerd serves both, with its local D1 and R2, so SQLite time counts as well.',
+        `The longest of ${ROUNDS} rounds. The first one includes compiling code.`,
+        'Computing: the processor time within that response time, in ms. The rest comes from other load on the machine.',
       ],
       measurements: stalls,
     },
     {
-      title: 'How far the memory of workerd rises over idle while it answers one such request',
-      notes: [`With its local D1 and R2. V8 may keep ${OLD_SPACE_MB} MB of old objects.`],
+      title: "The rise of workerd's memory over idle while it answers one such request",
+      notes: [`Includes the local D1 and R2. V8 may keep ${OLD_SPACE_MB} MB of old objects.`],
       measurements: rises,
     },
   ]
@@ -117,7 +120,7 @@ async function stopped(): Promise<never> {
   throw new Error(`no answer in ${LONGEST_MS} ms`)
 }
 
-/** What the neighbor's answers take on an idle server: all that is above it is the attack's. */
+/** The neighbor's response time on an idle server. Anything above it is due to the attack. */
 async function idleMs(neighbor: Neighbor, settlingMs: number): Promise<number> {
   await sleep(settlingMs)
   await neighbor.longest()

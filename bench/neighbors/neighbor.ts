@@ -1,20 +1,20 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** What a neighbor asks, and the process that answers. */
+/** What a neighbor requests, and the process that serves it. */
 export interface Probed {
   url: string
   processId: number
 }
 
-/** The longest that an answer took, and the most that the thread of the isolates computed meanwhile: of any one answer. */
+/** The longest response time, and the most processor time that the isolates' thread used during any one response. */
 export interface Longest {
   ms: number
-  /** On a machine that has other things to do, `ms` is more than that. */
+  /** On a busy machine, `ms` is higher than this. */
   computingMs: number
 }
 
-/** Another client of the same Worker: it asks `/healthz` all the time, from a thread of its own. */
+/** Another client of the same Worker, which constantly requests `/healthz` from its own thread. */
 export class Neighbor implements AsyncDisposable {
   readonly #thread: Worker
 
@@ -23,7 +23,7 @@ export class Neighbor implements AsyncDisposable {
     this.#thread = new Worker(new URL('probe.ts', import.meta.url), { workerData })
   }
 
-  /** Of the answers since the last call. */
+  /** Over the responses since the last call. */
   async longest(): Promise<Longest> {
     this.#thread.postMessage(null)
     const [longest] = await once(this.#thread, 'message')

@@ -1,11 +1,14 @@
-/** A thread that asks `/healthz` again and again, so that nothing which the measuring thread does looks like a stall. */
+/**
+ * Requests `/healthz` again and again from its own thread, so that work in the measuring thread doesn't look like a
+ * stall.
+ */
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { threadMs } from '../process.ts'
 import type { Longest, Probed } from './neighbor.ts'
 
-/** Between two questions: a stall shows at most this much too short. */
+/** The pause between two requests. A stall may be measured this much too short. */
 const EVERY_MS = 2
 
 const { url, processId }: Probed = workerData
@@ -19,7 +22,7 @@ const ask = (): Promise<void> =>
       .end()
   })
 
-// Any message asks for the longest answer since the last message.
+// Any message asks for the longest response since the last message.
 parentPort?.on('message', () => {
   parentPort?.postMessage(longest)
   longest = { ms: 0, computingMs: 0 }

@@ -16,18 +16,18 @@ const { largeSpans, times } = inject('attributionLoad')
 
 const TIMESTAMP = '2026-11-20T10:00:00.000Z'
 const EVENTS_A_BATCH = 1000
-/** Of the passages that are retrieved, which a third of goes on to the answer: 50 KB of values in all. */
+/** Bytes of retrieved passages. A third of them goes on to the answer; all values together have 50 KB. */
 const RETRIEVED_BYTES = 19_000
-/** Analyses that are timed together: the clock tells whole milliseconds. */
+/** How many analyses are timed together, because the clock has millisecond resolution. */
 const IN_A_ROW = 5
-/** The spans of a typical trace, its root among them. */
+/** The spans of a typical trace, including its root. */
 const TYPICAL_SPANS = 6
 
 const DOCS = HANDBOOK.map(doc => ({ slug: doc.slug, title: doc.title, content: contentOf(doc, doc.versions.length) }))
-/** Prose in three languages, of paragraphs that differ. */
+/** Prose in three languages, in distinct paragraphs. */
 const PASSAGES = DOCS.flatMap(({ slug, content }) => content.split('\n\n').map(text => ({ slug, text })))
 
-/** So many bytes of passages, from one on: each is told from its repetitions by a number. */
+/** Passages with this many bytes in total, starting at one of them. A number distinguishes repetitions. */
 function passages(bytes: number, first = 0) {
   const taken: { slug: string; text: string }[] = []
   for (let left = bytes, index = first; left > 0; index++) {
@@ -38,7 +38,7 @@ function passages(bytes: number, first = 0) {
   return taken
 }
 
-/** The spans of a support answer that was corrected in one number, below the root. */
+/** The spans below the root of a support answer that was corrected in one number. */
 function typicalSpans() {
   const question = { question: 'How long can I return a lamp that I bought in the sale, and who pays for the parcel?' }
   const chunks = passages(RETRIEVED_BYTES)
@@ -53,7 +53,7 @@ function typicalSpans() {
   ]
 }
 
-/** One of very many spans, with about 1 KB of values. */
+/** One of many spans, with about 1 KB of values. */
 const manySpan = (index: number) =>
   span(`step-${index % 20}`, { index, context: passages(500, index) }, { index, notes: passages(500, 7 * index) })
 
@@ -67,7 +67,7 @@ const span = (step_id: string, input: object, output: object) => ({
   timestamp: TIMESTAMP,
 })
 
-/** Puts a disputed trace of these spans into a tenant, with the handbook and the prompts of its steps. Returns its key. */
+/** Creates a disputed trace of these spans in a tenant, with the handbook and its steps' prompts. Returns its key. */
 async function newTrace(org: Org, spans: readonly ReturnType<typeof span>[]): Promise<number> {
   const trace_id = 'trace_measured'
   for (const doc of DOCS) await org.owner.post('/api/knowledge-docs', { projectSlug: 'support', ...doc })

@@ -1,13 +1,13 @@
 /**
- * The least that could take in an observation on this platform: parses the JSON, does one insert, answers. What Countersign's
- * speed is compared with. It has no imports, so that it runs as it lies, its types taken out.
+ * The minimal Worker that can ingest an observation: it parses JSON, inserts one row and answers. Countersign's speed
+ * is compared with it. It has no imports, so it runs as is once its types are stripped.
  */
 
 interface BareEnv {
   DB: D1Database
 }
 
-/** The fields that are stored; nothing is checked. */
+/** The stored fields, not validated. */
 interface BareObservation {
   trace_id: string
   type: string

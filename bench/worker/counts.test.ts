@@ -8,7 +8,7 @@ import { ORIGIN } from '../../test/support/session.ts'
 import type { Costs } from '../costs.ts'
 import { measuredBindings } from './measured-bindings.ts'
 
-/** All but the one that answers people who come through Cloudflare Access alone. */
+/** All endpoints except the one that only answers people signed in through Cloudflare Access. */
 const contracts = endpoints
   .filter(({ contract }) => contract.path !== '/api/session/organizations')
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
@@ -17,7 +17,7 @@ it.for(contracts)('%s', async ([, contract], { task }) => {
   const org = await newOrg()
   const worlds = { cold: await newWorld(org), warm: await newWorld(org) }
   const headers = await headersOf(contract, org)
-  // What is imported anew remembers nothing, as a new isolate does.
+  // A fresh import has empty caches, like a new isolate.
   vi.resetModules()
   const isolate = await import('../../test/support/org.ts')
   const costOf = async (world: World): Promise<Costs> => {
@@ -31,12 +31,15 @@ it.for(contracts)('%s', async ([, contract], { task }) => {
   task.meta.costs = { cold: await costOf(worlds.cold), warm: await costOf(worlds.warm) }
 })
 
-/** The credentials that are the usual ones: a pipeline has a key of its project, a reviewer one of a user, an owner one of the organization. */
+/**
+ * The usual credentials: a project key for a pipeline, a user's key for a reviewer, the organization's key for an
+ * owner.
+ */
 async function headersOf(contract: Contract, org: Org): Promise<Record<string, string>> {
-  // What needs no key may need a page of the service itself, as signing in does.
+  // An endpoint without a key may require a page of the service itself, as signing in does.
   if (contract.scope === 'public') return { origin: ORIGIN }
   if (contract.scope === 'admin') return { authorization: `Bearer ${env.ADMIN_TOKEN}` }
-  // A new key: the limiter of one that was used before would not survive the new isolate.
+  // A new key, because the limiter of a used one wouldn't survive the new isolate.
   if (contract.scope === 'review') return { 'x-api-key': await org.keyFor({ userId: org.userId }) }
   return { 'x-api-key': isIngestion(contract) ? await org.keyFor({}) : org.ownerKey }
 }

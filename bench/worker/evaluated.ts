@@ -1,4 +1,4 @@
-/** Tells how many milliseconds the evaluation of Countersign's script takes; each isolate evaluates it once. */
+/** Reports how many milliseconds Countersign's script takes to evaluate. Each isolate evaluates it once. */
 export default {
   async fetch() {
     const start = performance.now()

@@ -9,7 +9,7 @@ const COUNTED = {
   JOBS: 'queueSends',
 } as const
 
-/** Bindings that note what they are asked, and the notes. */
+/** Bindings that record their use, and the records. */
 export function measuredBindings(): { bindings: Env; costs: Costs; times: Times } {
   const costs: Costs = {
     d1RoundTrips: 0,

@@ -4,7 +4,7 @@ import { measuredBindings } from './measured-bindings.ts'
 
 export { RateLimiter }
 
-/** Countersign's Worker, whose answers tell in a header what they cost and where their time went. */
+/** Countersign's Worker, which reports in a response header what each response cost and where its time went. */
 export default {
   async fetch(request, _, context) {
     const { bindings, costs, times } = measuredBindings()

@@ -16,7 +16,7 @@ export { REVIEWERS }
 interface DemoPrompt {
   stepId: string
   versions: { content: string; outputSchema: JsonObject; note: string }[]
-  /** From which day each version was the current one; null for a draft. */
+  /** The day from which each version was current; null for a draft. */
   since: (string | null)[]
 }
 
@@ -25,7 +25,7 @@ interface DemoKnowledgeDoc {
   slug: string
   title: string
   versions: { content: string; note: string }[]
-  /** As in a prompt. */
+  /** As in DemoPrompt. */
   since: (string | null)[]
 }
 
@@ -34,21 +34,21 @@ export interface DemoProject {
   name: string
   prompts: DemoPrompt[]
   knowledgeDocs: DemoKnowledgeDoc[]
-  /** The events of its traces, oldest trace first, in the order in which a pipeline would post them. */
+  /** The events of its traces, oldest trace first, in the order a pipeline would post them. */
   events: (promptVersionId: PromptVersionId) => DemoEvent[]
-  /** What reviewers decided, once all events are there; at most one for each output. */
+  /** The reviewers' decisions, posted after all events; at most one per output. */
   reviews: DemoReview[]
-  /** What reviewers said without deciding, in the order in which they said it. */
+  /** The reviewers' comments on outputs, in order. */
   comments: DemoComment[]
 }
 
-/** Every run of the demo with what is wrong with it, oldest first. */
+/** All runs of the demo with their mistakes, oldest first. */
 export function demoTraces(): DemoTrace[] {
   const traces: DemoTrace[] = [...supportTraces(), ...triageTraces(), ...invoiceTraces()]
   return traces.sort((left, right) => left.startedAt - right.startedAt)
 }
 
-/** The projects of the demo: the same on every machine and at any time. */
+/** The projects of the demo, the same on every machine and at any time. */
 export function demoProjects(): DemoProject[] {
   const traces = demoTraces()
   return PROJECTS.map(({ slug, name, prompts, handbook }) => {

@@ -4,19 +4,19 @@ import type { Flaw, Objection, Opinion } from './trace.ts'
 /** An extraction in which the model, the supplier or the reviewer was wrong. */
 export interface InvoiceCase {
   flaw: Flaw
-  /** What stands on the document, where that is not the invoice as it should be. */
+  /** The invoice as printed, if it differs from what it should be. */
   printed?: (invoice: Invoice) => Invoice
-  /** The document shows no VAT id. */
+  /** The document has no VAT id. */
   hidesVatId?: boolean
-  /** What was read, given what should have been read. */
+  /** The extracted fields, given the right ones. */
   read: (fields: Required<Fields>) => Fields
-  /** What a reviewer said, given what should have been read. */
+  /** A reviewer's opinion, given the right fields. */
   opinion?: (fields: Required<Fields>) => Opinion
-  /** What is wrong, in a reviewer's words. */
+  /** The mistake, in a reviewer's words. */
   why?: string
-  /** What the schema asks for is not on the document: nothing that could be approved is right. */
+  /** The document lacks what the schema requires, so no output can be right. */
   cannotBeRight?: boolean
-  /** Where nothing is wrong: what a reviewer says who approves the opinion's correction instead. */
+  /** If nothing is wrong: the reason of a reviewer who wrongly corrects the output as the opinion says. */
   objection?: Objection
 }
 

@@ -2,7 +2,7 @@ import { LAYOUTS, type Layout, type Supplier } from './invoice-suppliers.ts'
 import type { Random } from './random.ts'
 import { isoTime } from './trace.ts'
 
-/** What stands on an invoice, all amounts in cents so that sums are exact. */
+/** The contents of an invoice. All amounts are in cents, so that sums are exact. */
 export interface Invoice {
   supplier: Supplier
   number: string
@@ -25,7 +25,7 @@ interface InvoiceLine {
 const DAY_MS = 86_400_000
 const LINES_A_PAGE = 34
 
-/** An invoice that reached us at a time. Whatever is in it adds up. */
+/** An invoice received at this time. Its amounts add up. */
 export function newInvoice(supplier: Supplier, receivedAt: number, lineCount: number, random: Random): Invoice {
   const issuedAt = receivedAt - random.whole(1, 6) * DAY_MS
   const lines = Array.from({ length: lineCount }, (_, index) => newLine(supplier, index, lineCount, random))
@@ -46,12 +46,12 @@ export function newInvoice(supplier: Supplier, receivedAt: number, lineCount: nu
 function newLine({ catalog }: Supplier, index: number, lineCount: number, random: Random): InvoiceLine {
   const [name, unit, unitPrice] = catalog[index % catalog.length] ?? ['', '', 0]
   const quantity = unitPrice > 3000 ? random.whole(1, 6) : random.whole(2, 60)
-  // Long invoices name the same things again and again, for other articles.
+  // A long invoice repeats the same names with other article numbers.
   const description = lineCount > catalog.length ? `${name}, art. ${random.digits(4)}-${random.digits(3)}` : name
   return { description, quantity, unit, unitPrice, amount: quantity * unitPrice }
 }
 
-/** The text of the pages of an invoice, line by line, as it is read from the document. */
+/** The text of an invoice's pages, line by line, as it is read from the document. */
 export function textLines(invoice: Invoice, { hidesVatId = false } = {}): string[] {
   const { supplier, lines } = invoice
   const layout = LAYOUTS[supplier.layout]
@@ -102,23 +102,26 @@ const WIDTHS = [
   [12, 'right'],
 ] as const
 
-/** The pages that an invoice takes. */
+/** The number of pages of an invoice. */
 export const pageCount = ({ lines }: Invoice): number => Math.max(1, Math.ceil(lines.length / LINES_A_PAGE))
 
-/** An amount as it is written in a layout: 1,234.50 or 1.234,50. */
+/** An amount in a layout's notation: 1,234.50 or 1.234,50. */
 function writtenAmount(cents: number, layout: Layout): string {
   const { decimal, group } = LAYOUTS[layout]
   const whole = String(Math.floor(cents / 100)).replace(/\B(?=(\d{3})+$)/g, group)
   return `${whole}${decimal}${String(cents % 100).padStart(2, '0')}`
 }
 
-/** A date as it is written in a layout. */
+/** A date in a layout's notation. */
 function writtenDate(iso: string, layout: Layout): string {
   const [year = '', month = '', day = ''] = iso.split('-')
   return LAYOUTS[layout].date(year, month, day)
 }
 
-/** What the pipeline reads from an invoice. A type and not an interface, so that it is JSON to the compiler. */
+/**
+ * What the pipeline reads from an invoice. A type alias instead of an interface, so that the compiler accepts it as
+ * JSON.
+ */
 export type Fields = {
   supplier: {
     name: string
@@ -135,7 +138,7 @@ export type Fields = {
   total: number
 }
 
-/** The fields of an invoice as they should be read. */
+/** The right fields of an invoice. */
 export const fieldsOf = ({ supplier, number, issued, due, lines, net, tax, total }: Invoice): Required<Fields> => ({
   supplier: {
     name: supplier.name,
@@ -162,10 +165,10 @@ export const fieldsOf = ({ supplier, number, issued, due, lines, net, tax, total
   total: total / 100,
 })
 
-/** A difference between what was read and what follows from the rest of it. */
+/** A difference between a field and its value computed from the other fields. */
 type Difference = { field: string; expected: number; found: number }
 
-/** Adds up what was read, in cents, and names what differs. */
+/** Adds up the fields in cents, and lists the differences. */
 export function validateTotals({ lines, net, tax, total }: Fields) {
   const sum = lines.reduce((cents, line) => cents + inCents(line.amount), 0)
   const checks = [
@@ -183,5 +186,5 @@ export function validateTotals({ lines, net, tax, total }: Fields) {
 const difference = (field: string, expectedCents: number, found: number): Difference | undefined =>
   expectedCents === inCents(found) ? undefined : { field, expected: expectedCents / 100, found }
 
-/** Amounts are read as numbers with two decimals; only whole cents can be added up exactly. */
+/** Converts an amount to cents, because only whole cents add up exactly. */
 const inCents = (amount: number): number => Math.round(amount * 100)

@@ -1,4 +1,4 @@
-/** The words and the ways of writing of each layout. */
+/** The words and number formats of each layout. */
 export const LAYOUTS = {
   english: {
     title: 'INVOICE',
@@ -53,7 +53,7 @@ export const LAYOUTS = {
   },
 } as const
 
-/** How a supplier's invoices look. */
+/** The look of a supplier's invoices. */
 export type Layout = keyof typeof LAYOUTS
 
 export interface Supplier {
@@ -66,15 +66,15 @@ export interface Supplier {
   currency: string
   taxRate: number
   layout: Layout
-  /** What its invoice numbers begin with. */
+  /** The prefix of its invoice numbers. */
   series: string
   /** Days until an invoice is due. */
   terms: number
-  /** What it sells: description, unit, price of a unit in cents. */
+  /** Its products: description, unit, unit price in cents. */
   catalog: readonly (readonly [description: string, unit: string, cents: number])[]
 }
 
-/** Reads suppliers: a line with the fields of each in the order above, then a line (`-`) for each thing that it sells. */
+/** Parses suppliers: a line with the fields in the order above, then a line (`-`) for each product. */
 const suppliers = (layout: Layout, lines: string): Supplier[] =>
   lines
     .trim()

@@ -20,7 +20,7 @@ import { versionAt } from './versions.ts'
 const PIPELINE = 'invoice-extraction'
 const COUNT = 90
 const WEEKEND = [0, 6]
-/** Long enough that the text alone is over 8 KiB, where the service begins to keep values apart from their rows. */
+/** Enough lines for a text over 8 KiB, the size at which the service starts to store values outside their rows. */
 const LONG_LINE_COUNT = 120
 
 /** The runs of the invoice pipeline, oldest first. */
@@ -68,7 +68,7 @@ function invoiceTrace(index: number, startedAt: number, usualSupplier: Supplier)
   }
 }
 
-/** What accounting gets: it looks at an invoice that does not add up before booking it. */
+/** What accounting receives. Accounting checks an invoice that doesn't add up before booking it. */
 const resultOf = (fields: Fields) => ({
   invoice_number: fields.invoice_number,
   total: fields.total,
@@ -76,7 +76,7 @@ const resultOf = (fields: Fields) => ({
   status: validateTotals(fields).ok ? 'ready_to_book' : 'needs_attention',
 })
 
-/** What is wrong with what was read in a case, and with what came of it. */
+/** The mistakes in a case's extracted fields, and in the outputs that follow from them. */
 function truthOfCase(
   { flaw, why = '', cannotBeRight, objection, opinion }: InvoiceCase,
   { fields, printed, random }: { fields: Fields; printed: Required<Fields>; random: Random },

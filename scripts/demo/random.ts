@@ -1,20 +1,20 @@
-/** A stream of choices that looks random and is the same wherever and whenever it is drawn. */
+/** A stream of choices that looks random and is the same everywhere and every time. */
 export interface Random {
-  /** A whole number from `least` to `most`, both included. */
+  /** A whole number from `least` to `most`, inclusive. */
   whole: (least: number, most: number) => number
-  /** Whether something happens that happens `percent` times in a hundred. */
+  /** True `percent` times in a hundred. */
   chance: (percent: number) => boolean
   pick: <T>(items: readonly T[]) => T
-  /** The items in another order. */
+  /** The items in random order. */
   shuffle: <T>(items: readonly T[]) => T[]
-  /** So many lower-case hexadecimal digits. */
+  /** This many lowercase hexadecimal digits. */
   hex: (length: number) => string
-  /** So many decimal digits, the first of them not 0. */
+  /** This many decimal digits, the first of them not 0. */
   digits: (length: number) => string
   uuid: () => string
 }
 
-/** The stream of a seed. Each trace draws from its own, so that a change to one changes no other. */
+/** The stream of a seed. Each trace has its own, so that changing one trace doesn't change the others. */
 export function seededRandom(seed: string): Random {
   const next = mulberry32(fnv1a(seed))
   const whole = (least: number, most: number) => least + Math.floor((next() / 2 ** 32) * (most - least + 1))
@@ -29,12 +29,12 @@ export function seededRandom(seed: string): Random {
       return order.sort((left, right) => left.rank - right.rank).map(({ item }) => item)
     },
     digits: length => `${whole(1, 9)}${Array.from({ length: length - 1 }, () => whole(0, 9)).join('')}`,
-    // Version 8 is the one whose bits are the maker's own (RFC 9562, section 5.8).
+    // Version 8 leaves the other bits to the implementation (RFC 9562, section 5.8).
     uuid: () => `${hex(8)}-${hex(4)}-8${hex(3)}-${whole(8, 11).toString(16)}${hex(3)}-${hex(12)}`,
   }
 }
 
-/** The item at an index that goes round the list. */
+/** The item at an index, which wraps around the list. */
 export function itemAt<T>(items: readonly T[], index: number): T {
   const position = index % items.length
   const item = items[position]
@@ -42,14 +42,14 @@ export function itemAt<T>(items: readonly T[], index: number): T {
   return item
 }
 
-/** Spreads a text over 32 bits. */
+/** Hashes a text to 32 bits. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5
   for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
   return hash >>> 0
 }
 
-/** The generator of that name: 32 bits of state, integer arithmetic only, so that every machine draws the same. */
+/** The mulberry32 generator: 32 bits of state and integer arithmetic only, so every machine gets the same numbers. */
 function mulberry32(seed: number): () => number {
   let state = seed
   return () => {

@@ -1,6 +1,6 @@
 import type { Flaw } from './trace.ts'
 
-/** What reviewers say now and then when they accept an output, by step. */
+/** Occasional comments of reviewers who accept an output, by step. */
 export const APPROVALS: Record<string, readonly string[]> = {
   'rewrite-query': [
     'These are the words that decide.',
@@ -34,7 +34,7 @@ export const APPROVALS: Record<string, readonly string[]> = {
   'invoice-extraction': ['Booked like this.', 'Number, total and status are right.', 'Follows from the fields.'],
 }
 
-/** What reviewers say of outputs that are wrong only because an earlier one is, by step. */
+/** Comments on outputs that are wrong only because of an earlier output, by step. */
 export type Sequels = Readonly<Record<string, readonly string[]>>
 
 export const SEQUELS: Sequels = {
@@ -76,7 +76,7 @@ export const SEQUELS: Sequels = {
   ],
 }
 
-/** Where the facts were right, and something else was wrong. */
+/** For flaws other than wrong facts. */
 export const SEQUELS_OF_FLAW: Partial<Record<Flaw, Sequels>> = {
   wrong_language: {
     'support-answer': ['The same in the language of the customer.', 'Nothing but the language is wrong here, too.'],
@@ -87,7 +87,7 @@ export const SEQUELS_OF_FLAW: Partial<Record<Flaw, Sequels>> = {
   },
 }
 
-/** Where no doc has an answer. */
+/** For runs in which no doc has an answer. */
 export const SEQUELS_WITHOUT_FACTS: Sequels = {
   'support-answer': [
     'The customer relies on this, and no doc bears it out. Corrected as in the step.',
@@ -96,7 +96,7 @@ export const SEQUELS_WITHOUT_FACTS: Sequels = {
   ],
 }
 
-/** What they say of the answer that customers get where a run failed, one failed run after the other. */
+/** Comments on the fallback answer that customers get if a run fails, used in turn. */
 export const FALLBACK_WORDS = [
   'The search did not answer, so the customer got the fallback. This is what he should have read.',
   'Rate limit at the provider, three times. The question itself is an easy one.',
@@ -104,10 +104,10 @@ export const FALLBACK_WORDS = [
   'Time-out of the index. With the chunks at hand, the answer is plain.',
 ]
 
-/** What reviewers say to each other about an output: turn by turn. The one who took the run answers. */
+/** A conversation between reviewers about an output, turn by turn. The reviewer who took the run answers. */
 export interface Thread {
   stepId: string
-  /** The key of the run that it is about; absent: any sound one will do. */
+  /** The key of its run. If absent, any run without a mistake will do. */
   run?: string
   said: readonly string[]
 }

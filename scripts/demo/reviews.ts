@@ -3,9 +3,9 @@ import { itemAt, seededRandom } from './random.ts'
 import { APPROVALS, THREADS } from './review-words.ts'
 import { type DemoOutput, type DemoTrace, type ErrorType, outputsOf, REVIEWERS } from './trace.ts'
 
-/** What one reviewer decided on an output. */
+/** A reviewer's decision on an output. */
 interface DemoDecision {
-  /** The e-mail of the reviewer. */
+  /** The reviewer's email. */
   reviewer: string
   decision: 'accept' | 'correct' | 'reset'
   approvedOutput?: Json
@@ -13,18 +13,18 @@ interface DemoDecision {
   errorType?: ErrorType
 }
 
-/** Where the demo's reviewers meet an output: on its span, or with null on the root span of the trace. */
+/** Where reviewers find an output: on its span, or on the trace's root span if null. */
 export interface DemoPlace {
   traceId: string
   spanId: string | null
 }
 
-/** All decisions on an output, the first one first. */
+/** All decisions on an output, in order. */
 export interface DemoReview extends DemoPlace {
   decisions: DemoDecision[]
 }
 
-/** What a reviewer said about an output without deciding on it. */
+/** A reviewer's comment on an output, without a decision. */
 export interface DemoComment extends DemoPlace {
   id: string
   reviewer: string
@@ -32,9 +32,9 @@ export interface DemoComment extends DemoPlace {
 }
 
 /**
- * The reviews of a run. The last decision on an output is true: what is right is accepted, what is wrong is corrected to
- * what it should have been. Not so where a case has an objection that nobody overrules: there, a reviewer corrected what
- * was right, by mistake or as a matter of taste. Before the last decision there may be a hasty one.
+ * The reviews of a run. The last decision on an output is right: right outputs are accepted, and wrong ones are
+ * corrected to what they should have been. The exception is a case with an objection that nobody overrules: there, a
+ * reviewer corrected a right output by mistake or by taste. A hasty decision may precede the last one.
  */
 export function reviewsOf(trace: DemoTrace): DemoReview[] {
   const outputs = outputsOf(trace)
@@ -43,7 +43,7 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
     ? { flawed: 94, sound: 40 }
     : { flawed: 0, sound: random.pick(SHARES_OF_SOUND_RUNS) }
   const praise = trace.flaw === null ? 20 : 0
-  // Nobody reviews what is not done.
+  // Unfinished runs aren't reviewed.
   if (trace.ending === 'running') return []
   return outputs.flatMap(output => {
     const isTaken = random.chance((output.mistake ?? output.objection) ? shares.flawed : shares.sound)
@@ -53,18 +53,20 @@ export function reviewsOf(trace: DemoTrace): DemoReview[] {
   })
 }
 
-/** Who takes a run, who else looks at it now and then, and what else is drawn for its reviews. */
+/**
+ * The reviewer who takes a run, the one who sometimes looks at it as well, and other random choices for its reviews.
+ */
 function takenBy({ key }: DemoTrace) {
   const random = seededRandom(`reviews ${key}`)
   const [reviewer = '', second = ''] = random.shuffle(REVIEWERS.map(({ email }) => email))
   return { reviewer, second, random }
 }
 
-/** Of a sound run, a reviewer looks at everything, at about half of the outputs, or at nothing. */
+/** The percentage of outputs that get reviewed in a run without mistakes: all, about half, or none. */
 const SHARES_OF_SOUND_RUNS = [100, 100, 50, 50, 50, 50, 0, 0, 0, 0, 0]
 
 interface Decider extends ReturnType<typeof takenBy> {
-  /** How many of a hundred acceptances come with a comment. */
+  /** The percentage of acceptances with a comment. */
   praise: number
 }
 
@@ -74,7 +76,7 @@ function decisionsOn(
 ): DemoDecision[] {
   if (objection) {
     const { approvedOutput, why, overruled, errorType } = objection
-    // Who makes a mistake does not know it.
+    // Reviewers who make a mistake don't know it, so they don't name its type.
     const named = errorType === 'reviewer_mistake' ? {} : { errorType }
     return [
       { reviewer, decision: 'correct', approvedOutput, comment: why, ...named },
@@ -86,7 +88,7 @@ function decisionsOn(
   if (mistake) {
     const { right, errorType, why } = mistake
     if (right === undefined) return []
-    // What breaks its schema could not even be accepted in haste.
+    // An output that breaks its schema can't be accepted, even in haste.
     const isHasty = random.chance(8) && errorType !== 'output_format_violation'
     const hasty = { reviewer: random.pick([reviewer, second]), decision: 'accept' } as const
     return [
@@ -101,7 +103,7 @@ function decisionsOn(
     decision: 'accept',
     ...(comments && isCommented && { comment: random.pick(comments) }),
   } as const
-  // Some acceptances are taken back, and the output waits in the queue again.
+  // Some acceptances are taken back, and the output returns to the queue.
   return random.chance(1) ? [accept, { reviewer: second, decision: 'reset', comment: random.pick(RESETS) }] : [accept]
 }
 
@@ -113,7 +115,7 @@ const RESETS = [
   'Reset for the training on Monday.',
 ]
 
-/** What reviewers say to each other about the outputs of a project's runs, each thread on an output of its own. */
+/** The reviewers' conversations about a project's runs, each on a different output. */
 export function commentsOn(traces: readonly DemoTrace[]): DemoComment[] {
   const done = traces.filter(({ ending, flaw }) => ending === 'completed' && flaw === null)
   const sound = seededRandom('threads').shuffle(done)

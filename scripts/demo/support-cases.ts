@@ -1,7 +1,7 @@
 import type { Language } from './support-handbook.ts'
 import type { Flaw, Objection, Opinion } from './trace.ts'
 
-/** Paragraphs of a doc, by the facts that stand in them; of an old version where one is named. */
+/** Paragraphs of a doc, identified by the facts in them; of an old version if one is named. */
 export interface Passage {
   doc: string
   facts: readonly string[]
@@ -14,24 +14,24 @@ export interface SupportCase {
   language?: Language
   query: string
   question: string
-  /** What a right answer rests on. */
+  /** What the right answer is based on. */
   rightPassage: Passage
-  /** What was retrieved instead. */
+  /** What was retrieved, if it was something else. */
   retrieved?: Passage
   answer: string
   sources?: string[]
-  /** Words of the answer (of the correction, where it is the reviewer who is wrong) that no evidence bears out. */
+  /** Words without evidence: in the answer or, if the reviewer is wrong, in the correction. */
   wrong?: string
-  /** The order that the customer names, though it is none of theirs. */
+  /** The order number that the customer gives, which belongs to someone else. */
   orderNumber?: string
   opinion?: Opinion
-  /** Where the pipeline is wrong: what is right, the query if it began there, and why, as a reviewer says it. */
+  /** If the pipeline is wrong: the right answer, the right query if that was the cause, and a reviewer's reason. */
   mistake?: { answer: string; query?: string; why: string }
-  /** Where the pipeline is right: what a reviewer says who approves the opinion's correction instead. */
+  /** If the pipeline is right: the reason of a reviewer who wrongly corrects the output as the opinion says. */
   objection?: Objection
 }
 
-/** One for each fifth run. Times matter: the outdated docs are used after their successors came. */
+/** One case for each fifth run. Times matter: outdated docs are used after their successors were published. */
 export const SUPPORT_CASES: readonly SupportCase[] = [
   {
     flaw: 'misread_number',

@@ -3,17 +3,17 @@ import type { TextVersion, VersionedText } from './versions.ts'
 export const LANGUAGES = ['en', 'de', 'es'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** What customers ask about a paragraph, and the right answer: it says the facts that stand as slots in it. */
+/** Customers' questions about a paragraph, and the right answer, which has the paragraph's facts as slots. */
 export interface Topic {
   doc: string
   language: Language
-  /** What the paragraph is about: a good query finds it by this. */
+  /** The subject of the paragraph. A good query finds it by this. */
   query: string
   asked: readonly string[]
   answer: string
 }
 
-/** A doc of the shop's handbook. Its slots are facts, its paragraphs are what gets retrieved. */
+/** A doc of the shop's handbook. Its slots are facts; its paragraphs are retrieved individually. */
 export interface HandbookDoc extends VersionedText {
   slug: string
   title: string
@@ -22,7 +22,7 @@ export interface HandbookDoc extends VersionedText {
 
 const FIRST = { since: '2026-06-01', note: 'First version' }
 
-/** What the docs of the handbook say differently since the first version. */
+/** The changes to the handbook's docs since their first versions. */
 const LATER_VERSIONS: Record<string, TextVersion[]> = {
   returns: [
     {
@@ -83,9 +83,9 @@ const LATER_VERSIONS: Record<string, TextVersion[]> = {
 }
 
 /**
- * The handbook. A doc begins with its slug and title, its paragraphs are parted by empty lines. Below a paragraph stands
- * what customers ask about it (`?`) and the answer (`!`), in English or in the language named. `{window: 14 days}` is a fact
- * with its value in the first version.
+ * The handbook. A doc starts with its slug and title; its paragraphs are separated by empty lines. Below a paragraph
+ * are customers' questions about it (`?`) and the answer (`!`), in English or in the named language. `{window: 14
+ * days}` is a fact with its value in the first version.
  */
 const SOURCE = `
 # returns: Returns and refunds
@@ -380,13 +380,13 @@ function topicsOf(doc: string, paragraph: string): Topic[] {
 /** The knowledge docs of the project. */
 export const HANDBOOK: readonly HandbookDoc[] = SOURCE.split(/^# /m).slice(1).map(handbookDoc)
 
-/** Devices that customers write about. */
+/** Devices in customers' questions. */
 export const PRODUCTS = [
   ...['hand vacuum', 'bike light', 'desk lamp', 'milk frother', 'camping lantern', 'smart scale', 'portable speaker'],
   ...['table fan', 'head torch', 'hand blender', 'sonic toothbrush', 'power bank'],
 ]
 
-/** What customers write before and after a question. */
+/** Phrases that customers write before and after a question. */
 export const AROUND: Record<Language, { before: readonly string[]; after: readonly string[] }> = {
   en: {
     before: ['', '', '', 'Hello. ', 'Hi, one question: ', 'Good morning. '],

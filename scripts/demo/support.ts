@@ -19,10 +19,10 @@ import {
 import { mistakesIn } from './truth.ts'
 import { fill, slotNames, slotsOf, versionAt } from './versions.ts'
 
-/** A support run, and the facts that a right answer says and a right chunk holds, word for word. */
+/** A support run, with the facts that a right answer and a right chunk must contain verbatim. */
 export interface SupportTrace extends DemoTrace {
   facts: string[]
-  /** Words that no evidence bears out. */
+  /** Words without evidence. */
   wrong?: string | undefined
 }
 
@@ -54,7 +54,7 @@ export function supportTraces(): SupportTrace[] {
   return turns.map((turn, index) => supportTrace(index, turn))
 }
 
-/** How many runs each conversation has: one to three. A flawed run is a conversation of its own. */
+/** The number of runs in each conversation: one to three. A flawed run is its own conversation. */
 function conversationSizes(random: Random): number[] {
   const sizes: number[] = []
   for (let index = 0; index < COUNT; index += sizes.at(-1) ?? 1) {
@@ -82,7 +82,7 @@ interface Turn {
   phrasing: number
 }
 
-/** What a run is about, sound or flawed. */
+/** The content of a run, with or without a mistake. */
 interface Exchange extends Omit<SupportCase, 'flaw' | 'language' | 'sources' | 'mistake' | 'objection'> {
   flaw: SupportCase['flaw'] | null
   language: Language
@@ -177,7 +177,7 @@ function exchangeOfCase({ mistake: _, objection: __, ...supportCase }: SupportCa
 
 const NO_MISTAKES: ReadonlyMap<string, Mistake> = new Map()
 
-/** What is wrong with which outputs of a case: its answer, and the query or the chunks where these led to it. */
+/** The mistakes in a case's outputs: its answer, and the query or chunks if they caused it. */
 function mistakesOfCase(
   { flaw, mistake, rightPassage, retrieved }: SupportCase,
   exchange: Exchange,
@@ -189,7 +189,7 @@ function mistakesOfCase(
   const answer = { answer: mistake.answer, sources: facts.length > 0 ? [rightPassage.doc] : [] }
   const rights: Record<string, JsonObject> = {
     'rewrite-query': { query: mistake.query ?? exchange.query, language: exchange.language },
-    // Where no doc has the answer, nothing better could be found.
+    // If no doc has the answer, retrieval couldn't have found anything better.
     ...(retrieved &&
       facts.length > 0 && {
         retrieve: {
@@ -212,14 +212,14 @@ function mistakesOfCase(
   )
 }
 
-/** A run that failed gave no answer, although the handbook has one. */
+/** A failed run gave no answer, although the handbook has one. */
 const fallbackMistake = (result: JsonObject, index: number): Mistake => ({
   right: result,
   errorType: 'system_failure',
   why: itemAt(FALLBACK_WORDS, Math.floor(index / 40)),
 })
 
-/** A question about a topic with its right answer, in words that differ from run to run. */
+/** A question about a topic with its right answer, phrased differently in each run. */
 function exchangeOfTopic({ topic, phrasing, isFollowUp, startedAt, customer }: Turn, random: Random): Exchange {
   const { doc, language, query, answer } = topic
   const { product, orderNumber } = customer
@@ -245,13 +245,13 @@ interface Chunk {
   score: number
 }
 
-/** The paragraphs that were found: those that the answer rests on, and others that are a little like them. */
+/** The retrieved paragraphs: those that the answer is based on, and some similar ones. */
 function retrieve({ rightPassage, retrieved = rightPassage }: Exchange, time: number, random: Random): Chunk[] {
   const found = findDoc(retrieved.doc)
   const version = retrieved.version ?? versionAt(found, time)
   const paragraphs = paragraphsOf(found)
   const wanted = paragraphs.filter(paragraph => slotNames(paragraph).some(name => retrieved.facts.includes(name)))
-  // Where the wrong thing was found, the right one must not be among what is only similar.
+  // If the wrong paragraphs were found, the right ones must not be among the similar ones.
   const excluded = [...wanted, ...paragraphsOf(findDoc(rightPassage.doc)).filter(each => holds(each, rightPassage))]
   const near = random.shuffle(paragraphs.filter(each => !excluded.includes(each) && !isRecent(each)))
   const elsewhere = random.pick(HANDBOOK.filter(({ slug }) => slug !== retrieved.doc && slug !== rightPassage.doc))
@@ -271,7 +271,7 @@ function retrieve({ rightPassage, retrieved = rightPassage }: Exchange, time: nu
 
 const holds = (paragraph: string, { facts }: Passage) => slotNames(paragraph).some(name => facts.includes(name))
 
-/** Whether a paragraph came with a later version only: before that it is empty. */
+/** Whether a paragraph was added in a later version. Before that it is empty. */
 const isRecent = (paragraph: string) => /^\{\w+\}$/.test(paragraph)
 
 function scored(chunks: readonly Omit<Chunk, 'score'>[], random: Random): Chunk[] {

@@ -7,7 +7,7 @@ export interface DemoEvent {
   body: JsonObject
 }
 
-/** What can be wrong with a trace, and the error type of which that is an example. */
+/** The possible flaws of a trace, and the error type that each is an example of. */
 export const ERROR_TYPE_OF_FLAW = {
   ambiguous_input: 'ambiguous_request',
   contradictory_input: 'incorrect_input_data',
@@ -35,63 +35,63 @@ export const ERROR_TYPE_OF_FLAW = {
 
 export type Flaw = keyof typeof ERROR_TYPE_OF_FLAW
 
-/** One of the service's error types that the demo has an example of. */
+/** The error types that the demo has examples of. */
 export type ErrorType = (typeof ERROR_TYPE_OF_FLAW)[Flaw] | 'system_failure'
 
-/** What is wrong with an output, as only its maker can know. */
+/** A mistake in an output, known to the demo but not to the service. */
 export interface Mistake {
-  /** What the output should have been; absent where nothing right fits the step's schema. */
+  /** What the output should have been. Absent if nothing that fits the step's schema is right. */
   right?: Json
   errorType: ErrorType
   /** In a reviewer's words. */
   why: string
 }
 
-/** What a reviewer says who corrects an output that is right, by mistake or as a matter of taste. */
+/** The reason of a reviewer who corrects a right output, by mistake or by taste. */
 export interface Objection {
   why: string
-  /** What a second reviewer says who accepts the output after all; absent: the correction stands. */
+  /** The comment of a second reviewer who accepts the output after all. If absent, the correction stays. */
   overruled?: string
 }
 
 /** An output and the truth about it. */
 interface Judged {
-  /** Absent where it never came to one. */
+  /** Absent if the run produced none. */
   output?: Json
-  /** Absent where the output is right. */
+  /** Absent if the output is right. */
   mistake?: Mistake | undefined
-  /** Held against an output that is right, with what is approved in its place. */
+  /** An objection to a right output, with what the objector approves instead. */
   objection?: (Objection & { approvedOutput: Json; errorType: ErrorType }) | undefined
 }
 
-/** One step of a run, before it has a place in time. */
+/** A step of a run, without times. */
 export interface Step extends Judged {
   stepId: string
   input: Json
   error?: { type: string; message: string }
-  /** Which version of the step's prompt it used. */
+  /** The version of the step's prompt that it used. */
   promptVersion?: number
   state?: JsonObject
-  /** The time of its own work; that of its children comes on top. */
+  /** The time of its own work, without its children's. */
   workMs: number
   children?: Step[]
 }
 
-/** What a person said about a run. */
+/** A person's feedback on a run. */
 export interface Opinion {
   rating: 'positive' | 'negative' | number
   comment?: string
   correction?: JsonObject
-  /** The step that it is about; else it is about the whole. */
+  /** The step that it is about. If absent, it is about the whole run. */
   stepId?: string
 }
 
-/** How a run ended. A failed one is completed too, as far as the service can tell, but one of its steps was the last. */
+/** How a run ended. To the service a failed run is completed, but it stopped at one of its steps. */
 export type Ending = 'completed' | 'running' | 'failed'
 
 /** One run of a pipeline. */
 export interface DemoTrace extends Judged {
-  /** Tells it from all others: its ids are drawn from this. */
+  /** Unique to this run. Its ids are derived from it. */
   key: string
   project: 'support' | 'back-office'
   name: string
@@ -105,10 +105,10 @@ export interface DemoTrace extends Judged {
   flaw: Flaw | null
 }
 
-/** Which id the service gave to a version (1 is the first) of a step's prompt. */
+/** Returns the service's id of a version (1 is the first) of a step's prompt. */
 export type PromptVersionId = (stepId: string, version: number) => string
 
-/** A run's events in the order in which a pipeline posts them: a step when it is done, opinions after all. */
+/** A run's events in the order a pipeline posts them: each step when it is done, then opinions. */
 export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId): DemoEvent[] {
   const { trace_id, placed, endsAt, random } = placeTrace(trace)
   const finishedAt = endsAt + random.whole(3, 15)
@@ -154,14 +154,14 @@ export function traceEvents(trace: DemoTrace, promptVersionId: PromptVersionId):
   ]
 }
 
-/** An output of a run with its place in the service: of the run as a whole where it has no span of its own. */
+/** An output of a run and its place in the service: the run as a whole if it has no span of its own. */
 export interface DemoOutput extends Judged {
   traceId: string
   spanId: string | null
   stepId: string
 }
 
-/** All outputs of a run, that of the whole last. */
+/** All outputs of a run. The run's own output is last. */
 export function outputsOf(trace: DemoTrace): DemoOutput[] {
   const { trace_id: traceId, placed } = placeTrace(trace)
   const ofSpan = ({ step, spanId, children }: PlacedStep): DemoOutput[] => [
@@ -178,14 +178,14 @@ const judged = ({ output, mistake, objection }: Judged): Judged => ({
   objection,
 })
 
-/** A run's ids and times, and what else is drawn after them. */
+/** A run's ids and times, and the generator for further random choices. */
 function placeTrace({ key, steps, startedAt }: DemoTrace) {
   const random = seededRandom(`ids of ${key}`)
   const trace_id = `trace_${random.hex(22)}`
   return { trace_id, ...placeSteps(steps, startedAt + random.whole(4, 20), random), random }
 }
 
-/** Those who look at runs and review them. */
+/** The people who look at runs and review them. */
 export const REVIEWERS = [
   { name: 'Ada Lopez', email: 'ada@example.com' },
   { name: 'Kofi Mensah', email: 'kofi@example.com' },
@@ -223,7 +223,7 @@ interface PlacedStep {
   children: PlacedStep[]
 }
 
-/** Puts steps one after the other, each around its children, and says when the last one ends. */
+/** Places steps one after another, each around its children, and returns when the last one ends. */
 function placeSteps(steps: readonly Step[], from: number, random: Random, parentId?: string) {
   let endsAt = from
   const placed = steps.map((step): PlacedStep => {
@@ -236,17 +236,17 @@ function placeSteps(steps: readonly Step[], from: number, random: Random, parent
   return { placed, endsAt }
 }
 
-/** How the run at an index ended: a twentieth is still running, a fortieth failed. No flawed one is among them. */
+/** How the run at an index ended: a twentieth are still running, a fortieth failed. None of these is a flawed case. */
 export function endingAt(index: number): Ending {
   if (index % 20 === 11) return 'running'
   return index % 40 === 27 ? 'failed' : 'completed'
 }
 
-/** The flawed case that the run at an index is, if it is one: each fifth, until the table ends. */
+/** The flawed case of the run at an index, if any: each fifth run has one until the table ends. */
 export const caseAt = <T>(cases: readonly T[], index: number): T | undefined =>
   index % 5 === 4 ? cases[(index - 4) / 5] : undefined
 
-/** What is left of the steps of a run: a running one lacks the last, a failed one goes up to the step that failed. */
+/** The steps that a run completed: a running one lacks the last, a failed one ends with the step that failed. */
 export function stepsUntil(
   ending: Ending,
   steps: Step[],
@@ -265,7 +265,7 @@ function failedStep(
   return { ...step, ...failure }
 }
 
-/** What a reviewer says now and then about a run that went well, and about which of its steps. */
+/** An occasional comment of a reviewer about a run that went well, and the step it is about. */
 export function approval(
   ending: Ending,
   comments: readonly string[],
@@ -287,7 +287,7 @@ const LAST_DAY = Date.parse('2026-11-20T00:00:00.000Z')
 const OPENS_AT_MS = 7.5 * HOUR_MS
 const OPEN_MS = 10 * HOUR_MS
 
-/** So many ascending moments of working hours, in even steps with some jitter. Days of the week count from Sunday, 0. */
+/** Ascending times within working hours, evenly spaced with some jitter. Weekdays count from Sunday, 0. */
 export function workingTimes(count: number, closedDays: readonly number[], random: Random): number[] {
   const days = Array.from({ length: (LAST_DAY - FIRST_DAY) / DAY_MS + 1 }, (_, day) => FIRST_DAY + day * DAY_MS)
   const openDays = days.filter(day => !closedDays.includes(new Date(day).getUTCDay()))
@@ -299,5 +299,5 @@ export function workingTimes(count: number, closedDays: readonly number[], rando
   })
 }
 
-/** A time as it is sent. */
+/** A time in the API's format. */
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()

@@ -7,7 +7,7 @@ export type Category = (typeof CATEGORIES)[number]
 export const PRIORITIES = ['low', 'normal', 'high', 'urgent'] as const
 export type Priority = (typeof PRIORITIES)[number]
 
-/** A ticket as customers write it; what it is about follows from its words, and so from the list that it stands in. */
+/** A ticket as customers write it. Its category follows from its words, and so from the list it is in. */
 export interface Ticket {
   category: Category
   language: Language
@@ -15,7 +15,7 @@ export interface Ticket {
   text: string
 }
 
-/** Tickets a line each: the subject, a colon, the text. */
+/** Tickets, one per line: the subject, a colon, the text. */
 const TICKET_LINES: Record<Category, Partial<Record<Language, string>>> = {
   billing: {
     en: `
@@ -89,7 +89,7 @@ export const TICKETS: readonly Ticket[] = CATEGORIES.flatMap(category =>
   ),
 )
 
-/** What makes a ticket more or less pressing than others. Nothing said is normal. */
+/** Phrases that change a ticket's priority. Without one, it is normal. */
 export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
   en: {
     low: ['There is no hurry.', 'This can wait until you have time.'],
@@ -111,26 +111,26 @@ export const PRESSING: Record<Language, Record<Priority, readonly string[]>> = {
   },
 }
 
-/** What the classifier says of a ticket; `priority` is absent where the answer broke its schema. */
+/** The classifier's output for a ticket. `priority` is absent if the output broke its schema. */
 export interface Label {
   category: Category
   priority?: Priority
   language: Language
 }
 
-/** A ticket of which the label, the ticket itself or the reviewer's view of it is wrong. */
+/** A ticket whose label or content is wrong, or that a reviewer misjudges. */
 export interface TriageCase extends Pick<Ticket, 'subject' | 'text'> {
   flaw: Flaw
-  /** What the classifier said. */
+  /** The classifier's output. */
   label: Label
-  /** What it should have said, where that can be known. */
+  /** The right output, if it can be known. */
   right: Required<Label>
-  /** The team that got it, where that does not follow from the label. */
+  /** The team that got it, if that doesn't follow from the label. */
   team?: string
   opinion?: Opinion
-  /** What is wrong, in a reviewer's words. */
+  /** The mistake, in a reviewer's words. */
   why?: string
-  /** Where nothing is wrong: what a reviewer says who approves the opinion's correction instead. */
+  /** If nothing is wrong: the reason of a reviewer who wrongly corrects the output as the opinion says. */
   objection?: Objection
 }
 

@@ -25,7 +25,7 @@ import {
 import { mistakesIn } from './truth.ts'
 import { fill, type PromptHistory, versionAt } from './versions.ts'
 
-/** A triage run, and the label that its ticket should have. */
+/** A triage run, and the right label for its ticket. */
 export interface TriageTrace extends DemoTrace {
   right: Required<Label>
 }
@@ -115,7 +115,7 @@ const TEAMS: Record<Category, string> = {
   other: 'customer-care',
 }
 
-/** The version of the route prompt that knows the desk for what cannot wait. */
+/** The version of the route prompt that includes the duty desk for urgent tickets. */
 const WITH_DUTY_DESK = 2
 
 const routing = (teams: Iterable<string>): JsonObject => ({
@@ -266,7 +266,7 @@ const FAILURE = {
   workMs: 5000,
 }
 
-/** A ticket from its template, with its details and with words that make it more or less pressing. */
+/** A ticket from its template, with details filled in and phrases that change its priority. */
 function writtenTicket(template: (typeof TICKETS)[number], random: Random) {
   const { category, language } = template
   const priority = random.pick(PRIORITY_SHARES[category])
@@ -281,7 +281,7 @@ function writtenTicket(template: (typeof TICKETS)[number], random: Random) {
   return { subject: fill(template.subject, slots), text, label, right: label }
 }
 
-/** How often a category is how pressing. Only devices get hot. */
+/** How often each priority occurs in a category. Only devices get hot. */
 const PRIORITY_SHARES: Record<Category, readonly Priority[]> = {
   billing: ['normal', 'normal', 'normal', 'high', 'low'],
   delivery: ['normal', 'normal', 'high', 'high', 'low'],
@@ -291,7 +291,7 @@ const PRIORITY_SHARES: Record<Category, readonly Priority[]> = {
   other: ['normal', 'low'],
 }
 
-/** The fields of an answer that its schema knew by then. */
+/** The fields of an answer that the schema of its time allowed. */
 const onlyKnown = (answer: JsonObject, properties: Json | undefined): JsonObject =>
   Object.fromEntries(Object.entries(answer).filter(([field]) => Object.keys(properties ?? {}).includes(field)))
 

@@ -5,21 +5,21 @@ import { SEQUELS, type Sequels } from './review-words.ts'
 import type { Mistake } from './trace.ts'
 import { fill, type Slots } from './versions.ts'
 
-/** What one of a run's outputs is and should have been. */
+/** What an output of a run is, and what it should have been. */
 interface Comparison {
   stepId: string
   output: Json
   right: Json
 }
 
-/** Why a run went wrong, and what fills the words on the outputs that only follow from that. */
+/** Why a run went wrong, and the values for comments on outputs that only follow from that. */
 interface Cause extends Omit<Mistake, 'right'> {
   sequels?: Sequels
   slots: Slots
   random: Random
 }
 
-/** What is wrong with which outputs of a run, given in its order: the first that differs is where it went wrong. */
+/** The mistakes in a run's outputs, given in order. The first output that differs is where the run went wrong. */
 export function mistakesIn(
   comparisons: readonly Comparison[],
   { errorType, why, sequels = SEQUELS, slots, random }: Cause,

@@ -5,14 +5,14 @@ export type Slots = Readonly<Record<string, string>>
 
 /** One version of a text. */
 export interface TextVersion {
-  /** The day from which it was the current one; a draft has none. */
+  /** The day from which it was current. A draft has none. */
   since?: string
   note: string
-  /** What this version changed; the other slots are as in the version before. */
+  /** The slots that this version changed. The others are as in the version before. */
   slots: Slots
 }
 
-/** A text with slots, and what its versions, oldest first, put into them. */
+/** A text with slots, and the slot values of its versions, oldest first. */
 export interface VersionedText<Version extends TextVersion = TextVersion> {
   text: string
   versions: readonly Version[]
@@ -23,7 +23,7 @@ export interface PromptHistory extends VersionedText<TextVersion & { outputSchem
   stepId: string
 }
 
-/** The number of the version that was current at a time, 1 for the first. */
+/** The number of the version that was current at a time. The first one is 1. */
 export function versionAt({ versions }: VersionedText, time: number): number {
   const number = versions.findLastIndex(({ since }) => since !== undefined && Date.parse(since) <= time) + 1
   if (number === 0) throw new Error('A text was used before its first version')
@@ -34,7 +34,7 @@ export function versionAt({ versions }: VersionedText, time: number): number {
 export const slotsOf = ({ versions }: VersionedText, version: number): Slots =>
   Object.fromEntries(versions.slice(0, version).flatMap(({ slots }) => Object.entries(slots)))
 
-/** The text of a version. A line that is nothing but an empty slot leaves no trace. */
+/** The text of a version. A line that consists of an empty slot is removed. */
 export function contentOf(text: VersionedText, version: number): string {
   const slots = slotsOf(text, version)
   const lines = text.text.trim().split('\n')
@@ -46,7 +46,7 @@ export function contentOf(text: VersionedText, version: number): string {
     .trim()
 }
 
-/** Puts values into a text's slots. An unknown slot is a mistake in our tables. */
+/** Fills a text's slots. An unknown slot is a mistake in our tables. */
 export const fill = (text: string, slots: Slots): string =>
   text.replace(SLOT, (_, name: string) => {
     const value = slots[name]

@@ -1,13 +1,13 @@
 /**
- * What stands before the Worker with `npm start`, on the port that people use. Nothing of the local runtime's own is
- * reachable through it: wrangler and Miniflare would serve handlers and an explorer of the database under `/cdn-cgi/`,
- * which Cloudflare keeps for itself. It imports nothing but types, so that it runs as it lies, its types taken out.
+ * The entry in front of the Worker with `npm start`, on the public port. It hides the local runtime's own endpoints:
+ * wrangler and Miniflare would serve handlers and a database explorer under `/cdn-cgi/`, which Cloudflare reserves for
+ * itself. It imports only types, so it runs as is once its types are stripped.
  */
 import type { FetcherScheduledOptions, FetcherScheduledResult } from '@cloudflare/workers-types/experimental'
 
 interface DoorEnv {
   COUNTERSIGN: Fetcher & { scheduled: (options: FetcherScheduledOptions) => Promise<FetcherScheduledResult> }
-  /** Known to the process that started this one, and new with each start. */
+  /** Known only to the process that started this one, and new with each start. */
   CRON_SECRET: string
 }
 
@@ -15,7 +15,8 @@ export default {
   async fetch(request, { COUNTERSIGN, CRON_SECRET }) {
     const url = new URL(request.url)
     const headers = new Headers(request.headers)
-    // As behind Cloudflare: a tunnel that ends TLS serves https:// pages, whose origin the Worker compares with its own.
+    // As behind Cloudflare: behind a tunnel that ends TLS, pages have an https:// origin, which the Worker compares
+    // with its own.
     const protocol = headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase()
     if (protocol === 'http' || protocol === 'https') url.protocol = protocol
     const address = request.cf?.clientIp
@@ -27,14 +28,14 @@ export default {
         const { outcome } = await COUNTERSIGN.scheduled({ cron: '* * * * *', scheduledTime: new Date() })
         return new Response(outcome, { status: outcome === 'ok' ? 200 : 500 })
       }
-      // A navigation would get the app; a path that isn't the app's is a 404.
+      // A navigation would get the app's page; without this header, an unknown path is a 404.
       headers.delete('sec-fetch-mode')
     }
     return COUNTERSIGN.fetch(new Request(url, new Request(request, { headers })))
   },
 } satisfies ExportedHandler<DoorEnv>
 
-/** `127.0.0.1:5000` without its port, `[::1]:5000` without that and its brackets. */
+/** `127.0.0.1:5000` without its port, `[::1]:5000` without port and brackets. */
 function withoutPort(address: string): string {
   return address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
 }

@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<string, (index: number) => string>> = {
   brackets: () => '[[((<<{{""',
 }
 
-/** Runs of attribution over traces whose texts leave as much to compare as they can. */
+/** Attribution runs over traces whose texts leave as much to compare as possible. */
 export const attribution: Attacks = share => ({
   ...Object.fromEntries(Object.entries(KINDS).map(([name, itemAt]) => [`a text of ${name}`, textOf(share, itemAt)])),
   [`${MAX_SUBJECT_SPANS} spans of numbers`]: async client => {

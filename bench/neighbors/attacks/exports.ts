@@ -3,7 +3,7 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import { MAX_EXPORT_BYTES } from '../../../src/limits.ts'
 import { type Attack, type Attacks, part, TIMESTAMP, times } from '../attack.ts'
 
-/** Exports of OpenTelemetry, and bodies that are small until they are inflated. */
+/** OpenTelemetry exports, and bodies that are small until decompressed. */
 export const exports: Attacks = share => ({
   '10,000 spans': exported(() =>
     times(part(share, 10_000), index => otlpSpan(`step ${index % 20}`, [text('input.value', 'a'.repeat(500))])),

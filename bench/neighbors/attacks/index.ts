@@ -6,5 +6,5 @@ import { schemas } from './schemas.ts'
 import { texts } from './texts.ts'
 import { traces } from './traces.ts'
 
-/** Every attack, in groups that share a database. */
+/** All attacks, in groups that share a database. */
 export const attacks: Readonly<Record<string, Attacks>> = { attribution, schemas, texts, traces, lists, exports }

@@ -9,7 +9,7 @@ const Prompt = v.object({ versionId: v.string() })
 const nested = (depth: number, around: (inner: object) => object, inner: object): object =>
   depth === 0 ? inner : nested(depth - 1, around, around(inner))
 
-/** Reviews of outputs that are hard to hold to their schema. One that isn't stored is an attack by itself. */
+/** Reviews of outputs that are expensive to validate. A schema that is rejected when stored is itself the attack. */
 export const schemas: Attacks = share => ({
   'uniqueItems of objects': judged(
     { type: 'array', uniqueItems: true, items: { type: 'object' } },
@@ -41,7 +41,7 @@ export const schemas: Attacks = share => ({
     { type: 'array', items: { enum: times(4000, index => `value-${index}`) } },
     times(part(share, 300_000), index => `other-${index}`),
   ),
-  // Twice as large with each level: 10 of them are half of what a schema may have.
+  // Doubles with each level; 10 levels are half of what a schema may have.
   'alternatives within alternatives': judged(
     nested(10, inner => ({ anyOf: [{ properties: { a: inner } }, { properties: { a: inner } }] }), { type: 'string' }),
     nested(10, inner => ({ a: inner }), {}),
@@ -108,7 +108,7 @@ export const schemas: Attacks = share => ({
   },
 })
 
-/** As many as `2 ** depth` ways through `depth` definitions. */
+/** A schema with `2 ** depth` paths through `depth` definitions. */
 function doubling(depth: number, keyword: 'allOf' | 'anyOf'): object {
   const definitions = times(depth, index => [
     `d${index}`,
@@ -117,7 +117,7 @@ function doubling(depth: number, keyword: 'allOf' | 'anyOf'): object {
   return { $defs: Object.fromEntries(definitions), $ref: '#/$defs/d0' }
 }
 
-/** A schema that a prompt is stored with; an output of its step that is accepted. */
+/** Stores a prompt with a schema, and accepts an output of its step. */
 function judged(outputSchema: object, output: unknown): Attack {
   return async client => {
     const stepId = `step-${randomUUID()}`

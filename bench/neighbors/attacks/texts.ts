@@ -18,7 +18,7 @@ import {
 
 const Prompt = v.object({ id: v.string(), versionId: v.string() })
 
-/** Prompts and knowledge docs of many, or large, versions. */
+/** Prompts and knowledge docs with many or large versions. */
 export const texts: Attacks = share => ({
   'a diff of lines with nothing in common': diffed(
     textFrom(part(share, MAX_CONTENT_BYTES), index => `a${index}\n`),
@@ -61,7 +61,7 @@ export const texts: Attacks = share => ({
   'a prompt of versions of control characters': async client => {
     const content = escapedText(part(share, MAX_CONTENT_BYTES - 100))
     const { id } = await addPrompt(client, content)
-    // As many as fit as JSON.
+    // As many as fit when escaped as JSON.
     for (let number = 1; number < part(share, 5); number++) await addVersion(client, id, `${number}${content}`)
     return () => client.send('GET', `/api/prompts/${id}`)
   },
@@ -117,7 +117,7 @@ const addVersion = (client: Client, id: string, content: string, outputSchema?: 
 
 function listed(count: number, content: string): Attack {
   return async client => {
-    // Before those of other attacks, whose names begin with letters.
+    // These names sort before those of other attacks, which start with letters.
     for (const slug of times(count, () => `0-${randomUUID()}`)) {
       await client.call('POST', '/api/knowledge-docs', { projectSlug: 'bench', slug, title: slug, content })
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { MAX_BATCH_EVENTS, MAX_METADATA_BYTES } from '../../../src/limits.ts'
 import { type Attack, type Attacks, addTrace, escapedText, PROJECT, part, span, TIMESTAMP, times } from '../attack.ts'
 
-/** Traces of many spans, values, observations, and much metadata: written and read. */
+/** Traces with many spans, values and observations, and with much metadata: written and read. */
 export const traces: Attacks = share => ({
   ...read('20,000 spans', share, async client =>
     addTrace(
@@ -124,7 +124,7 @@ const trace = (metadata: object) => ({
   metadata,
 })
 
-/** A trace that is read whole, and as a preview. */
+/** Reads a trace whole, and as a preview. */
 const read = (name: string, _: number, add: (client: Parameters<Attack>[0]) => ReturnType<typeof addTrace>) => ({
   [`detail of ${name}`]: async (client: Parameters<Attack>[0]) => {
     const { id } = await add(client)

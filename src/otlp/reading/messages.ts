@@ -8,8 +8,9 @@ import { parsed } from './serialized.ts'
  *
  *   {role, content, reasoning?, tool_calls?: [{id, name, arguments}], tool_results?: [{id, name, result}], tool_call_id?, name?}
  *
- * `content` is a string; or a list of parts if some aren't text (`{type: "text", text}`, and images and files as they came);
- * or null if there is none. The content of a tool message is the tool's result. All other fields of a message are kept.
+ * `content` is a string; or a list of parts if some aren't text (`{type: "text", text}`, and images and files as they
+ * came); or null if there is none. The content of a tool message is the tool's result. All other fields of a message
+ * are kept.
  */
 
 /** A message in our form. */
