@@ -63,8 +63,8 @@ function verdict({ value, goal }: Measurement): string {
   if (goal === undefined || value === undefined) return ''
   const missed = missedBy(value, goal)
   if (missed === 0) return 'met'
-  const held = 'atLeast' in goal ? goal.atLeast : goal.atMost
-  return `missed by ${numberText(missed)} (${Math.round((missed / held) * 100)} %)`
+  const bound = 'atLeast' in goal ? goal.atLeast : goal.atMost
+  return `missed by ${numberText(missed)} (${Math.round((missed / bound) * 100)} %)`
 }
 
 const cellText = (cell: number | undefined): string => (cell === undefined ? '' : numberText(cell))

@@ -243,7 +243,7 @@ const valuesOf = (array: JsonObject, depth: number): Json[] =>
 function text(of: JsonObject, name: string): string {
   const found = of[name]
   if (isAbsent(found)) return ''
-  if (typeof found === 'object') throw badRequest('must be a text', name)
+  if (typeof found === 'object') throw badRequest('must be a string', name)
   // Storage is UTF-8, which can't hold lone surrogates.
   return String(found).toWellFormed()
 }

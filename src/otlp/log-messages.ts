@@ -16,20 +16,20 @@ import type { SpanMessage } from './span-step.ts'
 
 /** Readers by record name. */
 const READERS: ReadonlyMap<string, (log: TelemetryLog, name: string) => SpanMessage[]> = new Map([
-  ['gen_ai.system.message', asked],
-  ['gen_ai.user.message', asked],
-  ['gen_ai.assistant.message', asked],
-  ['gen_ai.tool.message', asked],
-  ['gen_ai.choice', chosen],
+  ['gen_ai.system.message', inputMessage],
+  ['gen_ai.user.message', inputMessage],
+  ['gen_ai.assistant.message', inputMessage],
+  ['gen_ai.tool.message', inputMessage],
+  ['gen_ai.choice', outputChoice],
   ['gen_ai.client.inference.operation.details', details],
   ['gen_ai.content.prompt', log => wholeInput(log.attributes.get('gen_ai.prompt'))],
   ['gen_ai.content.completion', log => wholeOutput(log.attributes.get('gen_ai.completion'))],
-  ['claude_code.user_prompt', log => said('input', 'user', log.attributes.get('prompt'))],
-  ['claude_code.assistant_response', log => said('output', 'assistant', log.attributes.get('response'))],
+  ['claude_code.user_prompt', log => textMessage('input', 'user', log.attributes.get('prompt'))],
+  ['claude_code.assistant_response', log => textMessage('output', 'assistant', log.attributes.get('response'))],
   ['claude_code.tool_result', claudeTool],
   ['claude_code.api_request_body', log => wholeInput(log.attributes.get('body'))],
   ['claude_code.api_response_body', log => wholeOutput(log.attributes.get('body'))],
-  ['codex.user_prompt', log => said('input', 'user', log.attributes.get('prompt'))],
+  ['codex.user_prompt', log => textMessage('input', 'user', log.attributes.get('prompt'))],
   ['codex.tool_result', codexTool],
 ])
 
@@ -134,18 +134,18 @@ function recordMessage(log: TelemetryLog, name: string): Json {
 /** Fields that a message has even if its instrumentation doesn't record content. */
 const ENVELOPE = ['role', 'id', 'name', 'tool_call_id', 'finish_reason']
 
-const isSaid = (message: Message): boolean =>
+const hasContent = (message: Message): boolean =>
   Object.entries(message).some(([field, value]) => !ENVELOPE.includes(field) && isContent(value))
 
-function asked(log: TelemetryLog, name: string): SpanMessage[] {
-  const messages = messagesFrom(recordMessage(log, name), 'user').filter(isSaid)
+function inputMessage(log: TelemetryLog, name: string): SpanMessage[] {
+  const messages = messagesFrom(recordMessage(log, name), 'user').filter(hasContent)
   return messages.map(data => ({ type: 'input', isMessage: true, data }))
 }
 
-function chosen(log: TelemetryLog, name: string): SpanMessage[] {
+function outputChoice(log: TelemetryLog, name: string): SpanMessage[] {
   const body = objectOf(log.body)
   const index = numberOf(body?.index ?? log.attributes.get('index'))
-  const messages = messagesFrom(recordMessage(log, name), 'assistant').filter(isSaid)
+  const messages = messagesFrom(recordMessage(log, name), 'assistant').filter(hasContent)
   return messages.map(({ finish_reason: _, ...data }) => ({
     type: 'output',
     isMessage: true,
@@ -178,7 +178,7 @@ function wholeOutput(value: Json | undefined): SpanMessage[] {
 const isContent = (value: Json | undefined): value is Json =>
   value !== undefined && value !== null && value !== '' && !isRedacted(value)
 
-const said = (type: SpanMessage['type'], role: string, content: Json | undefined): SpanMessage[] =>
+const textMessage = (type: SpanMessage['type'], role: string, content: Json | undefined): SpanMessage[] =>
   isContent(content) ? [{ type, isMessage: true, data: { role, content } }] : []
 
 /**

@@ -73,7 +73,7 @@ interface ReadLog {
 /** Stores each input message as its own observation, since more may follow, and all answers of a span as one. */
 async function observationsOf(project: Project, logs: readonly ReadLog[], now: number): Promise<ObservationDraft[]> {
   const bySpan = Map.groupBy(logs, ({ log }) => `${log.traceId}:${log.spanId}`)
-  const said = [...bySpan.values()].flatMap(spanLogs => {
+  const entries = [...bySpan.values()].flatMap(spanLogs => {
     const inOrder = spanLogs.toSorted((left, right) => Number(left.log.timeNs - right.log.timeNs))
     const inputs = inOrder.flatMap(({ log, key, messages }) =>
       messages
@@ -94,7 +94,7 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
     return [...inputs, { log: last.log, key, type: 'output' as const, stateKey: null, data: output }]
   })
   return mapInTurns(
-    said,
+    entries,
     RECORDS_A_TURN,
     async ({ log, key, type, stateKey, data }, index): Promise<ObservationDraft> => {
       const clientTraceId = traceIdOf(log)
@@ -112,7 +112,7 @@ async function observationsOf(project: Project, logs: readonly ReadLog[], now: n
         data: { traceUuid: uuid, json: JSON.stringify(data) },
         timestamp: millisecondsOf(log.timeNs),
         // Keeps the export's order: all of it arrives at the same time.
-        receivedAt: now + index / (said.length + 1),
+        receivedAt: now + index / (entries.length + 1),
       }
     },
   )

@@ -260,8 +260,13 @@ describe('an export', () => {
     ['an object for attributes', { attributes: { a: 1 } }, 'attributes', 'a list of {key, value}'],
     ['a text for an attribute', { attributes: [{ key: 'a' }, 'x'] }, 'attributes.1', 'an object'],
     ['a text for a value', { attributes: [{ key: 'a', value: 'x' }] }, 'attributes.0.value', 'stringValue'],
-    ['an object for a key', { attributes: [{ key: {} }] }, 'attributes.0.key', 'a text'],
-    ['a list for a text', { attributes: [{ value: { stringValue: [] } }] }, 'attributes.0.value.stringValue', 'a text'],
+    ['an object for a key', { attributes: [{ key: {} }] }, 'attributes.0.key', 'a string'],
+    [
+      'a list for a text',
+      { attributes: [{ value: { stringValue: [] } }] },
+      'attributes.0.value.stringValue',
+      'a string',
+    ],
     [
       'a list for a list of values',
       { attributes: [{ value: { arrayValue: [] } }] },
@@ -280,11 +285,11 @@ describe('an export', () => {
       'attributes.0.value.arrayValue.values.1',
       'stringValue',
     ],
-    ['an object for a name', { name: {} }, 'name', 'a text'],
+    ['an object for a name', { name: {} }, 'name', 'a string'],
     ['a text for the status', { status: 'ok' }, 'status', 'an object'],
-    ['an object for the status’s message', { status: { message: {} } }, 'status.message', 'a text'],
+    ['an object for the status’s message', { status: { message: {} } }, 'status.message', 'a string'],
     ['an object for events', { events: {} }, 'events', 'a list'],
-    ['a broken event', { events: [{}, { name: [] }] }, 'events.1.name', 'a text'],
+    ['a broken event', { events: [{}, { name: [] }] }, 'events.1.name', 'a string'],
     ['a broken link', { links: [{ attributes: 'x' }] }, 'links.0.attributes', 'a list'],
   ])('with %s in a span is refused, with its place', ([, fields, path, message]) => {
     expect(() => span(fields)).toThrow(refusal(`resourceSpans.0.scopeSpans.0.spans.0.${path}`, message))

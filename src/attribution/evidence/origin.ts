@@ -75,13 +75,13 @@ const hasCorrectedField: Check = ({ value }, { correction }) =>
 const isHandedOn: Check = (source, { difference }, step) => {
   if (!difference || step.input === null || difference.changes.length === 0) return false
   const input = supportOf(difference.lost, [sourceOf('input', step, 'input', step.input)], PLAIN_WORDS)
-  const held = supportOf(difference.lost, [source], PLAIN_WORDS)
+  const support = supportOf(difference.lost, [source], PLAIN_WORDS)
   const right = supportOf(difference.gained, [source], PLAIN_WORDS)
   return (
     hasTerms(difference.gained) &&
     input.weight >= 1 &&
     input.found > 0.8 &&
-    held.found > 0.8 &&
+    support.found > 0.8 &&
     right.found < 0.5 &&
     isSuppliedBy(step, source)
   )
@@ -90,8 +90,8 @@ const isHandedOn: Check = (source, { difference }, step) => {
 /** The lost content is in the source and in nothing before it, and the right content isn't next to it. */
 const isSource: Check = (source, { difference }, _, visibleTo) => {
   if (!difference || !source.step || !hasTerms(difference.gained)) return false
-  const held = supportOf(difference.lost, [source], PLAIN_WORDS)
-  if (held.weight < 1 || held.found < CARRIES || supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
+  const support = supportOf(difference.lost, [source], PLAIN_WORDS)
+  if (support.weight < 1 || support.found < CARRIES || supportOf(difference.gained, [source], PLAIN_WORDS).found >= 0.5)
     return false
   return supportOf(difference.lost, visibleTo(source.step), PLAIN_WORDS).found < CARRIES
 }

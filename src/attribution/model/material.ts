@@ -47,7 +47,7 @@ export function newItem(
   rank: Rank,
   distance = 0,
 ): Item {
-  const said = Object.entries(named).flatMap(([name, value]) =>
+  const shown = Object.entries(named).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [[name, value] as const],
   )
   const fields = Object.entries(long).flatMap(([name, value]) => {
@@ -55,7 +55,7 @@ export function newItem(
     const text = safeJson(value)
     return { name, value, text, bytes: utf8Length(text) }
   })
-  return { head: safeJson(Object.fromEntries(said)).slice(0, -1), fields, rank, distance }
+  return { head: safeJson(Object.fromEntries(shown)).slice(0, -1), fields, rank, distance }
 }
 
 /**

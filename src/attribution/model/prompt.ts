@@ -34,10 +34,10 @@ export function* writePrompt(
 ): Work<Prompt> {
   const instructions = instruct(types, boundary)
   const frame = { begin: `BEGIN ${boundary}`, end: `END ${boundary}` }
-  const told = findings.toSorted((one, other) => other.strength - one.strength).slice(0, MAX_PROMPT_FINDINGS)
+  const strongest = findings.toSorted((one, other) => other.strength - one.strength).slice(0, MAX_PROMPT_FINDINGS)
   const maxTokens = MAX_PROMPT_TOKENS - tokensOf(instructions) - FRAME_TOKENS
-  const { lines, omitted } = yield* fitMaterial(yield* buildItems(itemsOf(subject, told)), maxTokens)
-  const losses = [...subject.omitted, ...omitted, ...leftOver(findings.length - told.length)]
+  const { lines, omitted } = yield* fitMaterial(yield* buildItems(itemsOf(subject, strongest)), maxTokens)
+  const losses = [...subject.omitted, ...omitted, ...leftOver(findings.length - strongest.length)]
   const last = losses.length > 0 ? [safeJson({ kind: 'left_out', what: losses })] : []
   return {
     instructions,
@@ -58,8 +58,8 @@ function instruct(types: readonly ErrorType[], boundary: string): string {
   const first = DECIDED_FIRST.filter(name => names.includes(name))
   const maxBytes = Math.floor((MAX_TYPES_TOKENS * BYTES_A_TOKEN) / types.length)
   const table = types.map(({ errorType, name, category, rule }) => {
-    const said = withoutControlTokens(cutText(oneLine(`(${name}, ${category}): ${rule}`), maxBytes))
-    return `${errorType} ${said}`
+    const description = withoutControlTokens(cutText(oneLine(`(${name}, ${category}): ${rule}`), maxBytes))
+    return `${errorType} ${description}`
   })
   return [
     'You find the root cause of a disagreement: an AI pipeline produced an output, and a person corrected it or gave',

@@ -167,13 +167,13 @@ function toolResult(value: JsonObject): JsonObject {
   const id = fields.take('call_id', 'toolCallId', 'tool_call_id', 'tool_use_id', 'id', 'ref')
   const name = fields.take('toolName', 'tool_name', 'name')
   const result = fields.take('response', 'result', 'output', 'content')
-  const told = present({
+  const known = present({
     id,
     name,
     result: result === undefined ? undefined : resultOf(parsed(result)),
     type: type !== undefined && /server|mcp/.test(type) ? type : undefined,
   })
-  return combined(told, fields.rest())
+  return combined(known, fields.rest())
 }
 
 /**

@@ -14,9 +14,9 @@ export function* checkAge(scene: Scene): Generator<Finding> {
   const { dispute, subject, visible, prompts, sources } = scene
   if (!dispute) return
   const comments = dispute.comments.join('\n')
-  const said = termsOf(comments)
+  const commentTerms = termsOf(comments)
   const change = TELLS_CHANGE.exec(comments)
-  const dated = said.facts.find(({ kind }) => kind === 'date')
+  const dated = commentTerms.facts.find(({ kind }) => kind === 'date')
   if (change || dated) {
     yield {
       kind: 'comment_tells_change',
@@ -31,11 +31,11 @@ export function* checkAge(scene: Scene): Generator<Finding> {
     ...visible.filter(({ kind }) => kind === 'retrieved' || kind === 'doc' || kind === 'state'),
     ...prompts,
   ]
-  const rests = texts.filter(source => {
+  const basis = texts.filter(source => {
     const { found, weight } = supportOf(lost, [source])
     return found > 0.3 && weight >= 1
   })
-  const whole = rests.map(source => docBehind(source, sources) ?? source)
+  const whole = basis.map(source => docBehind(source, sources) ?? source)
   for (const source of new Set(whole)) {
     const ages = agesOf(source, subject.timestamp)
     const at = locationOf(source)

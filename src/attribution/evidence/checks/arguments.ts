@@ -17,18 +17,20 @@ export function argumentFault({ input }: Step, tool: Tool): Argument | undefined
   const described = Object.entries(tool.arguments)
   if (!isJsonObject(input) || described.length === 0) return undefined
   for (const [field, value] of Object.entries(input)) {
-    const said = tool.arguments[field]
+    const description = tool.arguments[field]
     const path = `input.${field}`
-    if (said === undefined) return { kind, path, note: `is not an argument of ${tool.name}` }
-    const format = /[YMDjahmst]{2,4}([-/.])[YMDjahmst]{2}\1[YMDjahmst]{2,4}/u.exec(said)?.[0]
+    if (description === undefined) return { kind, path, note: `is not an argument of ${tool.name}` }
+    const format = /[YMDjahmst]{2,4}([-/.])[YMDjahmst]{2}\1[YMDjahmst]{2,4}/u.exec(description)?.[0]
     if (format && typeof value === 'string' && !fitsFormat(value, format))
       return { kind, path, note: `is ${quote(value)}, but ${tool.name} expects ${format}` }
-    if (/integer|number|cents|\bint\b/iu.test(said) && typeof value === 'string')
-      return { kind, path, note: `is the text ${quote(value)}, but ${tool.name} expects ${said}` }
-    if (/^string|text/iu.test(said) && typeof value === 'number')
-      return { kind, path, note: `is the number ${value}, but ${tool.name} expects ${said}` }
+    if (/integer|number|cents|\bint\b/iu.test(description) && typeof value === 'string')
+      return { kind, path, note: `is the text ${quote(value)}, but ${tool.name} expects ${description}` }
+    if (/^string|text/iu.test(description) && typeof value === 'number')
+      return { kind, path, note: `is the number ${value}, but ${tool.name} expects ${description}` }
   }
-  const missing = described.find(([field, said]) => !(field in input) && !/optional|\?|default/iu.test(said + field))
+  const missing = described.find(
+    ([field, description]) => !(field in input) && !/optional|\?|default/iu.test(description + field),
+  )
   return missing && described.length > 1
     ? { kind, path: `input.${missing[0]}`, note: `is missing in the call to ${tool.name}` }
     : undefined
@@ -158,9 +160,9 @@ export function swappedArgument(step: Step, { sources }: Scene): Argument | unde
     spend(fields.length * MAX_FIELDS)
     const given = new Map(fields.map(([name]) => [name, fieldIn(record, name)]))
     for (const [field, value] of fields) {
-      const held = given.get(field)
-      if (held === undefined || held === value) continue
-      const other = fields.find(([name, item]) => name !== field && item === held && given.get(name) === value)
+      const known = given.get(field)
+      if (known === undefined || known === value) continue
+      const other = fields.find(([name, item]) => name !== field && item === known && given.get(name) === value)
       if (!other) continue
       const note = `and ${other[0]} are swapped: ${quote(value)} was given as ${other[0]}`
       return { kind: 'call_took_other_value', path: `input.${field}`, note }

@@ -128,10 +128,10 @@ export function numberChanges({ dispute, origin }: Scene): NumberChange[] {
     return right !== undefined && left !== right ? [{ before: left, after: right }] : []
   })
   if (changed.length > 0 || dispute?.approved !== undefined) return changed
-  const said = dispute?.comments.flatMap(comment => numbersIn(comment)) ?? []
+  const mentioned = dispute?.comments.flatMap(comment => numbersIn(comment)) ?? []
   const outputs = numbersIn(origin.output)
   // The number in the output that is nearest to the one in the comment.
-  return said.flatMap(after => {
+  return mentioned.flatMap(after => {
     spend(1 + outputs.length)
     if (outputs.includes(after)) return []
     const far = outputs.map(output => Math.abs(output - after))

@@ -185,12 +185,12 @@ export function isErrorShaped(output: Json): boolean {
 
 function cutOffAt(step: Step): string | undefined {
   const leaves = [...leavesOf(step.metadata, 'metadata')]
-  const said = leaves.find(
+  const found = leaves.find(
     ([path, leaf]) =>
       (/finish|stop|reason/iu.test(fieldOf(path)) && typeof leaf === 'string' && CUT_OFF.test(leaf)) ||
       (/truncated|cut_off/iu.test(fieldOf(path)) && leaf === true),
   )
-  if (said) return said[0]
+  if (found) return found[0]
   const limit = leaves.find(([path]) => /^max.*tokens/iu.test(fieldOf(path)))
   const used = leaves.find(([path]) => /^(tokens_out|output_tokens|completion_tokens)$/iu.test(fieldOf(path)))
   return limit && used && limit[1] === used[1] ? used[0] : undefined

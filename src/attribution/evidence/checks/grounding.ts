@@ -78,12 +78,12 @@ function exchangeOf(scene: Scene, dispute: Dispute): Exchange {
 }
 
 /** The term that was found, in quotation marks. */
-const said = ({ at }: Support): string => (at ? `"${at.text}"` : 'it')
+const quoted = ({ at }: Support): string => (at ? `"${at.text}"` : 'it')
 
 /** A support in words: `took "12" from state.rates of quote`. */
 const took = (support: Support): string => {
   const { source } = support.at ?? {}
-  return `took ${said(support)} from ${source ? `${source.path}${ownerOf(source)}` : 'nowhere'}`
+  return `took ${quoted(support)} from ${source ? `${source.path}${ownerOf(source)}` : 'nowhere'}`
 }
 
 const ownerOf = ({ step }: Source): string => (step && !step.isRoot ? ` of ${step.stepId}` : '')
@@ -113,7 +113,7 @@ function* groundOfLost({ before, isGained, at }: Exchange): Generator<Finding> {
     yield { kind, ...at, note: took(visible), strength: visible.found }
   }
   if (visible.found <= 0.5 && prompt.found > 0.5) {
-    const note = `took ${said(prompt)} from the prompt`
+    const note = `took ${quoted(prompt)} from the prompt`
     yield { kind: 'lost_stands_in_prompt', ...at, note, strength: prompt.found }
   }
 }
@@ -127,7 +127,7 @@ function* groundOfGained(exchange: Exchange): Generator<Finding> {
     yield {
       kind: kindOfKnown(exchange),
       ...locationIn(visible),
-      note: `has ${said(visible)}, which is in the ${dispute.difference ? 'approved output' : 'comment'}`,
+      note: `has ${quoted(visible)}, which is in the ${dispute.difference ? 'approved output' : 'comment'}`,
       strength: visible.found,
     }
   }
@@ -142,7 +142,7 @@ function* groundOfGained(exchange: Exchange): Generator<Finding> {
     }
   }
   if (visible.found <= 0.6 && prompt.found > 0.5 && prompt.found > visible.found) {
-    const note = `says ${said(prompt)}, as does the approved output`
+    const note = `says ${quoted(prompt)}, as does the approved output`
     yield { kind: 'gained_stands_in_prompt', spanId, path: 'prompt', note, strength: prompt.found }
   }
   const advantage = unfetched.found - visible.found
@@ -150,7 +150,7 @@ function* groundOfGained(exchange: Exchange): Generator<Finding> {
     yield {
       kind: 'gained_stands_unfetched',
       ...locationIn(unfetched),
-      note: `has ${said(unfetched)}, which is in the approved output, but was not fetched`,
+      note: `has ${quoted(unfetched)}, which is in the approved output, but was not fetched`,
       strength: Math.min(1, 0.4 + advantage),
     }
   }
@@ -170,7 +170,7 @@ function kindOfUnknown({ dispute, isLost }: Exchange): FindingKind {
 function* otherValueTaken({ before, after, at }: Exchange): Generator<Finding> {
   const [taken, right] = [before.visible, after.visible]
   if (taken.found <= 0.5 || right.found <= 0.5) return
-  const note = `took ${said(taken)}, although ${said(right)} was also available`
+  const note = `took ${quoted(taken)}, although ${quoted(right)} was also available`
   yield { kind: 'other_value_taken', ...at, note, strength: Math.min(taken.found, right.found) }
 }
 

@@ -75,9 +75,9 @@ function* namedByGuideline(
   forbidding: readonly Passage[],
 ): Generator<Finding> {
   const changed = changedWords(dispute)
-  const said = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
+  const commentWords = new Set(dispute.comments.flatMap(comment => [...termsOf(comment).words.keys()]))
   const namesChanged = (sentence: Passage) => overlap(sentence, changed)
-  const concerns = (sentence: Passage) => overlap(sentence, changed) + overlap(sentence, said)
+  const concerns = (sentence: Passage) => overlap(sentence, changed) + overlap(sentence, commentWords)
   const about = most(sentences, namesChanged)
   if (about && namesChanged(about) > 0) {
     const strength = Math.min(1, namesChanged(about) / 3)

@@ -19,13 +19,13 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
   const fetched = new Set(retrievals.flatMap(({ slugs }) => slugs))
   const request = scoresOf(docs, [...termsOfValue(root.input).words.keys()])
   const wanted = dispute?.difference ? [...dispute.difference.gained.words.keys()] : []
-  const said = dispute?.comments.flatMap(comment => [...termsOf(comment).words.keys()]) ?? []
-  const answer = scoresOf(docs, [...wanted, ...said])
+  const commentWords = dispute?.comments.flatMap(comment => [...termsOf(comment).words.keys()]) ?? []
+  const answer = scoresOf(docs, [...wanted, ...commentWords])
   const score = (doc: Source) => (request.get(doc) ?? 0) + (answer.get(doc) ?? 0)
   const ranked = docs.toSorted((left, right) => score(right) - score(left))
   const best = ranked.find(doc => !fetched.has(slugOf(doc)))
-  const held = ranked.find(doc => fetched.has(slugOf(doc)))
-  const lead = best ? score(best) - (held ? score(held) : 0) : -1
+  const bestFetched = ranked.find(doc => fetched.has(slugOf(doc)))
+  const lead = best ? score(best) - (bestFetched ? score(bestFetched) : 0) : -1
   if (best && lead > 0.05) {
     yield {
       kind: 'better_doc_unfetched',
@@ -33,11 +33,11 @@ export function* checkRetrieval(scene: Scene): Generator<Finding> {
       note: `lacks the knowledge doc "${slugOf(best)}", which has more of the request's words than what was fetched`,
       strength: Math.min(1, 0.3 + lead),
     }
-  } else if (held) {
+  } else if (bestFetched) {
     yield {
       kind: 'best_doc_fetched',
       ...at,
-      note: `has the knowledge doc "${slugOf(held)}", which fits the request best`,
+      note: `has the knowledge doc "${slugOf(bestFetched)}", which fits the request best`,
       strength: 1,
     }
   }

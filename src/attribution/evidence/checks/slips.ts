@@ -44,12 +44,12 @@ const slipAt = (source: Source, wrong: string, right: string): Finding => ({
 /** A given fact that is close to what people say is right. */
 function slipOfFact(dispute: Dispute, given: readonly Source[]): Finding | undefined {
   const approved = dispute.approved === undefined ? [] : (dispute.difference?.gained.facts ?? [])
-  const said = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
+  const rightFacts = [...approved, ...dispute.comments.flatMap(comment => termsOf(comment).facts)]
   // A slip that nobody copied did no harm. A shifted decimal point is visible anyway.
   const output = readingsOf(termsOfValue(dispute.step.output).facts)
   const isHarmful = (slip: Fact, fact: Fact) =>
     slip.readings.some(reading => output.has(reading)) || isShifted(slip, fact)
-  for (const fact of said) {
+  for (const fact of rightFacts) {
     spend(1 + given.length)
     const isKnown = given.some(({ readings }) => fact.readings.some(reading => readings.has(reading)))
     if (isKnown || isYear(fact) || fact.text.length < 3) continue
