@@ -1,19 +1,16 @@
-import '@mantine/charts/styles.css'
-import { BarChart, LineChart } from '@mantine/charts'
 import { ShownText } from '../json/shown-text.tsx'
 import { count, share } from '../parts/format.ts'
 import type { AcceptanceLine } from './acceptance-series.ts'
 import { BarPattern } from './bar-pattern.tsx'
+import { ChartFrame, type Scale } from './chart-frame.tsx'
 import { PANEL_HEIGHT, THROUGHPUT_HEIGHT } from './chart-size.ts'
-import classes from './insights.module.css'
-import { barColor, lineStyle } from './line-style.ts'
+import { lineStyle } from './line-style.ts'
 import { type Decided, decidedOf, FEW_DECISIONS } from './ranking.ts'
 import type { Reviewer } from './throughput.ts'
-import { type Bucket, bucketName, dayName } from './window.ts'
+import { type Bucket, bucketName } from './window.ts'
 
-/*
- * The charts themselves: this module and what draws them are loaded when a page shows one.
- */
+/** As wide as a bar gets, in pixels. */
+const MAX_BAR_WIDTH = 36
 
 export interface AcceptancePanelProps {
   label: string
@@ -22,77 +19,72 @@ export interface AcceptancePanelProps {
 }
 
 /** A step's acceptance over time, a line for each prompt version; a dot's size is the number of decisions behind it. */
-export function AcceptancePanel({ label, lines, buckets }: AcceptancePanelProps) {
-  const data = buckets.map(({ from }, index) => ({
-    from,
-    index,
-    ...Object.fromEntries(lines.map(({ key, points }) => [key, acceptedShare(points[index])])),
-  }))
-  const lineOf = new Map(lines.map(line => [line.key, line]))
-  return (
-    <div role="img" aria-label={label}>
-      <LineChart
-        h={PANEL_HEIGHT}
-        data={data}
-        dataKey="from"
-        accessibilityLayer={false}
-        curveType="linear"
-        // The newest version is drawn last, above the others.
-        series={lines
-          .map(({ key, label }, index) => {
-            const { color, dashes } = lineStyle(index)
-            return { name: key, label, color, strokeDasharray: dashes }
-          })
-          .toReversed()}
-        lineProps={({ name, color }) => ({
-          dot: ({ cx, cy, index, key }) => {
-            const point = index === undefined ? null : lineOf.get(name)?.points[index]
-            if (!point || cx === undefined || cy === undefined) return <g key={key} />
-            return <CountedDot key={key} x={Number(cx)} y={Number(cy)} decided={point} color={color ?? ''} />
-          },
-        })}
-        yAxisProps={{ domain: [0, 1], ticks: [0, 0.5, 1], width: 44 }}
-        xAxisProps={{
-          tickFormatter: (from: string) => dayName(from),
-          interval: 'equidistantPreserveStart',
-          minTickGap: 24,
-        }}
-        valueFormatter={value => share(value, 1)}
-        lineChartProps={{ margin: { top: 8, right: 12, bottom: 0, left: 0 } }}
-        tooltipProps={{
-          // Below, where it hides no line.
-          position: { y: PANEL_HEIGHT - 24 },
-          allowEscapeViewBox: { y: true },
-          wrapperStyle: { zIndex: 3 },
-          content: ({ active, payload }) => {
-            const index = indexIn(payload)
-            const bucket = buckets[index]
-            if (!active || !bucket) return null
-            return (
-              <div className={classes.tip}>
-                <strong>{bucketName(bucket)}</strong>
-                {lines.map(({ key, label, points }) => {
-                  const point = points[index]
-                  return (
-                    point && (
-                      <div key={key}>
-                        <ShownText text={label} />: {share(point.accepted, decidedOf(point))}, {count(point.accepted)}{' '}
-                        of {count(decidedOf(point))} accepted
-                      </div>
-                    )
-                  )
-                })}
-              </div>
-            )
-          },
-        }}
-      />
-    </div>
-  )
+export const AcceptancePanel = ({ label, lines, buckets }: AcceptancePanelProps) => (
+  <ChartFrame
+    label={label}
+    height={PANEL_HEIGHT}
+    buckets={buckets}
+    ticks={[0, 0.5, 1]}
+    tickName={value => share(value, 1)}
+    isOnEdges
+    // Below, where it hides no line.
+    tipTop={PANEL_HEIGHT - 24}
+    tip={index => {
+      const bucket = buckets[index]
+      return (
+        bucket && (
+          <>
+            <strong>{bucketName(bucket)}</strong>
+            {lines.map(({ key, label, points }) => {
+              const point = points[index]
+              return (
+                point && (
+                  <div key={key}>
+                    <ShownText text={label} />: {share(point.accepted, decidedOf(point))}, {count(point.accepted)} of{' '}
+                    {count(decidedOf(point))} accepted
+                  </div>
+                )
+              )
+            })}
+          </>
+        )
+      )
+    }}
+  >
+    {scale =>
+      // The newest version is drawn last, above the others.
+      lines.map((line, index) => <Line key={line.key} line={line} index={index} scale={scale} />).toReversed()
+    }
+  </ChartFrame>
+)
+
+interface LineProps {
+  line: AcceptanceLine
+  index: number
+  scale: Scale
 }
 
-const acceptedShare = (decided: Decided | null | undefined): number | null =>
-  decided ? decided.accepted / decidedOf(decided) : null
+/** Goes on over buckets without decisions. */
+function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
+  const { color, dashes } = lineStyle(index)
+  const dots = points.flatMap((decided, place) =>
+    decided ? [{ decided, x: x(place), y: y(decided.accepted / decidedOf(decided)) }] : [],
+  )
+  return (
+    <g>
+      <polyline
+        points={dots.map(dot => `${dot.x},${dot.y}`).join(' ')}
+        fill="none"
+        stroke={color}
+        strokeWidth={2}
+        strokeDasharray={dashes}
+      />
+      {dots.map(dot => (
+        <CountedDot key={dot.x} {...dot} color={color} />
+      ))}
+    </g>
+  )
+}
 
 interface CountedDotProps {
   x: number
@@ -125,68 +117,80 @@ export interface ThroughputChartProps {
 
 /** What reviewers reviewed, by day or week. */
 export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartProps) {
-  const data = buckets.map(({ from }, index) => ({
-    from,
-    index,
-    ...Object.fromEntries(reviewers.map(({ key, reviewed }) => [key, reviewed[index] ?? 0])),
-  }))
-  const placeOf = new Map(reviewers.map(({ key }, index) => [key, index]))
+  const totals = buckets.map((_, index) => reviewers.reduce((sum, { reviewed }) => sum + (reviewed[index] ?? 0), 0))
   return (
-    <div role="img" aria-label={label}>
-      <BarChart
-        h={THROUGHPUT_HEIGHT}
-        data={data}
-        dataKey="from"
-        type="stacked"
-        accessibilityLayer={false}
-        maxBarWidth={36}
-        series={reviewers.map(({ key, name }, index) => ({ name: key, label: name, color: barColor(index) }))}
-        barProps={({ name }) => ({
-          fill: `url(#bar-${placeOf.get(name) ?? 0})`,
-          stroke: 'var(--page)',
-          strokeWidth: 1,
-        })}
-        yAxisProps={{ allowDecimals: false, width: 44 }}
-        xAxisProps={{
-          tickFormatter: (from: string) => dayName(from),
-          interval: 'equidistantPreserveStart',
-          minTickGap: 24,
-        }}
-        valueFormatter={count}
-        barChartProps={{ margin: { top: 8, right: 12, bottom: 0, left: 0 } }}
-        tooltipProps={{
-          content: ({ active, payload }) => {
-            const index = indexIn(payload)
-            const bucket = buckets[index]
-            if (!active || !bucket) return null
-            return (
-              <div className={classes.tip}>
-                <strong>{bucketName(bucket)}</strong>
-                {reviewers
-                  .filter(({ reviewed }) => (reviewed[index] ?? 0) > 0)
-                  .map(({ key, name, reviewed }) => (
-                    <div key={key}>
-                      <ShownText text={name} />: {count(reviewed[index] ?? 0)}
-                    </div>
-                  ))}
-              </div>
-            )
-          },
-        }}
-      >
-        <defs>
-          {reviewers.map(({ key }, index) => (
-            <BarPattern key={key} id={`bar-${index}`} index={index} />
+    <ChartFrame
+      label={label}
+      height={THROUGHPUT_HEIGHT}
+      buckets={buckets}
+      ticks={wholeTicks(Math.max(0, ...totals))}
+      tickName={count}
+      tip={index => {
+        const bucket = buckets[index]
+        return (
+          bucket && (
+            <>
+              <strong>{bucketName(bucket)}</strong>
+              {reviewers
+                .filter(({ reviewed }) => (reviewed[index] ?? 0) > 0)
+                .map(({ key, name, reviewed }) => (
+                  <div key={key}>
+                    <ShownText text={name} />: {count(reviewed[index] ?? 0)}
+                  </div>
+                ))}
+            </>
+          )
+        )
+      }}
+    >
+      {scale => (
+        <>
+          <defs>
+            {reviewers.map(({ key }, index) => (
+              <BarPattern key={key} id={`bar-${index}`} index={index} />
+            ))}
+          </defs>
+          {buckets.map(({ from }, index) => (
+            <Bar key={from} reviewers={reviewers} index={index} scale={scale} />
           ))}
-        </defs>
-      </BarChart>
-    </div>
+        </>
+      )}
+    </ChartFrame>
   )
 }
 
-/** The place of the bucket that a tooltip is about; -1: none. */
-function indexIn(payload: unknown): number {
-  const [first]: unknown[] = Array.isArray(payload) ? payload : []
-  const row = first instanceof Object && 'payload' in first ? first.payload : undefined
-  return row instanceof Object && 'index' in row && typeof row.index === 'number' ? row.index : -1
+/** A bucket's reviews, one reviewer's above another's. */
+function Bar({ reviewers, index, scale: { x, y, bucketWidth } }: Pick<ThroughputChartProps, 'reviewers'> & BarPlace) {
+  const width = Math.min(MAX_BAR_WIDTH, bucketWidth * 0.8)
+  let below = 0
+  return reviewers.map(({ key, reviewed }, place) => {
+    const value = reviewed[index] ?? 0
+    const from = below
+    below += value
+    if (value === 0) return null
+    return (
+      <rect
+        key={key}
+        x={x(index) - width / 2}
+        y={y(below)}
+        width={width}
+        height={y(from) - y(below)}
+        fill={`url(#bar-${place})`}
+        stroke="var(--page)"
+      />
+    )
+  })
+}
+
+interface BarPlace {
+  index: number
+  scale: Scale
+}
+
+/** About four steps of 1, 2 or 5 by a power of ten, up to the highest count or just above. */
+function wholeTicks(highest: number): number[] {
+  const least = Math.max(1, highest / 4)
+  const power = 10 ** Math.floor(Math.log10(least))
+  const step = ([1, 2, 5].find(one => one * power >= least) ?? 10) * power
+  return Array.from({ length: Math.max(1, Math.ceil(highest / step)) + 1 }, (_, index) => index * step)
 }
