@@ -4,51 +4,14 @@ import { type Endpoint, endpoint } from './api/endpoint.ts'
 import { openApiDocument } from './api/openapi.ts'
 import { isAmbient } from './auth/authenticate.ts'
 import { components } from './components.ts'
-import { description, examples } from './documentation.ts'
 import type { Env, Runtime } from './env.ts'
 import { ERRORS, errorResponse, methodNotAllowed, notFound } from './http/errors.ts'
-import { attributeTrace, getAttribution } from './ingest/attribute.ts'
-import { postBatch } from './ingest/batch.ts'
-import { createFeedback, withdrawFeedback } from './ingest/feedback.ts'
-import { listObservations } from './ingest/observation-list.ts'
-import { createObservation } from './ingest/observations.ts'
-import { searchTraces } from './ingest/search.ts'
-import { postSpan } from './ingest/spans.ts'
-import { postTrace } from './ingest/traces.ts'
-import { changeApiKey, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './manage/api-keys.ts'
-import { listAuditLog } from './manage/audit-log.ts'
-import { putErrorType } from './manage/error-types.ts'
-import {
-  activateKnowledgeDocVersion,
-  changeKnowledgeDoc,
-  createKnowledgeDoc,
-  createKnowledgeDocVersion,
-  deleteKnowledgeDoc,
-} from './manage/knowledge-docs.ts'
-import { createOrganization, recoverApiKey } from './manage/orgs.ts'
-import { changeProject, createProject, deleteProject, listProjects } from './manage/projects.ts'
-import { activatePromptVersion, createPrompt, createPromptVersion, deletePrompt } from './manage/prompts.ts'
-import { beginSession, endSession, getSession, listOwnOrganizations } from './manage/session.ts'
-import { createSignInLink } from './manage/sign-in-links.ts'
-import { deleteTrace } from './manage/traces.ts'
-import { changeUser, createUser, deleteUser, listUsers } from './manage/users.ts'
-import { byContent } from './otlp/by-content.ts'
-import { exportLogs } from './otlp/logs.ts'
-import { exportMetrics } from './otlp/metrics.ts'
-import { exportTraces } from './otlp/traces.ts'
+import { ingest } from './ingest/index.ts'
+import { manage } from './manage/index.ts'
+import { otlp } from './otlp/index.ts'
 import { addressOf } from './rate-limit/address.ts'
-import { getAttributionQuality } from './read/attribution-quality.ts'
-import { listAttributions } from './read/attributions.ts'
-import { listErrorTypes } from './read/error-types.ts'
-import { getInsights } from './read/insights.ts'
-import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './read/knowledge-docs.ts'
-import { diffPromptVersions, getPrompt, listPrompts } from './read/prompts.ts'
-import { listReviewers } from './read/reviewers.ts'
-import { getSpan } from './read/spans.ts'
-import { getTrace, listTraces } from './read/traces.ts'
-import { createComment, deleteComment, updateComment } from './review/feedback.ts'
-import { claimForReview, getReviewQueue, releaseFromReview, renewReviewClaims } from './review/queue.ts'
-import { listReviews, postReviews, putReview } from './review/reviews.ts'
+import { read } from './read/index.ts'
+import { review } from './review/index.ts'
 import { requireDatabase } from './store/core/store.ts'
 
 const describeApi = endpoint({
@@ -58,8 +21,11 @@ const describeApi = endpoint({
   summary: 'Read this document',
   scope: 'public',
   responses: { 200: v.looseObject({ openapi: v.string() }) },
+  example: {
+    answers: { 200: { openapi: '3.1.0' } },
+  },
 }).handle(async () => {
-  document ??= openApiDocument(endpoints, { description, components, examples })
+  document ??= openApiDocument(endpoints, components)
   return { status: 200, body: document }
 })
 
@@ -75,6 +41,9 @@ const checkHealth = endpoint({
   summary: 'Whether the Worker answers; asks nothing else',
   scope: 'public',
   responses: { 200: Status },
+  example: {
+    answers: { 200: { status: 'ok' } },
+  },
 }).handle(async () => ({ status: 200, body: { status: 'ok' } }))
 
 const checkReadiness = endpoint({
@@ -86,6 +55,9 @@ const checkReadiness = endpoint({
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
   responses: { 200: Status },
+  example: {
+    answers: { 200: { status: 'ok' } },
+  },
 }).handle(async ({ unscoped }) => {
   await requireDatabase(unscoped)
   return { status: 200, body: { status: 'ok' } }
@@ -93,74 +65,11 @@ const checkReadiness = endpoint({
 
 /** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
 export const endpoints: readonly Endpoint[] = [
-  ...exportTraces.map(each => (each.contract.path === postTrace.contract.path ? byContent(postTrace, each) : each)),
-  postSpan,
-  createObservation,
-  createFeedback,
-  withdrawFeedback,
-  postBatch,
-  searchTraces,
-  listObservations,
-  attributeTrace,
-  getAttribution,
-  ...exportLogs,
-  ...exportMetrics,
-  listTraces,
-  getTrace,
-  getSpan,
-  listAttributions,
-  getAttributionQuality,
-  getInsights,
-  listErrorTypes,
-  putReview,
-  postReviews,
-  listReviews,
-  createComment,
-  updateComment,
-  deleteComment,
-  getReviewQueue,
-  claimForReview,
-  renewReviewClaims,
-  releaseFromReview,
-  deleteTrace,
-  listPrompts,
-  getPrompt,
-  diffPromptVersions,
-  createPrompt,
-  createPromptVersion,
-  activatePromptVersion,
-  deletePrompt,
-  listKnowledgeDocs,
-  getKnowledgeDoc,
-  diffKnowledgeDocVersions,
-  createKnowledgeDoc,
-  createKnowledgeDocVersion,
-  activateKnowledgeDocVersion,
-  changeKnowledgeDoc,
-  deleteKnowledgeDoc,
-  createOrganization,
-  recoverApiKey,
-  listProjects,
-  createProject,
-  changeProject,
-  deleteProject,
-  putErrorType,
-  listApiKeys,
-  createApiKey,
-  changeApiKey,
-  revokeApiKey,
-  rotateApiKey,
-  listUsers,
-  createUser,
-  changeUser,
-  deleteUser,
-  listAuditLog,
-  beginSession,
-  getSession,
-  listOwnOrganizations,
-  endSession,
-  createSignInLink,
-  listReviewers,
+  ...otlp,
+  ...ingest,
+  ...read,
+  ...review,
+  ...manage,
   describeApi,
   checkHealth,
   checkReadiness,

@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import type { Scope } from '../domain/api-key.ts'
+import type { JsonObject, JsonText, WrittenJson } from '../domain/json.ts'
 import type { ErrorStatus } from '../http/errors.ts'
 
 type Fields = v.ObjectEntries
@@ -40,7 +41,46 @@ export interface Contract {
   /** Messages of the errors that this endpoint's own rules add, by status. */
   readonly errors?: Readonly<Partial<Record<ErrorStatus, string>>>
   readonly responses: Readonly<Record<number, v.GenericSchema<unknown, unknown>>>
+  /** A request that succeeds, and what it is answered: in the OpenAPI document, and sent by the suites over all endpoints. */
+  readonly example: Example
 }
+
+/** Of a contract. `endpoint` holds it to the contract's schemas. */
+export interface Example {
+  readonly params?: object
+  readonly query?: object
+  readonly body?: object
+  /** By status. */
+  readonly answers: Readonly<Record<number, object>>
+}
+
+/** An example that the schemas of a contract allow. */
+export type ExampleOf<C extends Contract> = {
+  readonly answers: { readonly [S in keyof C['responses'] & number]: Shown<C['responses'][S]> }
+} & (C extends { params: infer S extends v.GenericSchema<unknown, unknown> } ? { readonly params: Sent<S> } : unknown) &
+  (C extends { query: infer S extends v.GenericSchema<unknown, unknown> } ? { readonly query?: Sent<S> } : unknown) &
+  (C extends { body: infer S extends v.GenericSchema<unknown, unknown> } ? { readonly body: Sent<S> } : unknown)
+
+/** What a schema takes, as an example has it. */
+type Sent<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferInput<S>>
+
+/** What a schema answers, as an example has it. */
+export type Shown<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferOutput<S>>
+
+/** A value that nothing changes, with stored JSON as anything. */
+type Plain<T> = unknown extends T
+  ? unknown
+  : T extends JsonText
+    ? unknown
+    : T extends WrittenJson<infer Value>
+      ? Plain<Value>
+      : JsonObject extends T
+        ? object
+        : T extends readonly (infer Item)[]
+          ? readonly Plain<Item>[]
+          : T extends object
+            ? { readonly [Field in keyof T]: Plain<T[Field]> }
+            : T
 
 export type Parsed<S> = S extends v.GenericSchema<unknown, infer Output> ? Output : undefined
 

@@ -1,6 +1,6 @@
 import type { Runtime } from '../env.ts'
 import type { Context } from './context.ts'
-import type { Contract, Reply } from './contract.ts'
+import type { Contract, ExampleOf, Reply } from './contract.ts'
 import { json } from './json.ts'
 import { serve } from './serve.ts'
 
@@ -14,7 +14,7 @@ export interface Endpoint<C extends Contract = Contract> {
  * Declares an endpoint that speaks JSON: `endpoint(contract).handle(handler)`. Two steps, because in one object literal
  * TypeScript widens the statuses and literals that the handler's result is checked against.
  */
-export function endpoint<const C extends Contract>(contract: C) {
+export function endpoint<const C extends Contract>(contract: C & { readonly example: ExampleOf<C> }) {
   return {
     handle(handler: (context: Context<C>) => Promise<Reply<C>>): Endpoint<C> {
       return { contract, serve: (request, params, runtime) => serve(contract, json, handler, request, params, runtime) }

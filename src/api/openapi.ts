@@ -6,40 +6,41 @@ import type { Endpoint } from './endpoint.ts'
 
 type JsonSchema = Record<string, unknown>
 
-/** What is sent to an endpoint and what it answers, for people to read. */
-export interface Example {
-  body?: object
-  response?: object
-  /** What a status shows instead of `response`. */
-  responses?: Readonly<Record<number, object>>
-}
-
 type Schemas = Readonly<Record<string, v.GenericSchema<unknown, unknown>>>
 
-/** What the contracts do not say. */
-interface Documentation {
-  description: string
-  /** What the schemas of answers, and of what is sent, are called: each is one component, wherever it stands. */
-  components: { output: Schemas; input: Schemas }
-  /** By `METHOD path`. */
-  examples: Readonly<Record<string, Example>>
+/** What the schemas of answers, and of what is sent, are called: each is one component, wherever it stands. */
+interface Components {
+  output: Schemas
+  input: Schemas
 }
+
+const DESCRIPTION = `Records the runs of AI pipelines, keeps the prompts and knowledge docs that they used, and lets
+reviewers turn what came out into ground truth.
+
+Pipelines post to \`/api/v1/\` in snake_case; the rest reads, reviews and manages, in camelCase. Give each write an id of
+yours (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`), and whatever was answered with a
+429 or a 5xx, or not at all, can be sent again and has one effect; a review can be in any case. Values are JSON with IEEE 754
+numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.
+Bodies may be compressed with gzip or deflate. Every call with a key counts against its rate limit.
+
+What has an exporter of OpenTelemetry needs nothing else: OTLP/HTTP is taken below \`/api/v1/otel\`, below \`/\`, and where
+the SDKs of Langfuse and LangSmith send it; \`/api/v1/traces\` takes exports, too. A trace of OpenTelemetry is here
+\`trace_\` and its id in hex.`
 
 /** The OpenAPI 3.1 document of a list of endpoints, made from their contracts. */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
-  { description, components, examples }: Documentation,
+  components: Components,
 ): JsonSchema & { openapi: string } {
   const schemas = new NamedSchemas(components)
   const paths: Record<string, JsonSchema> = {}
   for (const { contract } of endpoints) {
-    const example = examples[`${contract.method} ${contract.path}`]
-    const described = operation(contract, example, schemas)
+    const described = operation(contract, schemas)
     paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: described }
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Countersign', version: '1', description },
+    info: { title: 'Countersign', version: '1', description: DESCRIPTION },
     servers: [{ url: '/' }],
     components: {
       securitySchemes: {
@@ -54,7 +55,7 @@ export function openApiDocument(
   }
 }
 
-function operation(contract: Contract, example: Example | undefined, schemas: NamedSchemas): JsonSchema {
+function operation(contract: Contract, schemas: NamedSchemas): JsonSchema {
   return {
     summary: contract.summary,
     operationId: operationId(contract),
@@ -69,10 +70,10 @@ function operation(contract: Contract, example: Example | undefined, schemas: Na
     ...(contract.body && {
       requestBody: {
         required: contract.body.type !== 'optional',
-        content: json(schemas.reference(contract.body, 'input'), example?.body),
+        content: json(schemas.reference(contract.body, 'input'), contract.example.body),
       },
     }),
-    responses: { ...successes(contract, example, schemas), ...failures(contract) },
+    responses: { ...successes(contract, schemas), ...failures(contract) },
   }
 }
 
@@ -159,14 +160,14 @@ function headerParameters(contract: Contract): JsonSchema[] {
   ]
 }
 
-function successes(contract: Contract, example: Example | undefined, schemas: NamedSchemas): JsonSchema {
+function successes(contract: Contract, schemas: NamedSchemas): JsonSchema {
   const headers = {
     ...(contract.etag && { ETag: ETAG }),
     ...(hasCaller(contract) && { RateLimit: RATE_LIMIT, 'RateLimit-Policy': RATE_LIMIT_POLICY }),
   }
   const responses: JsonSchema = {}
   for (const [status, schema] of Object.entries(contract.responses)) {
-    const content = json(schemas.reference(schema, 'output'), example?.responses?.[Number(status)] ?? example?.response)
+    const content = json(schemas.reference(schema, 'output'), contract.example.answers[Number(status)])
     const more = Number(status) === contract.location ? { Location: LOCATION } : {}
     responses[status] = { description: ANSWERS[Number(status)] ?? 'Success', headers: { ...headers, ...more }, content }
   }
@@ -247,7 +248,7 @@ class NamedSchemas {
   readonly #schemas: Readonly<Record<TypeMode, Schemas>>
   readonly #names: Readonly<Record<TypeMode, Names>>
 
-  constructor({ input, output }: Documentation['components']) {
+  constructor({ input, output }: Components) {
     this.#schemas = { input, output: { ...output, Error: ErrorBody, Status: StatusBody } }
     this.#names = { input: namesOf(this.#schemas.input), output: namesOf(this.#schemas.output) }
   }

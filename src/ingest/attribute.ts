@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { TRACE_ID } from '../api/story.ts'
 import { NO_FEEDBACK } from '../attribution/run.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime } from '../http/atoms.ts'
@@ -8,6 +9,7 @@ import { attributionMessages, requestAttribution } from '../store/attribution/re
 import { type AttributionState, findAttribution } from '../store/attribution/state.ts'
 import { Attribution, toAttribution } from './attribution-wire.ts'
 import { awaitAttribution } from './await-attribution.ts'
+import { attribution, pendingAttribution } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -42,6 +44,10 @@ export const attributeTrace = endpoint({
   location: 202,
   errors: { 404: TRACE_NOT_FOUND, 422: NO_FEEDBACK, 429: LIMITED, 502: ERRORS[502].message },
   responses: { 200: Attribution, 202: Pending },
+  example: {
+    params: { trace_id: TRACE_ID },
+    answers: { 200: attribution, 202: pendingAttribution },
+  },
 }).handle(async ({ params: { trace_id }, query, caller, store, headers, now, enqueue, runtime, signal }) => {
   const force = query.force === 'true'
   if (force && !caller.scopes.includes('manage')) throw forbidden('force needs the scope manage')
@@ -70,6 +76,10 @@ export const getAttribution = endpoint({
   params: v.object({ trace_id: TraceId }),
   errors: { 404: TRACE_NOT_FOUND, 502: ERRORS[502].message },
   responses: { 200: Attribution, 202: Pending },
+  example: {
+    params: { trace_id: TRACE_ID },
+    answers: { 200: attribution, 202: pendingAttribution },
+  },
 }).handle(async ({ params: { trace_id }, caller, store, headers }) => {
   const project = await ingestProject({ caller, store, headers })
   return replyOf(trace_id, await findAttribution(store, { id: await traceUuid(project.id, trace_id) }))

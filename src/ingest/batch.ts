@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { OBSERVATION_ID, TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { rootSpanUuid } from '../domain/ids.ts'
 import { mapInTurns } from '../domain/turns.ts'
@@ -16,6 +17,7 @@ import { addObservations } from '../store/spans/observations.ts'
 import { saveSpans } from '../store/spans/spans.ts'
 import { placeValues } from '../store/traces/payloads.ts'
 import { mergeFeedback, mergeSpans, roundsOf } from './batch-rounds.ts'
+import { observation, trace } from './examples.ts'
 import { Feedback, feedbackDraft, feedbackReply } from './feedback.ts'
 import { Observation, observationDraft, observationReply } from './observations.ts'
 import { ingestProject } from './project.ts'
@@ -45,6 +47,22 @@ export const postBatch = endpoint({
   body: v.object({ events: Events }),
   maxBytes: MAX_BATCH_BYTES,
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
+  example: {
+    body: {
+      events: [
+        { type: 'trace', body: trace },
+        { type: 'observation', body: observation },
+      ],
+    },
+    answers: {
+      207: {
+        results: [
+          { status: 202, body: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
+          { status: 201, body: { status: 'created', observation_id: OBSERVATION_ID } },
+        ],
+      },
+    },
+  },
 }).handle(async ({ body, caller, store, headers, now, requestId, enqueue }) => {
   const scope = { caller, store, project: await ingestProject({ caller, store, headers }), now }
   const results = new Results(requestId)

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { FEEDBACK_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { RATINGS } from '../domain/feedback.ts'
 import { feedbackUuid, newId, traceUuid } from '../domain/ids.ts'
@@ -23,6 +24,7 @@ import {
   withdrawFeedback as removeFeedback,
   saveFeedback,
 } from '../store/reviews/feedback.ts'
+import { feedback } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { SPAN_OF_OTHER, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -75,6 +77,13 @@ export const createFeedback = endpoint({
   errors: { 404: TRACE_NOT_FOUND, 409: TAKEN },
   location: 201,
   responses: { 200: Saved, 201: Saved },
+  example: {
+    body: feedback,
+    answers: {
+      200: { status: 'success', feedback_id: FEEDBACK_ID },
+      201: { status: 'success', feedback_id: FEEDBACK_ID },
+    },
+  },
 }).handle(async ({ body, caller, store, headers, now, enqueue }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await feedbackDraft({ caller, project }, body, now)
@@ -96,6 +105,10 @@ export const withdrawFeedback = endpoint({
   params: v.object({ feedback_id: text(1, MAX_FEEDBACK_ID_LENGTH) }),
   errors: { 404: NOT_FOUND },
   responses: { 200: Saved },
+  example: {
+    params: { feedback_id: FEEDBACK_ID },
+    answers: { 200: { status: 'success', feedback_id: FEEDBACK_ID } },
+  },
 }).handle(async ({ params: { feedback_id }, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const isThere = await removeFeedback(store, await feedbackUuid(project.id, feedback_id), now)

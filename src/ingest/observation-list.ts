@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { ANSWER, ANSWERED, OBSERVATION_ID, ROOT_SPAN_ID, TRACE_ID } from '../api/story.ts'
 import { OBSERVATION_TYPES } from '../domain/fold.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { IsoTime, isoTime, StoredValue, Uuid } from '../http/atoms.ts'
@@ -30,6 +31,25 @@ export const listObservations = endpoint({
   query: v.strictObject(pageParametersOf(OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT)),
   errors: { 404: TRACE_NOT_FOUND },
   responses: { 200: v.object({ observations: v.array(Observation), next_cursor: NextCursor }) },
+  example: {
+    params: { trace_id: TRACE_ID },
+    answers: {
+      200: {
+        observations: [
+          {
+            observation_id: OBSERVATION_ID,
+            span_id: ROOT_SPAN_ID,
+            type: 'output',
+            key: null,
+            data: ANSWER,
+            timestamp: ANSWERED,
+            received_at: ANSWERED,
+          },
+        ],
+        next_cursor: null,
+      },
+    },
+  },
 }).handle(async ({ params, query, caller, store, headers }) => {
   const project = await ingestProject({ caller, store, headers })
   const id = await traceUuid(project.id, params.trace_id)

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { OBSERVATION_ID } from '../api/story.ts'
 import { newId, traceUuid } from '../domain/ids.ts'
 import { Timestamp, text, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
@@ -7,6 +8,7 @@ import { ENVELOPE_BYTES, MAX_OBSERVATION_BYTES, MAX_STATE_KEY_LENGTH } from '../
 import type { Project } from '../store/accounts/projects.ts'
 import { addObservations, type ObservationDraft, type ObservationOutcome } from '../store/spans/observations.ts'
 import { placeValues } from '../store/traces/payloads.ts'
+import { observation } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, SPAN_OF_OTHER, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -36,6 +38,10 @@ export const createObservation = endpoint({
   location: 201,
   errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE },
   responses: { 201: v.object({ status: v.literal('created'), observation_id: v.string() }) },
+  example: {
+    body: observation,
+    answers: { 201: { status: 'created', observation_id: OBSERVATION_ID } },
+  },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await observationDraft(project, body, now)

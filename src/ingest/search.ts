@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { METADATA, STARTED, TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import { comparableFields } from '../domain/metadata.ts'
 import { IsoTime, isoTime, StoredObject, shownAs, Uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
@@ -66,6 +67,24 @@ export const searchTraces = endpoint({
         ),
       ),
     }),
+  },
+  example: {
+    query: { group_id: 'session-1' },
+    answers: {
+      200: {
+        traces: [
+          {
+            id: TRACE_UUID,
+            trace_id: TRACE_ID,
+            name: 'support-answer',
+            status: 'completed',
+            metadata: METADATA,
+            timestamp: STARTED,
+          },
+        ],
+        count: 1,
+      },
+    },
   },
 }).handle(async ({ query, metadataFilters, caller, store, headers }) => {
   const { group_id, name, status, limit } = query

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { SPAN_ID } from '../api/story.ts'
 import { contentName } from '../domain/hash.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { SPAN_STATUSES } from '../domain/span.ts'
@@ -9,6 +10,7 @@ import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES, MAX_OBSERVATION_BYTES } fr
 import type { Project } from '../store/accounts/projects.ts'
 import { type SpanDraft, type SpanOutcome, saveSpans } from '../store/spans/spans.ts'
 import { type NewValue, placeValues } from '../store/traces/payloads.ts'
+import { spanEvent } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { JsonPayload, SPAN_OF_OTHER, StepId, TOO_LARGE, TRACE_NOT_FOUND, TraceId } from './wire.ts'
 
@@ -46,6 +48,10 @@ export const postSpan = endpoint({
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,
   errors: { 404: TRACE_NOT_FOUND, 409: SPAN_OF_OTHER, 413: TOO_LARGE, 422: NO_PROMPT_VERSION },
   responses: { 202: v.object({ status: v.literal('accepted'), span_id: Uuid }) },
+  example: {
+    body: spanEvent,
+    answers: { 202: { status: 'accepted', span_id: SPAN_ID } },
+  },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })
   const draft = await spanDraft(project, body, now)

@@ -1,11 +1,13 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { TRACE_ID, TRACE_UUID } from '../api/story.ts'
 import { rootSpanUuid, traceUuid } from '../domain/ids.ts'
 import type { TraceCall } from '../domain/trace-status.ts'
 import { described, Timestamp, Uuid, wholeNumber } from '../http/atoms.ts'
 import { ENVELOPE_BYTES, escaped, MAX_METADATA_BYTES } from '../limits.ts'
 import type { Project } from '../store/accounts/projects.ts'
 import type { TraceDraft } from '../store/traces/trace-rows.ts'
+import { trace } from './examples.ts'
 import { ingestProject } from './project.ts'
 import { type Recorded, recordCalls } from './record-calls.ts'
 import { Metadata, Status, TraceId, TraceName } from './wire.ts'
@@ -36,6 +38,10 @@ export const postTrace = endpoint({
       id: Uuid,
       warnings: v.optional(described(v.array(v.string()), WARNINGS)),
     }),
+  },
+  example: {
+    body: trace,
+    answers: { 202: { status: 'accepted', trace_id: TRACE_ID, id: TRACE_UUID } },
   },
 }).handle(async ({ body, caller, store, headers, now }) => {
   const project = await ingestProject({ caller, store, headers })

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { KEY_ID } from '../api/story.ts'
 import { type Caller, deploymentLimit } from '../auth/authenticate.ts'
 import { makeKey } from '../auth/keys.ts'
 import { SCOPES, type Scope } from '../domain/api-key.ts'
@@ -21,6 +22,7 @@ import {
 import { isForeignApiKey } from '../store/accounts/ownership.ts'
 import { findProject } from '../store/accounts/projects.ts'
 import { userExists } from '../store/accounts/users.ts'
+import { apiKey, newApiKey } from './examples.ts'
 import { issueApiKey } from './issue-key.ts'
 import { ApiKey, ApiKeyWithSecret, Name, toApiKey } from './wire.ts'
 
@@ -55,6 +57,9 @@ export const listApiKeys = endpoint({
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ apiKeys: v.array(ApiKey), nextCursor: NextCursor }) },
+  example: {
+    answers: { 200: { apiKeys: [apiKey], nextCursor: null } },
+  },
 }).handle(async ({ query, caller, store }) => {
   const { items, nextCursor } = await pageOf({
     list: ['api-keys', store.organization.id],
@@ -77,6 +82,10 @@ export const createApiKey = endpoint({
   body: NewApiKey,
   errors: { 404: 'Not found', 422: NO_USER },
   responses: { 201: ApiKeyWithSecret },
+  example: {
+    body: { name: apiKey.name, projectSlug: 'support', scopes: ['ingest'] },
+    answers: { 201: newApiKey },
+  },
 }).handle(async ({ body, caller, store, act, now, runtime }) => {
   requireWithin(caller, body, runtime)
   requireFuture(body.expiresAt, now)
@@ -111,6 +120,11 @@ export const changeApiKey = endpoint({
   body: Changes,
   errors: { 409: DEAD },
   responses: { 200: ApiKey },
+  example: {
+    params: { keyId: KEY_ID },
+    body: { name: apiKey.name, expiresAt: apiKey.expiresAt },
+    answers: { 200: apiKey },
+  },
 }).handle(async ({ params: { keyId }, body: { scopes, ...changes }, caller, store, act, unscoped, now, runtime }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw (await isForeignApiKey(unscoped, store.organization, keyId)) ? forbidden() : notFound()
@@ -132,6 +146,10 @@ export const revokeApiKey = endpoint({
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { keyId: KEY_ID },
+    answers: { 200: { id: KEY_ID } },
+  },
 }).handle(async ({ params: { keyId }, caller, store, act }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw notFound()
@@ -153,6 +171,11 @@ export const rotateApiKey = endpoint({
   }),
   errors: { 409: NOT_ROTATED },
   responses: { 201: ApiKeyWithSecret },
+  example: {
+    params: { keyId: KEY_ID },
+    body: { graceSeconds: 3600 },
+    answers: { 201: newApiKey },
+  },
 }).handle(async ({ params: { keyId }, body: { graceSeconds }, caller, store, act, unscoped, now, runtime }) => {
   const apiKey = await findApiKey(store, keyId)
   if (!apiKey) throw (await isForeignApiKey(unscoped, store.organization, keyId)) ? forbidden() : notFound()

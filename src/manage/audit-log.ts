@@ -1,5 +1,16 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import {
+  CREATED,
+  DOC_VERSION_ID,
+  ENTRY_ID,
+  KEY_ID,
+  PROJECT_ID,
+  PROMPT_ID,
+  PROMPT_VERSION_ID,
+  REQUEST_ID,
+  USER_ID,
+} from '../api/story.ts'
 import { IsoTime, isoTime, timestamp, Uuid, uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { selectedProject } from '../read/project.ts'
@@ -41,6 +52,26 @@ export const listAuditLog = endpoint({
   }),
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ entries: v.array(Entry), nextCursor: NextCursor }) },
+  example: {
+    answers: {
+      200: {
+        entries: [
+          {
+            id: ENTRY_ID,
+            at: CREATED,
+            action: 'prompt.activate',
+            actor: { keyId: KEY_ID, userId: USER_ID },
+            projectId: PROJECT_ID,
+            targetId: PROMPT_ID,
+            beforeId: DOC_VERSION_ID,
+            afterId: PROMPT_VERSION_ID,
+            requestId: REQUEST_ID,
+          },
+        ],
+        nextCursor: null,
+      },
+    },
+  },
 }).handle(async context => {
   const { query, caller, store } = context
   const { projectId, ...filter } = query

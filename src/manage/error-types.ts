@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID } from '../api/story.ts'
 import { findBuiltIn } from '../attribution/taxonomy.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { ERROR_CATEGORIES } from '../domain/attribution.ts'
@@ -9,6 +10,7 @@ import { unprocessable, unprocessableFields } from '../http/errors.ts'
 import { parse } from '../http/validation.ts'
 import { MAX_ERROR_TYPE_LENGTH, MAX_PROJECT_ERROR_TYPES, MAX_RULE_LENGTH } from '../limits.ts'
 import { ErrorType } from '../read/error-types.ts'
+import { errorType } from '../read/examples.ts'
 import { isForeignProject } from '../store/accounts/ownership.ts'
 import { findProject } from '../store/accounts/projects.ts'
 import { saveErrorType } from '../store/attribution/error-types.ts'
@@ -65,6 +67,11 @@ export const putErrorType = endpoint({
   }),
   errors: { 422: IS_BUILT_IN },
   responses: { 200: ErrorType },
+  example: {
+    params: { projectId: PROJECT_ID, errorType: errorType.errorType },
+    body: { name: errorType.name, category: errorType.category, rule: errorType.rule },
+    answers: { 200: errorType },
+  },
 }).handle(async ({ params, body, caller, store, act, unscoped }) => {
   const errorType = parse(v.object({ errorType: ErrorTypeName }), params).errorType
   const builtIn = findBuiltIn(errorType)

@@ -1,8 +1,10 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { DOC_ID, DOC_VERSION_ID } from '../api/story.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
+import { doc, docVersion } from '../read/examples.ts'
 import { KnowledgeDoc, KnowledgeDocVersion, toKnowledgeDoc, toKnowledgeDocVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
 import { addText, changeTitle, findTextHead } from '../store/texts/versioned-texts.ts'
@@ -42,6 +44,10 @@ export const createKnowledgeDoc = endpoint({
   errors: { 404: 'Not found', 409: TAKEN },
   location: 201,
   responses: { 201: KnowledgeDoc },
+  example: {
+    body: { projectSlug: 'support', slug: doc.slug, title: doc.title, content: doc.content },
+    answers: { 201: doc },
+  },
 }).handle(async context => {
   const { body, store, act, now } = context
   const project = await namedProject(context, body.projectSlug)
@@ -67,6 +73,11 @@ export const createKnowledgeDocVersion = endpoint({
   errors: { 422: TOO_MUCH },
   location: 201,
   responses: { 201: KnowledgeDocVersion },
+  example: {
+    params: { docId: DOC_ID },
+    body: { content: doc.content },
+    answers: { 201: { ...docVersion, isActive: false } },
+  },
 }).handle(async context => {
   const { params, body, store, act, now } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
@@ -85,6 +96,11 @@ export const activateKnowledgeDocVersion = endpoint({
   body: VersionChoice,
   errors: { 422: NO_VERSION },
   responses: { 200: KnowledgeDoc },
+  example: {
+    params: { docId: DOC_ID },
+    body: { versionId: DOC_VERSION_ID },
+    answers: { 200: doc },
+  },
 }).handle(async context => {
   const { params, body, store, act } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
@@ -101,6 +117,11 @@ export const changeKnowledgeDoc = endpoint({
   params: v.object({ docId: Uuid }),
   body: v.strictObject({ title: v.optional(Name) }),
   responses: { 200: KnowledgeDoc },
+  example: {
+    params: { docId: DOC_ID },
+    body: { title: doc.title },
+    answers: { 200: doc },
+  },
 }).handle(async context => {
   const { params, body, store, act } = context
   const named = { kind: 'knowledge_doc', id: params.docId } as const
@@ -118,6 +139,10 @@ export const deleteKnowledgeDoc = endpoint({
   scope: 'manage',
   params: v.object({ docId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { docId: DOC_ID },
+    answers: { 200: { id: DOC_ID } },
+  },
 }).handle(async context => {
   const id = context.params.docId
   await removeText(context, { kind: 'knowledge_doc', id })

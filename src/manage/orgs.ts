@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { CREATED, ORGANIZATION_ID } from '../api/story.ts'
 import { newId } from '../domain/ids.ts'
 import { IsoTime, isoTime, Slug, Uuid } from '../http/atoms.ts'
 import { conflict, notFound } from '../http/errors.ts'
 import { findOrganization } from '../store/accounts/organizations.ts'
+import { newApiKey } from './examples.ts'
 import { issueOrganization, issueOwnerKey } from './issue-key.ts'
 import { ApiKeyWithSecret, Name } from './wire.ts'
 
@@ -19,6 +21,18 @@ export const createOrganization = endpoint({
   errors: { 409: TAKEN },
   responses: {
     201: v.object({ id: Uuid, slug: Slug, name: v.string(), createdAt: IsoTime, apiKey: ApiKeyWithSecret }),
+  },
+  example: {
+    body: { slug: 'acme', name: 'Acme' },
+    answers: {
+      201: {
+        id: ORGANIZATION_ID,
+        slug: 'acme',
+        name: 'Acme',
+        createdAt: CREATED,
+        apiKey: { ...newApiKey, name: 'Owner', projectId: null, scopes: ['ingest', 'read', 'review', 'manage'] },
+      },
+    },
   },
 }).handle(async ({ body: { slug, name }, unscoped, act, now }) => {
   const id = newId()
@@ -36,6 +50,11 @@ export const recoverApiKey = endpoint({
   params: v.object({ slug: v.string() }),
   body: v.optional(v.strictObject({})),
   responses: { 201: ApiKeyWithSecret },
+  example: {
+    params: { slug: 'acme' },
+    body: {},
+    answers: { 201: { ...newApiKey, name: 'Owner', projectId: null, scopes: ['ingest', 'read', 'review', 'manage'] } },
+  },
 }).handle(async ({ params: { slug }, unscoped, openStore, act }) => {
   const organization = await findOrganization(unscoped, slug)
   if (!organization) throw notFound()

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID } from '../api/story.ts'
 import { requireFound, requireProject, requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Slug, Uuid, wholeNumber } from '../http/atoms.ts'
@@ -14,6 +15,7 @@ import {
   deleteProject as removeProject,
   updateProject,
 } from '../store/accounts/projects.ts'
+import { project } from './examples.ts'
 import { Name, Project, toProject } from './wire.ts'
 
 const RetentionDays = v.pipe(
@@ -31,6 +33,9 @@ export const listProjects = endpoint({
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ projects: v.array(Project), nextCursor: NextCursor }) },
+  example: {
+    answers: { 200: { projects: [project], nextCursor: null } },
+  },
 }).handle(async ({ query, caller, store }) => {
   const { items, nextCursor } = await pageOf({
     list: ['projects', store.organization.id],
@@ -53,6 +58,10 @@ export const createProject = endpoint({
   body: v.strictObject({ slug: Slug, name: Name }),
   errors: { 409: TAKEN },
   responses: { 201: Project },
+  example: {
+    body: { slug: 'support', name: 'Customer support' },
+    answers: { 201: project },
+  },
 }).handle(async ({ body: { slug, name }, caller, store, act, now }) => {
   requireWholeOrganization(caller)
   const project = await addProject(store, act, { id: newId(), slug, name, createdAt: now })
@@ -84,6 +93,11 @@ export const changeProject = endpoint({
     ),
   }),
   responses: { 200: Project },
+  example: {
+    params: { projectId: PROJECT_ID },
+    body: { retentionDays: 90 },
+    answers: { 200: { ...project, retentionDays: 90 } },
+  },
 }).handle(async ({ params: { projectId }, body, caller, store, act, unscoped }) => {
   const isForeign = () => isForeignProject(unscoped, store.organization, projectId)
   const found = await findProject(store, { id: projectId })
@@ -103,6 +117,11 @@ export const deleteProject = endpoint({
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { projectId: PROJECT_ID },
+    body: { confirm: project.slug },
+    answers: { 200: { id: project.id } },
+  },
 }).handle(async ({ params: { projectId }, body: { confirm }, caller, store, act, enqueue }) => {
   const project = await findProject(store, { id: projectId })
   if (!project) throw notFound()

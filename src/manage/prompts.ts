@@ -1,11 +1,13 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROMPT_ID, PROMPT_VERSION_ID, SCHEMA } from '../api/story.ts'
 import { newId } from '../domain/ids.ts'
 import type { JsonText } from '../domain/json.ts'
 import { schemaErrors } from '../domain/output-schema.ts'
 import { objectOfBytes, text, Uuid } from '../http/atoms.ts'
 import { conflict, invalidRequest } from '../http/errors.ts'
 import { MAX_NAME_LENGTH, MAX_PATTERN_STATES, MAX_SCHEMA_BYTES } from '../limits.ts'
+import { prompt, promptVersion } from '../read/examples.ts'
 import { Prompt, PromptVersion, toPrompt, toPromptVersion } from '../read/text-wire.ts'
 import { requireText } from '../read/texts.ts'
 import { addText, findTextHead, findTextToExtend } from '../store/texts/versioned-texts.ts'
@@ -63,6 +65,10 @@ export const createPrompt = endpoint({
   errors: { 404: 'Not found', 409: TAKEN },
   location: 201,
   responses: { 201: Prompt },
+  example: {
+    body: { projectSlug: 'support', stepId: prompt.stepId, content: prompt.content, outputSchema: SCHEMA },
+    answers: { 201: prompt },
+  },
 }).handle(async context => {
   const { body, store, act, now } = context
   const project = await namedProject(context, body.projectSlug)
@@ -95,6 +101,11 @@ export const createPromptVersion = endpoint({
   errors: { 422: TOO_MUCH },
   location: 201,
   responses: { 201: PromptVersion },
+  example: {
+    params: { promptId: PROMPT_ID },
+    body: { content: prompt.content, note: 'Say that the chunks are all there is' },
+    answers: { 201: { ...promptVersion, note: 'Say that the chunks are all there is' } },
+  },
 }).handle(async context => {
   const { params, body, store, act, now } = context
   const named = { kind: 'prompt', id: params.promptId } as const
@@ -127,6 +138,11 @@ export const activatePromptVersion = endpoint({
   body: VersionChoice,
   errors: { 422: NO_VERSION },
   responses: { 200: Prompt },
+  example: {
+    params: { promptId: PROMPT_ID },
+    body: { versionId: PROMPT_VERSION_ID },
+    answers: { 200: prompt },
+  },
 }).handle(async context => {
   const { params, body, store, act } = context
   const named = { kind: 'prompt', id: params.promptId } as const
@@ -142,6 +158,10 @@ export const deletePrompt = endpoint({
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { promptId: PROMPT_ID },
+    answers: { 200: { id: PROMPT_ID } },
+  },
 }).handle(async context => {
   const id = context.params.promptId
   await removeText(context, { kind: 'prompt', id })

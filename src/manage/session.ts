@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { KEY_ID } from '../api/story.ts'
 import { accessTokenOf, listAccessOrganizations } from '../auth/access.ts'
 import { authenticateKey, type Caller, sessionCaller } from '../auth/authenticate.ts'
 import { hashKey, isToken, makeToken } from '../auth/keys.ts'
@@ -19,6 +20,7 @@ import {
   type SessionDraft,
 } from '../store/accounts/sessions.ts'
 import { openStore, type Store, type UnscopedStore } from '../store/core/store.ts'
+import { session, TOKEN } from './examples.ts'
 
 const Project = v.object({ id: Uuid, slug: Slug, name: v.string() })
 
@@ -69,6 +71,10 @@ export const beginSession = endpoint({
   errors: { 401: ERRORS[401].message, 503: ERRORS[503].message },
   location: 201,
   responses: { 201: Session },
+  example: {
+    body: { link: TOKEN },
+    answers: { 201: session },
+  },
 }).handle(async ({ body, request, requestId, unscoped, runtime, now }) => {
   const { secret, hash } = await makeToken()
   const replaced = sessionSecretOf(request)
@@ -107,6 +113,9 @@ export const getSession = endpoint({
   scope: SCOPES,
   isOfSession: true,
   responses: { 200: Session },
+  example: {
+    answers: { 200: session },
+  },
 }).handle(async ({ caller, store }) => ({ status: 200, body: await toSession(store, caller) }))
 
 export const listOwnOrganizations = endpoint({
@@ -126,6 +135,9 @@ export const listOwnOrganizations = endpoint({
       ),
     }),
   },
+  example: {
+    answers: { 200: { organizations: [{ slug: 'acme', name: 'Acme' }] } },
+  },
 }).handle(async ({ request, unscoped, runtime, now }) => {
   const organizations = await listAccessOrganizations(accessTokenOf(request), runtime.env, unscoped, now)
   return { status: 200, body: { organizations } }
@@ -142,6 +154,9 @@ export const endSession = endpoint({
   errors: { 503: ERRORS[503].message },
   responses: {
     200: v.object({ id: described(v.nullable(Uuid), "The session's key. Null if there was no session") }),
+  },
+  example: {
+    answers: { 200: { id: KEY_ID } },
   },
 }).handle(async ({ request, requestId, unscoped, now }) => {
   const secret = sessionSecretOf(request)

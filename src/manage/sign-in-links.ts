@@ -6,6 +6,7 @@ import { IsoTime, isoTime, wholeNumber } from '../http/atoms.ts'
 import { forbidden } from '../http/errors.ts'
 import { MAX_SIGN_IN_LINK_SECONDS, MIN_SIGN_IN_LINK_SECONDS, SIGN_IN_LINK_SECONDS } from '../limits.ts'
 import { addSignInLink } from '../store/accounts/sessions.ts'
+import { TOKEN } from './examples.ts'
 
 const expiresInSeconds = v.optional(
   wholeNumber(MIN_SIGN_IN_LINK_SECONDS, MAX_SIGN_IN_LINK_SECONDS),
@@ -24,6 +25,10 @@ export const createSignInLink = endpoint({
       token: v.pipe(v.string(), v.metadata({ description: 'Shown only once' })),
       expiresAt: IsoTime,
     }),
+  },
+  example: {
+    body: { expiresInSeconds: 900 },
+    answers: { 201: { token: TOKEN, expiresAt: '2026-11-02T08:15:00.000Z' } },
   },
 }).handle(async ({ body: { expiresInSeconds }, caller, store, act, now }) => {
   if (caller.keyId === null)

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { TRACE_UUID } from '../api/story.ts'
 import { requireProject } from '../auth/require-project.ts'
 import { Uuid } from '../http/atoms.ts'
 import { notFound } from '../http/errors.ts'
@@ -13,6 +14,10 @@ export const deleteTrace = endpoint({
   scope: 'manage',
   params: v.object({ traceId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { traceId: TRACE_UUID },
+    answers: { 200: { id: TRACE_UUID } },
+  },
 }).handle(async ({ params, caller, store, act, enqueue }) => {
   const traceKey = await removeTrace(store, act, params.traceId, caller.project)
   if (traceKey === undefined) {

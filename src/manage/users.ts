@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { USER_ID } from '../api/story.ts'
 import { requireWholeOrganization } from '../auth/require-project.ts'
 import { newId } from '../domain/ids.ts'
 import { Email, Uuid } from '../http/atoms.ts'
@@ -13,6 +14,7 @@ import {
   changeUser as saveUser,
   userExists,
 } from '../store/accounts/users.ts'
+import { user } from './examples.ts'
 import { Name, toUser, User } from './wire.ts'
 
 const TAKEN = 'A user with this e-mail already exists'
@@ -25,6 +27,9 @@ export const listUsers = endpoint({
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ users: v.array(User), nextCursor: NextCursor }) },
+  example: {
+    answers: { 200: { users: [user], nextCursor: null } },
+  },
 }).handle(async ({ query, caller, store }) => {
   const { items, nextCursor } = await pageOf({
     list: ['users', store.organization.id],
@@ -48,6 +53,10 @@ export const createUser = endpoint({
   body: v.strictObject({ email: Email, name: Name }),
   errors: { 409: TAKEN },
   responses: { 201: User },
+  example: {
+    body: { email: user.email, name: user.name },
+    answers: { 201: user },
+  },
 }).handle(async ({ body: { email, name }, caller, store, act, now }) => {
   requireWholeOrganization(caller)
   const user = await addUser(store, act, { id: newId(), email, name, createdAt: now })
@@ -65,6 +74,11 @@ export const changeUser = endpoint({
   body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
   errors: { 409: TAKEN },
   responses: { 200: User },
+  example: {
+    params: { userId: USER_ID },
+    body: { name: user.name },
+    answers: { 200: user },
+  },
 }).handle(async ({ params: { userId }, body, caller, store, act, unscoped }) => {
   requireWholeOrganization(caller)
   const user = await saveUser(store, act, userId, body)
@@ -82,6 +96,10 @@ export const deleteUser = endpoint({
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { userId: USER_ID },
+    answers: { 200: { id: USER_ID } },
+  },
 }).handle(async ({ params: { userId }, caller, store, act, enqueue }) => {
   if (caller.project && !(await userExists(store, userId))) throw notFound()
   requireWholeOrganization(caller)

@@ -4,12 +4,13 @@ import type { Contract } from '../api/contract.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { serve } from '../api/serve.ts'
 import { shownAs } from '../http/atoms.ts'
+import { exportExamples } from './examples.ts'
 import type { Outcome } from './outcome.ts'
 import { type ExportBody, otlp } from './protocol.ts'
 import type { Signal } from './reading/telemetry.ts'
 
 /** Where clients send exports: the documented base, the one without a path, and those of other services' SDKs. */
-export const BASES = ['/api/v1/otel', '', '/api/public/otel', '/otel', '/api'] as const
+const BASES = ['/api/v1/otel', '', '/api/public/otel', '/otel', '/api'] as const
 
 const Export = v.pipe(
   v.looseObject({}),
@@ -41,6 +42,7 @@ const contractOf = (signal: Signal, base: (typeof BASES)[number]) =>
     ),
     errors: { 404: 'Project not found', 415: 'The body must be protobuf or JSON' },
     responses: { 200: Answer },
+    example: exportExamples[signal],
   }) as const satisfies Contract
 
 /** What a handler of an export works with. */

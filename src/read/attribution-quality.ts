@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID } from '../api/story.ts'
 import { attributionQuality } from '../domain/agreement.ts'
 import { timestamp } from '../http/atoms.ts'
 import { MAX_COMPARED_DECISIONS } from '../limits.ts'
@@ -73,6 +74,28 @@ export const getAttributionQuality = endpoint({
         }),
       ),
     }),
+  },
+  example: {
+    query: { projectId: PROJECT_ID, engine: 'rules' },
+    answers: {
+      200: {
+        reviewed: 200,
+        reviewedIsMinimum: false,
+        agreement: { errorType: 0.7, category: 0.84 },
+        kappa: { errorType: 0.492, category: 0.63 },
+        errorTypes: [
+          {
+            errorType: 'hallucinated_content',
+            answered: 40,
+            agreed: 30,
+            precision: 0.75,
+            overruled: [{ errorType: 'context_misinterpretation', count: 10 }],
+          },
+        ],
+        engines: [{ engine: 'rules', reviewed: 200, agreement: { errorType: 0.7, category: 0.84 } }],
+        calibration: [{ from: 0.7, to: 0.8, count: 40, meanConfidence: 0.75, agreement: 0.75 }],
+      },
+    },
   },
 }).handle(async context => {
   const { query, store } = context

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { ANSWERED, ATTRIBUTION_ID, JUDGED, REVIEW_ID, SPAN_ID, TRACE_UUID, USER_ID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { type AttributionCost, ERROR_CATEGORIES, reviewersStatement } from '../domain/attribution.ts'
 import { IsoTime, isoTime, Uuid } from '../http/atoms.ts'
@@ -10,6 +11,7 @@ import {
   type ReviewersAnswer,
   listAttributions as readAttributions,
 } from '../store/attribution/history.ts'
+import { builtInErrorType, review } from './examples.ts'
 
 const typeFields = {
   errorType: v.string(),
@@ -86,6 +88,56 @@ export const listAttributions = endpoint({
   params: v.object({ traceId: Uuid }),
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ attributions: v.array(PastAttribution), nextCursor: NextCursor }) },
+  example: {
+    params: { traceId: TRACE_UUID },
+    answers: {
+      200: {
+        attributions: [
+          {
+            kind: 'engine',
+            id: ATTRIBUTION_ID,
+            errorType: 'hallucinated_content',
+            errorTypeId: '6dccd9ed-11cf-54ec-8538-fb9527a03852',
+            errorTypeName: 'Hallucinated content',
+            errorTypeCategory: 'AI Error',
+            createdAt: ANSWERED,
+            confidence: 0.58,
+            spanId: SPAN_ID,
+            reasoning:
+              'The answer says 12 months, which neither the question nor the retrieved chunk does. It says 24.',
+            alternatives: [
+              { errorType: 'context_misinterpretation', confidence: 0.31 },
+              { errorType: 'reasoning_error', confidence: 0.04 },
+            ],
+            evidence: [
+              { spanId: SPAN_ID, path: 'output.answer', note: '12 stands nowhere in the input or the chunks' },
+            ],
+            engine: 'rules',
+            durationMs: 3,
+            usage: null,
+          },
+          {
+            kind: 'review',
+            reviewId: REVIEW_ID,
+            spanId: SPAN_ID,
+            errorType: builtInErrorType.errorType,
+            errorTypeId: builtInErrorType.id,
+            errorTypeName: builtInErrorType.name,
+            errorTypeCategory: builtInErrorType.category,
+            createdAt: JUDGED,
+            by: USER_ID,
+            comment: review.comment,
+            confidence: null,
+            reasoning: review.comment,
+            alternatives: [],
+            evidence: [{ spanId: SPAN_ID, path: 'review', note: `names "${builtInErrorType.name}" as the cause` }],
+            inForce: true,
+          },
+        ],
+        nextCursor: null,
+      },
+    },
+  },
 }).handle(async ({ params: { traceId }, query, caller, store, unscoped }) => {
   const isForeign = () => isForeignTrace(unscoped, store.organization, traceId)
   const { items, nextCursor } = await pageOf({

@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID } from '../api/story.ts'
 import { ERROR_CATEGORIES } from '../domain/attribution.ts'
 import { Uuid } from '../http/atoms.ts'
 import { firstOf, NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { listErrorTypes as readErrorTypes } from '../store/attribution/error-types.ts'
+import { builtInErrorType, errorType } from './examples.ts'
 import { selectedProject } from './project.ts'
 
 export const ErrorType = v.object({
@@ -41,6 +43,10 @@ export const listErrorTypes = endpoint({
   etag: 'body',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ errorTypes: v.array(ErrorType), nextCursor: NextCursor }) },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: { 200: { errorTypes: [builtInErrorType, errorType], nextCursor: null } },
+  },
 }).handle(async context => {
   const { query, caller, store } = context
   const isNamed = query.projectSlug !== undefined || query.projectId !== undefined

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID, PROMPT_ID, PROMPT_VERSION_ID, USER_ID } from '../api/story.ts'
 import { described, IsoTime, isoTime, timestamp, Uuid } from '../http/atoms.ts'
 import { badRequest } from '../http/errors.ts'
 import { DAY_MS, DEFAULT_INSIGHT_DAYS, MAX_INSIGHT_DAYS, MAX_INSIGHT_ROWS } from '../limits.ts'
@@ -66,6 +67,31 @@ export const getInsights = endpoint({
   }),
   errors: { 404: 'Not found' },
   responses: { 200: Insights },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: {
+      200: {
+        from: '2026-10-23T00:00:00.000Z',
+        to: '2026-11-22T00:00:00.000Z',
+        outputs: { total: 1840, reviewed: 212, countedAt: '2026-11-21T11:15:00.000Z' },
+        steps: [{ stepId: 'generate-answer', outputs: 920, reviewed: 212, accepted: 180, corrected: 32 }],
+        days: [
+          {
+            day: '2026-11-21',
+            stepId: 'generate-answer',
+            promptVersionId: PROMPT_VERSION_ID,
+            accepted: 11,
+            corrected: 3,
+          },
+        ],
+        promptVersions: [
+          { id: PROMPT_VERSION_ID, promptId: PROMPT_ID, stepId: 'generate-answer', number: 2, isActive: true },
+        ],
+        errorTypes: [{ errorType: 'context_misinterpretation', stepId: 'generate-answer', source: 'review', count: 9 }],
+        reviewers: [{ userId: USER_ID, name: 'Ada Lopez', days: [{ day: '2026-11-21', reviewed: 14 }] }],
+      },
+    },
+  },
 }).handle(async context => {
   const { query, store, now } = context
   const range = daysOf(query, now)

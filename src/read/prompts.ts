@@ -1,8 +1,10 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { PROJECT_ID, PROMPT_DRAFT_ID, PROMPT_ID, PROMPT_VERSION_ID, SCHEMA } from '../api/story.ts'
 import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageParameters } from '../http/cursor.ts'
 import { findPrompt } from '../store/texts/versioned-texts.ts'
+import { prompt, promptVersion } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { Prompt, PromptDetail, toPrompt, toPromptDetail } from './text-wire.ts'
 import { pageOfTexts, requireText } from './texts.ts'
@@ -22,6 +24,10 @@ export const listPrompts = endpoint({
   etag: 'body',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ prompts: v.array(Prompt), nextCursor: NextCursor }) },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: { 200: { prompts: [prompt], nextCursor: null } },
+  },
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
@@ -37,6 +43,17 @@ export const getPrompt = endpoint({
   scope: 'read',
   params: v.object({ promptId: Uuid }),
   responses: { 200: PromptDetail },
+  example: {
+    params: { promptId: PROMPT_ID },
+    answers: {
+      200: {
+        id: PROMPT_ID,
+        stepId: prompt.stepId,
+        outputSchema: SCHEMA,
+        versions: [{ ...promptVersion, accepted: 11, corrected: 3 }],
+      },
+    },
+  },
 }).handle(async context => {
   const named = { kind: 'prompt', id: context.params.promptId } as const
   const prompt = await requireText(context, named, await findPrompt(context.store, named.id))
@@ -51,6 +68,19 @@ export const diffPromptVersions = endpoint({
   scope: ['read', 'manage'],
   params: v.object({ promptId: Uuid, a: Uuid, b: Uuid }),
   responses: { 200: VersionDiff },
+  example: {
+    params: { promptId: PROMPT_ID, a: PROMPT_VERSION_ID, b: PROMPT_DRAFT_ID },
+    answers: {
+      200: {
+        lines: [
+          { op: 'remove', text: 'Answer the question.' },
+          { op: 'add', text: prompt.content },
+        ],
+        isMinimal: true,
+        schema: [{ path: 'properties.answer.type', op: 'change', before: 'object', after: 'string' }],
+      },
+    },
+  },
 }).handle(async context => {
   const { promptId: id, ...versions } = context.params
   return { status: 200, body: await versionDiff(context, { kind: 'prompt', id }, versions) }

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { USER_ID } from '../api/story.ts'
 import { shownAs, Uuid } from '../http/atoms.ts'
 import { MAX_REVIEWER_IDS } from '../limits.ts'
 import { findActorNames } from '../store/accounts/users.ts'
@@ -41,6 +42,10 @@ export const listReviewers = endpoint({
         }),
       ),
     }),
+  },
+  example: {
+    query: { ids: USER_ID },
+    answers: { 200: { reviewers: [{ id: USER_ID, name: 'Ada Lopez' }] } },
   },
 }).handle(async ({ query, caller, store }) => {
   const ids = [...new Set(query.ids)]

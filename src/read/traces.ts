@@ -1,15 +1,27 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import {
+  CORRECTION,
+  CURSOR,
+  FEEDBACK_UUID,
+  JUDGED,
+  PROJECT_ID,
+  ROOT_SPAN_ID,
+  TRACE_UUID,
+  USER_ID,
+} from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { traceUuid } from '../domain/ids.ts'
 import { described, Uuid } from '../http/atoms.ts'
 import { cursorOf, limitParameter, NextCursor, pageOf, pageParameters, placeOf } from '../http/cursor.ts'
 import { notFound } from '../http/errors.ts'
+import { feedback } from '../ingest/examples.ts'
 import { TraceId } from '../ingest/wire.ts'
 import { MAX_DETAIL_FEEDBACK, MAX_DETAIL_SPANS, MAX_WHOLE_SPANS } from '../limits.ts'
 import { isForeignTrace } from '../store/accounts/ownership.ts'
 import { type DetailPage, findTraceDetail } from '../store/spans/trace-detail.ts'
 import { listTraces as readTraces } from '../store/traces/trace-list.ts'
+import { rootSpan, span, traceItem } from './examples.ts'
 import { projectSelector, selectedProject } from './project.ts'
 import { traceFilter, traceFilters } from './trace-filters.ts'
 import { Payloads, Trace, TraceItem, toTrace, toTraceItem, writeSpan } from './wire.ts'
@@ -29,6 +41,10 @@ export const listTraces = endpoint({
   metadataPrefix: 'metadata.',
   errors: { 404: 'Not found' },
   responses: { 200: v.object({ traces: v.array(TraceItem), nextCursor: NextCursor }) },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: { 200: { traces: [traceItem], nextCursor: CURSOR } },
+  },
 }).handle(async context => {
   const { query, store } = context
   const project = await selectedProject(context, query)
@@ -71,6 +87,33 @@ export const getTrace = endpoint({
     feedbackCursor: described(v.optional(v.string()), 'The nextFeedbackCursor of the previous page'),
   }),
   responses: { 200: Trace },
+  example: {
+    params: { traceId: TRACE_UUID },
+    answers: {
+      200: {
+        ...traceItem,
+        project: { id: PROJECT_ID, slug: 'support' },
+        spans: [rootSpan, span],
+        nextSpanCursor: null,
+        feedback: [
+          {
+            id: FEEDBACK_UUID,
+            spanId: ROOT_SPAN_ID,
+            userId: USER_ID,
+            content: feedback.comment,
+            rating: 'negative',
+            correction: CORRECTION,
+            labeller: feedback.labeller,
+            source: 'api',
+            truncated: [],
+            createdAt: JUDGED,
+            receivedAt: JUDGED,
+          },
+        ],
+        nextFeedbackCursor: null,
+      },
+    },
+  },
 }).handle(async ({ params, query, caller, store, unscoped }) => {
   const isNamed = params.traceId.startsWith('trace_')
   const isSelected = isNamed || query.projectSlug !== undefined || query.projectId !== undefined

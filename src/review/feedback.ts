@@ -1,11 +1,13 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { COMMENT_ID, SPAN_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { requireFound, requireProject } from '../auth/require-project.ts'
 import { isNameBased, newId } from '../domain/ids.ts'
 import { text, Uuid, uuid } from '../http/atoms.ts'
 import { conflict, forbidden, notFound } from '../http/errors.ts'
 import { ENVELOPE_BYTES, escaped, MAX_COMMENT_LENGTH } from '../limits.ts'
+import { comment } from '../read/examples.ts'
 import { Feedback, toComment } from '../read/wire.ts'
 import { actorOf } from '../store/accounts/audit.ts'
 import { isForeignFeedback, isForeignSpan } from '../store/accounts/ownership.ts'
@@ -42,6 +44,11 @@ export const createComment = endpoint({
   errors: { 409: TAKEN },
   location: 201,
   responses: { 201: Feedback },
+  example: {
+    params: { spanId: SPAN_ID },
+    body: { content: comment.content },
+    answers: { 201: comment },
+  },
 }).handle(async ({ params: { spanId }, body, caller, store, unscoped, act, now }) => {
   const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
   const place = await requireFound(caller, await findCommentPlace(store, spanId), isForeign)
@@ -62,6 +69,11 @@ export const updateComment = endpoint({
   body: v.strictObject({ content: Content }),
   maxBytes: MAX_BYTES,
   responses: { 200: Feedback },
+  example: {
+    params: { feedbackId: COMMENT_ID },
+    body: { content: comment.content },
+    answers: { 200: comment },
+  },
 }).handle(async ({ params: { feedbackId }, body: { content }, caller, store, unscoped, act }) => {
   const isForeign = () => isForeignFeedback(unscoped, store.organization, feedbackId)
   const head = await requireFound(caller, await findFeedbackHead(store, feedbackId), isForeign)
@@ -79,6 +91,10 @@ export const deleteComment = endpoint({
   scope: 'review',
   params: v.object({ feedbackId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },
+  example: {
+    params: { feedbackId: COMMENT_ID },
+    answers: { 200: { id: comment.id } },
+  },
 }).handle(async ({ params: { feedbackId }, caller, store, act }) => {
   const head = await findFeedbackHead(store, feedbackId)
   if (!head) throw notFound()

@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { CURSOR, PROJECT_ID, ROOT_SPAN_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { Uuid } from '../http/atoms.ts'
 import { NextCursor, pageOf, pageParameters } from '../http/cursor.ts'
 import { MAX_CLAIMS, MAX_REMAINING } from '../limits.ts'
+import { reviewedSpan, span } from '../read/examples.ts'
 import { projectSelector, selectedProject } from '../read/project.ts'
 import { traceFilter, traceFilters } from '../read/trace-filters.ts'
 import { Payloads, SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
@@ -57,6 +59,18 @@ export const getReviewQueue = endpoint({
         }),
       ),
     }),
+  },
+  example: {
+    query: { projectId: PROJECT_ID },
+    answers: {
+      200: {
+        spans: [{ ...span, trace: reviewedSpan.trace }],
+        remaining: 41,
+        remainingIsMinimum: false,
+        nextCursor: CURSOR,
+        today: [{ userId: USER_ID, reviewed: 12 }],
+      },
+    },
   },
 }).handle(async context => {
   const { query, caller, store, now } = context
@@ -121,6 +135,10 @@ export const claimForReview = endpoint({
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ claimed: v.array(Uuid), refused: v.array(Uuid) }) },
+  example: {
+    body: { spanIds: [SPAN_ID, ROOT_SPAN_ID] },
+    answers: { 200: { claimed: [SPAN_ID], refused: [ROOT_SPAN_ID] } },
+  },
 }).handle(async ({ body: { spanIds }, caller, store, now }) => {
   const claimed = await claimSpans(store, { ...claimantOf(caller), spanIds, now })
   return { status: 200, body: { claimed, refused: without(spanIds, claimed) } }
@@ -134,6 +152,10 @@ export const renewReviewClaims = endpoint({
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ held: v.array(Uuid), lost: v.array(Uuid) }) },
+  example: {
+    body: { spanIds: [SPAN_ID] },
+    answers: { 200: { held: [SPAN_ID], lost: [] } },
+  },
 }).handle(async ({ body: { spanIds }, caller, store, now }) => {
   const held = await renewClaims(store, { ...claimantOf(caller), spanIds, now })
   return { status: 200, body: { held, lost: without(spanIds, held) } }
@@ -147,6 +169,10 @@ export const releaseFromReview = endpoint({
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ released: v.array(Uuid) }) },
+  example: {
+    body: { spanIds: [SPAN_ID] },
+    answers: { 200: { released: [SPAN_ID] } },
+  },
 }).handle(async ({ body: { spanIds }, caller, store, now }) => {
   const released = await releaseClaims(store, { ...claimantOf(caller), spanIds, now })
   return { status: 200, body: { released } }

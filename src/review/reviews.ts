@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endpoint } from '../api/endpoint.ts'
+import { CORRECTION, JUDGED, REVIEW_ID, SPAN_ID, USER_ID } from '../api/story.ts'
 import { requireFound } from '../auth/require-project.ts'
 import { DECISIONS } from '../domain/review-state.ts'
 import { IsoTime, isoTime, jsonPayload, StoredValue, shownAs, text, Uuid } from '../http/atoms.ts'
@@ -16,6 +17,7 @@ import {
   MAX_OBSERVATION_BYTES,
   MAX_REVIEWS,
 } from '../limits.ts'
+import { review, reviewedSpan } from '../read/examples.ts'
 import { SpanOfTrace, toSpanOfTrace } from '../read/wire.ts'
 import { isForeignSpan } from '../store/accounts/ownership.ts'
 import { type PastReview, listReviews as readReviews } from '../store/reviews/history.ts'
@@ -71,6 +73,11 @@ export const putReview = endpoint({
   etag: 'guard',
   errors: { 409: HELD, 413: TOO_LARGE, 422: BREAKS_SCHEMA },
   responses: { 200: SpanOfTrace },
+  example: {
+    params: { spanId: SPAN_ID },
+    body: review,
+    answers: { 200: reviewedSpan },
+  },
 }).handle(async ({ params, body, headers, ...scope }) => {
   const ifMatch = headers.get('if-match') ?? undefined
   const [outcome] = await decideAll(scope, [requestOf({ ...body, spanId: params.spanId, ifMatch })], 'full')
@@ -93,6 +100,10 @@ export const postReviews = endpoint({
   }),
   maxBytes: MAX_BATCH_BYTES,
   responses: { 207: v.object({ results: v.array(BatchResult) }) },
+  example: {
+    body: { reviews: [{ spanId: SPAN_ID, ...review }] },
+    answers: { 207: { results: [{ status: 200, body: reviewedSpan }] } },
+  },
 }).handle(async ({ body, requestId, ...scope }) => {
   const results = new Results(requestId)
   const spanIds = new Set<string>()
@@ -168,6 +179,26 @@ export const listReviews = endpoint({
   params: v.object({ spanId: Uuid }),
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ reviews: v.array(ReviewRecord), nextCursor: NextCursor }) },
+  example: {
+    params: { spanId: SPAN_ID },
+    answers: {
+      200: {
+        reviews: [
+          {
+            id: REVIEW_ID,
+            decision: 'correct',
+            by: USER_ID,
+            at: JUDGED,
+            before: null,
+            after: CORRECTION,
+            comment: review.comment,
+            errorType: review.errorType,
+          },
+        ],
+        nextCursor: null,
+      },
+    },
+  },
 }).handle(async ({ params: { spanId }, query, caller, store, unscoped }) => {
   const isForeign = () => isForeignSpan(unscoped, store.organization, spanId)
   const { items, nextCursor } = await pageOf({

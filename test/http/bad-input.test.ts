@@ -78,9 +78,7 @@ function fieldsOf(schema: Schema, base: object): BodyField[] {
 
 const document: {
   paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>
-} = JSON.parse(
-  JSON.stringify(openApiDocument(endpoints, { description: '', components: { output: {}, input: {} }, examples: {} })),
-)
+} = JSON.parse(JSON.stringify(openApiDocument(endpoints, { output: {}, input: {} })))
 
 const EVENT_TYPES: Readonly<Record<string, string>> = {
   '/api/v1/traces': 'trace',

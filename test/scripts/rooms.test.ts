@@ -43,7 +43,6 @@ const ROOMS = [
   'jobs',
   'client',
   'ui',
-  'documentation',
   'components',
   'app',
   'index',

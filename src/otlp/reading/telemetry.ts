@@ -7,8 +7,7 @@ import { ATTRIBUTES_A_RECORD } from '../../limits.ts'
  */
 
 /** The kinds of exports. Each has its own path. */
-export const SIGNALS = ['traces', 'logs', 'metrics'] as const
-export type Signal = (typeof SIGNALS)[number]
+export type Signal = 'traces' | 'logs' | 'metrics'
 
 /**
  * Attributes by key; the last duplicate wins. Bytes are base64, an empty value is null. Integers above 2^53 and numbers

@@ -1,0 +1,27 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { getAttributionQuality } from './attribution-quality.ts'
+import { listAttributions } from './attributions.ts'
+import { listErrorTypes } from './error-types.ts'
+import { getInsights } from './insights.ts'
+import { diffKnowledgeDocVersions, getKnowledgeDoc, listKnowledgeDocs } from './knowledge-docs.ts'
+import { diffPromptVersions, getPrompt, listPrompts } from './prompts.ts'
+import { listReviewers } from './reviewers.ts'
+import { getSpan } from './spans.ts'
+import { getTrace, listTraces } from './traces.ts'
+
+export const read: readonly Endpoint[] = [
+  listTraces,
+  getTrace,
+  getSpan,
+  listAttributions,
+  getAttributionQuality,
+  getInsights,
+  listErrorTypes,
+  listPrompts,
+  getPrompt,
+  diffPromptVersions,
+  listKnowledgeDocs,
+  getKnowledgeDoc,
+  diffKnowledgeDocVersions,
+  listReviewers,
+]

@@ -1,0 +1,17 @@
+import type { Endpoint } from '../api/endpoint.ts'
+import { createComment, deleteComment, updateComment } from './feedback.ts'
+import { claimForReview, getReviewQueue, releaseFromReview, renewReviewClaims } from './queue.ts'
+import { listReviews, postReviews, putReview } from './reviews.ts'
+
+export const review: readonly Endpoint[] = [
+  putReview,
+  postReviews,
+  listReviews,
+  createComment,
+  updateComment,
+  deleteComment,
+  getReviewQueue,
+  claimForReview,
+  renewReviewClaims,
+  releaseFromReview,
+]
