@@ -171,11 +171,11 @@ export async function revokeApiKey(store: Store, act: Act, id: string): Promise<
       store,
       act,
       { action: 'api_key.revoke', targetId: id, projectKey: projectKeyOf(isKey), beforeId: id },
-      sql`exists (select 1 from ${apiKeys} where ${isKey} and ${livesPast(act.at)})`,
+      sql`exists (select 1 from ${apiKeys} where ${isKey} and ${isUnrevokedAt(act.at)})`,
     ),
     store.database
       .update(apiKeys)
-      .set({ revokedAt: notLater(act.at) })
+      .set({ revokedAt: earlierRevocation(act.at) })
       .where(isKey),
   ])
 }
@@ -197,7 +197,7 @@ export async function changeApiKey(
     set[field] === undefined ? [] : [sql`${apiKeys[field]} is not ${set[field]}`],
   )
   const differs = or(...differences) ?? sql`false`
-  const isChange = and(isKey, livesPast(act.at), differs, mayStillManage(act, scopes))
+  const isChange = and(isKey, isUnrevokedAt(act.at), differs, mayStillManage(act, scopes))
   const [, , [row]] = await database.batch([
     recordAct(
       store,
@@ -252,14 +252,14 @@ export async function rotateApiKey(
             createdAt,
             replacedBy: null,
           },
-          sql`from ${apiKeys} where ${isOld} and ${livesPast(createdAt)} and not ${hasSuccessor(createdAt)}
+          sql`from ${apiKeys} where ${isOld} and ${isUnrevokedAt(createdAt)} and not ${hasSuccessor(createdAt)}
             and ${mayStillManage(act, old.scopes)}`,
         ),
       )
       .onConflictDoNothing(),
     database
       .update(apiKeys)
-      .set({ revokedAt: notLater(revokedAt), replacedBy: id })
+      .set({ revokedAt: earlierRevocation(revokedAt), replacedBy: id })
       .where(and(isOld, sql`exists (select 1 from ${apiKeys} where ${isSuccessor})`)),
     database.select({ id: apiKeys.id }).from(apiKeys).where(isSuccessor),
     recordAct(
@@ -281,10 +281,11 @@ const hasSuccessor = (time: number): SQL => sql`exists (select 1 from ${apiKeys}
     and (successor.replaced_by is not null or coalesce(successor.revoked_at, ${time} + 1) > ${time}))`
 
 /** Never extends the life of a key that is revoked sooner. */
-const notLater = (revokedAt: number): SQL => sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
+const earlierRevocation = (revokedAt: number): SQL =>
+  sql`min(coalesce(${apiKeys.revokedAt}, ${revokedAt}), ${revokedAt})`
 
 /** Whether a key isn't revoked at that time. */
-const livesPast = (time: number): SQL => sql`coalesce(${apiKeys.revokedAt}, ${time} + 1) > ${time}`
+const isUnrevokedAt = (time: number): SQL => sql`coalesce(${apiKeys.revokedAt}, ${time} + 1) > ${time}`
 
 const projectKeyOf = (isKey: SQL | undefined): SQL => sql`(select ${apiKeys.projectKey} from ${apiKeys} where ${isKey})`
 

@@ -214,9 +214,9 @@ export function findMemberships(
  * neither a user's nor a key's.
  */
 export const actorName = (store: Store, id: SQL): SQL =>
-  nameBehind(store, id, sql`coalesce(nullif(${users.name}, ''), ${users.email})`)
+  displayName(store, id, sql`coalesce(nullif(${users.name}, ''), ${users.email})`)
 
-const nameBehind = ({ organization }: Store, id: SQL, userName: SQL): SQL => sql`coalesce(
+const displayName = ({ organization }: Store, id: SQL, userName: SQL): SQL => sql`coalesce(
   (select ${userName} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.id} = ${id}),
   (select ${apiKeys.name} from ${apiKeys}
     where ${apiKeys.id} = ${id} and ${apiKeys.organizationKey} = ${organization.key}))`
@@ -231,7 +231,7 @@ export async function findActorNames(
   { withEmails }: { withEmails: boolean },
 ): Promise<Map<string, string>> {
   const id = sql`item.value`
-  const name = withEmails ? actorName(store, id) : nameBehind(store, id, sql`nullif(${users.name}, '')`)
+  const name = withEmails ? actorName(store, id) : displayName(store, id, sql`nullif(${users.name}, '')`)
   const rows = await store.database
     .select({ id: sql<string>`${id}`.as('id'), name: sql<string | null>`${name}`.as('name') })
     .from(sql`json_each(${JSON.stringify(ids)}) as item`)

@@ -54,7 +54,7 @@ export async function readOutline(store: Store, traceKey: number) {
   const ofTrace = isLive(store, eq(traces.key, traceKey))
   const projectKey = sql`(select ${traces.projectKey} from ${traces} where ${ofTrace})`
   const rootSpanId = sql`(select ${traces.rootSpanId} from ${traces} where ${ofTrace})`
-  const isOther = and(eq(spans.traceKey, traceKey), isNotRoot)
+  const isNonRoot = and(eq(spans.traceKey, traceKey), isNotRoot)
   const hasFeedback = sql`${spans.id} in (select ${feedback.spanId} from ${feedback} where ${feedback.traceKey} = ${traceKey})`
   const [[trace], roots, others, [counts], feedbackRows, docs, reviewed] = await readPlain(database, [
     database.select(traceFields).from(traces).where(ofTrace),
@@ -65,7 +65,7 @@ export async function readOutline(store: Store, traceKey: number) {
     database
       .select(outlineFields)
       .from(spans)
-      .where(isOther)
+      .where(isNonRoot)
       .orderBy(
         desc(sql`(${spans.reviewState} is not null or ${hasFeedback})`),
         desc(sql`${spans.status} is 'error'`),
@@ -74,7 +74,7 @@ export async function readOutline(store: Store, traceKey: number) {
       .limit(MAX_SUBJECT_CANDIDATES),
     database
       .select({
-        spans: sql<number>`(select count(*) from ${spans} where ${isOther})`.as('spans'),
+        spans: sql<number>`(select count(*) from ${spans} where ${isNonRoot})`.as('spans'),
         feedback:
           sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traceKey} and ${isOnItsOwn})`.as(
             'feedback',

@@ -125,7 +125,7 @@ async function findEdge(store: Store, project: Project, query: QueueQuery, order
 }
 
 /**
- * Whether a trace may have something to review. If other spans than a pipeline's steps are wanted, any trace may: such
+ * Whether a trace may have something to review. If spans other than a pipeline's steps are wanted, any trace may: such
  * spans don't keep a trace open.
  */
 export const isOpen = ({ filter: { kind } }: QueueQuery): SQL => (kind === 'all' ? sql`true` : isOpenForReview)

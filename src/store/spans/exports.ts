@@ -145,10 +145,10 @@ async function writeMerges(store: Store, project: Project, merges: readonly Merg
       return trace.spans.filter(({ id }) => reviewed.has(id)).map(span => outputOf(trace, span))
     }),
   )
-  const isRefused = done.some(({ trace }) => (after.get(trace.id)?.spanCount ?? 0) !== trace.spans.length)
+  const hasRefused = done.some(({ trace }) => (after.get(trace.id)?.spanCount ?? 0) !== trace.spans.length)
   return {
     traces: new Set(done.map(({ trace }) => trace.id)),
-    onOtherTrace: isRefused ? await findRefused(store, done) : [],
+    onOtherTrace: hasRefused ? await findRefused(store, done) : [],
   }
 }
 

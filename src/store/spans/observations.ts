@@ -71,8 +71,8 @@ export async function addObservations(
   }
   // A draft that repeats a refused draft's id may be the first one that can be stored.
   const refused = placed.filter(({ draft }) => !stored.has(keyOf(draft)))
-  const isNaming = refused.some(({ draft }) => draft.spanId !== null)
-  const { onOtherTrace, again } = isNaming ? await findReasons(store, refused) : NOTHING_REFUSED
+  const namesSpans = refused.some(({ draft }) => draft.spanId !== null)
+  const { onOtherTrace, again } = namesSpans ? await findReasons(store, refused) : NOTHING_REFUSED
   const outcomes = again.length === 0 ? [] : await addObservations(store, again, placement)
   const retried = new Map(again.map((draft, index) => [draft, outcomes[index]]))
   return drafts.map(draft => {

@@ -13,13 +13,14 @@ export const BOUND_LATER: Bound = { organization: { key: sql.placeholder('organi
  * deleted.
  */
 export const isLive = (bound: Bound, ...conditions: (SQL | undefined)[]) =>
-  and(isKept(bound), hasExistingProject(bound, traces.projectKey), ...conditions)
+  and(isUndeleted(bound), hasExistingProject(bound, traces.projectKey), ...conditions)
 
 /** The same for one project's traces. It checks the project once rather than for each trace. */
 export const isLiveIn = (store: Store, project: Project, ...conditions: (SQL | undefined)[]) =>
-  and(isKept(store), eq(traces.projectKey, project.key), isExistingProject(store, project), ...conditions)
+  and(isUndeleted(store), eq(traces.projectKey, project.key), isExistingProject(store, project), ...conditions)
 
-const isKept = ({ organization }: Bound) => and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt))
+const isUndeleted = ({ organization }: Bound) =>
+  and(eq(traces.organizationKey, organization.key), isNull(traces.deletedAt))
 
 /** A subquery for the key of the live trace with this id. */
 export const liveTraceKey = (store: Store, id: string) =>

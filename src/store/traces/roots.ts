@@ -76,7 +76,7 @@ export const showInLists = ({ database }: Store, ofTraces: SQL | undefined) =>
     .where(and(ofTraces, eq(traces.isGeneric, true)))
 
 /** Whether a span is an empty row: no values were given to it, and nobody decided on it. */
-const holdsNothing = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
+const isEmptySpan = sql`(${spans.input} is null and ${spans.output} is null and ${spans.metadata} is null
   and ${spans.state} is null and ${spans.status} is null and ${spans.durationMs} is null
   and ${spans.promptVersionId} is null and ${spans.exportRevision} is null and ${spans.reviewNumber} = 0)`
 
@@ -110,7 +110,7 @@ export function moveRoots({ database }: Store, updates: readonly TraceUpdate[], 
     database.delete(spans).where(
       and(
         isAmong,
-        holdsNothing,
+        isEmptySpan,
         sql`not exists (select 1 from ${feedback} where ${feedback.traceKey} = ${spans.traceKey}
             and ${feedback.spanId} = ${spans.id} and ${feedback.source} = 'review')`,
         trace(sql`${traces.rootSpanId} <> ${spans.id}`),
@@ -191,7 +191,7 @@ export async function ensureRoots(store: Store, ids: readonly string[]): Promise
 export const removeIdleRoots = ({ database }: Store, ofTraces: SQL | undefined) =>
   database.delete(spans).where(
     and(
-      holdsNothing,
+      isEmptySpan,
       sql`(${spans.id}, ${spans.traceKey}) in (select ${traces.rootSpanId}, ${traces.key} from ${traces}
         where ${and(ofTraces, eq(traces.isPosted, false), sql`not ${hasWholeTraceItems}`)})`,
     ),
