@@ -3,7 +3,7 @@ import { aFeedback, anObservation, aTrace, timeAfter } from './support/builders.
 import { newOrg } from './support/org.ts'
 
 describe('a pipeline run', () => {
-  it('comes in through the ingestion interface and is found and read back', async ({ expect }) => {
+  it('arrives through the ingestion interface, is found and read back', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace

@@ -24,8 +24,8 @@ import { client, newOrg } from './support/org.ts'
 import { newTrace } from './support/trace.ts'
 
 /*
- * What Cloudflare's platform does that a naive implementation falls for. D1 and R2 are more lenient here than in production,
- * so what production refuses is measured, not tried.
+ * Traps of Cloudflare's platform. D1 and R2 are more lenient here than in production, so what production refuses is
+ * measured, not tried.
  */
 
 /** Production's limits of D1: https://developers.cloudflare.com/d1/platform/limits/ */
@@ -34,11 +34,11 @@ const D1_ROW_BYTES = 2_000_000
 const D1_PARAMETERS = 100
 const D1_SQL_BYTES = 100_000
 
-/** So many bytes of text that JSON, and JSON within JSON, must escape. */
+/** Text of a given number of bytes that JSON, and JSON within JSON, must escape. */
 const quotes = (bytes: number) => '"'.repeat(Math.floor(bytes / 2))
 const controls = (length: number) => '\u0001'.repeat(length)
 
-describe('what one request sends to D1 is what D1 takes', () => {
+describe('one request sends D1 only what D1 accepts', () => {
   /** As many events as fit a batch. */
   function batchOf(type: string, bodyOf: (index: number) => object): object {
     const events: object[] = []
@@ -122,7 +122,7 @@ describe('what one request sends to D1 is what D1 takes', () => {
     },
   )
 
-  it('the largest rows that any request can make', async ({ expect }) => {
+  it('the largest rows that any request can create', async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const metadata = Object.fromEntries(Array.from({ length: 5500 }, (_, index) => [`"${index}`, 1]))
     expect((await org.ingest.post('/api/v1/traces', aTrace({ status: 'completed', metadata }))).status).toBe(202)
@@ -171,7 +171,7 @@ describe('a value keeps its meaning', () => {
     ['""', '""'],
   ] as const
 
-  it.for(spelled)('sent as %s it comes back as %s, wherever it lies', async ([sent, back], { expect }) => {
+  it.for(spelled)('sent as %s it is returned as %s, wherever it is stored', async ([sent, back], { expect }) => {
     const { org, trace_id, read } = await newTrace()
     const spanId = crypto.randomUUID()
     const post = (path: string, body: object, field: string, json: string) =>
@@ -221,7 +221,7 @@ describe('a value keeps its meaning', () => {
 })
 
 describe('metadata', () => {
-  it('nested 1,100 deep is refused, at the limit it is kept, and the search goes on', async ({ expect }) => {
+  it('nested 1,100 deep is refused, at the limit it is kept, and the search still works', async ({ expect }) => {
     const org = await newOrg()
     const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
     const post = (depth: number) =>
@@ -245,7 +245,7 @@ describe('metadata', () => {
 })
 
 describe('a trace of 300 observations, 50 of them in R2,', () => {
-  it('is read in full, in order, with at most 6 calls of R2 at once', { timeout: 20_000 }, async ({ expect }) => {
+  it('is read in full, in order, with at most 6 concurrent R2 calls', { timeout: 20_000 }, async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const values = Array.from(
       { length: 300 },
@@ -255,7 +255,7 @@ describe('a trace of 300 observations, 50 of them in R2,', () => {
       anObservation({ trace_id, type: 'input', data, timestamp: timeAfter(index) }),
     )
     const isLarge = (_: unknown, index: number) => index % 6 === 0
-    // One by one, for a batch would put them all into one object.
+    // One by one, since a batch would put them all into one object.
     for (const body of bodies.filter(isLarge)) await org.ingest.post('/api/v1/observations', body)
     const events = bodies.filter((_, index) => !isLarge(_, index)).map(body => ({ type: 'observation', body }))
     await org.ingest.post('/api/v1/batch', { events })
@@ -326,7 +326,7 @@ describe('the rate limiter', () => {
     expect(await burst()).toBe(5)
   })
 
-  it('that hangs holds a request up for a quarter of a second', async ({ expect }) => {
+  it('that hangs delays a request for a quarter of a second', async ({ expect }) => {
     const org = await newOrg()
     const bindings = wrapBindings((binding, call) => (binding === 'RATE_LIMITER' ? new Promise(() => {}) : call()))
     const since = Date.now()
@@ -336,7 +336,7 @@ describe('the rate limiter', () => {
 })
 
 describe('without a queue', () => {
-  it('feedback is taken and a trace is deleted', async ({ expect }) => {
+  it('feedback is accepted and a trace is deleted', async ({ expect }) => {
     const { org, trace_id, id } = await newTrace()
     const { JOBS, ...withoutQueue } = env
     const owner = client({ 'x-api-key': org.ownerKey, 'x-project-slug': 'support' }, withoutQueue)

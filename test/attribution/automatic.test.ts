@@ -8,7 +8,7 @@ import { aFeedback, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { newReviewed } from '../support/reviews.ts'
 
-/** A tenant whose project has disagreements analyzed, or not. */
+/** A tenant whose project has disagreements analyzed automatically, or not. */
 async function newProject(autoAttribute: boolean): Promise<Org> {
   const org = await newOrg()
   const { status, body } = await org.owner.patch(`/api/projects/${org.project.id}`, { autoAttribute })
@@ -42,7 +42,7 @@ describe('a project with autoAttribute', () => {
     expect(attributions().map(({ traceKey }) => traceKey)).toEqual(isAnalyzed ? [traceKey] : [])
   })
 
-  it('analyzes what is new after a result, without being asked', async ({ expect }) => {
+  it('analyzes new disagreements after a result, without being asked', async ({ expect }) => {
     const org = await newProject(true)
     const { trace_id, traceKey } = await traceOf(org)
     const result = () => org.ingest.get(`/api/v1/traces/${trace_id}/attribution`)
@@ -53,7 +53,7 @@ describe('a project with autoAttribute', () => {
     }
   })
 
-  it('asks once for what a batch says of one trace, and for each of many in few messages', async ({ expect }) => {
+  it('asks once for a batch’s feedback on one trace, and sends few messages for many traces', async ({ expect }) => {
     const org = await newProject(true)
     const traces = Array.from({ length: MAX_QUEUE_BATCH + 1 }, () => aTrace())
     await resultsOf(
@@ -74,12 +74,12 @@ describe('a project with autoAttribute', () => {
     expect(counting.counts.queueSends).toBe(2)
   })
 
-  it('asks after a correction by a reviewer, and not after an acceptance', async ({ expect }) => {
+  it('asks after a reviewer’s correction, and not after an acceptance', async ({ expect }) => {
     const org = await newProject(true)
     for (const [decision, isAnalyzed] of [
       [{ decision: 'accept' }, false],
       [{ decision: 'correct', approvedOutput: 'No' }, true],
-      // What equals the output corrects nothing.
+      // A value equal to the output corrects nothing.
       [{ decision: 'correct', approvedOutput: 'Yes' }, false],
     ] as const) {
       const { spanId, id } = await newReviewed('Yes', org)
@@ -91,7 +91,7 @@ describe('a project with autoAttribute', () => {
     }
   })
 
-  it('asks once for all that reviewers correct on one trace in one call', async ({ expect }) => {
+  it('asks once for all corrections of one trace in one call', async ({ expect }) => {
     const org = await newProject(true)
     const { spanId, step } = await newReviewed('Yes', org)
     const span_id = crypto.randomUUID()
@@ -102,7 +102,7 @@ describe('a project with autoAttribute', () => {
     expect(attributions()).toHaveLength(1)
   })
 
-  it('asks once although the reply of the database was lost', async ({ expect }) => {
+  it('asks once although the database’s reply was lost', async ({ expect }) => {
     const org = await newProject(true)
     const { trace_id, traceKey } = await traceOf(org)
     await org.bearer().get('/api/v1/traces/search?a=1')
@@ -114,9 +114,9 @@ describe('a project with autoAttribute', () => {
     expect((await storedJob(traceKey)).job?.status).toBe('pending')
   })
 
-  it('costs two rows more and no round trip, and one without it nothing', async ({ expect }) => {
+  it('costs two rows and no round trip; without it, feedback costs nothing extra', async ({ expect }) => {
     for (const [autoAttribute, rowsWritten] of [
-      // The record, its index, the trace, its index of negative ones; the job and its index of those that are due.
+      // The record, its index, the trace, its index of negative ones; the job and its index of due ones.
       [true, 6],
       [false, 4],
     ] as const) {

@@ -32,7 +32,7 @@ describe('two values that differ', () => {
     expect(differenceOf(['a', 'b'], ['b', 'a'])).toMatchObject({ isReordered: true, changes: [] })
   })
 
-  it('lose a word that stands once more elsewhere', () => {
+  it('lose a word that remains elsewhere', () => {
     const { lost, gained } = differenceOf(
       'We asked for a chair for Ben and a meal for Ben.',
       'We asked for a chair for Ruth and a meal for Ben.',
@@ -40,7 +40,7 @@ describe('two values that differ', () => {
     expect([[...lost.words.keys()], [...gained.words.keys()]]).toEqual([['ben'], ['ruth']])
   })
 
-  it('have the items of lists compared with those that they became', () => {
+  it('have each list item compared with the one that it became', () => {
     const { changes } = differenceOf(
       {
         items: [

@@ -8,7 +8,7 @@ const kindsIn = (draft: SubjectDraft) => findEvidence(aDisagreement(draft)).map(
 const TOTAL = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
 const LEVEL = { type: 'object', properties: { level: { type: 'string', enum: ['low', 'high'] } } }
 
-/** What is to be seen in a disagreement, and in one that differs from it in what matters alone. */
+/** Signals of a disagreement, and a near-identical disagreement that lacks each. */
 const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDraft][] = [
   [
     'schema_broken',
@@ -462,14 +462,14 @@ const CHECKS: readonly [kind: FindingKind, seen: SubjectDraft, unseen: SubjectDr
 ]
 
 describe('the evidence', () => {
-  it.for(CHECKS)('%s is seen, and not where it is not', ([kind, seen, unseen]) => {
+  it.for(CHECKS)('sees %s, and only there', ([kind, seen, unseen]) => {
     expect({ seen: kindsIn(seen).includes(kind), unseen: kindsIn(unseen).includes(kind) }).toEqual({
       seen: true,
       unseen: false,
     })
   })
 
-  it('names places that are there, and strengths between 0 and 1', () => {
+  it('names existing places, and strengths between 0 and 1', () => {
     for (const [, draft] of CHECKS) {
       const subject = aDisagreement(draft)
       const spanIds = new Set([null, 'p', ...subject.steps.map(({ spanId }) => spanId)])
@@ -494,8 +494,8 @@ describe('the evidence', () => {
   })
 })
 
-describe('a remark of a reviewer', () => {
-  it('is what there is to explain where nobody else objects', () => {
+describe('a reviewer’s remark', () => {
+  it('is the evidence if nobody else objects', () => {
     const steps = { say: { output: 'It is 12 months.' } }
     const feedback = [{ spanId: 'say', source: 'review' as const, comment: 'Is that so?' }]
     expect(findEvidence(aDisagreement({ steps, feedback }))).toContainEqual(
@@ -508,7 +508,7 @@ describe('a fault that travelled', () => {
   const originOf = (draft: SubjectDraft) =>
     findEvidence(aDisagreement(draft)).find(({ kind }) => kind === 'error_origin')?.spanId
 
-  it('is found where its value was first given', () => {
+  it('is found where its value first appeared', () => {
     const steps = {
       parse: { input: 'about 12 June', output: { day: '2026-06-11' } },
       book: { input: { day: '2026-06-11' }, output: { ok: true, day: '2026-06-11' } },
@@ -517,7 +517,7 @@ describe('a fault that travelled', () => {
     expect(originOf({ root: { input: 'on 12 June 2026 please' }, steps })).toBe('parse')
   })
 
-  it('is found where the number came from that others were computed from', () => {
+  it('is found where a number that others were computed from appeared', () => {
     const steps = {
       weigh: { output: { kg: 40 } },
       price: { input: { kg: 40, rate: 2.1 }, output: { total: 84 }, approved: { total: 100.8 } },
@@ -525,7 +525,7 @@ describe('a fault that travelled', () => {
     expect(originOf({ steps })).toBe('weigh')
   })
 
-  it('stays where a right value was at hand', () => {
+  it('stays in a step that had the right value at hand', () => {
     const steps = {
       load: { output: { paid: 49, owed: 12.5 } },
       say: { input: { order: 1 }, output: 'You owe 49.', approved: 'You owe 12.50.' },
@@ -533,7 +533,7 @@ describe('a fault that travelled', () => {
     expect(originOf({ steps })).toBe('say')
   })
 
-  it('does not go back to what a reviewer accepted', () => {
+  it('does not go back to a step that a reviewer accepted', () => {
     const steps = {
       parse: {
         output: { day: '2026-06-11' },

@@ -9,7 +9,7 @@ import type { Step, Subject } from '../../src/domain/subject.ts'
 import { MAX_EVIDENCE_EFFORT, MAX_EVIDENCE_PATH_LENGTH, MAX_PART_EFFORT, MAX_TEXT_FACTS } from '../../src/limits.ts'
 import { aDisagreement, aPrompt, type SubjectDraft } from '../support/disputed.ts'
 
-/** Numbers of 0 to 1, the same ones for the same seed (Mulberry32). */
+/** Numbers from 0 to 1, the same for the same seed (Mulberry32). */
 function numbersFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -72,7 +72,7 @@ function subjectFrom(seed: number): Subject {
     if (kind === 4) return Array.from({ length: below(5) }, () => json(depth - 1))
     return record(depth - 1)
   }
-  // As JSON.parse makes it: `__proto__` is a field of its own.
+  // Parsed as JSON, so that `__proto__` is a field of its own.
   const record = (depth: number): JsonObject =>
     Object.fromEntries(Array.from({ length: below(5) }, () => [one(FIELDS), json(depth)]))
   const nested = () =>
@@ -153,7 +153,7 @@ function expectSound(subject: Subject, disabled: ReadonlySet<string> = NONE) {
   return answer
 }
 
-describe('a trace of anybody', () => {
+describe('a hostile trace', () => {
   it.for(Array.from({ length: 12 }, (_, index) => index))('gets a sound answer, whatever is in it: part %i', part => {
     const next = numbersFrom(part)
     for (let index = 0; index < 60; index++) {
@@ -171,7 +171,7 @@ describe('a trace of anybody', () => {
   const ofFields = (count: number, write: (index: number) => [string, Json]) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => write(index)))
 
-  // Each of them took minutes, or threw, before what is compared was bounded: the suite's time limit tells.
+  // Unbounded comparison took minutes for each of these, or threw; the suite's time limit catches that.
   it.for<[string, SubjectDraft]>([
     ['an address without an end', inAnswer(`@ ${'a'.repeat(LENGTH)}`, 'fine')],
     ['a link of dots', inAnswer(`https://${'.'.repeat(LENGTH)}x`, 'fine')],
@@ -356,13 +356,13 @@ describe('a trace of anybody', () => {
     }
     const findings = part.value
     expect(effort.spent).toBeLessThanOrEqual(MAX_EVIDENCE_EFFORT)
-    // What others wait for: a part, or one text that is read.
+    // The time that others wait: for one part, or for one text.
     expect(longest).toBeLessThan(3 * MAX_PART_EFFORT)
     expect(findings.map(({ kind }) => kind)).toContain('error_origin')
     expect(findings.length).toBeLessThan(5000)
   })
 
-  it('is answered by what is known where there is too much to compare, and says so', () => {
+  it('is answered from what is known if there is too much to compare, and the answer says so', () => {
     const draft = {
       steps: {
         answer: {
@@ -391,7 +391,7 @@ describe('a trace of anybody', () => {
     expectSound(aDisagreement(inAnswer('fine 12.5', text, rest)))
   })
 
-  it('has no place that takes a long path to tell', () => {
+  it('has no place whose path is too long', () => {
     const withinLongNames = (value: Json) =>
       Array.from({ length: 120 }).reduce<Json>(inner => ({ ['k'.repeat(256)]: inner, n: 1.5 }), value)
     const lists = withinLongNames(times(900, at => `ab${at} ${at}.5`))
@@ -401,29 +401,29 @@ describe('a trace of anybody', () => {
     expect(Math.max(...findings.map(({ path }) => path.length))).toBeLessThan(2 * MAX_EVIDENCE_PATH_LENGTH)
   })
 
-  it('is said to have more where it is too long to be looked through', () => {
+  it('is reported as longer than was searched', () => {
     const { reasoning } = expectSound(aDisagreement(inAnswer(times(900, String), ['x'])))
     expect(reasoning).toContain('long values')
   })
 
-  it('is taken at its word where an output is too long to be held to its schema', () => {
+  it('skips the schema check of an output that is too long', () => {
     const outputSchema = { type: 'array', minItems: 900 }
     const draft = inAnswer(times(900, String), ['x'], { prompt: aPrompt('List all.', outputSchema) })
     expect(findEvidence(aDisagreement(draft)).map(({ kind }) => kind)).not.toContain('schema_broken')
   })
 })
 
-describe('what is compared', () => {
-  it('takes one fact for one, each by any of its readings', () => {
+describe('a comparison', () => {
+  it('counts a fact once, whichever of its readings matches', () => {
     const { facts } = without(termsOf('1.234 and 5 and 5 and 7'), termsOf('1,234 or 5'))
     expect(facts.map(({ text }) => text)).toEqual(['5', '7'])
   })
 
-  it('adds facts up, of each text the first ten thousand', () => {
+  it('takes the first ten thousand facts of each text', () => {
     expect(termsOfValue(['1 '.repeat(150_000), 'two 2']).facts).toHaveLength(MAX_TEXT_FACTS + 1)
   })
 
-  it('has no field of what every object inherits', () => {
+  it('ignores fields that every object inherits', () => {
     const { changes } = differenceOf({ constructor: 'x', total: 1 }, { total: 1 })
     expect(changes).toEqual([{ path: 'constructor', before: 'x', after: undefined }])
   })

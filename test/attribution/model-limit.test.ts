@@ -19,7 +19,7 @@ const DISPUTE = { rating: 'negative', comment: 'It is 24 months' }
 
 const midnight = () => (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS
 
-/** As if this many calls had been made for the trace's project today. */
+/** Records a number of calls for the trace's project today. */
 const spendCalls = (traceKey: number, calls: number) =>
   env.DB.prepare(
     `insert into model_calls select project_key, ?2, ?3 from traces where key = ?1
@@ -35,13 +35,13 @@ const callsOf = (traceKey: number) =>
 
 const limited = (bindings: Env, limit: number | string): Env => ({ ...bindings, MODEL_DAILY_LIMIT: String(limit) })
 
-describe("a project's model calls of a day", () => {
+describe("a project's daily model calls", () => {
   afterEach(() => {
     vi.useRealTimers()
     vi.restoreAllMocks()
   })
 
-  it('are counted before they are made, a second question as well', async ({ expect }) => {
+  it('are counted before they are made, repeated questions included', async ({ expect }) => {
     const { ask, traceKey } = await newDisputed()
     const { bindings, asked } = await aProvider([{ answer: OUTSIDE }, { answer: ANSWER }])
     expect((await ask(withoutQueue(bindings))).status).toBe(200)
@@ -49,7 +49,7 @@ describe("a project's model calls of a day", () => {
     expect(await callsOf(traceKey)).toBe(2)
   })
 
-  it('are counted where the provider fails, and cost nothing where the rules answer', async ({ expect }) => {
+  it('are counted even if the provider fails, and not if the rules answer', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, traceKey } = await newDisputed()
     expect((await ask(env)).status).toBe(200)
@@ -61,7 +61,7 @@ describe("a project's model calls of a day", () => {
     expect(await callsOf(other.traceKey)).toBe(1)
   })
 
-  it('used up, are a 429 that says until when, and the job waits until then', async ({ expect }) => {
+  it('are a 429 with a time once used up, and the job waits until then', async ({ expect }) => {
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     const { bindings: provided, asked } = await aProvider([{ answer: ANSWER }])
     const bindings = withoutQueue(limited(provided, 2))
@@ -77,11 +77,11 @@ describe("a project's model calls of a day", () => {
     const pending = { status: 'pending', waits_until: new Date(midnight()).toISOString() }
     expect(await result()).toMatchObject({ status: 202, body: pending })
     expect(await askAsync(bindings)).toMatchObject({ status: 202, body: pending })
-    // Neither the queue nor whoever asks again tries before.
+    // Neither the queue nor another request tries earlier.
     expect(await deliver(job, bindings)).toMatchObject({ isTaken: true })
     expect((await ask(bindings)).status).toBe(429)
     expect(await stored()).toMatchObject(waiting)
-    // Nor has the dead-letter queue it fail.
+    // Nor does the dead-letter queue fail the job.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     await deliver(job, bindings, { queue: 'countersign-jobs-dead' })
     expect(await stored()).toMatchObject(waiting)
@@ -89,7 +89,7 @@ describe("a project's model calls of a day", () => {
     expect(await callsOf(traceKey)).toBe(2)
   })
 
-  it('let a job that waited go on when the day is over', async ({ expect }) => {
+  it('let a waiting job continue when the day is over', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newDisputed()
     const { bindings: provided, asked } = await aProvider([{ answer: ANSWER }])
     const bindings = limited(provided, 1)
@@ -97,7 +97,7 @@ describe("a project's model calls of a day", () => {
     await askAsync(withMessages().bindings)
     const handing = withMessages(bindings)
     await runJob(job, handing.bindings)
-    // It is not handed on, again and again.
+    // The job isn't sent again and again.
     expect(handing.attributions()).toEqual([])
     const sentAt = async (now: number) => {
       const { bindings, attributions } = withMessages()
@@ -114,7 +114,7 @@ describe("a project's model calls of a day", () => {
     expect(await callsOf(traceKey)).toBe(1)
   })
 
-  it('let a manager go on at once after the limit was raised', async ({ expect }) => {
+  it('let a manager continue at once after the limit was raised', async ({ expect }) => {
     const { ask, traceKey } = await newDisputed()
     const { bindings: provided } = await aProvider([{ answer: ANSWER }])
     await spendCalls(traceKey, 1)
@@ -131,7 +131,7 @@ describe("a project's model calls of a day", () => {
     expect(await callsOf(traceKey)).toBe(1)
   })
 
-  it('are not exceeded by runs at once', { timeout: 60_000 }, async ({ expect }) => {
+  it('are not exceeded by concurrent runs', { timeout: 60_000 }, async ({ expect }) => {
     const org = await newOrg()
     const disputed = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -182,7 +182,7 @@ describe("a project's model calls of a day", () => {
     }
   })
 
-  it('are each project\u2019s own, begin anew each day, and are no other organization\u2019s', async ({ expect }) => {
+  it('are counted for each project, organization and day', async ({ expect }) => {
     const org = await newOrg()
     const [store, foreign] = await Promise.all([storeOf(org), storeOf(await newOrg())])
     const projectKey = Number(
@@ -193,7 +193,7 @@ describe("a project's model calls of a day", () => {
     const reserved = [await reserve(now), await reserve(now + DAY_MS - 1), await reserve(now + 5)]
     expect(reserved).toEqual([true, true, false])
     expect(await reserve(now + DAY_MS)).toBe(true)
-    // A clock that is behind counts for the day that has begun.
+    // If the clock is behind, the day that has begun counts.
     expect(await reserve(now)).toBe(true)
     expect(await reserve(now + DAY_MS)).toBe(false)
     expect(await reserveModelCall(foreign, projectKey, { now: now + 9 * DAY_MS, limit: 2 })).toBe(false)

@@ -5,7 +5,7 @@ import { deliver, newDisputed, withMessages, withoutQueue } from '../support/att
 import { anAnswer, aProvider } from '../support/model.ts'
 import type { Org } from '../support/org.ts'
 
-/** What a model answers to the trace of `newDisputed`, which says it in feedback alone. */
+/** A model's answer to the trace of `newDisputed`, whose evidence is in feedback alone. */
 const ANSWER = anAnswer({
   quotes: [{ span_id: null, path: 'feedback.comment', quote: 'It is 24 months' }],
   span_id: null,
@@ -19,7 +19,7 @@ const setType = (org: Org, errorType: string, body: object) =>
 const SECRETS = /sk-the-secret|24 months/
 
 describe('an attribution by a model', () => {
-  it('goes from the job to the model and from its answer to the result', async ({ expect }) => {
+  it('passes from the job to the model and from its answer to the result', async ({ expect }) => {
     const { ask, result, trace_id, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)
     await setType(org, 'system_failure', { isEnabled: false })
@@ -43,12 +43,12 @@ describe('an attribution by a model', () => {
     const requests = await asked()
     expect(requests).toHaveLength(1)
     const told = JSON.stringify(requests[0]?.body)
-    // The project's own types are there to be answered, and those that it switched off are not.
+    // The model may answer the project's own types, and none that it switched off.
     expect(told).toContain('It came too late.')
     const { enum: types } = schemaOf(requests[0]?.body.response_format).properties.error_type
     expect(types).toContain('late_delivery')
     expect(types).not.toContain('system_failure')
-    // What the rules saw is there for the model to weigh.
+    // The model sees the rules' findings.
     expect(told).toMatch(/\\"kind\\":\\"finding\\"/)
   })
 
@@ -80,7 +80,7 @@ describe('an attribution by a model', () => {
     })
   })
 
-  it('whose provider fails is tried again, no sooner than it wishes, and is a 502 in the end', async ({ expect }) => {
+  it('is retried if its provider fails, no sooner than that asks, and is a 502 in the end', async ({ expect }) => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, result, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
@@ -101,7 +101,7 @@ describe('an attribution by a model', () => {
       expect(await deliver(job, bindings, { attempts })).toEqual({ isTaken: false, retriedAfter })
       const { job: row, results } = await stored()
       expect({ row, results }).toMatchObject({ row: { status: 'pending', attempts, lease_token: null }, results: 0 })
-      // Nor does cron come sooner.
+      // Cron doesn't retry sooner either.
       expect(row?.due_at).toBeGreaterThanOrEqual(start + (attempts === 1 ? 900_000 : RESEND_AFTER_MS))
     }
     expect(await deliver(job, bindings, { attempts: MAX_ATTRIBUTION_ATTEMPTS })).toMatchObject({ isTaken: true })
@@ -111,7 +111,7 @@ describe('an attribution by a model', () => {
     vi.restoreAllMocks()
   })
 
-  it('whose provider comes back has its result', async ({ expect }) => {
+  it('has its result once the provider recovers', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, result, job } = await newDisputed()
     await askAsync(withMessages().bindings)
@@ -142,7 +142,7 @@ describe('an attribution by a model', () => {
 })
 
 describe('an attribution by the rules', () => {
-  it('fails at once in a project that has types of its own alone', async ({ expect }) => {
+  it('fails at once in a project with only its own types', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)

@@ -16,14 +16,14 @@ import { newReviewed } from '../support/reviews.ts'
 
 const LARGE = 'x'.repeat(20_000)
 
-/** A deployment whose R2 refuses: whoever reads large values fails. */
+/** A deployment whose R2 refuses, so reads of large values fail. */
 const withoutValues = (): Env =>
   wrapBindings(async (binding, call) => {
     if (binding === 'PAYLOADS') throw new Error('get: Reduce your concurrent request rate for the same object. (10058)')
     return call()
   })
 
-/** A deployment whose reads of R2 wait until they are let go; `reached` resolves once one of them waits. */
+/** A deployment whose R2 reads wait until they are released; `reached` resolves once one of them waits. */
 function held() {
   let letGo = () => {}
   let arrive = () => {}
@@ -50,12 +50,12 @@ async function newLarge() {
   return disputed
 }
 
-/** As if a consumer had tried a job once, in vain. */
+/** Marks a job as tried once without success. */
 const setTried = (traceKey: number) =>
   env.DB.prepare('update attribution_jobs set attempts = 1 where trace_key = ?').bind(traceKey).run()
 
 describe('a request for an attribution', () => {
-  it('is answered with what the consumer found, which can be read again', async ({ expect }) => {
+  it('returns the consumer’s result, which can be read again', async ({ expect }) => {
     const { ask, result, trace_id } = await newDisputed()
     const answer = await ask()
     expect(answer).toMatchObject({
@@ -91,7 +91,7 @@ describe('a request for an attribution', () => {
     ['a correction', 'put', 'review', { decision: 'correct', approvedOutput: 'No' }, 200],
     ['an acceptance', 'put', 'review', { decision: 'accept' }, 422],
     ['an acceptance with a comment', 'put', 'review', { decision: 'accept', comment: 'Just so' }, 200],
-  ] as const)('takes what reviewers left: %s', async ([, method, call, body, status], { expect }) => {
+  ] as const)('takes reviewers’ input: %s', async ([, method, call, body, status], { expect }) => {
     const { org, trace_id, spanId } = await newReviewed('Yes')
     await org.owner[method](`/api/spans/${spanId}/${call}`, body)
     const answer = await org.ingest.post(`/api/v1/traces/${trace_id}/attribute`)
@@ -99,12 +99,12 @@ describe('a request for an attribution', () => {
     if (status === 422) expect(answer.body.error).toBe('The trace has no feedback to analyze')
   })
 
-  it('is 404 to read where nobody asked', async ({ expect }) => {
+  it('is a 404 to read if nobody asked', async ({ expect }) => {
     const { result } = await newDisputed()
     expect(await result()).toMatchObject({ status: 404, body: { error: expect.stringContaining('Nobody has asked') } })
   })
 
-  it('with nothing new answers the stored result, in one round trip and no row', async ({ expect }) => {
+  it('with nothing new returns the stored result, in one round trip and no rows written', async ({ expect }) => {
     const { ask, org, trace_id, stored } = await newDisputed()
     const first = await ask()
     const { bindings, counts } = countingBindings()
@@ -131,7 +131,7 @@ describe('a request for an attribution', () => {
     if (status === 422) expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('that praise took the reason from meanwhile fails at once', async ({ expect }) => {
+  it('fails at once if praise has removed its reason meanwhile', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, give, result, job } = await newDisputed({ feedback_id: 'mine', rating: 'negative' })
     await askAsync(withMessages().bindings)
@@ -141,7 +141,7 @@ describe('a request for an attribution', () => {
     vi.restoreAllMocks()
   })
 
-  it('is forced by managers alone', async ({ expect }) => {
+  it('can be forced by managers alone', async ({ expect }) => {
     const { org, trace_id, stored } = await newDisputed()
     const pipeline = client({ authorization: `Bearer ${await org.keyFor({ scopes: ['ingest', 'read', 'review'] })}` })
     const path = `/api/v1/traces/${trace_id}/attribute`
@@ -153,7 +153,7 @@ describe('a request for an attribution', () => {
     expect((await pipeline.post(`${path}?force=false`)).status).toBe(200)
   })
 
-  it('runs again by force', async ({ expect }) => {
+  it('runs again if forced', async ({ expect }) => {
     const { ask, stored } = await newDisputed()
     for (const [query, results] of [
       ['', 1],
@@ -189,7 +189,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('two at once give one result', async ({ expect }) => {
+  it('gives one result for two at once', async ({ expect }) => {
     for (const bindings of [env, withoutQueue()]) {
       const { ask, stored } = await newDisputed()
       const answers = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])
@@ -199,7 +199,7 @@ describe('a request for an attribution', () => {
     }
   })
 
-  it('that would rather not wait is told where the result will be', async ({ expect }) => {
+  it('that does not wait is told the result’s address', async ({ expect }) => {
     const { askAsync, result, job, trace_id, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
     const answer = await askAsync(bindings)
@@ -214,7 +214,7 @@ describe('a request for an attribution', () => {
     expect((await askAsync(bindings)).status).toBe(200)
   })
 
-  it('does the work itself at once where there is no queue, or it refuses', async ({ expect }) => {
+  it('does the work itself at once if the queue is missing or refuses', async ({ expect }) => {
     const refusing = { send: () => Promise.reject(new Error('Too Many Requests')) } as unknown as Env['JOBS']
     vi.spyOn(console, 'error').mockImplementation(() => {})
     for (const bindings of [withoutQueue(), { ...env, ...(refusing && { JOBS: refusing }) }]) {
@@ -225,7 +225,7 @@ describe('a request for an attribution', () => {
     vi.restoreAllMocks()
   })
 
-  it('does the work itself where no consumer comes', { timeout: 15_000 }, async ({ expect }) => {
+  it('does the work itself if no consumer comes', { timeout: 15_000 }, async ({ expect }) => {
     const { ask, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
     expect((await ask(bindings)).status).toBe(200)
@@ -245,7 +245,7 @@ describe('a request for an attribution', () => {
     expect((await stored()).results).toBe(0)
   })
 
-  it('that comes while a run is under way is answered by what is there then', async ({ expect }) => {
+  it('during a run returns the results as of its arrival', async ({ expect }) => {
     const { askAsync, give, result, job, stored } = await newLarge()
     const { bindings: quiet, attributions } = withMessages()
     await askAsync(quiet)
@@ -265,7 +265,7 @@ describe('a request for an attribution', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 2 })
   })
 
-  it('that comes while a run is under way, with nothing new, makes no second result', async ({ expect }) => {
+  it('during a run creates no second result if nothing is new', async ({ expect }) => {
     const { askAsync, job, stored } = await newLarge()
     const { bindings: quiet } = withMessages()
     await askAsync(quiet)
@@ -284,7 +284,7 @@ const ACCEPT = { decision: 'accept' }
 const COMPLETED = { name: 'x', timestamp: '2026-11-20T10:00:00.000Z', status: 'completed', metadata: { new: 1 } }
 
 describe('the override', () => {
-  it('of a reviewer comes before the answer of the engine, which stays beside it', async ({ expect }) => {
+  it('by a reviewer takes precedence over the engine’s answer, which stays beside it', async ({ expect }) => {
     const { ask, result, observe, span, org } = await newDisputed()
     await observe({ data: 'Yes' })
     const { body: before } = await ask()
@@ -293,7 +293,7 @@ describe('the override', () => {
     await review({ decision: 'accept', errorType: 'reviewer_mistake', comment: 'Asked wrongly' })
     const { body } = await result()
     expect(body.engine_answer).toEqual(before.engine_answer)
-    // Nothing of the engine's argument stands beside the reviewer's word.
+    // The engine's argument doesn't appear beside the reviewer's type.
     expect(body).toMatchObject({
       error_type_category: 'Human Error',
       reasoning: 'Asked wrongly',
@@ -307,12 +307,12 @@ describe('the override', () => {
     expect(body).toMatchObject({ error_type: 'reviewer_mistake', override: { error_type: 'reviewer_mistake' } })
     expect(body.error_type_name).toBe(body.override.error_type_name)
     expect(before.error_type).not.toBe('reviewer_mistake')
-    // What counts is the last decision of each span.
+    // The last decision on each span counts.
     await review({ decision: 'accept' })
     expect((await result()).body).toMatchObject({ override: null, error_type: before.error_type })
   })
 
-  it('is named as the project names its own types', async ({ expect }) => {
+  it('uses the project’s names for its own types', async ({ expect }) => {
     const { ask, result, observe, span, org, traceKey } = await newDisputed()
     await observe({ data: 'Yes' })
     await ask()
@@ -334,7 +334,7 @@ describe('the override', () => {
 })
 
 describe('a job', () => {
-  it('whose message was lost is sent again by cron, or done where there is no queue', async ({ expect }) => {
+  it('whose message was lost is sent again by cron, or done by it without a queue', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     const now = Date.now()
@@ -351,7 +351,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done', due_at: null }, results: 1 })
   })
 
-  it('that fails is tried again after a growing delay, and fails for good in the end', async ({ expect }) => {
+  it('that fails is retried after a growing delay, and fails permanently in the end', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, askAsync, result, job, stored } = await newLarge()
     await askAsync(withMessages().bindings)
@@ -367,12 +367,12 @@ describe('a job', () => {
       status: 502,
       body: { error: 'The database or object storage did not respond', code: 'failed' },
     })
-    // It can be asked for again.
+    // It can be requested again.
     expect((await ask()).status).toBe(200)
     vi.restoreAllMocks()
   })
 
-  it('that the queue gave up has failed, and begins anew when asked for again', async ({ expect }) => {
+  it('that the queue gave up has failed, and starts over if requested again', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, askAsync, result, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
@@ -380,7 +380,7 @@ describe('a job', () => {
     expect(await deliver(job, env, { queue: 'of-any-name-dead' })).toMatchObject({ isTaken: true })
     expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
     expect((await askAsync(withMessages().bindings)).status).toBe(202)
-    // One that comes late finds nothing to fail: not what nobody has tried yet, and not what is done.
+    // A late message fails nothing: neither a job that nobody has tried yet nor a finished one.
     await deliver(job, env, { queue: 'of-any-name-dead' })
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 } })
     expect((await ask()).status).toBe(200)
@@ -389,7 +389,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('whose engine cannot be had fails at once, and says why', async ({ expect }) => {
+  it('whose engine is unavailable fails at once and says why', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, result, stored } = await newDisputed()
     const answer = await ask({ ...withoutQueue(), ATTRIBUTION_MODEL: 'nobody/nothing' })
@@ -399,7 +399,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('that fails while its request waits is a 503, and sent again the request has its result', async ({ expect }) => {
+  it('that fails during its request is a 503, and a retry has the result', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, stored } = await newLarge()
     expect((await ask(withoutQueue(withoutValues()))).status).toBe(503)
@@ -423,7 +423,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('that comes twice, or late, is done once', async ({ expect }) => {
+  it('delivered twice or late is done once', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     expect(await Promise.all([deliver(job), deliver(job), deliver(job)])).toMatchObject(
@@ -433,7 +433,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
   })
 
-  it('that nobody asked for, or of another organization, does nothing', async ({ expect }) => {
+  it('that nobody requested, or of another organization, does nothing', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     expect(await deliver(job)).toMatchObject({ isTaken: true })
     expect(await stored()).toEqual({ job: undefined, results: 0 })
@@ -465,7 +465,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done', lease_token: null }, results: 1 })
   })
 
-  it('whose worker dies each time has failed in the end', async ({ expect }) => {
+  it('whose worker dies each time fails in the end', async ({ expect }) => {
     const { askAsync, job, stored, result, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
     await env.DB.prepare(
@@ -478,7 +478,7 @@ describe('a job', () => {
     expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis was cut off in every attempt' } })
   })
 
-  it('takes the result of the one who holds it, and of nobody whose lease was taken over', async ({ expect }) => {
+  it('takes its lease holder’s result, and none from a worker that lost the lease', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newLarge()
     await askAsync(withMessages().bindings)
     const { bindings, reached, letGo } = held()
@@ -493,7 +493,7 @@ describe('a job', () => {
     expect(await stored()).toEqual(after)
   })
 
-  it('is held for as long as the work goes on', async ({ expect }) => {
+  it('is held as long as the work continues', async ({ expect }) => {
     const { askAsync, job, stored } = await newLarge()
     await askAsync(withMessages().bindings)
     const { bindings, reached, letGo } = held()
@@ -506,7 +506,7 @@ describe('a job', () => {
       const until = start + renewals * ATTRIBUTION_RENEW_MS + ATTRIBUTION_LEASE_MS
       await expect.poll(async () => Number((await stored()).job?.lease_until)).toBeGreaterThanOrEqual(until)
     }
-    // Long after the first lease's end, it is nobody else's.
+    // Long after the first lease would have ended, no one else can take it.
     await runJob(job, env)
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 1 }, results: 0 })
     letGo()
@@ -515,7 +515,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done' }, results: 1 })
   })
 
-  it('of a trace that was deleted before it does nothing, and goes with the trace', async ({ expect }) => {
+  it('does nothing if its trace was deleted before, and is deleted with the trace', async ({ expect }) => {
     const { askAsync, org, id, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
@@ -526,14 +526,14 @@ describe('a job', () => {
     expect(await deliver(job)).toMatchObject({ isTaken: true })
   })
 
-  it('of a trace that is deleted meanwhile leaves nothing behind', async ({ expect }) => {
+  it('leaves nothing behind if its trace is deleted meanwhile', async ({ expect }) => {
     const { askAsync, org, id, job, stored, trace_id, give } = await newLarge()
     await askAsync(withMessages().bindings)
     const { bindings, reached, letGo } = held()
     const run = runJob(job, bindings)
     await reached
     await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
-    // A new trace in its place is another one.
+    // A new trace in its place is a different one.
     await org.ingest.post('/api/v1/traces', { ...COMPLETED, trace_id })
     await give({ rating: 'negative' })
     letGo()
@@ -544,12 +544,12 @@ describe('a job', () => {
     expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('of a trace that is deleted and purged meanwhile leaves nothing behind', async ({ expect }) => {
+  it('leaves nothing behind if its trace is deleted and purged meanwhile', async ({ expect }) => {
     const { askAsync, org, id, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     let isHeld = false
     const bindings = wrapBindings(async (binding, call) => {
-      // The third call is after the claim; what follows finds no trace, or what is left of one.
+      // The third call follows the claim; later calls find no trace, or only its remains.
       if (binding === 'DB' && !isHeld && (await stored()).job?.lease_token) {
         isHeld = true
         await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
@@ -562,7 +562,7 @@ describe('a job', () => {
     expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('takes its results with it when its trace is purged', async ({ expect }) => {
+  it('loses its results when its trace is purged', async ({ expect }) => {
     const { ask, org, id, job, stored, result } = await newDisputed()
     await ask()
     await org.bearer(withMessages().bindings).delete(`/api/traces/${id}`)
@@ -571,7 +571,7 @@ describe('a job', () => {
     expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('whose trace is deleted while a request waits for it is a 404', async ({ expect }) => {
+  it('is a 404 if its trace is deleted during the request', async ({ expect }) => {
     const { ask, org, id, stored } = await newDisputed()
     const waiting = ask(withMessages().bindings)
     await expect.poll(async () => (await stored()).job).toBeDefined()
@@ -579,7 +579,7 @@ describe('a job', () => {
     expect(await waiting).toMatchObject({ status: 404, body: { error: 'Trace not found' } })
   })
 
-  it('that fails for good while a request waits for it is a 502', async ({ expect }) => {
+  it('is a 502 if it fails permanently during the request', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, job, stored, traceKey } = await newDisputed()
     const waiting = ask(withMessages().bindings)

@@ -34,10 +34,12 @@ async function written(subject: Subject, findings: readonly Finding[] = []) {
   return { instructions, tokens: tokensOf(instructions) + tokensOf(material), of, step }
 }
 
-/** Texts of that many bytes that are all different. */
+/** Distinct texts of a given number of bytes. */
 const longText = (name: string, bytes: number) => `${name} begins ${'lorem ipsum '.repeat(bytes / 12)} ${name} ends`
 
-/** A root with `count` steps in a row, each with an input and an output of `bytes`; the step at `focus` has feedback. */
+/**
+ * A root with `count` steps in a row, each with an input and an output of `bytes`; the step at `focus` has feedback.
+ */
 function aLongTrace(count: number, bytes: number, focus: number): Subject {
   const steps = Array.from({ length: count }, (_, index) =>
     aStep({
@@ -57,7 +59,7 @@ function aLongTrace(count: number, bytes: number, focus: number): Subject {
   })
 }
 
-/** What the templates of some families of models take for the end of a message, or the begin of another one. */
+/** What model families' templates read as the end of a message or the start of another. */
 const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
   [
     'ChatML and Qwen',
@@ -106,7 +108,7 @@ const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
 ]
 
 describe('control tokens', () => {
-  it.for(CONTROL_TOKENS)('of %s stand nowhere in a question, and read as they were', async ([, tokens], { expect }) => {
+  it.for(CONTROL_TOKENS)('of %s never appear in a question, and read as before', async ([, tokens], { expect }) => {
     const text = tokens.map(token => `before ${token}after\\${token}`).join('\n')
     const subject = aSubject({
       steps: [
@@ -140,7 +142,7 @@ describe('control tokens', () => {
     expect(of('left_out')).toMatchObject([{ what: [text] }])
   })
 
-  it('are no others than those: what people write is shown as they wrote it', async ({ expect }) => {
+  it('are only those: people’s text is shown as they wrote it', async ({ expect }) => {
     const text =
       'if a < b && c[0] > d[i] then <b>bold</b> [see note] [1] <br/> x << 2 | y, <Total>, user@x.com <me@x.com>'
     const { material } = writePrompt(
@@ -153,7 +155,7 @@ describe('control tokens', () => {
 })
 
 describe('the prompt', () => {
-  it('has the taxonomy with its rules, and the order that ties are broken in', async ({ expect }) => {
+  it('has the taxonomy with its rules, and the order that breaks ties', async ({ expect }) => {
     const { instructions } = await written(aSubject())
     for (const { errorType, name, category, rule } of await theErrorTypes()) {
       expect(instructions).toContain(`- ${errorType} (${name}, ${category}): ${rule}`)
@@ -164,7 +166,7 @@ describe('the prompt', () => {
     )
   })
 
-  it('leaves out the types that are switched off, and keeps one of a project on one line', async ({ expect }) => {
+  it('leaves out disabled types, and keeps a project’s own type on one line', async ({ expect }) => {
     const own = {
       errorType: 'stale_price',
       id: 'x',
@@ -177,7 +179,7 @@ describe('the prompt', () => {
     expect(instructions).not.toContain('reviewer_mistake')
   })
 
-  it('shows a small trace whole, with what the checks saw', async ({ expect }) => {
+  it('shows a small trace whole, with the checks’ findings', async ({ expect }) => {
     const subject = aSubject()
     const { of, step } = await written(subject, [aFinding])
     expect(of('left_out')).toEqual([])
@@ -195,7 +197,7 @@ describe('the prompt', () => {
     expect(of('knowledge_doc')).toMatchObject([{ slug: 'warranty', content: subject.knowledgeDocs[0]?.content }])
   })
 
-  it('names people by numbers alone, the same one by the same', async ({ expect }) => {
+  it('replaces people by numbers, the same person by the same number', async ({ expect }) => {
     const review = { state: 'corrected', approvedOutput: 1, userId: 'ann@example.com', comment: null } as const
     const precedents = [
       { spanId: 'x', state: 'accepted', approvedOutput: 2, userId: 'ann@example.com' },
@@ -209,7 +211,7 @@ describe('the prompt', () => {
     })
   })
 
-  it('shows a prompt once that many steps ran with', async ({ expect }) => {
+  it('shows a prompt that many steps used only once', async ({ expect }) => {
     const prompt = { content: 'Sum up.', outputSchema: { type: 'string' } }
     const steps = [1, 2, 3].map(number => aStep({ spanId: `s${number}`, parentSpanId: 'root', stepId: 'sum', prompt }))
     const { of } = await written(aSubject({ steps: [aStep(), ...steps] }))
@@ -221,11 +223,11 @@ describe('the prompt', () => {
     ['50 steps of 4 KB', 50, 2000],
     ['400 steps of a few bytes', 400, 12],
     ['3 steps of 1 MB', 3, 500_000],
-  ] as const)('of %s fits, the blamed step and what led to it first', async ([, count, bytes], { expect }) => {
+  ] as const)('of %s fits, with the blamed step and its causes first', async ([, count, bytes], { expect }) => {
     const focus = count - 2
     const { tokens, step, of } = await written(aLongTrace(count, bytes, focus))
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
-    // As good as full: one more preview would not have fitted.
+    // Practically full: one more preview wouldn't have fitted.
     expect(tokens).toBeGreaterThan(MAX_PROMPT_TOKENS * (count === 400 || bytes > 2000 ? 0.5 : 0.3))
     const shown = (spanId: string) => JSON.stringify(step(spanId) ?? '').length
     expect(shown(`s${focus}`)).toBeGreaterThan(Math.min(2 * bytes, 2000))
@@ -234,7 +236,7 @@ describe('the prompt', () => {
     if (count > 3) expect(of('left_out')[0]?.what).toEqual(expect.arrayContaining([expect.any(String)]))
   })
 
-  it('fits whatever JSON makes of a value', async ({ expect }) => {
+  it('fits, whatever JSON turns a value into', async ({ expect }) => {
     const long = ['\u0001', '"', '\\', '\u2028', '<|', '愛', '\ud800'].map(text => text.repeat(100_000))
     const { tokens, step } = await written(aSubject({ steps: [aStep({ input: long.join(''), output: long })] }))
     expect(tokens).toBeLessThanOrEqual(MAX_PROMPT_TOKENS)
@@ -250,7 +252,7 @@ describe('the prompt', () => {
     expect(of('left_out')).toEqual([{ kind: 'left_out', what: [expect.stringMatching(/^parts of long values in/)] }])
   })
 
-  it('says what it left out, and what never came', async ({ expect }) => {
+  it('says what it left out, and what never arrived', async ({ expect }) => {
     const findings = Array.from({ length: MAX_PROMPT_FINDINGS + 7 }, (_, index) => ({
       ...aFinding,
       note: `finding ${index}`,
@@ -267,7 +269,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it('is written in pieces, of which none is much of a large trace', async ({ expect }) => {
+  it('is written in pieces, each a small part of a large trace', async ({ expect }) => {
     const write = vi.spyOn(JSON, 'stringify')
     const prompts = aPrompt('word '.repeat(50_000))
     const trace = aLongTrace(400, 5000, 200)

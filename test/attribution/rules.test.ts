@@ -28,7 +28,7 @@ const invented: SubjectDraft = {
 }
 
 describe('the rules', () => {
-  it('name the type, the step and what speaks for it', () => {
+  it('name the type, the step and the evidence', () => {
     const answer = answerTo(invented)
     expect(answer).toMatchObject({ errorType: 'hallucinated_content', spanId: 'answer', engine: 'rules' })
     expect(answer.evidence[0]).toMatchObject({ spanId: 'answer', path: 'output' })
@@ -37,7 +37,7 @@ describe('the rules', () => {
     expect(answer.reasoning).toContain('hallucinated content')
   })
 
-  it('give two alternatives, which with the answer are no more than everything', () => {
+  it('give two alternatives; probabilities sum to at most 1', () => {
     const { errorType, confidence, alternatives } = answerTo(invented)
     const [second, third] = alternatives
     expect(alternatives).toHaveLength(2)
@@ -56,19 +56,19 @@ describe('the rules', () => {
     }
   })
 
-  it('never answer a type that is switched off', () => {
+  it('never answer a disabled type', () => {
     const answer = answerTo(invented, new Set(['hallucinated_content']))
     expect([answer.errorType, ...answer.alternatives.map(({ errorType }) => errorType)]).not.toContain(
       'hallucinated_content',
     )
   })
 
-  it('answer the only type that is left, without alternatives', () => {
+  it('answer the only enabled type, without alternatives', () => {
     const others = TAXONOMY.map(({ errorType }) => errorType).filter(type => type !== 'reviewer_mistake')
     expect(answerTo(invented, new Set(others))).toMatchObject({ errorType: 'reviewer_mistake', alternatives: [] })
   })
 
-  it('go by the order of ties where nothing speaks for any', () => {
+  it('use the order of ties if there is no evidence for any type', () => {
     const candidates = distributionOver([], NONE)
     expect(candidates.map(({ errorType }) => errorType)).toEqual(TIE_ORDER)
     expect(candidates[0]?.probability).toBeCloseTo(1 / TIE_ORDER.length)
@@ -83,7 +83,7 @@ describe('the rules', () => {
     })
   })
 
-  it('say what nobody looked at', () => {
+  it('say what was not looked at', () => {
     const subject = { ...aDisagreement(invented), omitted: ['9,600 of 10,000 spans, which are far from the feedback'] }
     expect(attributeByRules(subject, findEvidence(subject), NONE).reasoning).toContain('9,600 of 10,000 spans')
   })
@@ -92,7 +92,7 @@ describe('the rules', () => {
     expect(answerTo(invented)).toEqual(answerTo(invented))
   })
 
-  it('have no finding that locates a type without speaking for it', () => {
+  it('have no finding that locates a type without supporting it', () => {
     for (const [errorType, kinds] of Object.entries(LOCATING)) {
       for (const kind of kinds)
         expect({ kind, weight: Reflect.get(WEIGHTS[kind], errorType) > 0 }).toEqual({ kind, weight: true })

@@ -19,7 +19,7 @@ async function subjectOf(org: Org, traceKey: number, bindings: Env = env): Promi
   return subject
 }
 
-/** Puts many spans into a trace, past the interface, a second apart. */
+/** Inserts many spans into a trace directly, a second apart. */
 async function manySpans(traceKey: number, count: number): Promise<void> {
   await env.DB.prepare(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ?)
@@ -33,7 +33,7 @@ async function manySpans(traceKey: number, count: number): Promise<void> {
 const spanId = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`
 
 describe('the subject of an attribution', () => {
-  it('is the trace with its values, its feedback and what was decided', async ({ expect }) => {
+  it('is the trace with its values, its feedback and its decisions', async ({ expect }) => {
     const { org, traceKey, observe, step, give, span, trace_id } = await newDisputed({
       rating: 'negative',
       comment: 'No',
@@ -90,7 +90,7 @@ describe('the subject of an attribution', () => {
     ])
   })
 
-  it('tells an output of null from none', async ({ expect }) => {
+  it('distinguishes a null output from none', async ({ expect }) => {
     const { org, traceKey, step, observe } = await newDisputed()
     for (const place of [0, 1]) {
       await step({ span_id: spanId(place), output: undefined, timestamp: timeAfter(place) })
@@ -104,7 +104,7 @@ describe('the subject of an attribution', () => {
     ])
   })
 
-  it('of a large trace holds what lies nearest to the feedback, and says what it leaves out', {
+  it('of a large trace holds the spans nearest to the feedback, and says what it leaves out', {
     timeout: 60_000,
   }, async ({ expect }) => {
     const { org, traceKey, give } = await newDisputed({ comment: 'Hm' })
@@ -117,7 +117,7 @@ describe('the subject of an attribution', () => {
         spanId(7000),
         traceKey,
       ),
-      // Going round in a circle is no way to an end.
+      // A cycle of parents must not loop forever.
       env.DB.prepare('update spans set parent_id = ? where id = ? and trace_key = ?').bind(
         spanId(7000),
         spanId(12),
@@ -140,7 +140,7 @@ describe('the subject of an attribution', () => {
     expect(rowsRead).toBeLessThan(100_000)
   })
 
-  it('leaves out values that are too large, and those that are too many', async ({ expect }) => {
+  it('leaves out values that are too large or too many', async ({ expect }) => {
     const { org, traceKey, observe, step } = await newDisputed()
     await observe({ data: 'x'.repeat(300_000) })
     for (let place = 0; place < 18; place++) {
@@ -154,7 +154,7 @@ describe('the subject of an attribution', () => {
     expect(omitted).toEqual(['1 values over 256 KiB', '2 values that come after the first 4 MiB'])
   })
 
-  it('tells people apart, those too who gave but a name', async ({ expect }) => {
+  it('distinguishes people, even by name alone', async ({ expect }) => {
     const { org, traceKey, give } = await newDisputed({ rating: 'negative' })
     for (const [place, labeller] of [
       { name: 'Ada' },
@@ -166,7 +166,7 @@ describe('the subject of an attribution', () => {
       await give({ labeller, comment: 'No', timestamp: timeAfter(place + 1) })
     }
     const people = (await subjectOf(org, traceKey)).feedback.map(({ userId }) => userId)
-    // The first one given has no labeller; it has no time either, so it comes last.
+    // The first feedback has no labeller, and no time either, so it comes last.
     expect(people.map(userId => people.indexOf(userId))).toEqual([0, 1, 0, 3, 3, 5])
   })
 
@@ -201,18 +201,18 @@ describe('the subject of an attribution', () => {
     expect(steps.map(({ prompt }) => prompt && [prompt.content, prompt.outputSchema])).toEqual([
       ['One', { type: 'object' }],
       ['One', { type: 'object' }],
-      // Without a schema, there is none to be broken.
+      // Without a schema, there is none to break.
       ['Later', null],
       null,
       ['Draft', { type: 'object' }],
       ['Later', null],
     ])
     expect(knowledgeDocs).toEqual([{ slug: 'terms', title: 'Terms', content: 'Old terms' }])
-    // What came later counts as it was first.
+    // Later changes don't count.
     expect((await subjectOf(org, before.traceKey)).knowledgeDocs).toMatchObject([{ content: 'Old terms' }])
   })
 
-  it('of very many knowledge docs holds those that the trace names', { timeout: 60_000 }, async ({ expect }) => {
+  it('with very many knowledge docs holds those that the trace names', { timeout: 60_000 }, async ({ expect }) => {
     const { org, traceKey, observe } = await newDisputed()
     await org.owner.post(DOC.path, aText(DOC, 'aaa'))
     const project = await env.DB.prepare('select key, organization_key from projects where id = ?')
@@ -280,7 +280,7 @@ describe('the subject of an attribution', () => {
     expect(steps[0]?.precedents).toEqual([])
   })
 
-  it('is none of a trace that is deleted, or of another organization', async ({ expect }) => {
+  it('does not exist for a deleted trace or another organization’s', async ({ expect }) => {
     const { org, traceKey, id } = await newDisputed()
     const stranger = await newDisputed()
     expect(await findSubject(await storeOf(stranger.org), traceKey)).toBeUndefined()

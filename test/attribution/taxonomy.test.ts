@@ -11,7 +11,7 @@ describe('the taxonomy', () => {
     expect(TAXONOMY).toHaveLength(18)
   })
 
-  it('says of all types which comes first where the evidence ties', ({ expect }) => {
+  it('ranks all types for ties in the evidence', ({ expect }) => {
     expect(TIE_ORDER).toEqual([
       'system_failure',
       'output_format_violation',

@@ -38,22 +38,22 @@ describe('the facts of a text', () => {
     expect(readings(text)).toEqual(expected)
   })
 
-  it('are taken out once: the year of a date is no number', () => {
+  it('are extracted once: the year of a date is not another number', () => {
     expect(readings('14 Nov 2025: 420.00')).toEqual(['d:2025-11-14', 'n:420'])
   })
 })
 
 describe('the words of a text', () => {
-  it('count as the same with another ending, case or accent', () => {
+  it('match despite another ending, case or accent', () => {
     expect(words('Réservations')).toEqual(words('reservation'))
   })
 
-  it('are without those that every text has, but a name is none of them', () => {
+  it('exclude words that every text has, unless they are names', () => {
     expect(words('The chair is for her')).toEqual(['chair'])
     expect(words('We asked Ben')).toContain('ben')
   })
 
-  it('are names where a capital tells one', () => {
+  it('are names if a capital shows it', () => {
     const names = (text: string) =>
       [...termsOf(text).words.values()].filter(({ isName }) => isName).map(word => word.text)
     expect(names('Then Ruth went home.')).toEqual(['Ruth'])

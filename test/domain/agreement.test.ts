@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { attributionQuality, type ComparedAnswers, cohensKappa } from '../../src/domain/agreement.ts'
 
-/** A table of counts, a row for each label that one rater gave and a column for each of the other's. */
+/** A table of counts: a row for each of one rater's labels and a column for each of the other's. */
 const table = (rows: readonly (readonly number[])[]) =>
   rows.flatMap((row, answered) =>
     row.map((count, named) => ({ answered: `label ${answered}`, named: `label ${named}`, count })),
@@ -37,7 +37,7 @@ describe("Cohen's κ", () => {
       ],
       -0.2 / 0.5,
     ],
-    // 25 of 100 agree, each label in each row and column a quarter of the time.
+    // 25 of 100 agree; each label fills a quarter of every row and column.
     [
       'as good as chance',
       [
@@ -64,7 +64,7 @@ describe("Cohen's κ", () => {
       ],
       -1,
     ],
-    // 5 of 10 agree; one rater has one label only: by chance 0.5, too.
+    // 5 of 10 agree. One rater uses a single label, so chance agreement is 0.5 as well.
     [
       'of a rater who has but one label',
       [
@@ -87,7 +87,7 @@ describe("Cohen's κ", () => {
         [0, 12],
       ],
     ],
-  ] as const)('is not defined where %s', ([, rows], { expect }) => {
+  ] as const)('is undefined if %s', ([, rows], { expect }) => {
     expect(cohensKappa(table(rows))).toBeNull()
   })
 })
@@ -103,7 +103,7 @@ const compared = (fields: Partial<ComparedAnswers>): ComparedAnswers => ({
 })
 
 describe('the quality of attribution', () => {
-  it('is told by type and category, engine and confidence', ({ expect }) => {
+  it('is reported by type and category, engine and confidence', ({ expect }) => {
     const quality = attributionQuality(
       [
         compared({ count: 4, tenth: 8, confidence: 3.4 }),
@@ -145,7 +145,7 @@ describe('the quality of attribution', () => {
     expect(quality.calibration[9]).toMatchObject({ from: 0.9, to: 1, count: 2, meanConfidence: 1, agreement: 1 })
   })
 
-  it('is nothing where nothing was compared', ({ expect }) => {
+  it('is empty if nothing was compared', ({ expect }) => {
     const quality = attributionQuality([], () => '')
     const nothing = { errorType: null, category: null }
     expect(quality).toMatchObject({ reviewed: 0, agreement: nothing, kappa: nothing, errorTypes: [], engines: [] })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson, canonicalPieces, type Json } from '../../src/domain/json.ts'
 import { hashOutput, isSameOutput } from '../../src/domain/review-state.ts'
 
-/** The value with the fields of each object in the opposite order, as far as JavaScript lets them have one. */
+/** The value with the fields of each object in the opposite order, as far as JavaScript allows. */
 function reversed(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(reversed)
@@ -34,7 +34,7 @@ describe('canonical JSON', () => {
       }),
     ))
 
-  it('comes in pieces where it is long, and nothing of a piece is done before it is asked for', () => {
+  it('comes in pieces if it is long, each computed on demand', () => {
     const value = Array.from({ length: 100_000 }, (_, index) => ({ b: index, a: [] }))
     let visited = 0
     const pieces = canonicalPieces(value, () => visited++)
@@ -46,7 +46,7 @@ describe('canonical JSON', () => {
 })
 
 describe('the hash of an output', () => {
-  it('is the same for equal values, be they long', async () => {
+  it('is the same for equal values, even long ones', async () => {
     const value = Array.from({ length: 20_000 }, (_, index) => ({ b: index, a: 'x' }))
     const [left, right] = [JSON.stringify(value), JSON.stringify(reversed(value))]
     expect(left).not.toBe(right)

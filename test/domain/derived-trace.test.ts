@@ -28,13 +28,13 @@ const merged = (...exports: TraceFacts[]): TraceState | undefined =>
 const root = { rank: '1', value: 'span-1' }
 
 describe('a trace known from telemetry', () => {
-  it('runs until a span without parent comes, and is then completed for good', ({ expect }) => {
+  it('runs until a span without a parent arrives, and stays completed from then on', ({ expect }) => {
     expect(merged(facts())).toMatchObject({ status: 'running', rootSpanId: DERIVED_ROOT, isPosted: false })
     expect(merged(facts({ root }))).toMatchObject({ status: 'completed', rootSpanId: 'span-1', closesAt: null })
     expect(merged(facts({ root }), facts())).toMatchObject({ status: 'completed', rootSpanId: 'span-1' })
   })
 
-  it('waits for its root, for less long where a parent is in another process', ({ expect }) => {
+  it('waits for its root, for less time if a parent is in another process', ({ expect }) => {
     expect(merged(facts())?.closesAt).toBe(NOW + ROOT_WAIT_MS)
     expect(merged(facts({ hasRemoteParent: true }), facts())?.closesAt).toBe(NOW + REMOTE_ROOT_WAIT_MS)
   })
@@ -44,7 +44,7 @@ describe('a trace known from telemetry', () => {
     expect(merged(facts(), late)).toMatchObject({ timestamp: 50, durationMs: 150 })
   })
 
-  it('closed by the clock says so until its root comes', ({ expect }) => {
+  it('says that it was closed by the clock until its root arrives', ({ expect }) => {
     const incomplete = closed(merged(facts()) ?? newState({ name: '', timestamp: 0, rootSpanId: '' }))
     expect(incomplete).toMatchObject({ status: 'completed', metadata: { otel_incomplete: true }, closesAt: null })
     const options = { rootSpanId: DERIVED_ROOT, now: NOW }
@@ -61,7 +61,7 @@ describe('a trace known from telemetry', () => {
     })
   })
 
-  it('is generic until a step of a pipeline comes', ({ expect }) => {
+  it('is generic until a step of a pipeline arrives', ({ expect }) => {
     const generic = facts({ isGeneric: true })
     expect(merged(generic, generic)?.isGeneric).toBe(true)
     expect(merged(generic, facts(), generic)?.isGeneric).toBe(false)
@@ -77,7 +77,7 @@ describe('a trace known from telemetry', () => {
   })
 })
 
-describe('a trace that a client posts, too', () => {
+describe('a trace that a client also posts', () => {
   const draft = { name: 'posted', timestamp: 7, rootSpanId: DERIVED_ROOT }
   const call = { status: 'running', metadata: { tier: 'gold' }, durationMs: null } as const
   const exported = facts({
@@ -89,7 +89,7 @@ describe('a trace that a client posts, too', () => {
   })
   const options = { rootSpanId: DERIVED_ROOT, now: NOW }
 
-  it('is as the client says, and takes from telemetry what the client does not, in either order', ({ expect }) => {
+  it('has the client’s fields, and the rest from telemetry, in either order', ({ expect }) => {
     const postedFirst = mergeExport(mergeCall(newState(draft), call).state, exported, options).state
     const exportedFirst = mergeExport(undefined, exported, options).state
     const postedLast = mergeCall(posted(exportedFirst, draft), call).state
@@ -109,7 +109,7 @@ describe('a trace that a client posts, too', () => {
   })
 })
 
-/** Facts whose ranks are never tied, as those of real spans: a rank names its span. */
+/** Facts whose ranks never tie, like those of real spans: a rank names its span. */
 const someFacts = fc
   .array(
     fc.record({
@@ -140,7 +140,7 @@ const someFacts = fc
   )
 
 describe('exports', () => {
-  it('come to the same in any order, and however often', ({ expect }) => {
+  it('give the same trace in any order, and however often', ({ expect }) => {
     fc.assert(
       fc.property(
         someFacts.chain(exports =>

@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { isUuid, uuidV5 } from '../../src/domain/ids.ts'
 
 describe('a name-based UUID', () => {
-  // RFC 9562, appendix A.4, and the example of Python's documentation of the same algorithm.
+  // RFC 9562, appendix A.4, and the example in Python's documentation of the same algorithm.
   it.for([
     ['6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'www.example.com', '2ed6657d-e927-568b-95e1-2665a8aea6a2'],
     ['6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'python.org', '886313e1-3b8a-5372-9b90-0c9aee199e5d'],

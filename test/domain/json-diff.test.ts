@@ -6,7 +6,7 @@ import { MAX_DIFF_PATH_LENGTH, MAX_JSON_DEPTH, MAX_SCHEMA_BYTES } from '../../sr
 
 const ABSENT = Symbol('absent')
 
-/** What a value has at a path, step by step. */
+/** The value at a path, followed step by step. */
 function valueAt(value: Json, path: string): Json | typeof ABSENT {
   return path.split('.').reduce<Json | typeof ABSENT>((within, step) => {
     if (typeof within !== 'object' || within === null || !Object.hasOwn(within, step)) return ABSENT
@@ -14,7 +14,7 @@ function valueAt(value: Json, path: string): Json | typeof ABSENT {
   }, value)
 }
 
-/** A value with one place set, or taken away. */
+/** A value with one place set or removed. */
 function withPlace(value: Json, [step = '', ...rest]: string[], place: Json | typeof ABSENT): Json {
   if (Array.isArray(value)) {
     const inner = rest.length === 0 ? place : withPlace(value[Number(step)] ?? null, rest, place)
@@ -50,7 +50,7 @@ function reordered(value: Json): Json {
 }
 
 describe('the diff of two schemas', () => {
-  it('names places that are as it says', ({ expect }) => {
+  it('names places that match its description', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, aSchema, (before, after) => {
         for (const { path, op, before: old, after: fresh } of diffJson(before, after)) {
@@ -65,12 +65,12 @@ describe('the diff of two schemas', () => {
     )
   })
 
-  it('names all of them, each once: set one after the other they make the second of the first', ({ expect }) => {
+  it('names all of them, each once: applied in turn, they turn the first into the second', ({ expect }) => {
     fc.assert(
       fc.property(aSchema, aSchema, (before, after) => {
         const changes = diffJson(before, after)
         expect(new Set(changes.map(({ path }) => path)).size).toBe(changes.length)
-        // Removals from the end on, so that no index moves before its turn.
+        // Removals run from the end, so that no index moves before its turn.
         const removed = changes.filter(({ op }) => op === 'remove').toReversed()
         const set = changes.filter(({ op }) => op !== 'remove')
         const made = [...set, ...removed].reduce<Json>(
@@ -134,7 +134,7 @@ describe('the diff of two schemas', () => {
     expect(diffJson(before, after)).toEqual(expected)
   })
 
-  it('is not much longer than the schemas, however long the path to what differs', ({ expect }) => {
+  it('is not much longer than the schemas, however long the paths', ({ expect }) => {
     const long = 'x'.repeat(MAX_SCHEMA_BYTES / 2)
     const many = (value: number) => Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [index, value]))
     const changes = diffJson({ [long]: { same: 1, a: many(1) } }, { [long]: { same: 1, a: many(2) } })
@@ -146,7 +146,7 @@ describe('the diff of two schemas', () => {
     expect(diffJson({ [short]: many(1) }, { [short]: many(2) })).toHaveLength(5000)
   })
 
-  it('goes as deep as a schema can be', ({ expect }) => {
+  it('goes as deep as a schema may', ({ expect }) => {
     const nested = (leaf: Json): Json => Array.from({ length: MAX_JSON_DEPTH - 1 }).reduce<Json>(a => ({ a }), leaf)
     const path = Array(MAX_JSON_DEPTH - 1)
       .fill('a')

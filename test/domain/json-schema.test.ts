@@ -18,7 +18,7 @@ const DRAFT_4 = 'http://json-schema.org/draft-04/schema#'
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#'
 const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
 
-/** `count` schemas of which each but the last names the next, by some keyword. */
+/** `count` schemas, each of which names the next through some keyword. */
 const chainOf = (count: number, next: (reference: object) => object) => ({
   $ref: '#/$defs/a0',
   $defs: Object.fromEntries(
@@ -99,13 +99,13 @@ describe('a JSON schema', () => {
       [{ a: { b: 1 } }],
     ],
     [{ title: 3, answer: 'string', description: [] }, [1], []],
-  ])('%j takes what keeps to it alone', ([schema, kept, broken], { expect }) => {
+  ])('%j takes only values that satisfy it', ([schema, kept, broken], { expect }) => {
     expect(schemaErrors(JSON.parse(JSON.stringify(schema)))).toEqual([])
     for (const value of kept) expect(check(schema, value), JSON.stringify(value)).toEqual({ faults: [] })
     for (const value of broken) expect(check(schema, value), JSON.stringify(value)).not.toEqual({ faults: [] })
   })
 
-  it('names the innermost faults, of every alternative that fails', ({ expect }) => {
+  it('names the innermost faults of every alternative that fails', ({ expect }) => {
     const schema = {
       properties: { a: { anyOf: [{ type: 'string' }, { properties: { b: { minimum: 1 } }, required: ['c'] }] } },
     }
@@ -153,7 +153,7 @@ describe('a JSON schema', () => {
     expect(schemaErrors(JSON.parse(JSON.stringify(schema))).map(error => error.path)).toContain(path)
   })
 
-  it('is at fault only for values that meet the fault', ({ expect }) => {
+  it('fails only for values that reach the fault', ({ expect }) => {
     const schema = { properties: { a: { pattern: '(' }, b: { type: 'string' } } }
     expect(check(schema, { b: 1 })).toMatchObject({ faults: [{ path: 'output.b' }] })
     expect(check(schema, { a: '' })).toEqual({
@@ -161,7 +161,7 @@ describe('a JSON schema', () => {
     })
   })
 
-  it('applies to values of any depth that is stored', ({ expect }) => {
+  it('applies to values of any depth that can be stored', ({ expect }) => {
     const deep = (inner: string) =>
       JSON.parse(`${'['.repeat(MAX_JSON_DEPTH - 1)}${inner}${']'.repeat(MAX_JSON_DEPTH - 1)}`)
     const schema = {
@@ -267,7 +267,7 @@ const pseudoRandom = (length: number): string => {
 describe('a pattern', () => {
   const compile = (source: string) => compilePattern(source, () => undefined)
 
-  /** Regular expressions over few characters, so that they match now and then. */
+  /** Regular expressions over few characters, so that some match. */
   const { alternatives } = fc.letrec<{ alternatives: string; sequence: string; term: string }>(tie => ({
     alternatives: fc.array(tie('sequence'), { minLength: 1, maxLength: 2 }).map(items => items.join('|')),
     sequence: fc.array(tie('term'), { maxLength: 4 }).map(items => items.join('')),
@@ -328,7 +328,7 @@ describe('a pattern', () => {
     ['Secret1!', '^(?=.*\\d)(?=.*[A-Z]).{8,}$', true],
     ['2026-11-21', '^(?<year>\\d{4})-(?<month>\\d{2})', true],
     ['a-b.c', '^[\\w.-]+$', true],
-  ] as const)('reads characters, not halves of them: %s by %s', ([text, source, matches], { expect }) => {
+  ] as const)('reads whole characters, not surrogates: %s by %s', ([text, source, matches], { expect }) => {
     const whole: string = JSON.parse(`"${text}"`)
     expect(compile(source).test(whole, new Budget())).toBe(matches)
     expect(new RegExp(source, 'u').test(whole)).toBe(matches)
@@ -341,7 +341,7 @@ describe('a pattern', () => {
     },
   )
 
-  it('takes operations from its budget as the text grows, and no more', ({ expect }) => {
+  it('spends operations in proportion to the text, and no more', ({ expect }) => {
     const budget = new Budget()
     expect(compile('^(?:a|aa|a*)*$').test('a'.repeat(1_000_000), budget)).toBe(true)
     expect(() => budget.spend(3_000_000)).not.toThrow()

@@ -26,7 +26,7 @@ describe('the spans nearest to a disagreement', () => {
     for (const limit of [1, 3, 6]) expect(idsOf(line, marked, limit)).toEqual(expected.slice(0, limit))
   })
 
-  it('are reviewed ones, what they hang under, and errors, before others', ({ expect }) => {
+  it('prefer reviewed ones, their ancestors, and errors', ({ expect }) => {
     const others = [
       span('top', 1),
       span('middle', 2, { parentId: 'top' }),
@@ -37,7 +37,7 @@ describe('the spans nearest to a disagreement', () => {
     expect(idsOf(others, [])).toEqual(['root', 'reviewed', 'middle', 'top', 'failed', 'near'])
   })
 
-  it('are found where parents are missing or go round in a circle', ({ expect }) => {
+  it('are found even if parents are missing or form a cycle', ({ expect }) => {
     const others = [
       span('a', 1, { parentId: 'b' }),
       span('b', 2, { parentId: 'a' }),

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { diffLines, type LineChange } from '../../src/domain/text-diff.ts'
 import { MAX_CONTENT_BYTES, MAX_DIFF_EDITS } from '../../src/limits.ts'
 
-/** What is left of a diff without the lines of one op: the text before, or after. */
+/** A diff without the lines of one op: the text before, or after. */
 const without = (op: LineChange['op'], lines: readonly LineChange[]): string =>
   lines
     .filter(line => line.op !== op)
@@ -20,7 +20,7 @@ const ops = (lines: readonly LineChange[]): string =>
   lines.map(({ op }) => ({ same: '=', remove: '-', add: '+' })[op]).join('')
 
 describe('the diff of two texts', () => {
-  it('makes the second of the first, and the first of the second', ({ expect }) => {
+  it('turns the first into the second, and back', ({ expect }) => {
     fc.assert(
       fc.property(aText, aText, (before, after) => {
         const { lines } = diffLines(before, after)
@@ -31,7 +31,7 @@ describe('the diff of two texts', () => {
     )
   })
 
-  it('has what is removed before what is added, and what is the same only where it is', ({ expect }) => {
+  it('lists removals before additions, and only equal lines as equal', ({ expect }) => {
     fc.assert(
       fc.property(aText, aText, (before, after) => {
         const shown = ops(diffLines(before, after).lines)
@@ -56,7 +56,7 @@ describe('the diff of two texts', () => {
     expect(ops(diffLines(before, after).lines)).toBe(expected)
   })
 
-  it('removes and adds all between the first and the last difference where too much differs', ({ expect }) => {
+  it('replaces all between the first and the last difference if too much differs', ({ expect }) => {
     const [old, fresh] = [numbered('a', MAX_DIFF_EDITS), numbered('b', MAX_DIFF_EDITS)]
     const shared = ['shared']
     const { lines, isMinimal } = diffLines(

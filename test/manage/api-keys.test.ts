@@ -15,13 +15,13 @@ afterEach(() => {
 const LOST = 'D1_ERROR: Network connection lost.'
 const LIST = '/api/traces?projectSlug=support'
 
-/** Sets the clock of this isolate, and lets it stand still. */
+/** Sets this isolate's clock and stops it. */
 const setTime = (now: number) => vi.useFakeTimers({ toFake: ['Date'], now })
 
-/** The status that a key gets, of an isolate that may know it. */
+/** The status that a key gets from an isolate that may have cached it. */
 const statusFor = async (key: string) => (await client({ 'x-api-key': key }).get(LIST)).status
 
-/** A key as its creation answers it. */
+/** A key as its creation returns it. */
 const newKey = async (org: Org, fields: object = {}) => {
   const answer = await org.owner.post('/api/api-keys', { name: 'CI', scopes: ['read'], ...fields })
   if (answer.status !== 201) throw new Error(`a key was answered ${answer.status}`)
@@ -38,7 +38,7 @@ const keysIn = async (org: Org): Promise<{ id: string }[]> =>
 const rotate = (by: Pick<Org, 'owner'>, id: string, body?: object) => by.owner.post(`/api/api-keys/${id}/rotate`, body)
 
 describe('an API key', () => {
-  it('shows what it was made with, and its secret once', async ({ expect }) => {
+  it('shows the fields it was created with, and its secret once', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const fields = {
@@ -81,7 +81,7 @@ describe('an API key', () => {
         .all()
       expect(results).toHaveLength(1)
     }
-    // Nowhere in the database: in no column of any row.
+    // The secret appears in no column of any row.
     const { results } = await env.DB.prepare('select * from api_keys').all()
     for (const secret of [key, rotated.key]) expect(JSON.stringify(results)).not.toContain(secret.slice(8))
   })
@@ -104,7 +104,7 @@ describe('an API key', () => {
     expect(await keysIn(org)).toHaveLength(2)
   })
 
-  it('takes null for what a key need not have, as answers show it', async ({ expect }) => {
+  it('accepts null for optional fields, as answers show them', async ({ expect }) => {
     const org = await newOrg()
     const nothing = { projectSlug: null, userId: null, expiresAt: null, rateLimitPerMinute: null }
     const answer = await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], ...nothing })
@@ -125,7 +125,7 @@ describe('an API key', () => {
     }
   })
 
-  it('gives no scope and no project that the calling key lacks', async ({ expect }) => {
+  it('grants no scope and no project that the calling key lacks', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const narrow = client({ 'x-api-key': await org.keyFor({ scopes: ['manage', 'read'] }) })
@@ -142,7 +142,7 @@ describe('an API key', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is made once when the answer of D1 is lost %s it was stored',
+    'is created once if D1’s answer is lost %s it was stored',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -153,7 +153,7 @@ describe('an API key', () => {
     },
   )
 
-  it('expires by time, at once even where it is known', async ({ expect }) => {
+  it('expires by time, at once even if it is cached', async ({ expect }) => {
     const org = await newOrg()
     const expiresAt = Date.now() + 60_000
     const { key } = await newKey(org, { expiresAt: new Date(expiresAt).toISOString() })
@@ -163,7 +163,7 @@ describe('an API key', () => {
     expect(await statusFor(key)).toBe(401)
   })
 
-  it('is listed oldest first, page by page, and nobody sees those of others', async ({ expect }) => {
+  it('is listed oldest first, page by page, and only to its organization', async ({ expect }) => {
     const [org] = [await newOrg(), await newOrg()]
     const made = []
     for (const name of ['c', 'a', 'b']) made.push((await newKey(org, { name })).id)
@@ -212,7 +212,7 @@ describe('the credentials of a request', () => {
 })
 
 describe('a revoked key', () => {
-  it('stays in the list with the time, and is refused where it was not known', async ({ expect }) => {
+  it('stays in the list with the time, and is refused at once if it was not cached', async ({ expect }) => {
     const org = await newOrg()
     const { key, ...shown } = await newKey(org)
     setTime(Date.now() + 1000)
@@ -224,7 +224,7 @@ describe('a revoked key', () => {
     expect(refused).toMatchObject({ status: 401, body: { error: 'Not authenticated' } })
   })
 
-  it('is refused within 30 s where it was known', async ({ expect }) => {
+  it('is refused within 30 s if it was cached', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const now = Date.now()
@@ -247,7 +247,7 @@ describe('a revoked key', () => {
     expect((await listed(org, id)).revokedAt).toBe(revokedAt)
   })
 
-  it.for(['before', 'after'] as const)('is revoked though the answers of D1 are lost %s', async (when, { expect }) => {
+  it.for(['before', 'after'] as const)('is revoked although D1’s answers are lost %s', async (when, { expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     const bindings = wrapBindings(failing('DB', LOST, 1, when))
@@ -264,7 +264,7 @@ describe('a revoked key', () => {
   })
 })
 
-/** A key that stands somewhere, and what a call on it answers: to DELETE, and to a rotation. */
+/** A key in some state, and the answers to its deletion and its rotation. */
 const places: [string, (org: Org, theirs: Org) => Promise<string>, number, number][] = [
   ['that does not exist', async () => crypto.randomUUID(), 404, 404],
   ['with an id that is none', async () => 'ci', 404, 404],
@@ -291,7 +291,7 @@ describe("a project's key", () => {
     ["of its own project's", { projectSlug: 'support' }, 200],
     ["of another project's", { projectSlug: 'other' }, 403],
     ['of the whole organization', {}, 403],
-  ])('governs keys %s, or not', async ([, fields, status], { expect }) => {
+  ])('may or may not govern keys %s', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const { id } = await newKey(org, fields)
@@ -330,13 +330,13 @@ describe('a rotation', () => {
     expect(await listed(org, old.id)).toEqual({ ...old, revokedAt: createdAt, replacedBy: successor.id })
     expect(await statusFor(newSecret)).toBe(200)
     expect(await statusFor(key)).toBe(401)
-    // Ingestion needs no x-project-slug, for the key is the project's; what it has not, it may not.
+    // The key is its project's, so ingestion needs no x-project-slug, and scopes it lacks are refused.
     const successorClient = org.clientOf(newSecret)
     expect((await successorClient.post('/api/v1/traces', aTrace())).headers.get('ratelimit-policy')).toContain('q=7;')
     expect((await successorClient.get('/api/users')).status).toBe(403)
   })
 
-  it('keeps a key of the whole organization one', async ({ expect }) => {
+  it('keeps an organization key one of the organization', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org, { scopes: [...SCOPES] })
     const { body } = await rotate(org, id, {})
@@ -377,14 +377,14 @@ describe('a rotation', () => {
       expect((await listed(org, id)).revokedAt).toBe(new Date(now + graceSeconds * 1000).toISOString())
       setTime(now + graceSeconds * 1000 - 1)
       expect(await statusFor(key)).toBe(200)
-      // The isolate knows it, and yet it ends in time.
+      // The isolate has cached the key, which still ends in time.
       setTime(now + graceSeconds * 1000)
       expect(await statusFor(key)).toBe(401)
       expect(await statusFor(successor.key)).toBe(200)
     },
   )
 
-  it('never makes the life of the old one longer', async ({ expect }) => {
+  it('never extends the life of the old one', async ({ expect }) => {
     const org = await newOrg()
     const expiresAt = new Date(Date.now() + 30_000).toISOString()
     const { key, id } = await newKey(org, { expiresAt })
@@ -395,7 +395,7 @@ describe('a rotation', () => {
     expect(await statusFor(successor.key)).toBe(401)
   })
 
-  it('is one of many with a grace asked for at once', async ({ expect }) => {
+  it('with a grace happens once among many concurrent ones', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     const answers = await Promise.all(Array.from({ length: 12 }, () => rotate(org, id, { graceSeconds: 600 })))
@@ -407,7 +407,7 @@ describe('a rotation', () => {
     expect((await listed(org, id)).replacedBy).toBe(made[0]?.body.id)
   })
 
-  it('may follow a lost one in its grace, once the successor is revoked; the end can only come nearer', async ({
+  it('may follow a lost one in its grace, once the successor is revoked; the end can only come sooner', async ({
     expect,
   }) => {
     const org = await newOrg()
@@ -468,7 +468,7 @@ describe('a rotation', () => {
     expect(await keysIn(org)).toEqual(before)
   })
 
-  it('gives no scope that the calling key lacks', async ({ expect }) => {
+  it('grants no scope that the calling key lacks', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org, { projectSlug: 'support', scopes: ['read', 'review'] })
     const before = await keysIn(org)
@@ -505,7 +505,7 @@ describe('a rotation', () => {
     [{ graceSeconds: null }, 'graceSeconds'],
     [{ graceSeconds: MAX_ROTATION_GRACE_SECONDS + 1 }, 'graceSeconds'],
     [{ grace: 60 }, 'grace'],
-  ] as const)('400s for %o, and the key lives on', async ([body, path], { expect }) => {
+  ] as const)('400s for %o, and the key stays valid', async ([body, path], { expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org)
     expect(await rotate(org, id, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
@@ -530,7 +530,7 @@ describe('a rotation', () => {
     },
   )
 
-  it('without a grace gives one key of 20 asked for at once', async ({ expect }) => {
+  it('without a grace gives one key if 20 are requested at once', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     setTime(Date.now())
@@ -545,7 +545,7 @@ describe('a rotation', () => {
 describe('a change', () => {
   const change = (by: Pick<Org, 'owner'>, id: string, body: object) => by.owner.patch(`/api/api-keys/${id}`, body)
 
-  it('is of what is sent, and in force within 30 s where the key is known', async ({ expect }) => {
+  it('affects only the fields that are sent, within 30 s for a cached key', async ({ expect }) => {
     const org = await newOrg()
     const { key, ...old } = await newKey(org, { scopes: ['read', 'manage'] })
     const now = Date.now()
@@ -607,7 +607,7 @@ describe('a change', () => {
     expect(await listed(org, old.id)).toEqual(old)
   })
 
-  it("403s for another project's key and another organization's, and 404s for none", async ({ expect }) => {
+  it("403s for another project's key and another organization's, and 404s for a missing one", async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const ofAll = await newKey(org)
     const foreign = await newKey(theirs)
@@ -617,7 +617,7 @@ describe('a change', () => {
   })
 })
 
-describe('a key that is bounded', () => {
+describe('a limited key', () => {
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const later = new Date(Date.now() + 7_200_000).toISOString()
   const earlier = new Date(Date.now() + 1_800_000).toISOString()
@@ -652,7 +652,7 @@ describe('a key that is bounded', () => {
     }
   })
 
-  it('does not outgrow itself', async ({ expect }) => {
+  it('cannot extend itself', async ({ expect }) => {
     const org = await newOrg()
     const { key, id } = await newKey(org, { scopes: ['manage'], rateLimitPerMinute: 10, expiresAt: soon })
     const own = org.clientOf(key)
@@ -664,7 +664,7 @@ describe('a key that is bounded', () => {
   })
 })
 
-describe('a key that this isolate still lets in', () => {
+describe('a cached key', () => {
   const LAPSED: [string, (org: Org, id: string) => Promise<unknown>][] = [
     ['revoked', (org, id) => org.owner.delete(`/api/api-keys/${id}`)],
     ['replaced', (org, id) => rotate(org, id)],
@@ -687,7 +687,7 @@ describe('a key that this isolate still lets in', () => {
     },
   )
 
-  it.for(LAPSED)('gives nothing away once it is %s', async ([, end], { expect }) => {
+  it.for(LAPSED)('reveals nothing once it is %s', async ([, end], { expect }) => {
     const org = await newOrg()
     const manager = await newKey(org, { scopes: ['read', 'manage'] })
     const other = await newKey(org, { scopes: ['read'] })

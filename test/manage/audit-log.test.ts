@@ -30,11 +30,11 @@ interface Entry {
 
 type Expected = Pick<Entry, 'action' | 'targetId' | 'projectId' | 'beforeId' | 'afterId'>
 
-/** The log of an organization, newest first, as far as it fits one page. */
+/** The log of an organization, newest first, up to one page. */
 const logOf = async (owner: Client, query = ''): Promise<Entry[]> =>
   (await owner.get(`/api/audit-log?limit=200${query}`)).body.entries
 
-/** What an entry of a creation says; of a project's things, or of the organization's. */
+/** What an entry says about a creation, in a project or the organization. */
 const created = (action: string, targetId: string, projectId: string | null): Expected => ({
   action,
   targetId,
@@ -72,7 +72,7 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
   ],
   'POST /api/users': (_, { body }) => [created('user.create', body.id, null)],
   'PATCH /api/users/{userId}': ({ spareUserId }) => [{ ...created('user.change', spareUserId, null), afterId: null }],
-  // By another id than the one that was theirs.
+  // The deleted user's records now carry another id.
   'DELETE /api/users/{userId}': () => [{ ...created('user.delete', expect.any(String), null), afterId: null }],
   // The decision has an id of its own, which the history shows.
   'PUT /api/spans/{spanId}/review': ({ spanId, org }) => [
@@ -117,13 +117,16 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
 const nameOf = ({ method, path }: Contract) => `${method} ${path}`
 const scopesOf = ({ scope }: Contract): readonly string[] => (typeof scope === 'string' ? [scope] : scope)
 
-/** Whether a call is one that the log is about: a write of managers or reviewers. Who claims writes nothing. */
+/** Whether the log covers a call: writes by managers or reviewers, but not claims. */
 const isAudited = (contract: Contract) =>
   contract.method !== 'GET' &&
   scopesOf(contract).some(scope => ['manage', 'review', 'admin'].includes(scope)) &&
   !/^\/api\/(review-queue|sign-in-links)/.test(contract.path)
 
-/** Whether a call signs in or out, or makes a link for that: the log names the key. `test/auth/session.test.ts` looks at them. */
+/**
+ * Whether a call signs in or out, or creates a link for it: the log names the key. Covered by
+ * `test/auth/session.test.ts`.
+ */
 const isOfSigningIn = ({ path }: Contract) => /^\/api\/(session|session\/organizations|sign-in-links)$/.test(path)
 
 const contracts = endpoints.map(({ contract }) => [nameOf(contract), contract] as const)
@@ -147,13 +150,13 @@ describe('the audit log', () => {
   const actorOf = ({ scope }: Contract) =>
     scope === 'admin' ? { keyId: null, userId: null } : { keyId: key.id, userId }
 
-  /** Sends an endpoint's sample; the answer, and the log's entries of this call. */
+  /** Sends an endpoint's sample; returns the answer and the log entries of this call. */
   async function sent(contract: Contract, bindings?: Env) {
     const world = await newWorld(org)
     const sample = sampleOf(contract)
     const before = await entriesInAll()
     const answer = await callerOf(contract, bindings)[methodOf(contract)](sample.path(world), sample.body?.(world))
-    // An organization that was just created reads its own log.
+    // A newly created organization reads its own log.
     const reader = contract.path === '/api/orgs' ? client({ 'x-api-key': answer.body.apiKey.key }) : org.owner
     const requestId = answer.headers.get('x-request-id')
     const entries = (await logOf(reader)).filter(entry => entry.requestId === requestId)
@@ -201,7 +204,7 @@ describe('the audit log', () => {
     },
   )
 
-  /** How many times a call asks D1. */
+  /** How many times a call queries D1. */
   async function callsOf(contract: Contract): Promise<number> {
     let calls = 0
     await sent(
@@ -214,7 +217,7 @@ describe('the audit log', () => {
     return calls
   }
 
-  it('has nothing of calls that were refused or changed nothing', async ({ expect }) => {
+  it('has nothing about calls that were refused or changed nothing', async ({ expect }) => {
     const world = await newWorld(org)
     const theirs = await newWorld(await newOrg())
     const owner = org.owner
@@ -261,7 +264,7 @@ describe('the audit log', () => {
     expect(await entriesInAll()).toBe(before)
   })
 
-  it.for(kindsOfText)('has as many activations as there were at $path, of 20 at once', async (kind, { expect }) => {
+  it.for(kindsOfText)('has each activation at $path once, if 20 come at once', async (kind, { expect }) => {
     const own = await newOrg()
     const text = await newText(kind, own)
     const added = await Promise.all([1, 2, 3].map(index => text.add({ content: `Nr ${index}`, activate: false })))
@@ -284,7 +287,7 @@ describe('the audit log', () => {
   })
 })
 
-/** Loses the answer to one D1 call of many, by its place among them, after it took effect. */
+/** Loses the answer to one D1 call, given its position, after it took effect. */
 function losing(place: number) {
   const fail = failing('DB', 'D1_ERROR: Network connection lost.', 1, 'after')
   let calls = 0
@@ -295,7 +298,7 @@ function losing(place: number) {
 const byAction = <Each extends { action: string }>(entries: readonly Each[]): Each[] =>
   entries.toSorted((left, right) => left.action.localeCompare(right.action))
 
-/** How many entries there are of all organizations. */
+/** The number of entries in all organizations. */
 const entriesInAll = async (): Promise<number> =>
   Number((await env.DB.prepare('select count(*) as n from audit_log').first())?.n)
 
@@ -310,7 +313,7 @@ const numberOf = async (organizationId: string): Promise<number> =>
     )?.n,
   )
 
-/** Puts many entries into a tenant's log, past the interface, a millisecond apart; the oldest is the first. */
+/** Inserts many entries into a tenant's log directly, a millisecond apart, oldest first. */
 const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.create') =>
   env.DB.prepare(
     `with recursive n(i) as (select 0 union all select i + 1 from n where i + 1 < ?1)
@@ -321,10 +324,10 @@ const manyEntries = (org: Org, count: number, firstAt: number, action = 'user.cr
     .run()
 
 describe('a list of the audit log', () => {
-  it('walks through all entries, newest first, without a gap or a double', async ({ expect }) => {
+  it('covers all entries, newest first, without gaps or duplicates', async ({ expect }) => {
     const org = await newOrg()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    // All of one millisecond.
+    // All in one millisecond.
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         org.owner.post('/api/users', { email: `user-${index}@example.com`, name: 'x' }),
@@ -344,14 +347,14 @@ describe('a list of the audit log', () => {
         expect(body.entries.length).toBeLessThanOrEqual(limit)
         walked.push(...body.entries)
         cursor = body.nextCursor
-        // What comes meanwhile is newer, and moves nothing.
+        // Later entries are newer and shift nothing.
         if (walked.length < 3) await org.owner.patch(`/api/projects/${org.project.id}`, { name: crypto.randomUUID() })
       }
       expect(walked.filter(({ action }) => action !== 'project.change')).toEqual(all)
     }
   })
 
-  it('is filtered by what was done, by whom, to what, where and when', async ({ expect }) => {
+  it('can be filtered by action, actor, target, place and time', async ({ expect }) => {
     const org = await newOrg()
     const user = (await org.owner.post('/api/users', { email: 'ada@example.com', name: 'Ada' })).body
     const key = (await org.owner.post('/api/api-keys', { name: 'x', scopes: ['manage', 'read'], userId: user.id })).body
@@ -412,7 +415,7 @@ describe('a list of the audit log', () => {
     }
   })
 
-  it('refuses the cursor of another organization, and of another project', async ({ expect }) => {
+  it('refuses the cursor of another organization or project', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const { nextCursor } = (await org.owner.get('/api/audit-log?limit=1')).body
     for (const caller of [theirs.owner, org.bearer()]) {
@@ -421,7 +424,7 @@ describe('a list of the audit log', () => {
     }
   })
 
-  it('looks at so many entries a page at most, and goes on with the next', async ({ expect }) => {
+  it('looks at a limited number of entries a page, and continues on the next', async ({ expect }) => {
     const org = await newOrg()
     await manyEntries(org, 2 * MAX_SCANNED_ENTRIES + 100, Date.now() - 1_000_000)
     const found: Entry[] = []
@@ -431,13 +434,13 @@ describe('a list of the audit log', () => {
       const { body } = await org.owner.get(path)
       found.push(...body.entries)
       const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get(path))
-      // Each is read, numbered and compared.
+      // Each entry is read, numbered and compared.
       expect(rows).toBeLessThan(3 * MAX_SCANNED_ENTRIES + 100)
       query = body.nextCursor === null ? 'end' : `&cursor=${body.nextCursor}`
     }
     expect(found.map(({ action }) => action)).toEqual(['trace.delete', 'trace.delete', 'trace.delete'])
     expect(pages).toBe(3)
-    // A page that is soon full looks no further.
+    // A page that fills quickly looks no further.
     const rows = await rowsReadBy(bindings => org.clientOf(org.ownerKey, bindings).get('/api/audit-log?limit=10'))
     expect(rows).toBeLessThan(100)
   })
@@ -477,7 +480,7 @@ describe('old entries of the audit log', () => {
     ['0.001', AUDIT_RETENTION_DAYS],
     ['a year', AUDIT_RETENTION_DAYS],
     ['1e999', AUDIT_RETENTION_DAYS],
-  ] as const)('with AUDIT_RETENTION_DAYS %o, are those of %i days', async ([configured, days], { expect }) => {
+  ] as const)('with AUDIT_RETENTION_DAYS %o, are those older than %i days', async ([configured, days], { expect }) => {
     const org = await newOrg()
     const now = Date.now()
     await manyEntries(org, 1, now - days * DAY_MS - 1)

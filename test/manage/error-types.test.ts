@@ -39,12 +39,12 @@ describe('the error types of a project', () => {
     for (const query of ['projectSlug=support', `projectId=${org.project.id.toUpperCase()}`]) {
       expect((await org.read.get(`/api/error-types?${query}`)).body.errorTypes).toEqual([...builtIn, ...own])
     }
-    // A key of one project asks for that one's.
+    // A key of one project gets that project's types.
     expect((await org.bearer().get('/api/error-types')).body.errorTypes).toEqual([...builtIn, ...own])
     expect((await org.read.get('/api/error-types')).body.errorTypes).toEqual(builtIn)
   })
 
-  it('come in pages, as other lists do', async ({ expect }) => {
+  it('come in pages like other lists', async ({ expect }) => {
     const org = await newOrg()
     await put(org, 'late', { name: 'Late', category: 'Human Error', rule: 'It came too late.' })
     const path = '/api/error-types?projectSlug=support'
@@ -74,7 +74,7 @@ describe('the error types of a project', () => {
     expect((await org.read.get('/api/error-types?projectSlug=none')).status).toBe(404)
   })
 
-  it('are sent again only once they changed', async ({ expect }) => {
+  it('are sent again only if they changed', async ({ expect }) => {
     const org = await newOrg()
     const path = '/api/error-types?projectSlug=support'
     const etag = (await org.read.get(path)).headers.get('etag') ?? ''
@@ -88,7 +88,7 @@ describe('the error types of a project', () => {
 })
 
 describe('a change of an error type', () => {
-  it('switches a built-in one off and on again', async ({ expect }) => {
+  it('disables and enables a built-in one', async ({ expect }) => {
     const org = await newOrg()
     for (const isEnabled of [false, false, true, true]) {
       const answer = await put(org, 'system_failure', { isEnabled })
@@ -141,7 +141,7 @@ describe('a change of an error type', () => {
     expect((await statesOf(org)).size).toBe(TAXONOMY.length)
   })
 
-  it('leaves one type enabled at least', async ({ expect }) => {
+  it('leaves at least one type enabled', async ({ expect }) => {
     const org = await newOrg()
     const [last, ...others] = TAXONOMY
     for (const { errorType } of others) expect((await put(org, errorType, { isEnabled: false })).status).toBe(200)
@@ -154,7 +154,7 @@ describe('a change of an error type', () => {
     expect([...(await statesOf(org))].filter(([, isEnabled]) => isEnabled)).toEqual([['late_delivery', true]])
   })
 
-  it('is refused where a project has as many of its own as it may', async ({ expect }) => {
+  it('is refused if the project has reached its limit of own types', async ({ expect }) => {
     const org = await newOrg()
     for (let index = 0; index < MAX_PROJECT_ERROR_TYPES; index++) await put(org, `type_${index}`, OWN)
     expect(await put(org, 'one_more', OWN)).toMatchObject({ status: 422, body: { details: [{ path: 'errorType' }] } })
@@ -163,7 +163,7 @@ describe('a change of an error type', () => {
     expect((await statesOf(org)).size).toBe(TAXONOMY.length + MAX_PROJECT_ERROR_TYPES)
   })
 
-  it("is its project's owners' alone", async ({ expect }) => {
+  it("is limited to its project's owners", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const path = `/api/projects/${org.project.id}/error-types/late`
@@ -175,7 +175,7 @@ describe('a change of an error type', () => {
 })
 
 describe('a review', () => {
-  it('names what its project has enabled, and says what is switched off', async ({ expect }) => {
+  it('may name enabled types; the error names a disabled one', async ({ expect }) => {
     const { org, review, spanId } = await newReviewed('Yes')
     const naming = (errorType: string) => review({ decision: 'accept', errorType })
     expect(await naming('late_delivery')).toMatchObject({
@@ -194,7 +194,7 @@ describe('a review', () => {
         body: { error: 'This error type is switched off in the project', details: [{ path: 'errorType' }] },
       })
     }
-    // What was named before stays named.
+    // Types named earlier stay named.
     expect((await org.read.get(`/api/spans/${spanId}`)).body.review.errorType).toBe('late_delivery')
     await put(org, 'system_failure', { isEnabled: true })
     expect((await naming('system_failure')).status).toBe(200)
@@ -202,7 +202,7 @@ describe('a review', () => {
     expect((await other.review({ decision: 'accept', errorType: 'late_delivery' })).status).toBe(422)
   })
 
-  it('goes by the project of its span, of several projects in one call', async ({ expect }) => {
+  it('uses the types of its span’s project, with several projects in one call', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const elsewhere = client({ 'x-api-key': await org.keyFor({ projectSlug: 'other' }) })

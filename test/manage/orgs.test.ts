@@ -23,7 +23,7 @@ describe('an organization', () => {
     expect(answer.body.details[0].path).toBe('slug')
   })
 
-  it('404s for the key of one that is not there', async ({ expect }) => {
+  it('404s for the key of a missing one', async ({ expect }) => {
     expect((await admin().post('/api/orgs/nope/api-keys')).status).toBe(404)
   })
 

@@ -42,7 +42,7 @@ describe('a project', () => {
     expect((await (await newOrg()).owner.post('/api/projects', { slug: 'x', name: 'X' })).status).toBe(201)
   })
 
-  it('is one when 20 with one slug come at once', async ({ expect }) => {
+  it('is one if 20 with one slug come at once', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => org.owner.post('/api/projects', { slug: 'new', name: 'New' })),
@@ -53,7 +53,7 @@ describe('a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is made once when the answer of D1 is lost %s it was stored',
+    'is created once if D1’s answer is lost %s it was stored',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -72,7 +72,7 @@ describe('a project', () => {
     expect(second).toMatchObject({ projects: [{ slug: 'c' }], nextCursor: null })
   })
 
-  it('is not made by a key of one project, which sees its own alone', async ({ expect }) => {
+  it('cannot be created by a key of one project, which sees its own alone', async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     expect((await org.ingest.post('/api/projects', { slug: 'x', name: 'X' })).status).toBe(403)
@@ -83,10 +83,10 @@ describe('a project', () => {
 describe('a change of a project', () => {
   const change = (org: Org, body: unknown, id = org.project.id, by = org.owner) => by.patch(`/api/projects/${id}`, body)
 
-  it('shows at once in the lists of every key, and leaves the rest as it was', async ({ expect }) => {
+  it('shows at once in every key’s lists, and leaves the rest as it was', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
-    // The isolate knows the project and the keys.
+    // The isolate has cached the project and the keys.
     for (const key of [org.owner, org.bearer()]) await projectsIn(org, key)
     const changed = { ...org.project, name: 'Sùpport 😀' }
     expect(await change(org, { name: 'Sùpport 😀' })).toMatchObject({ status: 200, body: changed })
@@ -147,7 +147,7 @@ describe('a change of a project', () => {
     },
   )
 
-  it("is made of its own project by a project's key, and of no other", async ({ expect }) => {
+  it('is allowed to a key of the project itself, and of no other', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     expect(await change(org, { name: 'New' }, other.id, org.bearer())).toMatchObject({
@@ -167,7 +167,7 @@ describe('a change of a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is made when the answer of D1 is lost %s it was stored',
+    'takes effect if D1’s answer is lost %s it was stored',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -184,13 +184,13 @@ describe('the deletion of a project', () => {
   const remove = (org: Org, body: unknown = { confirm: 'support' }, id = org.project.id, by = org.owner) =>
     by.delete(`/api/projects/${id}`, body)
 
-  /** A project with a thing of each kind that has an id. */
+  /** A project with a resource of each kind that has an id. */
   async function newFilled() {
     const org = await newOrg()
     return { org, world: await newWorld(org) }
   }
 
-  /** What reads of a world's project and of its things answer. */
+  /** The answers to reads of a world's project and its resources. */
   async function statusesOf({ org, world }: Awaited<ReturnType<typeof newFilled>>) {
     const byProject = ['traces', 'review-queue', 'insights', 'prompts', 'knowledge-docs', 'error-types']
     const paths = [
@@ -206,7 +206,7 @@ describe('the deletion of a project', () => {
   }
 
   it.for(['by the isolate that did it', 'elsewhere'] as const)(
-    'hides it with all that belongs to it, at once, %s',
+    'hides it with all its contents, at once, %s',
     async (where, { expect }) => {
       const filled = await newFilled()
       const { org, world } = filled
@@ -250,7 +250,7 @@ describe('the deletion of a project', () => {
     const session = await signIn(org.projectKey)
     expect((await page(session).get('/api/session')).status).toBe(200)
     await deleteElsewhere(org.project.id)
-    // Where nobody remembers them.
+    // Where nothing is cached.
     vi.useFakeTimers({ toFake: ['Date'] })
     vi.setSystemTime(Date.now() + KEY_FRESH_MS + 1)
     expect((await org.bearer().get('/api/session')).status).toBe(401)
@@ -270,7 +270,7 @@ describe('the deletion of a project', () => {
     ])
   })
 
-  it('is made by a key of its own, and by no key of another project', async ({ expect }) => {
+  it('is allowed to a key of its own, and to no key of another project', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     expect((await remove(org, { confirm: 'other' }, other.id, org.bearer())).status).toBe(403)
@@ -309,7 +309,7 @@ describe('the deletion of a project', () => {
     expect(await projectsIn(org)).toEqual([org.project])
   })
 
-  it('finds no project of another organization, nor one that is not there', async ({ expect }) => {
+  it('finds no project of another organization, and no missing one', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     for (const id of [theirs.project.id, crypto.randomUUID(), 'support']) {
       expect((await remove(org, { confirm: 'support' }, id)).status).toBe(404)
@@ -318,10 +318,10 @@ describe('the deletion of a project', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is made once when the answer of D1 is lost %s it was stored; sent again, it finds nothing',
+    'happens once if D1’s answer is lost %s it was stored; repeated, it finds nothing',
     async (when, { expect }) => {
       const org = await newOrg()
-      // The look-up is the first call of D1.
+      // The look-up is the first D1 call.
       await org.owner.get(`/api/traces?projectId=${org.project.id}`)
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
       expect(await remove(org, { confirm: 'support' }, org.project.id.toUpperCase(), owner)).toMatchObject({
@@ -334,7 +334,7 @@ describe('the deletion of a project', () => {
     },
   )
 
-  it('leaves one line in the log when 10 come at once', async ({ expect }) => {
+  it('leaves one line in the log if 10 come at once', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove(org)))
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
@@ -342,7 +342,7 @@ describe('the deletion of a project', () => {
     expect((await org.owner.get('/api/audit-log?action=project.delete')).body.entries).toHaveLength(1)
   })
 
-  it('keeps the log of what was done in it', async ({ expect }) => {
+  it('keeps the log of the project’s changes', async ({ expect }) => {
     const { org, world } = await newFilled()
     const before = (await org.owner.get('/api/audit-log?limit=200')).body.entries
     await remove(org)
@@ -368,7 +368,7 @@ describe('the deletion of a project', () => {
     expect((await org.owner.get(`/api/traces/${world.id}`)).status).toBe(404)
   })
 
-  it('is known to another organization no more than before', async ({ expect }) => {
+  it('tells another organization no more than before', async ({ expect }) => {
     const { org, world } = await newFilled()
     const stranger = await newOrg()
     await deleteElsewhere(org.project.id)

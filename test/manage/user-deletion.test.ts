@@ -18,7 +18,7 @@ afterEach(() => {
 const EMAIL = 'ada@example.com'
 const LABELLER = { name: 'Ada Lopez', email: EMAIL }
 
-/** Cron's runs until all is done that deletions began; without a queue, they take turns. */
+/** Runs cron until all work of deletions is done; without a queue, jobs take turns. */
 async function settle(): Promise<void> {
   const { JOBS, ...bindings } = env
   const left = async () => Number((await env.DB.prepare('select count(*) as n from user_deletions').first())?.n)
@@ -29,7 +29,7 @@ async function settle(): Promise<void> {
   vi.useRealTimers()
 }
 
-/** Where an id stands in the database, as `table.column`. */
+/** Every place in the database that holds an id, as `table.column`. */
 async function placesOf(text: string): Promise<string[]> {
   const columns = {
     users: ['id', 'email', 'name'],
@@ -52,7 +52,7 @@ async function placesOf(text: string): Promise<string[]> {
   return places
 }
 
-/** A user with records of every kind, in two projects, and what they read as. */
+/** A user with records of every kind in two projects, and those records as read. */
 async function userWithRecords() {
   const made = await newReviewed('Yes')
   const { org, trace_id, id } = made
@@ -77,8 +77,8 @@ function expectStatus({ status }: { status: number }, expected: number): void {
 const remove = (org: Org, userId: string, bindings: Env = env) =>
   org.clientOf(org.ownerKey, bindings).delete(`/api/users/${userId}`)
 
-describe('a user who is deleted', () => {
-  it('leaves the records, under one random id, and no e-mail, name or labeller', async ({ expect }) => {
+describe('a deleted user', () => {
+  it('leaves the records under one random id, without e-mail, name or labeller', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
     const before = { detail: (await read()).trace, insights: await insights(), history: await history() }
     const removed = await remove(org, userId)
@@ -105,7 +105,7 @@ describe('a user who is deleted', () => {
     expect(reviewers).toEqual([])
   })
 
-  it('is let in no longer, by no key and no session', async ({ expect }) => {
+  it('is locked out, with every key and session', async ({ expect }) => {
     const { org, userId, key, keyId, reviewer } = await userWithRecords()
     const other = (await org.owner.post('/api/api-keys', { name: 'Other', scopes: ['read'] })).body
     const app = page(await signIn(key))
@@ -122,7 +122,7 @@ describe('a user who is deleted', () => {
     expect((await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId })).status).toBe(422)
   })
 
-  it('is a new one with the same e-mail later, whose records stay apart', async ({ expect }) => {
+  it('is a new user with the same e-mail later, whose records stay apart', async ({ expect }) => {
     const { org, trace_id, userId, read } = await userWithRecords()
     await remove(org, userId)
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))
@@ -136,7 +136,7 @@ describe('a user who is deleted', () => {
     expect(feedback.filter((each: { userId: string }) => each.userId === user.id)).toHaveLength(1)
   })
 
-  it('is forgotten in what a key wrote that an isolate still knew', async ({ expect }) => {
+  it('is removed from records written by a key that was still cached', async ({ expect }) => {
     const { org, spanId, userId, reviewer, read } = await userWithRecords()
     const sent: Job[] = []
     const bindings = { ...env, JOBS: { send: async (job: Job) => sent.push(job) } as unknown as Queue<Job> }
@@ -152,7 +152,7 @@ describe('a user who is deleted', () => {
     expect(reviewers).toMatchObject([{ days: [{ reviewed: 1 }] }])
   })
 
-  it.for(['before', 'after'] as const)('is deleted once when the answer of D1 is lost %s', async (when, { expect }) => {
+  it.for(['before', 'after'] as const)('is deleted once if D1’s answer is lost %s', async (when, { expect }) => {
     const { org, userId } = await userWithRecords()
     const bindings = wrapBindings(failing('DB', 'D1_ERROR: Network connection lost.', 1, when))
     expect((await remove(org, userId, bindings)).status).toBe(200)
@@ -160,7 +160,7 @@ describe('a user who is deleted', () => {
     expect((await org.owner.get('/api/audit-log?action=user.delete')).body.entries).toHaveLength(1)
   })
 
-  it('is one when several delete them at once', async ({ expect }) => {
+  it('is deleted once by several deletions at once', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
     const statuses = (await Promise.all(Array.from({ length: 6 }, () => remove(org, userId)))).map(
       ({ status }) => status,
@@ -168,7 +168,7 @@ describe('a user who is deleted', () => {
     expect(statuses.toSorted()).toEqual([200, 404, 404, 404, 404, 404])
   })
 
-  it("is another organization's: 404, and nothing happens", async ({ expect }) => {
+  it('is a 404 in another organization, where nothing happens', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
     const theirs = await newOrg()
     expect((await remove(theirs, userId)).status).toBe(404)
@@ -177,7 +177,7 @@ describe('a user who is deleted', () => {
 })
 
 describe('the job that renames records', () => {
-  it('goes on in bounded pieces, twice and at the same time, and is handed on', { timeout: 60_000 }, async ({
+  it('works in bounded steps, also twice and in parallel, each of which sends the next', { timeout: 60_000 }, async ({
     expect,
   }) => {
     const { org, userId, read } = await userWithRecords()
@@ -187,7 +187,7 @@ describe('the job that renames records', () => {
     const [projectKey, organizationKey] = [Number(row?.key), Number(row?.organization_key)]
     const numbers = (count: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
-    // Older traces, more than one piece, the last of which has feedback; as many counts, and lines of the log.
+    // Older traces in several steps, the last with feedback; as many counts and log entries.
     await env.DB.batch([
       env.DB.prepare(
         `insert into traces (key, id, organization_key, project_key, trace_id, root_span_id, name, status, timestamp, metadata,

@@ -16,7 +16,7 @@ const usersIn = async (org: Org): Promise<{ id: string; email: string }[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users
 
 describe('a user', () => {
-  it('has the fields of the contract, the e-mail in lower case', async ({ expect }) => {
+  it('has the fields of the contract, with the e-mail in lower case', async ({ expect }) => {
     const org = await newOrg()
     const { status, body } = await create(org, { email: 'Ada.Lovelace@Example.COM' })
     expect(status).toBe(201)
@@ -31,7 +31,7 @@ describe('a user', () => {
   })
 
   it.for(['ada@example.com', 'ADA@EXAMPLE.COM', 'Ada@example.com'])(
-    'is one for one e-mail: 409 for %s',
+    'is unique by e-mail: 409 for %s',
     async (email, { expect }) => {
       const org = await newOrg()
       const first = (await create(org)).body
@@ -40,7 +40,7 @@ describe('a user', () => {
     },
   )
 
-  it('is one when 20 with one e-mail come at once', async ({ expect }) => {
+  it('is one if 20 with one e-mail come at once', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -54,7 +54,7 @@ describe('a user', () => {
   })
 
   it.for(['before', 'after'] as const)(
-    'is made once when the answer of D1 is lost %s it was stored',
+    'is created once if D1’s answer is lost %s it was stored',
     async (when, { expect }) => {
       const org = await newOrg()
       const owner = org.clientOf(org.ownerKey, wrapBindings(failing('DB', LOST, 1, when)))
@@ -72,7 +72,7 @@ describe('a user', () => {
     expect(await usersIn(theirs)).toEqual([other])
   })
 
-  it('is not made by a key of one project or without the scope', async ({ expect }) => {
+  it('cannot be created by a key of one project or without the scope', async ({ expect }) => {
     const org = await newOrg()
     const draft = { email: 'ada@example.com', name: 'Ada' }
     expect(await org.bearer().post('/api/users', draft)).toMatchObject({ status: 403, body: { error: 'Forbidden' } })
@@ -104,7 +104,7 @@ describe('a user', () => {
 })
 
 describe('the list of users', () => {
-  it('is by e-mail, page by page, without gap or double', async ({ expect }) => {
+  it('is sorted by e-mail, page by page, without gaps or duplicates', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await create(theirs)
     const emails = ['m@x', 'Zoë@x', 'a@x', 'a@X.y', 'ö@x', '😀@x', 'b@x', 'a.b@x', 'a+b@x']
@@ -123,7 +123,7 @@ describe('the list of users', () => {
     }
   })
 
-  it('takes no cursor of another organization', async ({ expect }) => {
+  it('refuses a cursor of another organization', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     for (const email of ['a@x', 'b@x']) await create(org, { email })
     const { nextCursor } = (await org.owner.get('/api/users?limit=1')).body
@@ -146,7 +146,7 @@ describe("a labeller's user", () => {
     }
   })
 
-  it('is there from the first feedback, until a manager confirms it, once, whatever the case', async ({ expect }) => {
+  it('exists from the first feedback, until a manager confirms it, once, whatever the case', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [user] = await usersIn(org)
@@ -158,7 +158,7 @@ describe("a labeller's user", () => {
     expect(await usersIn(org)).toEqual([confirmed.body])
   })
 
-  it('is the one that was made before, whose name stays', async ({ expect }) => {
+  it('is the user created before, whose name stays', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const user = (await create(org)).body
     for (const email of ['ada@example.com', 'ADA@example.com'])
@@ -171,7 +171,9 @@ describe("a labeller's user", () => {
 })
 
 describe('a key that acts for a user', () => {
-  it("makes feedback the user's, unless a labeller is named; a key for none makes it its own", async ({ expect }) => {
+  it('gives the user feedback unless a labeller is named; a key without a user gives it to itself', async ({
+    expect,
+  }) => {
     const { org, trace_id, read } = await newTrace()
     const ada = (await create(org)).body
     const grace = (await create(org, { email: 'grace@example.com', name: 'Grace' })).body
@@ -196,7 +198,7 @@ describe('a key that acts for a user', () => {
     expect(userIds).toEqual({ Ada: [ada.id], Grace: [grace.id, grace.id], nobody: [forNone.id] })
   })
 
-  it('acts for the same one after its rotation', async ({ expect }) => {
+  it('acts for the same user after its rotation', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const ada = (await create(org)).body
     const draft = { name: 'Ada', projectSlug: 'support', scopes: ['ingest'], userId: ada.id }
@@ -208,7 +210,7 @@ describe('a key that acts for a user', () => {
 })
 
 describe("a project's key", () => {
-  it('lists those for whom a key of the project acts, and no others', async ({ expect }) => {
+  it('lists the users of the project’s keys, and no others', async ({ expect }) => {
     const { org, give } = await newTrace()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const [ada, kofi] = [(await create(org)).body, (await create(org, { email: 'kofi@example.com' })).body]
@@ -221,7 +223,7 @@ describe("a project's key", () => {
     expect(await usersIn(org)).toHaveLength(4)
   })
 
-  it('neither creates, changes nor deletes any', async ({ expect }) => {
+  it('cannot create, change or delete users', async ({ expect }) => {
     const org = await newOrg()
     const ada = (await create(org)).body
     await org.keyFor({ userId: ada.id })
@@ -233,7 +235,7 @@ describe("a project's key", () => {
 })
 
 describe('an id of a user', () => {
-  it('does not follow from the e-mail: who has that learns nothing', async ({ expect }) => {
+  it('does not follow from the e-mail, so it reveals nothing', async ({ expect }) => {
     const { org, give } = await newTrace()
     await create(org)
     await give({ comment: 'x', labeller: { email: 'bob@example.com' } })
@@ -247,7 +249,7 @@ describe('an id of a user', () => {
 describe('a change of a user', () => {
   const change = (org: Org, id: string, body: object) => org.owner.patch(`/api/users/${id}`, body)
 
-  it('is of what is sent; the id and the keys stay', async ({ expect }) => {
+  it('affects only the fields that are sent; the id and the keys stay', async ({ expect }) => {
     const org = await newOrg()
     const ada = (await create(org)).body
     const key = await org.keyFor({ userId: ada.id })
@@ -261,7 +263,7 @@ describe('a change of a user', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('gives the old e-mail free, and the new one the records that follow', async ({ expect }) => {
+  it('frees the old e-mail, and gives the new one later records', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const ada = (await create(org)).body
     await change(org, ada.id, { email: 'countess@example.com' })
@@ -277,7 +279,7 @@ describe('a change of a user', () => {
     }
   })
 
-  it("409s for the e-mail of another, a labeller's too, and changes nothing", async ({ expect }) => {
+  it("409s for another user's e-mail, a labeller's included, and changes nothing", async ({ expect }) => {
     const { org, give } = await newTrace()
     const ada = (await create(org)).body
     await create(org, { email: 'kofi@example.com' })
@@ -289,7 +291,7 @@ describe('a change of a user', () => {
     expect(await change(org, ada.id, { email: ada.email })).toMatchObject({ status: 200, body: ada })
   })
 
-  it('is of one of two who want the same e-mail at once', async ({ expect }) => {
+  it('succeeds for one of two that want the same e-mail at once', async ({ expect }) => {
     const org = await newOrg()
     const users = await Promise.all(
       Array.from({ length: 10 }, (_, index) => create(org, { email: `${index}@example.com` })),
@@ -310,7 +312,7 @@ describe('a change of a user', () => {
     expect(await change(org, ada.id, body)).toMatchObject({ status: 400, body: { details: [{ path }] } })
   })
 
-  it("404s for none, and 403s for another organization's", async ({ expect }) => {
+  it("404s for a missing user, and 403s for another organization's", async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const foreign = (await create(theirs)).body
     expect((await change(org, crypto.randomUUID(), { name: 'x' })).status).toBe(404)

@@ -20,10 +20,10 @@ afterEach(() => {
 const LOST = 'D1_ERROR: Network connection lost.'
 const OVERLOADED = 'D1_ERROR: D1 DB is overloaded. Requests queued for too long.'
 
-/** For tests that store megabytes, on a machine that does more. */
+/** For tests that store megabytes on a busy machine. */
 const SLOW_MS = 30_000
 
-/** Fails one D1 call of many, by its place among them, before or after it took effect. */
+/** Fails one D1 call, given its position, before or after it took effect. */
 function failingAt(place: number, when: 'before' | 'after', message: string): Intercept {
   let count = 0
   return async (binding, call) => {
@@ -48,7 +48,7 @@ const breakingOffAt = (place: number): Env => ({
 const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index)))
 
-/** How many rows there are of all texts. */
+/** The number of rows of all texts. */
 async function rowsOfTexts() {
   const count = async (table: string) => Number((await env.DB.prepare(`select count(*) as n from ${table}`).first())?.n)
   return {
@@ -58,12 +58,12 @@ async function rowsOfTexts() {
   }
 }
 
-/** How many answers had each status. */
+/** The number of answers with each status. */
 const statuses = (answers: Answer[]) =>
   Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [status, all?.length])
 
 describe.for(kindsOfText)('a creation at $path', kind => {
-  it('answers what the list shows, its first version active', async ({ expect }) => {
+  it('returns the text as the list shows it, its first version active', async ({ expect }) => {
     const org = await newOrg()
     const before = Date.now()
     const { status, body } = await org.owner.post(kind.path, aText(kind, 'answer', { content: 'Ünï\u0000code 😀' }))
@@ -87,7 +87,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('takes a name again in another project, organization and kind, and in other letters', async ({ expect }) => {
+  it('accepts a used name in another project, organization, kind or spelling', async ({ expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     await newText(kind, org)
@@ -101,7 +101,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     }
   })
 
-  it('makes one of 20 that come at once', async ({ expect }) => {
+  it('happens once if 20 come at once', async ({ expect }) => {
     const org = await newOrg()
     await newText(kind, org, 'warm')
     const answers = await times(20, index =>
@@ -151,7 +151,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     expect((await org.read.get(`${kind.path}?projectSlug=support`)).body[kind.list]).toEqual([])
   })
 
-  it('takes content up to its limit, however it is escaped', async ({ expect }) => {
+  it('accepts content up to its limit, however it is escaped', async ({ expect }) => {
     const org = await newOrg()
     const draft = JSON.stringify(aText(kind, 'answer', { content: 'CONTENT' }))
     const answer = await org.owner.post(kind.path, draft.replace('CONTENT', '\\u0061'.repeat(MAX_CONTENT_BYTES)))
@@ -184,7 +184,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
 })
 
 describe.for(kindsOfText)('a version at $path', kind => {
-  it('is the active one from its creation, unless it is not wished', async ({ expect }) => {
+  it('is active from its creation unless the call says otherwise', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(text.created.createdAt) + 1000 })
@@ -215,7 +215,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     }
   })
 
-  it('that is active already is activated without a change', async ({ expect }) => {
+  it('that is already active is activated without a change', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5000 })
@@ -257,7 +257,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ['of the other kind', 'owner', ({ kindred }) => kindred, 404, 'Not found'],
     ['no UUID', 'owner', () => 'answer', 404, 'Not found'],
     ["another organization's", 'owner', ({ foreign }) => foreign, 403, 'Forbidden'],
-  ])('is not for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
+  ])('is refused for a text that is %s', async ([, , idFrom, status, error], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     const foreign = await newText(kind, theirs)
     const kindred = await newText(otherKind(kind), org)
@@ -272,7 +272,7 @@ describe.for(kindsOfText)('a version at $path', kind => {
     ])
   })
 
-  it("is not made with a key of another project, but with its own project's", async ({ expect }) => {
+  it("is refused with a key of another project, and accepted with its own project's", async ({ expect }) => {
     const org = await newOrg()
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const text = await newText(kind, org)
@@ -332,7 +332,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await other.detail()).toEqual(before.detail)
   })
 
-  it('frees its name at once, and a new text of that name starts anew', async ({ expect }) => {
+  it('frees its name at once, and a new text of that name starts over', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -350,7 +350,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     ['no UUID', 404],
     ["another organization's", 404],
     ["another project's", 403],
-  ])('is not for a text that is %s', async ([which, status], { expect }) => {
+  ])('is refused for a text that is %s', async ([which, status], { expect }) => {
     const [org, theirs] = [await newOrg(), await newOrg()]
     await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })
     const [own, foreign, kindred] = [
@@ -371,9 +371,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await rowsOfTexts()).toEqual(before)
   })
 
-  it('answers a version or an activation that comes at the same time with 404, or comes after it', async ({
-    expect,
-  }) => {
+  it('answers a concurrent version or activation with 404, or comes after it', async ({ expect }) => {
     const org = await newOrg()
     for (let round = 0; round < 5; round++) {
       const before = await rowsOfTexts()
@@ -399,7 +397,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
       const text = await newText(kind, org)
       const { id } = (await text.add({ content: 'Second', activate: false })).body
       let calls = 0
-      // Deletes the text just before the write's batch, which is its last call of D1.
+      // Deletes the text just before the write's batch, which is its last D1 call.
       const bindings = wrapBindings(async (binding, call) => {
         const last = write === 'a version' ? 2 : 3
         if (binding === 'DB' && ++calls === last) await org.owner.delete(text.path)
@@ -428,7 +426,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
       times(20, async index => {
         const id = ids[index % ids.length]
         const answer = await text.activate(id)
-        // Each one's own answer shows it as the active one.
+        // Each call's own answer shows its version as the active one.
         return { status: answer.status, own: answer.body.versionId === id }
       }),
       times(20, look),
@@ -439,7 +437,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     expect(active).toEqual([(await text.listed()).versionId])
   })
 
-  it('one is active, and none is lost, when 20 are made at once', async ({ expect }) => {
+  it('one is active, and none is lost, if 20 are created at once', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(20, index => text.add({ content: `Nr ${index}` }))
@@ -487,7 +485,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
   })
 
   it(
-    'all together stay within what a detail shows; past it none is stored',
+    'all together fit a detail’s limit; beyond it none is stored',
     async ({ expect }) => {
       const org = await newOrg()
       const text = await newText(kind, org)
@@ -504,7 +502,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
       }
       const active = (await text.listed()).versionId
       expect(active).toBe(added[0]?.body.id)
-      // One more text of the project has its own measure.
+      // Another text of the project has a limit of its own.
       await newText(kind, org, 'other', { content })
       expect((await text.add({ content })).status).toBe(422)
       const stored = await storedText(text.id)
@@ -535,7 +533,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
 })
 
 describe.for(kindsOfText)('the versions at $path', kind => {
-  it('become active when that is asked, and not by themselves', async ({ expect }) => {
+  it('become active on request, and not by themselves', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await org.owner.post(`${text.path}/versions`, { content: 'Second' })
@@ -544,7 +542,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
     expect((await text.add({ content: 'Third', activate: true })).body.isActive).toBe(true)
   })
 
-  it('are numbered from 1 on, without a gap, however many are added at once', async ({ expect }) => {
+  it('are numbered from 1 without gaps, however many are added at once', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(12, index => text.add({ content: `Nr ${index}`, activate: index % 2 === 0 }))
@@ -555,7 +553,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
     for (const { body } of added) expect(versions[body.number - 1]).toMatchObject({ id: body.id, number: body.number })
   })
 
-  it('have numbers where a release that knew none added them', async ({ expect }) => {
+  it('get numbers even if a release without numbers added them', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const { body } = await text.add({ content: 'Second' })
@@ -574,7 +572,7 @@ describe("a knowledge doc's title", () => {
     return { org, doc: await newText(kind, org, 'returns') }
   }
 
-  it('changes, in the list and the detail, and nothing else does', async ({ expect }) => {
+  it('changes in the list and the detail, and nothing else does', async ({ expect }) => {
     const { org, doc } = await newDoc()
     const list = () => org.read.get('/api/knowledge-docs?projectSlug=support')
     const before = (await list()).headers.get('etag')
@@ -614,7 +612,7 @@ describe("a prompt's outputSchema", () => {
     'x-1.0': [null, 1e3, ''],
   }
 
-  it('is that of the active version where none is sent', async ({ expect }) => {
+  it('is that of the active version if none is sent', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org, 'answer', { outputSchema: SCHEMA })
     expect(text.created.outputSchema).toEqual(SCHEMA)
@@ -641,7 +639,7 @@ describe("a prompt's outputSchema", () => {
     ])
   })
 
-  it('is an empty object where there never was one', async ({ expect }) => {
+  it('is an empty object if there never was one', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     expect(text.created.outputSchema).toEqual({})
@@ -649,7 +647,7 @@ describe("a prompt's outputSchema", () => {
     expect((await text.detail()).outputSchema).toEqual({})
   })
 
-  it('comes back as it was sent, whatever its fields are called', async ({ expect }) => {
+  it('is returned as it was sent, whatever its fields are called', async ({ expect }) => {
     const org = await newOrg()
     const schema = '{"b":1,"a":2,"__proto__":{"x":[]},"constructor":"😀","toJSON":{}}'
     const draft = JSON.stringify(aText(kind, 'answer', { outputSchema: 'SCHEMA' })).replace('"SCHEMA"', schema)
@@ -699,7 +697,7 @@ describe("a prompt's outputSchema", () => {
     expect((await text.detail()).versions).toHaveLength(1)
   })
 
-  it('that cannot be applied is not inherited', async ({ expect }) => {
+  it('is not inherited if it cannot be applied', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const broken = JSON.stringify({ properties: { a: { type: 'text' } } })
@@ -715,7 +713,7 @@ describe("a prompt's outputSchema", () => {
   })
 
   it(
-    'counts where it is inherited, too',
+    'counts toward the limit even if inherited',
     async ({ expect }) => {
       const org = await newOrg()
       const outputSchema = { x: 'x'.repeat(MAX_SCHEMA_BYTES - '{"x":""}'.length) }
@@ -726,7 +724,7 @@ describe("a prompt's outputSchema", () => {
       const fitting = Math.floor(MAX_VERSIONS_BYTES / each)
       const added = await times(fitting - 1, () => text.add({ content, activate: false }))
       expect(statuses(added)).toEqual([['201', fitting - 1]])
-      // What is left holds one more schema and so much content.
+      // There is room left for one more schema and this much content.
       const left = MAX_VERSIONS_BYTES - fitting * each - MAX_SCHEMA_BYTES - quotes
       expect((await text.add({ content: 'x'.repeat(left + 1) })).status).toBe(422)
       expect((await text.add({ content: 'x'.repeat(left) })).status).toBe(201)
@@ -770,7 +768,7 @@ describe("the other kind's fields", () => {
   })
 })
 
-/** A write, its calls of D1, and what is stored once it took effect: how many versions, the active one's content. */
+/** A write, its D1 calls, and what it stores: how many versions, and the active one's content. */
 const writes = [
   { write: 'a creation', calls: 1, versions: 1, content: 'First' },
   { write: 'a version', calls: 2, versions: 3, content: 'Third' },
@@ -779,11 +777,11 @@ const writes = [
 const cases = kindsOfText.flatMap(kind => writes.map(write => ({ ...write, kind, path: kind.path })))
 
 describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content }) => {
-  /** A tenant and the write, made with some bindings. */
+  /** A tenant and the write, made with the given bindings. */
   const prepare = async () => {
     const org = await newOrg()
     if (write === 'a creation') {
-      // The project is known to the isolate.
+      // The isolate has cached the project.
       await newText(kind, org, 'warm')
       const run = (bindings: Env) => org.clientOf(org.ownerKey, bindings).post(kind.path, aText(kind, 'answer'))
       return { org, run }
@@ -811,7 +809,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
   const done = { versions, active: 1, activations, content }
 
   it.for(faults)(
-    'has one effect when the answer to call $place of D1 is lost $when it took effect',
+    'takes effect once if the answer to D1 call $place is lost $when it took effect',
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       let reached = 0
@@ -825,13 +823,13 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
       expect(await stored(org)).toEqual(done)
       if (write === 'a version') expect(answer.body).toMatchObject({ content, isActive: true })
       else expect(answer.body).toMatchObject({ content, [kind.named]: 'answer' })
-      // One call was made twice, and there is none that this table does not know of.
+      // One call was repeated, and the table lists every call.
       expect(reached).toBe(calls + 1)
     },
   )
 
   it.for(faults)(
-    'is a 503, made wholly or not at all, when D1 gives up at call $place, $when it took effect',
+    'is a 503, applied entirely or not at all, if D1 gives up at call $place, $when it took effect',
     async ({ place, when }, { expect }) => {
       const { org, run } = await prepare()
       const before = await stored(org)
@@ -845,7 +843,7 @@ describe.for(cases)('$write at $path', ({ kind, write, calls, versions, content 
     },
   )
 
-  it('leaves all as it was where its batch breaks off, at whichever statement', async ({ expect }) => {
+  it('changes nothing if its batch breaks off, at whichever statement', async ({ expect }) => {
     const { org, run } = await prepare()
     const before = await stored(org)
     for (const place of [0, 1, 2, 3, 4, 5, 6]) {

@@ -62,7 +62,7 @@ describe('unknown keys', () => {
     expect(counts.d1RoundTrips).toBe(65)
   })
 
-  it('keep out neither a known key, nor a new one that tries again, nor another address', async ({ expect }) => {
+  it('block neither a known key, nor a new one that retries, nor another address', async ({ expect }) => {
     const org = await newOrg()
     const address = anAddress()
     const known = client({ ...address, 'x-api-key': org.ownerKey })
@@ -86,7 +86,7 @@ describe('unknown keys', () => {
     expect(statusesOf(await inTurn(40, () => ask(address)))).toEqual({ 401: 40 })
   })
 
-  it('are not asked for again for 30 seconds', async ({ expect }) => {
+  it('are not looked up again for 30 seconds', async ({ expect }) => {
     const { bindings, counts } = countingBindings()
     const key = client({ ...anAddress(), 'x-api-key': (await makeKey()).secret }, bindings)
     expect(statusesOf(await inTurn(200, () => key.get(LIST)))).toEqual({ 401: 200 })
@@ -119,7 +119,7 @@ describe('unknown keys', () => {
   })
 })
 
-describe('what else an address may guess', () => {
+describe('guessing at other secrets', () => {
   it.for<[string, (address: Record<string, string>) => Promise<Answer>]>([
     [
       'a session',
@@ -139,12 +139,12 @@ describe('what else an address may guess', () => {
       async address =>
         client({ ...address, origin: ORIGIN }).post('/api/session', { link: (await makeToken()).secret }),
     ],
-  ])('is bounded: %s', async ([, guess], { expect }) => {
+  ])('is limited: %s', async ([, guess], { expect }) => {
     const address = anAddress()
     expect(statusesOf(await inTurn(100, () => guess(address)))).toEqual({ 401: 65, 429: 35 })
   })
 
-  it('does not keep out who has the token of the deployment and tries again', async ({ expect }) => {
+  it('does not block a caller with the deployment token that retries', async ({ expect }) => {
     const address = anAddress()
     const make = (token: unknown) =>
       client({ ...address, authorization: `Bearer ${token}` }).post('/api/orgs', {
@@ -172,7 +172,7 @@ describe('calls without a key that ask the database', () => {
     expect((await probe()).status).toBe(200)
   })
 
-  it("leave people at a page's visitors' address able to sign in", async ({ expect }) => {
+  it('let people behind a busy address still sign in', async ({ expect }) => {
     const address = anAddress()
     const org = await newOrg()
     const page = client({ ...address, origin: 'https://elsewhere.test' })
@@ -184,7 +184,7 @@ describe('calls without a key that ask the database', () => {
     expect(status).toBe(201)
   })
 
-  it('are all limited, and those that cost nothing are not', ({ expect }) => {
+  it('are all limited, and free calls are not', ({ expect }) => {
     const open = endpoints.map(({ contract }) => contract).filter(({ scope }) => scope === 'public')
     const free = open.filter(({ isLimitedByAddress }) => !isLimitedByAddress).map(({ path }) => path)
     expect(free).toEqual(['/openapi.json', '/healthz'])

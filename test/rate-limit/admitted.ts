@@ -1,4 +1,4 @@
-/** The most of these times, in order, that any 60 seconds hold. */
+/** The largest number of the times, which are in order, that fall within any 60 seconds. */
 export function mostInAnyMinute(times: readonly number[]): number {
   let most = 0
   let first = 0
@@ -9,7 +9,7 @@ export function mostInAnyMinute(times: readonly number[]): number {
   return most
 }
 
-/** Of these times, in order, those that an exact limiter admits whose tokens come back after `windowMs`. */
+/** The times, in order, that an exact limiter admits if its tokens come back after `windowMs`. */
 export function greedy(limit: number, times: readonly number[], windowMs: number): number[] {
   const through: number[] = []
   for (const time of times) {

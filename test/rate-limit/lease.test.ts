@@ -24,7 +24,7 @@ interface Outcome {
 
 const START = Date.UTC(2026, 10, 21)
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Numbers from 0 to 1, the same in every run. */
 function newRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -42,7 +42,9 @@ function newLimiter(): Limiter {
   }
 }
 
-/** Sends requests at random times to random isolates. `fault` may replace an isolate, or lose an answer, at each ask. */
+/**
+ * Sends requests at random times to random isolates. `fault` may replace an isolate, or lose an answer, at each ask.
+ */
 async function run(
   { limit, isolates, load, minutes }: Scenario,
   limiter: Limiter,
@@ -54,7 +56,7 @@ async function run(
   const end = START + minutes * 60_000
   for (let now = START; now < end; now += -Math.log(1 - random()) * (60_000 / (limit * load))) {
     const index = Math.floor(random() * isolates)
-    // Isolates' clocks differ: what counts is the limiter's.
+    // Isolates' clocks differ; the limiter's clock counts.
     const ownTime = Math.floor(now) + index * 45_000
     outcome.sent.push(now)
     const ask = async (request: Ask) => {
@@ -81,14 +83,14 @@ describe('tokens taken in leases', () => {
     const { limit, isolates, load } = scenario
     const { sent, admitted, asks } = await run(scenario, newLimiter())
     expect(mostInAnyMinute(admitted)).toBeLessThanOrEqual(limit)
-    // What is lost to unspent leases and to counting by the second.
+    // The share lost to unspent leases and to counting by the second.
     expect(admitted.length).toBeGreaterThan(0.8 * greedy(limit, sent, 60_000).length)
     if (load < 1) expect(admitted.length).toBeGreaterThan(0.98 * greedy(limit, sent, 60_000).length)
     if (limit === 6000 && isolates <= 8) expect(asks / sent.length).toBeLessThan(0.05)
   })
 
   it.for(['dies', 'answer lost', 'unreachable'] as const)(
-    'never admit more than the limit where now and then an isolate, or its ask: %s',
+    'never admit more than the limit if now and then an isolate or its ask fails: %s',
     async (failure, { expect }) => {
       const random = newRandom(7)
       const scenario = { limit: 600, isolates: 8, load: 5, minutes: 4 }
@@ -98,9 +100,7 @@ describe('tokens taken in leases', () => {
     },
   )
 
-  it('hold in the Durable Object itself, evicted again and again: 8 isolates, 5 times the limit', async ({
-    expect,
-  }) => {
+  it('hold in the Durable Object itself, evicted repeatedly: 8 isolates, 5 times the limit', async ({ expect }) => {
     const limiter = env.RATE_LIMITER.get(env.RATE_LIMITER.newUniqueId())
     let calls = 0
     const evicting: Limiter = async (ask, nowMs) => {
@@ -114,7 +114,7 @@ describe('tokens taken in leases', () => {
     expect(calls).toBeGreaterThan(100)
   })
 
-  it('of a limit of 5 are 5 in all, in however many isolates', async ({ expect }) => {
+  it('are 5 in all for a limit of 5, in however many isolates', async ({ expect }) => {
     const limiter = newLimiter()
     const holders = Array.from({ length: 8 }, () => new Tokens())
     const verdicts = await Promise.all(
@@ -140,9 +140,7 @@ describe('tokens taken in leases', () => {
     expect(await takeAt(61)).toMatchObject({ allowed: true })
   })
 
-  it('are asked for one by one while a lease is under way, so that a burst takes no more than it needs', async ({
-    expect,
-  }) => {
+  it('are requested one by one during a lease, so that a burst takes no more than it needs', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     const asked: number[] = []
@@ -157,7 +155,7 @@ describe('tokens taken in leases', () => {
     expect(asked).toHaveLength(20)
   })
 
-  it('are leased again after a renewal that never ended: its client went away', async ({ expect }) => {
+  it('are leased again after a renewal that never ended because its client left', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     tokens.take(6000, START, () => new Promise(() => {}))
@@ -172,7 +170,7 @@ describe('tokens taken in leases', () => {
     expect(asked).toEqual([1, FIRST_LEASE_TOKENS])
   })
 
-  it('are not asked for in the second after the limiter could not be reached', async ({ expect }) => {
+  it('are not requested in the second after the limiter could not be reached', async ({ expect }) => {
     const tokens = new Tokens()
     let asks = 0
     const takeAt = (milliseconds: number) =>

@@ -13,7 +13,7 @@ function newWindow() {
   }
 }
 
-/** Asks for one token at each of these times and returns the times that were admitted. */
+/** Asks for one token at each of the times and returns the admitted times. */
 function admitted(limit: number, times: readonly number[]): number[] {
   const ask = newWindow()
   return times.filter(time => ask({ limit, tokens: 1 }, time).tokens === 1)
@@ -31,7 +31,7 @@ describe('the window', () => {
     [100, 37],
     [100, 590],
   ] as const)(
-    'of %i, asked every %i ms, never admits more in any 60 seconds, and gives each token back within 62',
+    'of %i, asked every %i ms, never admits more in any 60 seconds, and returns each token within 62',
     ([limit, step], { expect }) => {
       const times = Array.from({ length: 3000 }, (_, index) => 1_000_500 + index * step)
       const through = admitted(limit, times)
@@ -40,7 +40,7 @@ describe('the window', () => {
     },
   )
 
-  it('says what is left and when there is more', ({ expect }) => {
+  it('says how many tokens are left and when there are more', ({ expect }) => {
     const ask = newWindow()
     const one = { limit: 2, tokens: 1 }
     expect(ask(one, 10_000)).toMatchObject({ tokens: 1, remaining: 1, resetSeconds: 61 })
@@ -50,19 +50,19 @@ describe('the window', () => {
     expect(ask(one, 71_000)).toMatchObject({ tokens: 1 })
   })
 
-  it('is not fooled by a clock that was set back', ({ expect }) => {
+  it('handles a clock that was set back', ({ expect }) => {
     const ask = newWindow()
     expect(ask({ limit: 1, tokens: 1 }, 1_000_000).tokens).toBe(1)
     expect(ask({ limit: 1, tokens: 1 }, 0).tokens).toBe(0)
   })
 
-  it('gives one token at a time of a small limit, however many are asked for', ({ expect }) => {
+  it('gives one token at a time of a small limit, however many are requested', ({ expect }) => {
     const ask = newWindow()
     expect(ask({ limit: 99, tokens: 50 }, 0)).toMatchObject({ tokens: 1, lease: 0, remaining: 98 })
     expect(newWindow()({ limit: 100, tokens: 50 }, 0)).toMatchObject({ tokens: 50, lease: 1, remaining: 50 })
   })
 
-  it('counts a lease that is not given back as spent at its end', ({ expect }) => {
+  it('counts an unreturned lease as spent at its end', ({ expect }) => {
     const ask = newWindow()
     const all = { limit: 100, tokens: 100 }
     expect(ask(all, 0).tokens).toBe(100)
@@ -72,19 +72,19 @@ describe('the window', () => {
     expect(ask(all, (LEASE_SECONDS + 61) * 1000).tokens).toBe(99)
   })
 
-  it('counts what is spent of a lease when it comes back, and gives the rest to others', ({ expect }) => {
+  it('counts only the spent part of a returned lease, and gives the rest to others', ({ expect }) => {
     const ask = newWindow()
     const { lease } = ask({ limit: 100, tokens: 100 }, 0)
     expect(ask({ limit: 100, tokens: 1 }, 2000)).toMatchObject({ tokens: 0, retrySeconds: 1 })
     const returned = { lease, spent: 9 }
     expect(ask({ limit: 100, tokens: 1, returned }, 5000)).toMatchObject({ tokens: 1, remaining: 100 - 1 - 9 - 1 })
-    // A lease comes back once.
+    // A lease returns once.
     expect(ask({ limit: 100, tokens: 1, returned }, 5000)).toMatchObject({ tokens: 1, remaining: 100 - 1 - 9 - 2 })
     expect(ask({ limit: 100, tokens: 1 }, 64_000)).toMatchObject({ tokens: 1, remaining: 100 - 9 - 2 - 1 })
     expect(ask({ limit: 100, tokens: 1 }, 66_000)).toMatchObject({ tokens: 1, remaining: 100 - 2 })
   })
 
-  it('shares what is free among the isolates that hold some', ({ expect }) => {
+  it('shares the free tokens among the isolates that hold some', ({ expect }) => {
     const ask = newWindow()
     const greedy = { limit: 6000, tokens: 6000 }
     expect(ask({ limit: 6000, tokens: 3001 }, 0).tokens).toBe(3001)
