@@ -34,7 +34,7 @@ describe.for(contracts)('%s', ([, contract]) => {
 
   it('says in its sample what it names of a tenant', ({ expect }) => {
     const takesIds = contract.path.includes('{') || JSON.stringify(sample.body?.(mine) ?? {}).includes(mine.traceId)
-    expect(sample.names !== undefined).toBe(takesIds || sample.path(mine).includes(mine.org.project.id))
+    expect(sample.namesTenants).toBe(takesIds || sample.path(mine).includes(mine.org.project.id))
   })
 
   it("neither shows nor changes another organization's data", async ({ expect }) => {
@@ -42,7 +42,7 @@ describe.for(contracts)('%s', ([, contract]) => {
     for (const key of [stranger.ownerKey, stranger.projectKey]) {
       const headers = { 'x-api-key': key, 'x-project-slug': 'support' }
       const answer = await client(headers)[method](sample.path(mine), sample.body?.(mine))
-      if (sample.names) expect(answer.status).toBe(expectedStatus(contract))
+      if (sample.namesTenants) expect(answer.status).toBe(expectedStatus(contract))
       const shown = JSON.stringify(answer.body)
       for (const secret of [mine.org.project.id, mine.org.id, mine.id]) expect(shown).not.toContain(secret)
     }
@@ -50,7 +50,7 @@ describe.for(contracts)('%s', ([, contract]) => {
   })
 })
 
-describe.for(contracts.filter(([, contract]) => sampleOf(contract).names))('%s', ([, contract]) => {
+describe.for(contracts.filter(([, contract]) => sampleOf(contract).namesTenants))('%s', ([, contract]) => {
   const sample = sampleOf(contract)
 
   it("is closed to a project's key on another project", async ({ expect }) => {

@@ -1,5 +1,21 @@
 import { env } from 'cloudflare:workers'
 import type { Contract } from '../../src/api/contract.ts'
+import {
+  COMMENT_ID,
+  DOC_DRAFT_ID,
+  DOC_ID,
+  DOC_VERSION_ID,
+  FEEDBACK_ID,
+  KEY_ID,
+  PROJECT_ID,
+  PROMPT_DRAFT_ID,
+  PROMPT_ID,
+  PROMPT_VERSION_ID,
+  SPAN_ID,
+  TRACE_ID,
+  TRACE_UUID,
+  USER_ID,
+} from '../../src/api/story.ts'
 import { INLINE_BYTES } from '../../src/limits.ts'
 import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import { type Answer, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
@@ -39,8 +55,8 @@ interface Sample {
   path: (world: World) => string
   /** `scopes` are those of the calling key. */
   body?: (world: World, scopes?: readonly string[]) => object
-  /** What the request names that belongs to a tenant, if anything: another tenant's must not be reached. */
-  names?: 'trace' | 'span' | 'project' | 'text' | 'key' | 'feedback' | 'user'
+  /** Whether the request names what belongs to a tenant: another tenant's must not be reached. */
+  namesTenants: boolean
 }
 
 /** What lies in R2. */
@@ -113,201 +129,99 @@ const aKnowledgeDoc = () => ({
   content: 'Returns: 14 days.',
 })
 
-const samples: Readonly<Record<string, Sample>> = {
-  'POST /api/v1/traces': { path: () => '/api/v1/traces', body: () => aTrace() },
-  'POST /api/v1/observations': {
-    path: () => '/api/v1/observations',
-    body: ({ traceId }) => anObservation({ trace_id: traceId }),
-    names: 'trace',
-  },
-  'POST /api/v1/feedback': {
-    path: () => '/api/v1/feedback',
-    body: ({ traceId }) => aFeedback({ trace_id: traceId }),
-    names: 'trace',
-  },
-  'POST /api/v1/spans': {
-    path: () => '/api/v1/spans',
-    body: ({ traceId }) => aSpan({ trace_id: traceId }),
-    names: 'trace',
-  },
+/** What the story of the contracts' examples calls what a world has. */
+const namesIn = ({ org, prompt, doc, comment, ...world }: World): Readonly<Record<string, string>> => ({
+  [TRACE_ID]: world.traceId,
+  [TRACE_UUID]: world.id,
+  [SPAN_ID]: world.spanId,
+  [FEEDBACK_ID]: world.feedbackId,
+  [COMMENT_ID]: comment.id,
+  [PROMPT_ID]: prompt.id,
+  [PROMPT_VERSION_ID]: prompt.versionId,
+  [PROMPT_DRAFT_ID]: prompt.draftId,
+  [DOC_ID]: doc.id,
+  [DOC_VERSION_ID]: doc.versionId,
+  [DOC_DRAFT_ID]: doc.draftId,
+  [PROJECT_ID]: org.project.id,
+  [KEY_ID]: world.keyId,
+  [USER_ID]: world.spareUserId,
+  acme: org.slug,
+})
+
+/** Where a contract's example goes in a world. */
+function pathIn(world: World, { path, example }: Contract): string {
+  const names = namesIn(world)
+  const inWorld = (fields: object = {}) =>
+    Object.entries(fields).map(([field, value]) => [field, names[value] ?? String(value)] as const)
+  const params = new Map(inWorld(example.params))
+  const query = new URLSearchParams(inWorld(example.query).map(([field, value]) => [field, value]))
+  const filled = path.replace(/{(\w+)}/g, (_, name: string) => params.get(name) ?? '')
+  return query.size > 0 ? `${filled}?${query}` : filled
+}
+
+/** A contract's example as a world's clients send it. */
+const bodyIn = (world: World, { example }: Contract): object => {
+  const names = namesIn(world)
+  return JSON.parse(JSON.stringify(example.body), (_, value: unknown) =>
+    typeof value === 'string' ? (names[value] ?? value) : value,
+  )
+}
+
+/** Where a sample is not the contract's example: it creates something new each time, or it may be sent to a world only once. */
+const differences: Readonly<Record<string, Partial<Sample>>> = {
+  'POST /api/v1/traces': { body: () => aTrace() },
+  'POST /api/v1/observations': { body: ({ traceId }) => anObservation({ trace_id: traceId }), namesTenants: true },
+  'POST /api/v1/feedback': { body: ({ traceId }) => aFeedback({ trace_id: traceId }), namesTenants: true },
+  'POST /api/v1/spans': { body: ({ traceId }) => aSpan({ trace_id: traceId }), namesTenants: true },
   // What it names, its events name: a foreign trace is their 404, not the batch's.
-  'POST /api/v1/batch': { path: () => '/api/v1/batch', body: () => ({ events: [{ type: 'trace', body: aTrace() }] }) },
-  'GET /api/v1/traces/search': { path: () => '/api/v1/traces/search?group_id=session-1' },
-  'GET /api/traces': { path: ({ org }) => `/api/traces?projectId=${org.project.id}`, names: 'project' },
-  'GET /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
-  'GET /api/spans/{spanId}': { path: ({ spanId }) => `/api/spans/${spanId}`, names: 'span' },
+  'POST /api/v1/batch': { body: () => ({ events: [{ type: 'trace', body: aTrace() }] }) },
   'PUT /api/spans/{spanId}/review': {
-    path: ({ spanId }) => `/api/spans/${spanId}/review`,
     body: () => ({
       decision: 'correct',
       approvedOutput: `No ${large}`,
       comment: 'Wrong',
       errorType: 'reasoning_error',
     }),
-    names: 'span',
   },
   // What it names, its reviews name: a foreign span is their 403, not the call's.
-  'POST /api/reviews': {
-    path: () => '/api/reviews',
-    body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }),
-  },
-  'GET /api/spans/{spanId}/reviews': { path: ({ spanId }) => `/api/spans/${spanId}/reviews`, names: 'span' },
+  'POST /api/reviews': { body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }) },
   // A short page: what reads it from R2 fails call by call, and a tenant's worlds add up.
-  'GET /api/review-queue': {
-    path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2`,
-    names: 'project',
-  },
-  // What they name they refuse where it is another tenant's.
-  'POST /api/review-queue/claim': {
-    path: () => '/api/review-queue/claim',
-    body: ({ spanId }) => ({ spanIds: [spanId] }),
-  },
-  'POST /api/review-queue/heartbeat': {
-    path: () => '/api/review-queue/heartbeat',
-    body: ({ spanId }) => ({ spanIds: [spanId] }),
-  },
-  'POST /api/review-queue/release': {
-    path: () => '/api/review-queue/release',
-    body: ({ spanId }) => ({ spanIds: [spanId] }),
-  },
-  'DELETE /api/v1/feedback/{feedback_id}': {
-    path: ({ feedbackId }) => `/api/v1/feedback/${feedbackId}`,
-    names: 'feedback',
-  },
-  'POST /api/spans/{spanId}/feedback': {
-    path: ({ spanId }) => `/api/spans/${spanId}/feedback`,
-    body: () => ({ content: 'Why so?' }),
-    names: 'span',
-  },
-  'PATCH /api/feedback/{feedbackId}': {
-    path: ({ comment }) => `/api/feedback/${comment.id}`,
-    body: () => ({ content: 'Why not?' }),
-    names: 'feedback',
-  },
-  'DELETE /api/feedback/{feedbackId}': {
-    path: ({ comment }) => `/api/feedback/${comment.id}`,
-    names: 'feedback',
-  },
-  'DELETE /api/traces/{traceId}': { path: ({ id }) => `/api/traces/${id}`, names: 'trace' },
-  'GET /api/v1/traces/{trace_id}/observations': {
-    path: ({ traceId }) => `/api/v1/traces/${traceId}/observations`,
-    names: 'trace',
-  },
-  'POST /api/v1/traces/{trace_id}/attribute': {
-    path: ({ traceId }) => `/api/v1/traces/${traceId}/attribute`,
-    names: 'trace',
-  },
-  'GET /api/v1/traces/{trace_id}/attribution': {
-    path: ({ traceId }) => `/api/v1/traces/${traceId}/attribution`,
-    names: 'trace',
-  },
-  'GET /api/prompts': { path: ({ org }) => `/api/prompts?projectId=${org.project.id}`, names: 'project' },
-  'GET /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
-  'GET /api/prompts/{promptId}/versions/{a}/diff/{b}': {
-    path: ({ prompt }) => `/api/prompts/${prompt.id}/versions/${prompt.versionId}/diff/${prompt.draftId}`,
-    names: 'text',
-  },
-  'POST /api/prompts': { path: () => '/api/prompts', body: () => aPrompt() },
-  'POST /api/prompts/{promptId}/versions': {
-    path: ({ prompt }) => `/api/prompts/${prompt.id}/versions`,
-    body: () => ({ content: 'Answer shortly.' }),
-    names: 'text',
-  },
-  'PUT /api/prompts/{promptId}/active-version': {
-    path: ({ prompt }) => `/api/prompts/${prompt.id}/active-version`,
-    body: ({ prompt }) => ({ versionId: prompt.draftId }),
-    names: 'text',
-  },
-  'DELETE /api/prompts/{promptId}': { path: ({ prompt }) => `/api/prompts/${prompt.id}`, names: 'text' },
-  'GET /api/knowledge-docs': { path: ({ org }) => `/api/knowledge-docs?projectId=${org.project.id}`, names: 'project' },
-  'GET /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },
-  'GET /api/knowledge-docs/{docId}/versions/{a}/diff/{b}': {
-    path: ({ doc }) => `/api/knowledge-docs/${doc.id}/versions/${doc.versionId}/diff/${doc.draftId}`,
-    names: 'text',
-  },
-  'POST /api/knowledge-docs': { path: () => '/api/knowledge-docs', body: () => aKnowledgeDoc() },
-  'POST /api/knowledge-docs/{docId}/versions': {
-    path: ({ doc }) => `/api/knowledge-docs/${doc.id}/versions`,
-    body: () => ({ content: 'Returns within 30 days.' }),
-    names: 'text',
-  },
-  'PUT /api/knowledge-docs/{docId}/active-version': {
-    path: ({ doc }) => `/api/knowledge-docs/${doc.id}/active-version`,
-    body: ({ doc }) => ({ versionId: doc.draftId }),
-    names: 'text',
-  },
-  'PATCH /api/knowledge-docs/{docId}': {
-    path: ({ doc }) => `/api/knowledge-docs/${doc.id}`,
-    body: () => ({ title: `Returns ${crypto.randomUUID()}` }),
-    names: 'text',
-  },
-  'DELETE /api/knowledge-docs/{docId}': { path: ({ doc }) => `/api/knowledge-docs/${doc.id}`, names: 'text' },
-  'PATCH /api/projects/{projectId}': {
-    path: ({ org }) => `/api/projects/${org.project.id}`,
-    body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
-    names: 'project',
-  },
+  'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2` },
+  'POST /api/prompts': { body: () => aPrompt() },
+  'PUT /api/prompts/{promptId}/active-version': { body: ({ prompt }) => ({ versionId: prompt.draftId }) },
+  'POST /api/knowledge-docs': { body: () => aKnowledgeDoc() },
+  'PUT /api/knowledge-docs/{docId}/active-version': { body: ({ doc }) => ({ versionId: doc.draftId }) },
+  'PATCH /api/knowledge-docs/{docId}': { body: () => ({ title: `Returns ${crypto.randomUUID()}` }) },
+  'PATCH /api/projects/{projectId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
   'DELETE /api/projects/{projectId}': {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}`,
     body: ({ spareProject }) => ({ confirm: spareProject.slug }),
-    names: 'project',
   },
-  'GET /api/traces/{traceId}/attributions': { path: ({ id }) => `/api/traces/${id}/attributions`, names: 'trace' },
-  'GET /api/attribution-quality': {
-    path: ({ org }) => `/api/attribution-quality?projectId=${org.project.id}&engine=rules`,
-    names: 'project',
-  },
-  'GET /api/insights': { path: ({ org }) => `/api/insights?projectId=${org.project.id}`, names: 'project' },
-  'GET /api/error-types': { path: ({ org }) => `/api/error-types?projectId=${org.project.id}`, names: 'project' },
   // A new one each time: the same again changes nothing.
   'PUT /api/projects/{projectId}/error-types/{errorType}': {
     path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
-    names: 'project',
   },
-  'PATCH /api/api-keys/{keyId}': {
-    path: ({ keyId }) => `/api/api-keys/${keyId}`,
-    body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
-    names: 'key',
-  },
-  'DELETE /api/api-keys/{keyId}': { path: ({ keyId }) => `/api/api-keys/${keyId}`, names: 'key' },
-  'POST /api/api-keys/{keyId}/rotate': {
-    path: ({ keyId }) => `/api/api-keys/${keyId}/rotate`,
-    body: () => ({ graceSeconds: 60 }),
-    names: 'key',
-  },
-  'GET /api/users': { path: () => '/api/users' },
-  'POST /api/users': { path: () => '/api/users', body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
-  'PATCH /api/users/{userId}': {
-    path: ({ spareUserId }) => `/api/users/${spareUserId}`,
-    body: () => ({ name: `Renamed ${crypto.randomUUID()}` }),
-    names: 'user',
-  },
-  'DELETE /api/users/{userId}': { path: ({ spareUserId }) => `/api/users/${spareUserId}`, names: 'user' },
-  'GET /api/session/organizations': { path: () => '/api/session/organizations' },
-  'POST /api/session': { path: () => '/api/session', body: ({ org }) => ({ apiKey: org.projectKey }) },
-  'GET /api/session': { path: () => '/api/session' },
-  'DELETE /api/session': { path: () => '/api/session' },
-  'POST /api/sign-in-links': { path: () => '/api/sign-in-links', body: () => ({ expiresInSeconds: 60 }) },
+  'PATCH /api/api-keys/{keyId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
+  'POST /api/users': { body: () => ({ email: `${freshSlug()}@example.com`, name: 'Ada' }) },
+  'PATCH /api/users/{userId}': { body: () => ({ name: `Renamed ${crypto.randomUUID()}` }) },
+  'POST /api/session': { body: ({ org }) => ({ apiKey: org.projectKey }) },
   'GET /api/reviewers': { path: ({ org }) => `/api/reviewers?ids=${org.userId},${crypto.randomUUID()}` },
-  'GET /healthz': { path: () => '/healthz' },
-  'GET /readyz': { path: () => '/readyz' },
-  'POST /api/orgs': { path: () => '/api/orgs', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
-  'POST /api/orgs/{slug}/api-keys': { path: ({ org }) => `/api/orgs/${org.slug}/api-keys`, body: () => ({}) },
-  'GET /api/projects': { path: () => '/api/projects' },
-  'POST /api/projects': { path: () => '/api/projects', body: () => ({ slug: freshSlug(), name: 'Sample' }) },
-  'GET /api/api-keys': { path: () => '/api/api-keys' },
-  'GET /api/audit-log': { path: () => '/api/audit-log' },
-  'GET /openapi.json': { path: () => '/openapi.json' },
-  'POST /api/api-keys': { path: () => '/api/api-keys', body: (_, scopes = ['read']) => ({ name: 'Sample', scopes }) },
+  'POST /api/orgs': { body: () => ({ slug: freshSlug(), name: 'Sample' }) },
+  'POST /api/projects': { body: () => ({ slug: freshSlug(), name: 'Sample' }) },
+  'POST /api/api-keys': { body: (_, scopes = ['read']) => ({ name: 'Sample', scopes }) },
 }
 
-/** A valid request to an endpoint. Every endpoint must have one: the suites over the endpoint list are made of them. */
-export function sampleOf({ method, path, family }: Contract): Sample {
-  if (family === 'otlp') return { path: () => path, body: () => anExportTo(path) }
-  const sample = samples[`${method} ${path}`]
-  if (!sample) throw new Error(`test/support/samples.ts has no sample for ${method} ${path}`)
-  return sample
+/** A valid request to an endpoint: its contract's example, in a world. */
+export function sampleOf(contract: Contract): Sample {
+  const { method, path, family, example } = contract
+  if (family === 'otlp') return { path: () => path, body: () => anExportTo(path), namesTenants: false }
+  return {
+    path: world => pathIn(world, contract),
+    ...(example.body && { body: world => bodyIn(world, contract) }),
+    namesTenants: path.includes('{') || 'projectId' in (example.query ?? {}),
+    ...differences[`${method} ${path}`],
+  }
 }
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
