@@ -20,13 +20,13 @@ export interface DecisionActions {
   save: () => void
   leave: () => void
   skip: () => void
-  comment: () => void
   undo: () => void
   discard: () => void
 }
 
 interface DecisionPanelProps {
   actions: DecisionActions
+  onComment: () => void
   draft: Draft | undefined
   write: (change: Partial<Draft>) => void
   /** Whether the span is another one than it was when the draft was begun. */
@@ -133,9 +133,10 @@ const once =
 
 const Buttons = ({
   actions,
+  onComment,
   isEditing,
   hindrance,
-}: Pick<DecisionPanelProps, 'actions' | 'isEditing' | 'hindrance'>) => (
+}: Pick<DecisionPanelProps, 'actions' | 'onComment' | 'isEditing' | 'hindrance'>) => (
   <div className={classes.buttons}>
     {isEditing ? (
       <>
@@ -192,7 +193,7 @@ const Buttons = ({
       variant="default"
       leftSection={<IconMessagePlus size={16} aria-hidden />}
       rightSection={<KeyHint keys={['C']} />}
-      onClick={actions.comment}
+      onClick={onComment}
     >
       Comment
     </Button>

@@ -1,112 +1,36 @@
 import { ActionIcon, Group, Skeleton, Stack, Title, Tooltip, VisuallyHidden } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { notifications } from '@mantine/notifications'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef } from 'react'
-import { useSearchParams } from 'wouter'
-import { queryClient } from '../api/query-client.ts'
+import { useQuery } from '@tanstack/react-query'
 import type { SpanOfTrace } from '../api/wire.ts'
-import { loadCode } from '../code/index.tsx'
 import { IconArrowBackUp, IconChevronLeft, IconChevronRight, IconKeyboard } from '../icons/index.ts'
 import { FaultAlert } from '../parts/fault-alert.tsx'
-import { undo } from './decide.ts'
 import { FilterBar } from './filter-bar.tsx'
-import { filterFrom, type QueueFilter, withFilter } from './filters.ts'
 import { Finished } from './finished.tsx'
-import { loadForm } from './form/index.tsx'
 import classes from './inbox.module.css'
 import { Item } from './item.tsx'
-import { itemsOf, nextOpen, openAfter } from './items.ts'
 import { KeysHelp } from './keys-help.tsx'
 import { QueueProgress } from './progress.tsx'
-import { promptsQuery, queueQuery, spanQuery } from './queries.ts'
-import { showTrouble } from './trouble-notice.tsx'
-import { useClaims } from './use-claims.ts'
-import { useDesk, useRefused, useSitting } from './use-desk.ts'
+import { promptsQuery, spanQuery, wholeIn } from './queries.ts'
 import { did, useKeys } from './use-keys.ts'
+import { useQueue } from './use-queue.ts'
 
-/** Items that are claimed and read ahead of the one that is looked at. */
-const AHEAD = 3
-/** With fewer open items listed the next page is asked for. */
-const LISTED_AHEAD = 10
-const EMPTY_POLL_MS = 20_000
-/** In less a claim is answered, mostly. */
-const CLAIM_MS = 1_000
-
-/** The queue, one span at a time. */
+/** The review queue, one span at a time. */
 export function Inbox({ projectSlug }: { projectSlug: string }) {
-  const desk = useDesk()
-  const sitting = useSitting()
-  const refused = useRefused()
   const [isHelpOpen, help] = useDisclosure()
-  const [parameters, setParameters] = useSearchParams()
-  const filter = filterFrom(parameters)
-  const named = parameters.get('span')
-  const query = queueQuery(projectSlug, filter)
-  const queue = useInfiniteQuery(query)
   const { data: prompts } = useQuery(promptsQuery(projectSlug))
-  const { pages = [] } = queue.data ?? {}
-  const previews = useMemo(() => new Map(pages.flatMap(({ spans }) => spans).map(span => [span.id, span])), [pages])
-  const ids = useMemo(() => itemsOf([...previews.keys()], named), [previews, named])
-  const isOpen = (id: string) => !sitting.decided.has(id) && !sitting.skipped.has(id) && !refused.has(id)
-  const current = named ?? nextOpen(ids, undefined, isOpen)
-  const ahead = openAfter(ids, current, isOpen, AHEAD)
-  const isFinished = current === undefined && queue.isSuccess && !queue.hasNextPage
-
-  const show = (id: string | undefined) =>
-    setParameters(
-      before => {
-        const next = new URLSearchParams(before)
-        if (id === undefined) next.delete('span')
-        else next.set('span', id)
-        return next
-      },
-      { replace: true },
-    )
-  const advance = () => show(nextOpen(ids, current, isOpen))
-  const move = (step: 1 | -1) => {
-    const target = ids[(current === undefined ? -1 : ids.indexOf(current)) + step]
-    if (target === undefined) say(step === 1 ? 'That is the last item' : 'That is the first item')
-    else show(target)
-  }
-  const undoOne = (spanId: string | undefined) => {
-    if (spanId === undefined) return say('Nothing to undo in this sitting')
-    undo(desk, spanId, showTrouble)
-    show(spanId)
-  }
-  const undoLast = () => undoOne(sitting.undoable.at(-1))
-  const changeFilter = (chosen: QueueFilter) => setParameters(before => withFilter(before, chosen))
-
-  const isClaimable = (id: string) => !sitting.decided.has(id) && !sitting.resetting.has(id)
-  useClaims([...(current === undefined ? [] : [current]), ...ahead].filter(isClaimable))
-  useReadAhead(ahead, previews)
-  useNamed(named === null ? current : undefined, show)
-  useMorePages(queue, openAfter(ids, current, isOpen, LISTED_AHEAD).length)
-  useNews(isFinished, query.queryKey, queue.refetch)
-  useEffect(() => {
-    const timer = setTimeout(() => Promise.all([loadCode(), loadForm()]).catch(() => undefined), 1_000)
-    return () => clearTimeout(timer)
-  }, [])
+  const { queue, filter, changeFilter, current, preview, isFinished, progress, ...act } = useQueue(projectSlug)
   useKeys({
-    next: () => did(() => move(1)),
-    previous: () => did(() => move(-1)),
-    undo: () => did(undoLast),
+    next: () => did(() => act.move(1)),
+    previous: () => did(() => act.move(-1)),
+    undo: () => did(act.undoLast),
     help: () => did(help.open),
   })
-
-  const latest = pages.at(-1)
-  const since = sitting.decidedAt.filter(at => at > queue.dataUpdatedAt).length
-  const countedToday = latest?.today.find(({ userId }) => userId === desk.actorId)?.reviewed ?? 0
   return (
     <div className={classes.inbox}>
       <Group justify="space-between" gap="xs" className={classes.bar}>
         <Group gap="md" miw={0}>
           <Title order={1}>Review</Title>
-          <QueueProgress
-            remaining={latest && Math.max(latest.remaining - since, 0)}
-            isMinimum={latest?.remainingIsMinimum ?? false}
-            today={countedToday + since}
-          />
+          <QueueProgress {...progress} />
         </Group>
         <Group gap="xs">
           <FilterBar
@@ -115,25 +39,25 @@ export function Inbox({ projectSlug }: { projectSlug: string }) {
             steps={(prompts?.prompts ?? []).map(({ stepId }) => stepId)}
           />
           <Group gap={2} wrap="nowrap">
-            <BarButton label="Previous item (K)" Icon={IconChevronLeft} onClick={() => move(-1)} />
-            <BarButton label="Next item (J)" Icon={IconChevronRight} onClick={() => move(1)} />
-            <BarButton label="Undo the last decision (U)" Icon={IconArrowBackUp} onClick={undoLast} />
-            <BarButton label="Keys (?)" Icon={IconKeyboard} onClick={help.open} />
+            <BarButton label="Previous item (K)" Icon={IconChevronLeft} onClick={() => act.move(-1)} />
+            <BarButton label="Next item (J)" Icon={IconChevronRight} onClick={() => act.move(1)} />
+            <BarButton label="Undo last decision (U)" Icon={IconArrowBackUp} onClick={act.undoLast} />
+            <BarButton label="Keyboard shortcuts (?)" Icon={IconKeyboard} onClick={help.open} />
           </Group>
         </Group>
       </Group>
-      {queue.error && named === null ? (
-        <FaultAlert error={queue.error} title="The queue could not be read" onRetry={queue.refetch} />
-      ) : current !== undefined ? (
+      {current !== undefined ? (
         <Current
           key="current"
           spanId={current}
-          preview={previews.get(current)}
+          preview={preview}
           projectSlug={projectSlug}
-          onAdvance={advance}
-          onUndo={undoOne}
-          onLeave={() => show(undefined)}
+          onAdvance={act.advance}
+          onUndo={act.undo}
+          onLeave={act.leave}
         />
+      ) : queue.error ? (
+        <FaultAlert error={queue.error} title="Couldn't load the queue" onRetry={queue.refetch} />
       ) : isFinished ? (
         <Finished filter={filter} projectSlug={projectSlug} onFilter={changeFilter} />
       ) : (
@@ -153,14 +77,14 @@ interface CurrentProps {
   onLeave: () => void
 }
 
-/** The item that is looked at, as soon as anything of it is there. */
+/** The current item, shown as soon as its preview is loaded. */
 function Current({ spanId, preview, onLeave, ...item }: CurrentProps) {
   const { data: whole, error, refetch } = useQuery({ ...spanQuery(spanId), ...wholeIn(preview) })
   const span = whole ?? preview
   if (!span && error) {
     return (
       <Stack maw={640}>
-        <FaultAlert error={error} title="This item could not be read" onRetry={refetch} />
+        <FaultAlert error={error} title="Couldn't load this item" onRetry={refetch} />
         <Group>
           <BarButton label="Back to the queue" Icon={IconChevronLeft} onClick={onLeave} />
         </Group>
@@ -173,7 +97,7 @@ function Current({ spanId, preview, onLeave, ...item }: CurrentProps) {
       <VisuallyHidden role="status">
         {span.stepId} in {span.trace.name}
       </VisuallyHidden>
-      {error && !whole && <FaultAlert error={error} title="The whole item could not be read" onRetry={refetch} />}
+      {error && !whole && <FaultAlert error={error} title="Couldn't load the whole item" onRetry={refetch} />}
       <Item {...item} span={span} isWhole={whole !== undefined} />
     </>
   )
@@ -193,7 +117,7 @@ const BarButton = ({ label, Icon, onClick }: BarButtonProps) => (
   </Tooltip>
 )
 
-/** The places of an item that is not there yet. */
+/** A placeholder until the first item is loaded. */
 export const Blank = () => (
   <div className={classes.blank} aria-hidden>
     <Skeleton h="60vh" />
@@ -201,68 +125,3 @@ export const Blank = () => (
     <Skeleton h="14rem" />
   </div>
 )
-
-/** A preview that nothing was cut from is the span in full. */
-const wholeIn = (preview: SpanOfTrace | undefined) =>
-  preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
-
-/** Names in the address what is looked at once its claim is answered: it stays there, whoever claims it later on. */
-function useNamed(spanId: string | undefined, show: (spanId: string) => void): void {
-  const name = useRef(show)
-  name.current = show
-  useEffect(() => {
-    if (spanId === undefined) return
-    const timer = setTimeout(() => name.current(spanId), CLAIM_MS)
-    return () => clearTimeout(timer)
-  }, [spanId])
-}
-
-/** Reads items in full before they are looked at. */
-function useReadAhead(spanIds: readonly string[], previews: ReadonlyMap<string, SpanOfTrace>): void {
-  const wanted = spanIds.join()
-  useEffect(() => {
-    for (const id of wanted === '' ? [] : wanted.split(',')) {
-      queryClient.prefetchQuery({ ...spanQuery(id), ...wholeIn(previews.get(id)) })
-    }
-  }, [wanted, previews])
-}
-
-interface Pages {
-  hasNextPage: boolean
-  isFetching: boolean
-  isError: boolean
-  fetchNextPage: () => unknown
-}
-
-function useMorePages({ hasNextPage, isFetching, isError, fetchNextPage }: Pages, listedAhead: number): void {
-  useEffect(() => {
-    if (listedAhead < LISTED_AHEAD && hasNextPage && !isFetching && !isError) fetchNextPage()
-  }, [listedAhead, hasNextPage, isFetching, isError, fetchNextPage])
-}
-
-/** Looks for new items while there are none. */
-function useNews(
-  isFinished: boolean,
-  queryKey: ReturnType<typeof queueQuery>['queryKey'],
-  refetch: () => unknown,
-): void {
-  const key = JSON.stringify(queryKey)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key by its value
-  useEffect(() => {
-    if (!isFinished) return
-    const timer = setInterval(() => {
-      if (document.hidden) return
-      // Each page would be asked for again.
-      queryClient.setQueryData(
-        queryKey,
-        known => known && { pages: known.pages.slice(0, 1), pageParams: known.pageParams.slice(0, 1) },
-      )
-      refetch()
-    }, EMPTY_POLL_MS)
-    return () => clearInterval(timer)
-  }, [isFinished, key, refetch])
-}
-
-const say = (message: string): void => {
-  notifications.show({ id: 'review', message, autoClose: 1_500, withCloseButton: false })
-}

@@ -35,6 +35,10 @@ export const spanQuery = (spanId: string) =>
     gcTime: 10 * 60_000,
   })
 
+/** If nothing was cut from a preview, it is the whole span and needs no request. */
+export const wholeIn = (preview: SpanOfTrace | undefined) =>
+  preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
+
 /** A span's trace with the feedback on it, and of its spans the root alone, however many there are. */
 export const traceQuery = (traceId: string) =>
   queryOptions({

@@ -10,12 +10,10 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { type Column, StackedTable } from '../parts/stacked-table.tsx'
-import { DeleteUser } from './delete-user.tsx'
-import { EditUser } from './edit-user.tsx'
 import { OneProjectOnly, useOnlyProject } from './limits-of-key.tsx'
-import { NewUser } from './new-user.tsx'
 import { usersQuery } from './queries.ts'
 import { TabBar } from './tab-bar.tsx'
+import { DeleteUser, EditUser, NewUser } from './user-dialogs.tsx'
 
 /** The organization's people. */
 export function UsersTab() {

@@ -1,8 +1,5 @@
 import { Button, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
-import { notifications } from '@mantine/notifications'
-import { FormModal } from '../parts/form-modal.tsx'
-import { useSubmission } from '../parts/use-submission.ts'
+import { DialogForm } from '../parts/dialog-form.tsx'
 import type { TextKind, Version, VersionedText } from './kinds.ts'
 import { activateVersion, refreshTexts } from './writes.ts'
 
@@ -12,46 +9,36 @@ interface ActivateVersionProps {
   version: Version
 }
 
-/** Makes a version the active one, which for an earlier one is the way back, after saying what that changes. */
+/** Activates a version, or rolls back to an earlier one, after saying what that changes. */
 export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
-  const [isOpen, { open, close }] = useDisclosure()
   const active = text.versions.find(({ isActive }) => isActive)
-  const act = active && active.number > version.number ? 'Roll back to' : 'Activate'
-  const { submit, isPending, error, reset } = useSubmission({
-    send: () => activateVersion(kind, text.id, version.id),
-    onDone: async () => {
-      await refreshTexts(kind, text.id)
-      close()
-      notifications.show({ message: `Version ${version.number} is active.` })
-    },
-  })
-  const begin = () => {
-    reset()
-    open()
-    // Another version may be active by now.
-    void refreshTexts(kind, text.id)
-  }
+  const act = `${active && active.number > version.number ? 'Roll back to' : 'Activate'} version ${version.number}`
   return (
-    <>
-      <Button size="xs" variant="light" onClick={begin}>
-        {act} version {version.number}
-      </Button>
-      <FormModal
-        isOpen={isOpen}
-        onClose={close}
-        title={`${act} version ${version.number}?`}
-        act={`${act} version ${version.number}`}
-        onSubmit={() => submit(undefined)}
-        isPending={isPending}
-        error={error}
-      >
-        <Text size="sm">
-          Version {version.number} will be active{active && ` instead of version ${active.number}`}. {kind.readers}
-        </Text>
-        <Text size="sm" c="dimmed">
-          Spans keep the version they were made with, and reviews stay. You can go back at any time.
-        </Text>
-      </FormModal>
-    </>
+    <DialogForm
+      trigger={open => (
+        <Button size="xs" variant="light" onClick={open}>
+          {act}
+        </Button>
+      )}
+      title={`${act}?`}
+      initial={{}}
+      button={() => ({ act })}
+      send={() => activateVersion(kind, text.id, version.id)}
+      // Another version may be active by now.
+      onOpen={() => refreshTexts(kind, text.id)}
+      onDone={() => refreshTexts(kind, text.id)}
+      notice={() => `Version ${version.number} is active.`}
+    >
+      {() => (
+        <>
+          <Text size="sm">
+            Version {version.number} will be active{active && ` instead of version ${active.number}`}. {kind.readers}
+          </Text>
+          <Text size="sm" c="dimmed">
+            Spans keep the version they used, and reviews stay. You can go back at any time.
+          </Text>
+        </>
+      )}
+    </DialogForm>
   )
 }

@@ -1,0 +1,209 @@
+import { notifications } from '@mantine/notifications'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import type { SchemaFault } from '../../domain/output-schema.ts'
+import { errorTypesQuery } from '../api/error-types.ts'
+import { queryClient } from '../api/query-client.ts'
+import type { SpanOfTrace } from '../api/wire.ts'
+import { usePostComment } from './comment-box.tsx'
+import { decide, goOn } from './decide.ts'
+import type { DecisionActions } from './decision-panel.tsx'
+import type { Draft } from './drafts.ts'
+import { isSameValue, parsedJson, textOf } from './json-text.ts'
+import { takesText } from './keys.ts'
+import { spanQuery } from './queries.ts'
+import { type Decision, withSkipped } from './sitting.ts'
+import { hideTrouble, showTrouble } from './trouble-notice.tsx'
+import { useDesk, useDraft, useRefused, useSitting } from './use-desk.ts'
+import { useSchema } from './use-schema.ts'
+import { faultsOf, useOutputCheck } from './use-schema-faults.ts'
+
+export interface ItemOptions {
+  /** The whole span, or its preview until the whole one is loaded. */
+  span: SpanOfTrace
+  isWhole: boolean
+  projectSlug: string
+  /** Shows the next open item. */
+  onAdvance: () => void
+  /** Undoes a decision and shows its item. */
+  onUndo: (spanId: string) => void
+}
+
+/** An item's state, and what a reviewer can do with it. */
+export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemOptions) {
+  const { id, output, review } = span
+  const desk = useDesk()
+  const sitting = useSitting()
+  const { draft, write, isKept } = useDraft(id, span.etag)
+  const schema = useSchema(span, projectSlug)
+  const check = useOutputCheck(schema)
+  const { data: errorTypes } = useQuery(errorTypesQuery(projectSlug))
+  const [blocked, setBlocked] = useState<{ id: string; request: Decision; faults: SchemaFault[] }>()
+  const [takenOver, setTakenOver] = useState<string>()
+  const trouble = sitting.troubles.get(id)
+  const decided = sitting.decided.get(id)
+  const isConflict = trouble?.fault.status === 412
+  const isEditing = draft?.isEditing === true && isWhole && decided === undefined && !isConflict
+  const isHeld = useHeldByAnother(span) && takenOver !== id
+  const text = draft?.text ?? textOf(review.state === 'corrected' ? span.approvedOutput : output)
+  const outputFaults = useMemo(() => (isWhole ? faultsOf(check, output, 'output') : []), [check, output, isWhole])
+  const editedFaults = useMemo(() => {
+    const parsed = isEditing ? parsedJson(text) : undefined
+    return parsed && 'value' in parsed ? faultsOf(check, parsed.value, 'approvedOutput') : []
+  }, [check, text, isEditing])
+  useEffect(() => {
+    hideTrouble(id)
+  }, [id])
+
+  const hindrance = hindranceOf(span, { isWhole, isConflict, isHeld })
+  const canDecide = hindrance === undefined && (decided?.isSaved ?? true)
+  const submit = (request: Decision) => {
+    setBlocked(undefined)
+    // On the next item, letters must be keys again.
+    const field = document.activeElement
+    if (field instanceof HTMLElement && takesText(field)) field.blur()
+    decide(desk, span, request, showTrouble)
+    onAdvance()
+  }
+  const consider = (value: SpanOfTrace['output']) => {
+    const request = decisionOn(value, output, draft)
+    const faults = request.decision === 'accept' ? outputFaults : faultsOf(check, value, 'approvedOutput')
+    const decision = { ...request, ...(takenOver === id && { takeOver: true }) }
+    if (faults.length > 0) setBlocked({ id, request: decision, faults })
+    else submit(decision)
+  }
+  const save = () => {
+    if (!canDecide) return
+    const parsed = parsedJson(text)
+    if ('fault' in parsed) refuse(`This isn't valid JSON yet: ${parsed.fault}`)
+    else if (parsed.value === null) refuse('An approved output of null means unreviewed.')
+    else consider(parsed.value)
+  }
+  const actions: DecisionActions = {
+    accept: () => canDecide && consider(output),
+    edit: () => canDecide && write({ isEditing: true }),
+    save,
+    leave: () => {
+      setBlocked(undefined)
+      write({ isEditing: false })
+    },
+    skip: () => {
+      desk.sitting.change(before => withSkipped(before, id))
+      onAdvance()
+    },
+    undo: () => onUndo(id),
+    discard: () => write({ text: null, errorType: null, isEditing: false }),
+  }
+  const continueWithout = () => goOn(desk, id)
+  const troubleActions = {
+    onDecideAgain: continueWithout,
+    onLeave: () => {
+      desk.drafts.remove(id)
+      actions.skip()
+      continueWithout()
+    },
+    onForce: () => trouble && trouble.request !== 'reset' && submit({ ...trouble.request, force: true }),
+    onTakeOver: () => {
+      setTakenOver(id)
+      if (trouble && trouble.request !== 'reset') submit({ ...trouble.request, takeOver: true })
+      else continueWithout()
+    },
+    onRetry: () => (trouble && trouble.request !== 'reset' ? submit(trouble.request) : continueWithout()),
+  }
+  return {
+    actions,
+    draft,
+    write,
+    isDraftKept: isKept,
+    schema,
+    text,
+    outputFaults,
+    editedFaults,
+    errorTypes: errorTypes?.errorTypes ?? [],
+    isEditing,
+    isDecided: decided !== undefined,
+    isConflict,
+    hindrance,
+    trouble,
+    troubleActions,
+    hold: isHeld && !trouble ? { askAgain: () => desk.claims.askAgain(id), takeOver: () => setTakenOver(id) } : null,
+    blocked:
+      blocked?.id === id
+        ? {
+            faults: blocked.faults,
+            force: () => submit({ ...blocked.request, force: true }),
+            goBack: () => {
+              setBlocked(undefined)
+              actions.edit()
+            },
+          }
+        : null,
+  }
+}
+
+/** The comment on an item: its box opens on request, and stays open while it holds text. */
+export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (change: Partial<Draft>) => void) {
+  const [openedOn, setOpenedOn] = useState<string>()
+  const field = useRef<HTMLTextAreaElement>(null)
+  const posting = usePostComment(span, () => {
+    write({ comment: '', commentId: crypto.randomUUID() })
+    setOpenedOn(undefined)
+  })
+  return {
+    field,
+    posting,
+    value: draft?.comment ?? '',
+    isOpen: openedOn === span.id || (draft !== undefined && draft.comment !== ''),
+    open: () => {
+      setOpenedOn(span.id)
+      field.current?.focus()
+    },
+    change: (comment: string) => write({ comment }),
+    post: () => {
+      if (draft && draft.comment.trim() !== '' && !posting.isPending) posting.mutate(draft)
+    },
+    close: () => {
+      write({ comment: '' })
+      setOpenedOn(undefined)
+    },
+  }
+}
+
+const refuse = (message: string): void => {
+  notifications.show({ title: 'Not saved', message, color: 'red' })
+}
+
+/** The decision that approves a value, with what the draft adds to it. */
+function decisionOn(value: SpanOfTrace['output'], output: SpanOfTrace['output'], draft: Draft | undefined): Decision {
+  const isAccepted = isSameValue(value, output)
+  const note = draft?.note.trim() ?? ''
+  const errorType = draft?.errorType ?? null
+  return {
+    ...(isAccepted ? { decision: 'accept' } : { decision: 'correct', approvedOutput: value }),
+    ...(note !== '' && { comment: note }),
+    ...(errorType !== null && !isAccepted && { errorType }),
+  }
+}
+
+interface Hindrances {
+  isWhole: boolean
+  isConflict: boolean
+  isHeld: boolean
+}
+
+/** Why an item can't be decided now; undefined if it can. */
+function hindranceOf({ output, review }: SpanOfTrace, { isWhole, isConflict, isHeld }: Hindrances): string | undefined {
+  if (!isWhole) return 'Loading the full output…'
+  if (isConflict) return 'This item has changed. Choose how to continue next to the output.'
+  if (isHeld) return 'Take over this item, or press S to skip it.'
+  return output === null && review.state === 'unreviewed' ? 'This span has no output to review.' : undefined
+}
+
+/** Whether a refused claim means that someone else is reviewing the span. Claims on spans that need no review are refused as well. */
+function useHeldByAnother({ id, output, review }: SpanOfTrace): boolean {
+  const isRefused = useRefused().has(id)
+  useEffect(() => {
+    if (isRefused) queryClient.fetchQuery({ ...spanQuery(id), staleTime: 0 }).catch(() => undefined)
+  }, [isRefused, id])
+  return isRefused && output !== null && (review.state === 'unreviewed' || review.stale)
+}
