@@ -7,7 +7,7 @@ import { SessionGate } from './session/session-gate.tsx'
 import { Shell } from './shell/shell.tsx'
 import { cssVariablesResolver, theme } from './theme.ts'
 
-/** The reviewer's app, which is a client of the public API and of nothing else. */
+/** The reviewer's app, a client of the public API alone. */
 export const App = () => (
   <MantineProvider theme={theme} cssVariablesResolver={cssVariablesResolver} defaultColorScheme="auto">
     <Notifications position="bottom-right" />

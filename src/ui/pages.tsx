@@ -32,7 +32,7 @@ export function Pages() {
         <Switch>
           {routes.map(({ path, Component }) => (
             <Route key={path} path={path}>
-              {/* Each of the settings has a scope of its own. */}
+              {/* Each settings tab has its own scope. */}
               {mayRead === false && !isIn('/settings', address) ? <NeedsRead /> : <Component />}
             </Route>
           ))}

@@ -41,5 +41,5 @@ const shared = {
   '--mantine-color-error': 'var(--negative)',
 }
 
-/** Mantine's own variables by ours, which pages without Mantine have, too. */
+/** Maps Mantine's variables to ours, which pages without Mantine also use. */
 export const cssVariablesResolver: CSSVariablesResolver = () => ({ variables: {}, light: shared, dark: shared })

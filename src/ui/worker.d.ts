@@ -1,6 +1,6 @@
 /*
- * The app takes the types of answers from the endpoints that give them, so their modules are type-checked here, too, where
- * the DOM's types stand before workerd's.
+ * The app takes its types from the endpoints, so their modules are also type-checked here, with the DOM's types instead of
+ * workerd's.
  */
 interface SubtleCrypto {
   timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean

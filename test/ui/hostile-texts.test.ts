@@ -49,7 +49,7 @@ for (const [index, { name, shown }] of HOSTILE_TEXTS.entries()) {
       await open(page, at(`/traces/${trace}?span=${span}`))
       await expect(page.getByRole('heading', { level: 1 })).toContainText(shown)
       await expectHarmless(page)
-      const chosen = page.getByRole('region', { name: 'The chosen span' })
+      const chosen = page.getByRole('region', { name: 'Selected span' })
       for (const tab of ['Output', 'Input', 'State', 'Metadata', 'Observations', 'Feedback']) {
         await chosen.getByRole('tab', { name: tab }).click()
         await expect(chosen.getByRole('tabpanel')).toContainText(shown)

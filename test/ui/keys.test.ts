@@ -14,8 +14,8 @@ test('a key is shown once, copied, works, and can be revoked', async ({ page, co
   await form.getByLabel('read', { exact: true }).setChecked(true)
   await page.keyboard.press('Enter')
 
-  const secret = page.getByRole('dialog').filter({ hasText: 'Copy it now' })
-  await secret.getByRole('button', { name: 'Copy the key' }).click()
+  const secret = page.getByRole('dialog').filter({ hasText: 'Copy this key now' })
+  await secret.getByRole('button', { name: 'Copy key' }).click()
   const key = await page.evaluate(() => navigator.clipboard.readText())
   expect(key).toMatch(/^cs_\w{24}$/)
   await expect(secret).toContainText(key)
@@ -26,7 +26,7 @@ test('a key is shown once, copied, works, and can be revoked', async ({ page, co
 
   await page.goBack()
   await expect(secret).toContainText(key)
-  await secret.getByRole('button', { name: 'I have copied it' }).click()
+  await secret.getByRole('button', { name: "I've copied it" }).click()
   await expect(secret).toBeHidden()
   await page.reload()
   const row = page.getByRole('row').filter({ hasText: 'Pipeline of the test' })

@@ -24,7 +24,7 @@ const dialog = (name: string) => (page: Page) => page.getByRole('dialog', { name
 
 const OPENED: readonly Opened[] = [
   { name: 'the command palette', path: () => '/settings', act: press('ControlOrMeta+k'), shown: dialog('Go to') },
-  { name: "the inbox's keys", path: () => '/review', act: press('?'), shown: dialog('Keys') },
+  { name: "the inbox's keys", path: () => '/review', act: press('?'), shown: dialog('Keyboard shortcuts') },
   {
     name: 'the form of an output',
     path: () => '/review',
@@ -58,7 +58,7 @@ const OPENED: readonly Opened[] = [
   { name: 'a new key', path: () => '/settings/keys', act: click('New key'), shown: dialog('New API key') },
 ]
 
-test.describe('what opens in a page is accessible, too', () => {
+test.describe('everything that opens in a page is accessible', () => {
   for (const { name, path, act, shown } of OPENED) {
     test(name, async ({ page, context }) => {
       await signIn(context, sample.ownerKey)

@@ -81,7 +81,7 @@ async function timeToItem(page: Page, key: string, index: number): Promise<numbe
 const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 
-test('ten items are reviewed with keys alone, each there in a blink', async ({ page, context }) => {
+test('ten items are reviewed from the keyboard, each shown quickly', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(12)
   const { keyboard } = page
   await notePresses(page)
@@ -92,7 +92,7 @@ test('ten items are reviewed with keys alone, each there in a blink', async ({ p
   const goOn = async (key: string, index: number) => times.push(await timeToItem(page, key, index))
 
   await keyboard.press('?')
-  await expect(page.getByRole('dialog', { name: 'Keys' })).toContainText('Accept the output as it is')
+  await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toContainText('Accept the output')
   await keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toHaveCount(0)
 
@@ -191,7 +191,11 @@ test('a draft survives a reload, and is saved only when it is sent', async ({ pa
   await expect(page.getByLabel('Reason')).toHaveValue('')
 })
 
-test('two reviewers of one item hear of each other, and lose no text', async ({ page, context, anotherBrowser }) => {
+test("two reviewers of one item see each other's decisions and lose no text", async ({
+  page,
+  context,
+  anotherBrowser,
+}) => {
   const { organization, spanIds, ada, kofi } = await withQueue(8)
   const address = `/review?project=${organization.project.slug}`
   const other = await anotherBrowser(kofi.key)
@@ -227,11 +231,11 @@ test('two reviewers of one item hear of each other, and lose no text', async ({ 
 
   await page.keyboard.press('ControlOrMeta+Enter')
   const notice = page.getByRole('alert').filter({ hasText: 'Not saved' })
-  await expect(notice).toContainText('somebody changed it in the meantime')
-  await notice.getByRole('button', { name: 'Open it' }).click()
-  const conflict = page.getByRole('alert').filter({ hasText: 'Changed in the meantime' })
+  await expect(notice).toContainText('someone else changed it')
+  await notice.getByRole('button', { name: 'Open' }).click()
+  const conflict = page.getByRole('alert').filter({ hasText: 'This item has changed' })
   await expect(conflict).toContainText('Kofi accepted this')
-  await expect(conflict).toContainText('What you wrote is still here')
+  await expect(conflict).toContainText('Your draft is still here')
   await expect(conflict).toContainText('What Ada wrote.')
   expect(await stateOf(organization, spanIds[0])).toBe('accepted')
 
@@ -246,7 +250,7 @@ test('two reviewers of one item hear of each other, and lose no text', async ({ 
     })
 })
 
-test('an item that somebody else holds is decided only after it is taken over', async ({ page, context }) => {
+test('an item that someone else holds can be decided only after a takeover', async ({ page, context }) => {
   const { organization, spanIds, ada, kofi } = await withQueue(2)
   await organization.call('POST', '/api/review-queue/claim', { spanIds }, ada.key)
   await signIn(context, kofi.key)

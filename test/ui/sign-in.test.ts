@@ -72,7 +72,7 @@ test('asks before a link signs in somebody else than who is signed in', async ({
   const Link = v.object({ token: v.string() })
   const { token } = v.parse(Link, await other.call('POST', '/api/sign-in-links', {}, other.ownerKey))
   await page.goto(`/sign-in#${token}`)
-  await expect(page.getByText('You are signed in as')).toBeVisible()
+  await expect(page.getByText("You're signed in as")).toBeVisible()
   expect(page.url()).not.toContain(token)
   await page.getByRole('link', { name: 'Continue' }).click()
   await expect(page.getByRole('button', { name: 'Pipeline Acme' })).toBeVisible()

@@ -35,14 +35,14 @@ test('an output that changed after its review is marked in the list, in the tree
   const line = page.getByRole('treeitem', { selected: true })
   await expect(line.getByRole('img', { name: 'Output changed after its review' })).toBeVisible()
   await expect(line.getByRole('img', { name: 'Accepted' })).toHaveCount(0)
-  const chosen = page.getByRole('region', { name: 'The chosen span' })
+  const chosen = page.getByRole('region', { name: 'Selected span' })
   await expect(chosen.getByText('Accepted, output changed')).toBeVisible()
   await chosen.getByRole('button', { name: 'Accept' }).click()
   await expect(chosen.getByText('Accepted', { exact: true })).toBeVisible()
   await expect(line.getByRole('img', { name: 'Accepted' })).toBeVisible()
 })
 
-test('a span that somebody else holds is decided from its trace only after it is taken over', async ({
+test('a span that someone else holds can be decided from its trace only after a takeover', async ({
   page,
   context,
 }) => {
@@ -51,7 +51,7 @@ test('a span that somebody else holds is decided from its trace only after it is
   await sample.call('POST', '/api/review-queue/claim', { spanIds: [span_id] }, kofi.key)
   await signIn(context, sample.key)
   await page.goto(path)
-  const chosen = page.getByRole('region', { name: 'The chosen span' })
+  const chosen = page.getByRole('region', { name: 'Selected span' })
   await chosen.getByRole('button', { name: 'Accept' }).click()
   const notice = chosen.getByRole('alert')
   await expect(notice).toContainText("Kofi is reviewing it. Your decision wasn't saved.")
@@ -63,13 +63,13 @@ test('a span that somebody else holds is decided from its trace only after it is
   await expect(notice).toBeHidden()
 })
 
-test("a reviewer's error type comes before the engine's, which stays to be read", async ({ page, context }) => {
+test("a reviewer's error type comes before the engine's, which stays visible", async ({ page, context }) => {
   await signIn(context, sample.key)
   await page.goto(`/traces/${sample.traceId}?project=${sample.project.slug}`)
   const attribution = page.getByRole('region', { name: 'Attribution' })
   await expect(attribution).toContainText('Hallucinated content · AI Error · set by a reviewer')
   await attribution.getByRole('button', { expanded: false }).click()
   await expect(attribution.getByRole('heading', { level: 3 }).first()).toContainText('Hallucinated content · Ada')
-  await expect(attribution).toContainText("The engine's answer, which the reviewer overruled:")
+  await expect(attribution).toContainText("The engine's answer, overruled by the reviewer:")
   await expect(attribution.getByRole('heading', { name: "The engine's evidence" })).toBeVisible()
 })

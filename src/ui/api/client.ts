@@ -1,15 +1,15 @@
 import { chosenOrganization } from './organization.ts'
 
-/** An answer other than success, or none at all (status 0): in words for people, with what support needs to find it. */
+/** A failed call, or one without an answer (status 0): a readable message with the request ID for support. */
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly status: number
   readonly code: string
-  /** What is wrong with which field: dotted paths. */
+  /** The errors by field, as dotted paths. */
   readonly details: readonly { path: string; message: string }[]
-  /** '' where no answer came. */
+  /** '' without an answer. */
   readonly requestId: string
-  /** The id of whoever holds the span that the call would have decided on. */
+  /** The ID of the user who holds the span. */
   readonly heldBy: string | undefined
 
   constructor(
@@ -29,37 +29,36 @@ type Parameter = string | number | boolean | null | undefined
 
 export interface Call {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Left out where a value is null, undefined or ''. */
+  /** Values of null, undefined, or '' are left out. */
   query?: Readonly<Record<string, Parameter>>
   body?: unknown
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
-  /** Sent to its end even where the page is left meanwhile; for bodies of up to 64 KiB. */
+  /** Finishes even if the page closes; for bodies up to 64 KiB. */
   keepalive?: boolean
 }
 
-/** A path with its query, as the API takes it. */
+/** A path with its query. */
 export function pathWith(path: string, query: Readonly<Record<string, Parameter>> = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '')
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return text === '' ? path : `${path}?${text}`
 }
 
-/** The longest wait of a rate limit that a call waits by itself: the window in which requests are counted, and a second. */
+/** The longest rate-limit wait that a call retries after: the counting window plus a second. */
 const MAX_WAIT_SECONDS = 61
 const MAX_ATTEMPTS = 3
 
-let tellOfWait = (_seconds: number): void => {}
+let reportWait = (_seconds: number): void => {}
 
-/** Sets what is told each time that a call has to wait because there were too many. */
+/** Sets the listener for calls that wait for the rate limit. */
 export function onWait(listener: (seconds: number) => void): void {
-  tellOfWait = listener
+  reportWait = listener
 }
 
 /**
- * Calls the API as whoever is signed in. `Answer` is what the endpoint's schema says (`wire.ts`). A call that was one too many
- * for its minute had no effect: it is sent again when the answer says so. Throws a `Fault` for every other answer and where
- * none came; an abort stays what it is.
+ * Calls the API in the current session. `Answer` is the type of the endpoint's schema (`wire.ts`). A rate-limited call had no
+ * effect and is sent again when the answer says. Throws a `Fault` for any other failure; an abort stays an abort.
  */
 export async function call<Answer>(path: string, request: Call = {}): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
@@ -68,12 +67,12 @@ export async function call<Answer>(path: string, request: Call = {}): Promise<An
     if (response.ok) return answer as Answer
     const seconds = secondsToWait(response)
     if (seconds === undefined || seconds > MAX_WAIT_SECONDS || attempt === MAX_ATTEMPTS) throw faultOf(response, answer)
-    tellOfWait(seconds)
+    reportWait(seconds)
     await pause(seconds * 1000, request.signal)
   }
 }
 
-/** What a 429 says of when to come back. */
+/** When a 429 allows the next try. */
 function secondsToWait({ status, headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return status === 429 && seconds >= 0 ? seconds : undefined
@@ -107,7 +106,11 @@ function send(
     ...(signal && { signal }),
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause
-    throw new Fault('The service did not answer. Are you online?', { status: 0, code: 'unreachable', requestId: '' })
+    throw new Fault("The service didn't answer. Check your connection.", {
+      status: 0,
+      code: 'unreachable',
+      requestId: '',
+    })
   })
 }
 
@@ -125,6 +128,6 @@ function faultOf(response: Response, answer: unknown): Fault {
   })
 }
 
-/** Whether a refusal says that the person has to choose. */
+/** Whether the user must choose an organization. */
 export const needsOrganization = ({ status, details }: Fault): boolean =>
   status === 401 && details.some(({ path }) => path === 'x-org-slug')

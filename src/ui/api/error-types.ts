@@ -2,11 +2,11 @@ import { queryOptions } from '@tanstack/react-query'
 import { call } from './client.ts'
 import type { ErrorTypes } from './wire.ts'
 
-/** What a disagreement may come from, in a project: the built-in types and its own. */
+/** A project's error types: built-in and custom. */
 export const errorTypesQuery = (projectSlug: string | undefined) =>
   queryOptions({
     queryKey: ['error-types', projectSlug],
-    // A page that holds as many as a project may have.
+    // One page holds as many as a project can have.
     queryFn: ({ signal }) => call<ErrorTypes>('/api/error-types', { query: { projectSlug, limit: 200 }, signal }),
     enabled: projectSlug !== undefined,
     staleTime: 5 * 60_000,

@@ -5,10 +5,10 @@ import type { Session } from './wire.ts'
 
 const ATTEMPTS = 3
 
-/** The session ended, or was ended: the app shows how to sign in. To be told of the faults of calls that are no query's. */
+/** Shows the sign-in page if the session ended. Calls outside of queries must report their errors here. */
 export function onFault(error: Error): void {
   if (!(error instanceof Fault) || error.status !== 401) return
-  // Who is a user of another organization since is asked which one is meant.
+  // The user may have joined another organization, and must choose one.
   if (needsOrganization(error)) queryClient.invalidateQueries({ queryKey: SESSION_KEY, refetchType: 'none' })
   else queryClient.setQueryData(SESSION_KEY, null)
 }
@@ -19,7 +19,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // A refusal stays one however often it is asked for.
+      // Retrying doesn't change a refusal.
       retry: (failures, error) => !(error instanceof Fault && isRefusal(error)) && failures < ATTEMPTS - 1,
       refetchOnWindowFocus: false,
     },
@@ -29,8 +29,8 @@ export const queryClient = new QueryClient({
 const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500
 
 /**
- * Shows the app to somebody else, or to nobody (null), with nothing left of what was answered before. The session's own query
- * stays, for who shows it would not hear of another one.
+ * Switches to another session, or to none (null), and drops all cached answers. The session's own query stays, because its
+ * observers wouldn't notice a new one.
  */
 export function changeSession(session: Session | null): void {
   queryClient.setQueryData(SESSION_KEY, session)

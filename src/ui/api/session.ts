@@ -5,7 +5,7 @@ import type { Session } from './wire.ts'
 
 export const SESSION_KEY = ['session']
 
-/** Who is signed in; null: nobody. */
+/** The current session; null if signed out. */
 export const sessionQuery = queryOptions({
   queryKey: SESSION_KEY,
   queryFn: async ({ signal, client }) => {
@@ -18,11 +18,11 @@ export const sessionQuery = queryOptions({
     return session
   },
   staleTime: 5 * 60_000,
-  // The cookie is every tab's: another one may have signed out meanwhile, or somebody else in.
+  // All tabs share the cookie: another one may have signed out or switched users.
   refetchOnWindowFocus: 'always',
 })
 
-/** Who is signed in. An organization that was chosen once, and is refused now, is forgotten: it must lock nobody out. */
+/** Loads the session. Forgets a chosen organization that is now refused, so that it locks no one out. */
 async function readSession(signal: AbortSignal): Promise<Session> {
   try {
     return await call<Session>('/api/session', { signal })
@@ -34,20 +34,20 @@ async function readSession(signal: AbortSignal): Promise<Session> {
   }
 }
 
-/** What somebody who is signed in is called. */
+/** The signed-in user's name. */
 export const nameOf = ({ user, key }: Session): string => user?.name || user?.email || key?.name || 'Account'
 
 const whoIs = ({ organization, key, actorId }: Session): string => `${organization.id} ${key?.id} ${actorId}`
 
-/** Whether a query's answer depends on who asks: all but the one that says who that is. */
+/** Whether a query depends on the session: all but the session's own. */
 export const isOfSomebody = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey[0] !== SESSION_KEY[0]
 
-/** Signs this browser in with a key, or with a link that is good for once. */
+/** Signs in with a key or a one-time link. */
 export function signIn(credential: { apiKey: string } | { link: string }): Promise<Session> {
-  // The key says which organization it is of, and may not be of the one that was chosen before.
+  // The key determines the organization, which may differ from the one chosen before.
   chooseOrganization(null)
   return call<Session>('/api/session', { method: 'POST', body: credential }).catch((error: unknown) => {
-    // No fault of the session that there may be already.
+    // A wrong credential doesn't end an existing session.
     if (error instanceof Fault && error.status === 401)
       throw new Error(REFUSALS['link' in credential ? 'link' : 'apiKey'])
     throw error
@@ -55,8 +55,8 @@ export function signIn(credential: { apiKey: string } | { link: string }): Promi
 }
 
 const REFUSALS = {
-  apiKey: "This key doesn't exist, or it was revoked or has expired.",
-  link: 'This link was already used, or has expired. Each link works once.',
+  apiKey: "This key doesn't exist, was revoked, or has expired.",
+  link: 'This link has expired or was already used. Each link works once.',
 } as const
 
 export const signOut = (): Promise<unknown> => call('/api/session', { method: 'DELETE' })

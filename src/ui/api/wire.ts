@@ -19,12 +19,12 @@ import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
 
 /*
- * What the API answers, by the schemas of the endpoints themselves: types alone, so that nothing of the Worker is bundled.
+ * The types of the API's answers, from the endpoints' own schemas. Type imports only, so that no Worker code is bundled.
  */
 
 export type { Json }
 
-/** A response as it is read: what the Worker splices in as stored JSON is a value here. */
+/** A response as clients read it: JSON that the Worker splices in as text is a value here. */
 type AsRead<Value> =
   Value extends WrittenJson<infer Shape>
     ? AsRead<Shape>
@@ -70,7 +70,7 @@ export type Users = Answer<typeof listUsers>
 export type OwnOrganizations = Answer<typeof listOwnOrganizations>
 export type AuditLog = Answer<typeof listAuditLog>
 
-/** Somebody or something that is signed in. */
+/** The signed-in user or key. */
 export type Session = Answer<typeof getSession>
 export type Reviewers = Answer<typeof listReviewers>['reviewers']
 export type Insights = Answer<typeof getInsights>

@@ -7,17 +7,17 @@ import { base, type CodeLanguage, reading } from './setup.ts'
 export interface CodeDiffProps {
   before: string
   after: string
-  /** What it is called to those who do not see it. */
+  /** The accessible name. */
   label: string
   language?: CodeLanguage
-  /** Side by side, or one under the other as narrow places need it. */
+  /** Side by side, or in one column for narrow places. */
   layout?: 'split' | 'unified'
 }
 
-/** How long a comparison may take before it says only where, not what, has changed. */
+/** After this time the diff shows only where the texts differ. */
 const DIFF_TIMEOUT_MS = 200
 
-/** Two texts compared, both for reading; what is the same at length is folded away. */
+/** A read-only diff of two texts. Long unchanged parts are folded. */
 export function CodeDiff({ before, after, label, language = 'json', layout = 'unified' }: CodeDiffProps) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

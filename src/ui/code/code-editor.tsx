@@ -6,7 +6,7 @@ import { base, type CodeLanguage, editing } from './setup.ts'
 export interface CodeEditorProps {
   value: string
   onChange: (value: string) => void
-  /** What it is called to those who do not see it. */
+  /** The accessible name. */
   label: string
   language?: CodeLanguage
   autoFocus?: boolean
@@ -15,7 +15,7 @@ export interface CodeEditorProps {
   maxHeight?: string
 }
 
-/** A CodeMirror editor of a text that its owner holds. */
+/** A controlled CodeMirror editor. */
 export function CodeEditor({
   value,
   onChange,

@@ -4,7 +4,7 @@ import type { CodeDiffProps } from './code-diff.tsx'
 import type { CodeEditorProps } from './code-editor.tsx'
 
 /*
- * CodeMirror, loaded when something is first edited or compared. `loadCode` begins that early.
+ * CodeMirror, loaded on first use. `loadCode` preloads it.
  */
 
 const loadEditor = () => import('./code-editor.tsx')
@@ -13,7 +13,7 @@ const loadDiff = () => import('./code-diff.tsx')
 const Editor = lazy(async () => ({ default: (await loadEditor()).CodeEditor }))
 const Diff = lazy(async () => ({ default: (await loadDiff()).CodeDiff }))
 
-/** Loads what editing needs before it is asked for. */
+/** Preloads the editor and the diff. */
 export const loadCode = (): Promise<unknown> => Promise.all([loadEditor(), loadDiff()])
 
 export const CodeEditor = (props: CodeEditorProps) => (

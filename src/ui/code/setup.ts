@@ -23,7 +23,7 @@ const theme = EditorView.theme({
   },
   '&.cm-merge-a .cm-changedLine': { backgroundColor: 'var(--negative-soft) !important' },
   '.cm-collapsedLines': { background: 'var(--panel)', color: 'var(--mantine-color-dimmed)' },
-  // Its own sign is missing in many fonts.
+  // Many fonts lack CodeMirror's own character.
   '.cm-collapsedLines:before, .cm-collapsedLines:after': { content: '"⋯"' },
 })
 
@@ -33,10 +33,10 @@ const highlight = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: 'light-dark(#8a4b00, #efb776)' },
 ])
 
-/** Texts that change their own direction, or hide, must not pass for others: they are shown as marks. */
+/** Shows invisible and bidirectional control characters, which can make one text look like another. */
 const visibleMarks = highlightSpecialChars({ addSpecialChars: /[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g })
 
-/** What every editor and diff has. `label` is what it is called to those who do not see it. */
+/** The extensions of every editor and diff. `label` is the accessible name. */
 export const base = (language: CodeLanguage, label: string): Extension[] => [
   theme,
   syntaxHighlighting(highlight),
@@ -49,7 +49,7 @@ export const base = (language: CodeLanguage, label: string): Extension[] => [
   ...(language === 'json' ? [json(), foldGutter()] : []),
 ]
 
-/** What an editor has beyond that. Tab moves on, as it does everywhere else on a page. */
+/** The extensions of editors. Tab moves the focus, as everywhere else on a page. */
 export const editing = (language: CodeLanguage): Extension[] => [
   history(),
   bracketMatching(),

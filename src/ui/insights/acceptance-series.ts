@@ -2,27 +2,27 @@ import type { Insights } from '../api/wire.ts'
 import { type Decided, decidedOf, type PromptVersion, sumOf } from './ranking.ts'
 import { type Bucket, bucketIndex } from './window.ts'
 
-/** A line of a step's panel: what was decided on one prompt version's outputs, bucket by bucket. */
+/** A line of a step's chart: decisions on one prompt version's outputs, by bucket. */
 export interface AcceptanceLine {
-  /** A name for code: free of whatever a pipeline may send. */
+  /** A key that holds no text from a pipeline. */
   key: string
   label: string
   isActive: boolean
-  /** Null where nothing was decided. */
+  /** Null for a bucket without decisions. */
   points: (Decided | null)[]
   total: Decided
 }
 
 export interface StepAcceptance extends Decided {
   stepId: string
-  /** Newest version first, what names no version last. */
+  /** Newest version first, outputs without a version last. */
   lines: AcceptanceLine[]
 }
 
-/** Lines that one panel can show apart; what is older goes together. */
+/** The most lines in one chart. Older versions are combined. */
 const MAX_LINES = 4
 
-/** What a prompt version is called: `v3`; beside another step's outputs, whose it is. */
+/** A prompt version's name: `v3`, with its step if that differs. */
 export const versionName = ({ number, stepId }: PromptVersion, ofStep: string): string =>
   stepId === ofStep ? `v${number}` : `v${number} of ${stepId}`
 
@@ -53,7 +53,7 @@ function linesOf(
   const parts = [
     ...apart.map(({ version, days }) => ({ label: versionName(version, stepId), isActive: version.isActive, days })),
     ...(earlier.length > 0 ? [{ label: 'earlier versions', isActive: false, days: earlier }] : []),
-    ...(unnamed ? [{ label: named.length > 0 ? 'no version' : 'all', isActive: false, days: unnamed }] : []),
+    ...(unnamed ? [{ label: named.length > 0 ? 'no version' : 'all outputs', isActive: false, days: unnamed }] : []),
   ]
   return parts.map(({ label, isActive, days }, index) => ({
     key: `line${index}`,

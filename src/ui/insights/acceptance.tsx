@@ -11,7 +11,7 @@ import { decidedOf, FEW_DECISIONS } from './ranking.ts'
 import { ChartSection, ScrolledTable } from './section.tsx'
 import { type Bucket, bucketName } from './window.ts'
 
-/** Panels that are shown before more are asked for. */
+/** The number of charts shown at first. */
 const FIRST = 6
 
 interface AcceptanceProps {
@@ -19,7 +19,7 @@ interface AcceptanceProps {
   buckets: readonly Bucket[]
 }
 
-/** Whether each step gets better: its acceptance over time, a line for each prompt version. */
+/** Each step's acceptance over time, with a line for each prompt version. */
 export function Acceptance({ insights, buckets }: AcceptanceProps) {
   const steps = useMemo(() => acceptanceByStep(insights, buckets), [insights, buckets])
   const [isWhole, setWhole] = useState(false)
@@ -27,7 +27,7 @@ export function Acceptance({ insights, buckets }: AcceptanceProps) {
   return (
     <ChartSection
       title="Acceptance by step and prompt version"
-      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions; hollow dots, fewer than ${FEW_DECISIONS}.`}
+      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions. Hollow dots have fewer than ${FEW_DECISIONS}.`}
       chart={
         <>
           <div className={classes.panels}>
@@ -84,7 +84,7 @@ function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly 
         ))}
       </ul>
       <AcceptancePanel
-        label={`Acceptance of ${stepId} over time; the table has the numbers`}
+        label={`Acceptance of ${stepId} over time. Switch to the table for the numbers.`}
         lines={lines}
         buckets={buckets}
       />
@@ -101,7 +101,7 @@ function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[];
           <Table.Tr>
             <Table.Th>Step</Table.Th>
             <Table.Th>Version</Table.Th>
-            <Table.Th>When</Table.Th>
+            <Table.Th>Period</Table.Th>
             <Table.Th className={classes.number}>Accepted</Table.Th>
             <Table.Th className={classes.number}>Corrected</Table.Th>
             <Table.Th className={classes.number}>Acceptance</Table.Th>

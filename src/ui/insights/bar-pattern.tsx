@@ -29,7 +29,7 @@ function Marks({ index }: { index: number }) {
   }
 }
 
-/** The pattern beside a reviewer's name. */
+/** The pattern next to a reviewer's name. */
 export const BarSwatch = ({ index }: { index: number }) => {
   const id = `swatch-${index}`
   return (

@@ -1,3 +1,3 @@
-/** How high charts are, in pixels: known before their code is there, so that nothing moves when it comes. */
+/** Chart heights in pixels. Fixed before the charts load, so that nothing moves. */
 export const PANEL_HEIGHT = 150
 export const THROUGHPUT_HEIGHT = 220

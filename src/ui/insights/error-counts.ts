@@ -1,6 +1,6 @@
 import type { Insights } from '../api/wire.ts'
 
-/** How often an error type was named, by whom. */
+/** How often reviewers and the engine named an error type. */
 export interface Named {
   review: number
   engine: number
@@ -11,12 +11,12 @@ export const namedOf = ({ review, engine }: Named): number => review + engine
 /** A row of the table of error types by step. */
 interface ErrorTypeRow extends Named {
   errorType: string
-  /** By step; null: the engine blamed no span. */
+  /** By step; null if the engine named no span. */
   cells: ReadonlyMap<string | null, Named>
 }
 
 export interface ErrorTypeTable {
-  /** The steps, the one with the most errors first; those of no step last. */
+  /** The steps, most errors first; errors without a step last. */
   steps: (string | null)[]
   /** The most frequent error type first. */
   rows: ErrorTypeRow[]
@@ -24,7 +24,7 @@ export interface ErrorTypeTable {
   most: number
 }
 
-/** Error types by step, with what reviewers named and what the engine answered apart. */
+/** Error types by step, with separate counts for reviewers and the engine. */
 export function errorTypeTable(counts: Insights['errorTypes']): ErrorTypeTable {
   const rows = [...Map.groupBy(counts, ({ errorType }) => errorType)]
     .map(([errorType, ofType]) => ({
@@ -40,7 +40,7 @@ export function errorTypeTable(counts: Insights['errorTypes']): ErrorTypeTable {
   return { steps, rows, most: Math.max(0, ...rows.flatMap(({ cells }) => [...cells.values()].map(namedOf))) }
 }
 
-/** The error type that was named most often for a step: by reviewers, or, where they named none, by the engine. */
+/** A step's most frequent error type according to reviewers or, if they named none, the engine. */
 export function mostNamed(
   counts: Insights['errorTypes'],
   stepId: string,

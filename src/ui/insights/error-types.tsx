@@ -10,7 +10,7 @@ import { errorTypeTable, type Named, namedOf } from './error-counts.ts'
 import classes from './insights.module.css'
 import { ScrolledTable, Section } from './section.tsx'
 
-/** The deepest shade of a cell, in percent: text on it stays readable. */
+/** The darkest shade of a cell, in percent, that keeps its text readable. */
 const MAX_HEAT = 34
 
 interface ErrorTypesProps {
@@ -19,7 +19,7 @@ interface ErrorTypesProps {
   typeNames: ReadonlyMap<string, string>
 }
 
-/** Which errors each step makes, as reviewers named them and as the engine answered. */
+/** Error types by step, from reviewers and from the engine. */
 export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
   const { steps, rows, most } = useMemo(() => errorTypeTable(counts), [counts])
   return (
@@ -34,8 +34,8 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
     >
       {rows.length === 0 ? (
         <Text size="sm">
-          No error types in this period. Reviewers can choose one when they correct an output, and attribution finds one
-          once a trace has feedback.
+          No error types in this period. Reviewers can choose one when they correct an output. Attribution finds one for
+          traces with feedback.
         </Text>
       ) : (
         <ScrolledTable label="Counts of error types by step">
@@ -46,7 +46,7 @@ export function ErrorTypes({ counts, project, typeNames }: ErrorTypesProps) {
                 {steps.map(stepId => (
                   <Table.Th key={stepId ?? ''} className={classes.step} scope="col">
                     <Text inherit span lineClamp={3} {...(stepId !== null && { title: stepId })}>
-                      {stepId === null ? 'no step' : <ShownText text={stepId} />}
+                      {stepId === null ? 'No step' : <ShownText text={stepId} />}
                     </Text>
                   </Table.Th>
                 ))}

@@ -16,7 +16,7 @@ interface FirstStepsProps {
   newest: TraceList
 }
 
-/** What a new project needs before there is anything to learn from it; each step is ticked as it happens. */
+/** A new project's checklist. Each task is checked off as it is done. */
 export function FirstSteps({ project, newest }: FirstStepsProps) {
   const { data: session } = useQuery(sessionQuery)
   const mayManage = session?.scopes.includes('manage') ?? false
@@ -35,39 +35,38 @@ export function FirstSteps({ project, newest }: FirstStepsProps) {
   return (
     <Stack component="section" aria-label="First steps" maw={760} py="md">
       <div>
-        <Title order={2}>This project is new</Title>
+        <Title order={2}>Get started</Title>
         <Text size="sm" c="dimmed">
-          Three steps, and this page shows what to fix next. They are ticked as they happen.
+          After these three steps, this page shows what to fix next.
         </Text>
       </div>
       <ol className={classes.checklist}>
-        <Task title="Make a key for your pipeline" isDone={hasKey}>
+        <Task title="Create a key for your pipeline" isDone={hasKey}>
           {mayManage || session === undefined ? (
             <>
-              Under{' '}
+              Create one under{' '}
               <Anchor component={Link} href={pathWith('/settings/keys', { project })} inherit underline="always">
                 Settings
               </Anchor>
-              , with the scope <Code>ingest</Code>. Keep it in <Code>COUNTERSIGN_KEY</Code>.
+              , with the <Code>ingest</Code> scope. Store it in <Code>COUNTERSIGN_KEY</Code>.
             </>
           ) : (
             <>
-              You may not make keys: whoever manages your organization makes one under Settings, with the scope{' '}
-              <Code>ingest</Code>.
+              Ask a manager of your organization to create one under Settings, with the <Code>ingest</Code> scope.
             </>
           )}
         </Task>
-        <Task title="Post a trace" isDone={hasTrace}>
-          A run of your pipeline with an input and an output, in one paste:
-          <CopiedCode text={firstTrace} label="Copy the command" />
+        <Task title="Send a trace" isDone={hasTrace}>
+          This command sends a pipeline run with an input and an output:
+          <CopiedCode text={firstTrace} label="Copy command" />
         </Task>
         <Task title="Review its output" isDone={newest.traces.some(({ reviewedCount }) => reviewedCount > 0)}>
           {hasTrace ? (
             <Anchor component={Link} href={pathWith('/review', { project })} inherit underline="always">
-              It waits in the queue
+              Review it in the queue
             </Anchor>
           ) : (
-            'It will wait in the queue: accept it, or correct it.'
+            'Accept or correct it in the queue.'
           )}
         </Task>
       </ol>

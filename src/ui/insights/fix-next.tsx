@@ -12,7 +12,7 @@ import classes from './insights.module.css'
 import { decidedIn, decidedOf, type RankedStep, rankSteps, versionBefore, wilsonInterval } from './ranking.ts'
 import { Section } from './section.tsx'
 
-/** Steps that are listed before more are asked for. */
+/** The number of steps listed at first. */
 const FIRST = 5
 
 interface FixNextProps {
@@ -21,7 +21,7 @@ interface FixNextProps {
   typeNames: ReadonlyMap<string, string>
 }
 
-/** What to fix next: the steps by how much there is to gain, in plain words. */
+/** What to fix next: the steps by expected number of corrections. */
 export function FixNext({ insights, project, typeNames }: FixNextProps) {
   const { ranked, unknown } = useMemo(() => rankSteps(insights), [insights])
   const [isWhole, setWhole] = useState(false)
@@ -29,7 +29,7 @@ export function FixNext({ insights, project, typeNames }: FixNextProps) {
   return (
     <Section title="Fix next" description="Steps ranked by how many outputs are likely to need correction.">
       {ranked.length === 0 ? (
-        <Text size="sm">No step has both enough decisions to judge by and a correction among them.</Text>
+        <Text size="sm">No step has a correction and enough decisions to rank it.</Text>
       ) : (
         <ol className={classes.ranks}>
           {shown.map((step, index) => (
@@ -88,7 +88,7 @@ function Rank({ step, place, project, named, typeNames }: RankProps) {
           {named && (
             <>
               , most often <em>{typeNames.get(named.errorType) ?? <ShownText text={named.errorType} />}</em>
-              {named.source === 'engine' && ', says the engine'}
+              {named.source === 'engine' && ' (according to the engine)'}
             </>
           )}
           .
@@ -100,17 +100,17 @@ function Rank({ step, place, project, named, typeNames }: RankProps) {
           <Anchor component={Link} href={pathWith('/traces', { project, stepId, review: 'corrected' })} inherit>
             Corrected traces
           </Anchor>
-          {/* A trace counts as corrected once all of it is reviewed: corrections may be in these, too. */}
+          {/* A trace counts as corrected only when all of it is reviewed, so partly reviewed traces may have corrections. */}
           <Anchor component={Link} href={pathWith('/traces', { project, stepId, review: 'mixed' })} inherit>
-            Partly reviewed ones
+            Partly reviewed traces
           </Anchor>
           {waiting > 0 && (
             <Anchor component={Link} href={pathWith('/review', { project, stepId })} inherit>
-              {count(waiting)} {waiting === 1 ? 'output waits' : 'outputs wait'} for review
+              {count(waiting)} {waiting === 1 ? 'output' : 'outputs'} to review
             </Anchor>
           )}
           <Anchor component={Link} href={promptPath(step, project)} inherit>
-            {step.versions.length > 0 ? 'Open the prompt' : 'Prompts'}
+            {step.versions.length > 0 ? 'Open prompt' : 'Prompts'}
           </Anchor>
         </Text>
       </Stack>
@@ -124,7 +124,7 @@ const promptPath = ({ versions }: RankedStep, project: string): string => {
   return pathWith(promptId === undefined ? '/prompts' : `/prompts/${promptId}`, { project })
 }
 
-/** The share that was corrected, and between which shares the true one lies. */
+/** The share of corrected outputs, with its confidence interval. */
 function Share({ part, whole }: { part: number; whole: number }) {
   const { low, high } = wilsonInterval(part, whole)
   return (
@@ -146,7 +146,7 @@ function Share({ part, whole }: { part: number; whole: number }) {
   )
 }
 
-/** How the version that is live does beside the one before it. */
+/** The live version compared with the previous one. */
 function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep }) {
   const before = active && versionBefore(active, versions)
   if (!active || !before) return null
@@ -155,7 +155,7 @@ function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep
   if (trend === null) {
     return (
       <Text size="xs" c="dimmed">
-        Of {name} before it: {was}. The difference may be chance.
+        Previous version, {name}: {was}. The difference may be chance.
       </Text>
     )
   }
@@ -164,16 +164,16 @@ function Trend({ step: { active, versions, trend, stepId } }: { step: RankedStep
     <Text size="xs" c={trend === 'worse' ? 'var(--negative)' : 'var(--accepted)'}>
       <Icon size={13} aria-hidden style={{ verticalAlign: '-2px' }} />{' '}
       {trend === 'worse'
-        ? `Corrected more often than ${name} before it: ${was}. Going back may help.`
-        : `Corrected less often than ${name} before it: ${was}.`}
+        ? `Corrected more often than ${name}: ${was}. Consider rolling back.`
+        : `Corrected less often than ${name}: ${was}.`}
     </Text>
   )
 }
 
-/** Steps of which too little is known to rank them: deciding on some of their outputs is the way to know. */
+/** Steps with too few decisions to rank, with links to review them. */
 const Unknown = ({ steps, project }: { steps: readonly RankedStep[]; project: string }) => (
   <Text size="sm" component="div">
-    Too few decisions to judge by:{' '}
+    Too few decisions to rank:{' '}
     {steps.slice(0, 10).map((step, index) => (
       <span key={step.stepId}>
         {index > 0 && ', '}
@@ -186,7 +186,7 @@ const Unknown = ({ steps, project }: { steps: readonly RankedStep[]; project: st
         >
           <ShownText text={step.stepId} />
         </Anchor>{' '}
-        ({count(decidedOf(step))} decided, {count(step.waiting)} wait)
+        ({count(decidedOf(step))} reviewed, {count(step.waiting)} to review)
       </span>
     ))}
     {steps.length > 10 && ` and ${count(steps.length - 10)} more`}.

@@ -11,13 +11,13 @@ import type { WindowDays } from './window.ts'
 
 interface HeadlineProps {
   insights: Insights
-  /** The same of as many days before; undefined: not known (yet). */
+  /** The previous period of the same length; undefined while loading. */
   before: Insights | undefined
   days: WindowDays
   reviewPath: string
 }
 
-/** How it goes, in four figures. */
+/** Four key figures. */
 export function Headline({ insights, before, days, reviewPath }: HeadlineProps) {
   const decided = sumOf(insights.steps)
   const earlier = before && sumOf(before.steps)
@@ -39,7 +39,7 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
               <>
                 {'. '}
                 <Anchor component={Link} href={reviewPath} inherit underline="always">
-                  {count(total - reviewed)} wait
+                  {count(total - reviewed)} to review
                 </Anchor>
               </>
             )}
@@ -53,14 +53,14 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
       <Fact label="Corrections" figure={count(decided.corrected)}>
         {earlier ? `${count(earlier.corrected)} in the previous ${days} days` : ' '}
       </Fact>
-      <Fact label="Reviewers active" figure={count(active)}>
+      <Fact label="Active reviewers" figure={count(active)}>
         {before ? `${count(before.reviewers.length)} in the previous ${days} days` : ' '}
       </Fact>
     </SimpleGrid>
   )
 }
 
-/** As much room as the figures take. */
+/** Takes the same space as the figures. */
 export const HeadlineSkeleton = () => (
   <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
     {['reviewed', 'accepted', 'corrections', 'reviewers'].map(name => (
@@ -98,7 +98,7 @@ interface ShareChangeProps {
 }
 
 function ShareChange({ now, before, days }: ShareChangeProps) {
-  if (decidedOf(before) === 0) return `None in the previous ${days} days.`
+  if (decidedOf(before) === 0) return `No decisions in the previous ${days} days.`
   if (decidedOf(now) === 0) return `${share(before.accepted, decidedOf(before))} in the previous ${days} days.`
   const points = percentOf(now) - percentOf(before)
   const Icon = points > 0 ? IconTrendingUp : points < 0 ? IconTrendingDown : IconMinus

@@ -4,7 +4,7 @@ import { PANEL_HEIGHT, THROUGHPUT_HEIGHT } from './chart-size.ts'
 import type { AcceptancePanelProps, ThroughputChartProps } from './charts.tsx'
 
 /*
- * The charts, whose code is loaded beside the data that they show.
+ * The charts, loaded in parallel with their data.
  */
 
 const load = () => import('./charts.tsx')
@@ -12,7 +12,7 @@ const load = () => import('./charts.tsx')
 const LazyAcceptancePanel = lazy(async () => ({ default: (await load()).AcceptancePanel }))
 const LazyThroughputChart = lazy(async () => ({ default: (await load()).ThroughputChart }))
 
-/** Begins to load the charts before there is anything to show. Where it fails, showing one tells. */
+/** Preloads the charts. If this fails, showing one reports it. */
 export const loadCharts = (): void => void load().catch(() => undefined)
 
 export const AcceptancePanel = (props: AcceptancePanelProps) => (

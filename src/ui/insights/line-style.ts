@@ -1,4 +1,4 @@
-/** How the lines of a panel are told apart, newest version first: by color and by dashes. */
+/** The lines' colors and dashes, newest version first. */
 const LINE_STYLES = [
   { color: 'var(--series-1)', dashes: '0' },
   { color: 'var(--series-2)', dashes: '7 3' },

@@ -24,7 +24,7 @@ import { Reviewers } from './reviewers.tsx'
 import { bucketsOf, rangeName, type WindowDays, windowsAt } from './window.ts'
 import { useWindow, WindowSelect } from './window-select.tsx'
 
-/** Insights: what should be fixed next. */
+/** Insights: what to fix next. */
 export function Page() {
   usePageTitle('Insights')
   const project = useProject()
@@ -60,12 +60,14 @@ function ProjectInsights({ project }: { project: string }) {
         <div>
           <Title order={1}>Insights</Title>
           <Text size="xs" c="dimmed">
-            {rangeName(insights.data ?? current)}, days of UTC
+            {rangeName(insights.data ?? current)} (UTC)
           </Text>
         </div>
         {!isNew && <WindowSelect days={days} onChoose={chooseDays} />}
       </Group>
-      {insights.error && <FaultAlert error={insights.error} title="No insights" onRetry={insights.refetch} />}
+      {insights.error && (
+        <FaultAlert error={insights.error} title="Couldn't load insights" onRetry={insights.refetch} />
+      )}
       {isNew && newest.data && <FirstSteps project={project} newest={newest.data} />}
       {!isReady && !insights.error && <PageSkeleton />}
       {isReady && !isNew && (
@@ -81,7 +83,7 @@ function ProjectInsights({ project }: { project: string }) {
   )
 }
 
-/** Does something when a state is over that was seen before. */
+/** Runs an action when a state ends. */
 function useOnceOver(isOn: boolean, act: () => unknown): void {
   const wasOn = useRef(false)
   useEffect(() => {
@@ -119,17 +121,17 @@ function Findings({ insights, before, days, project, typeNames }: FindingsProps)
 function NoDecisions({ insights: { outputs }, days, project }: Omit<FindingsProps, 'before' | 'typeNames'>) {
   const waiting = outputs.total - outputs.reviewed
   return (
-    <Empty title={`No decision in these ${days} days`}>
-      What to fix next shows in what reviewers correct.{' '}
-      {waiting > 0 && `${count(waiting)} outputs of these days wait. `}
+    <Empty title={`No decisions in the last ${days} days`}>
+      Corrections show what to fix next.{' '}
+      {waiting > 0 && `${count(waiting)} outputs from this period are waiting for review. `}
       <Anchor component={Link} href={pathWith('/review', { project })} inherit underline="always">
-        Review some
+        Review outputs
       </Anchor>
       {days < 90 && (
         <>
           , or{' '}
           <Anchor component={Link} href={pathWith('/', { project, days: 90 })} inherit underline="always">
-            look at 90 days
+            view the last 90 days
           </Anchor>
         </>
       )}

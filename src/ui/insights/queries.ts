@@ -3,10 +3,10 @@ import { call } from '../api/client.ts'
 import type { ApiKeys, Insights, TraceList } from '../api/wire.ts'
 import type { TimeRange } from './window.ts'
 
-/** How often a project that has next to nothing is looked at again. */
+/** How often to poll a new project. */
 const WATCH_MS = 4_000
 
-/** What came of a project's outputs in a time. While another window of it is on its way, the last one stays. */
+/** A project's insights for a period. The previous period shows until the next one is loaded. */
 export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
   queryOptions({
     queryKey: ['insights', projectSlug, from, to],
@@ -14,11 +14,11 @@ export const insightsQuery = (projectSlug: string, { from, to }: TimeRange) =>
     placeholderData: (last, query) => (query?.queryKey[1] === projectSlug ? last : undefined),
   })
 
-/** Whether a project is at its beginning: it has no trace, or one that nobody reviewed. */
+/** Whether a project is new: it has no trace, or one without a review. */
 export const isBeginning = ({ traces, nextCursor }: TraceList): boolean =>
   nextCursor === null && traces.every(({ reviewedCount }) => reviewedCount === 0)
 
-/** The newest trace of a project, asked for again and again as long as the project is at its beginning. */
+/** A project's newest trace, polled while the project is new. */
 export const newestTraceQuery = (projectSlug: string) =>
   queryOptions({
     queryKey: ['insights-newest-trace', projectSlug],
@@ -26,7 +26,7 @@ export const newestTraceQuery = (projectSlug: string) =>
     refetchInterval: ({ state: { data } }) => data !== undefined && isBeginning(data) && WATCH_MS,
   })
 
-/** The organization's keys, for whoever may list them, looked at again and again. */
+/** The organization's keys, polled if the user may list them. */
 export const watchedKeysQuery = (isAllowed: boolean) =>
   queryOptions({
     queryKey: ['insights-api-keys'],

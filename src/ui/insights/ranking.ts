@@ -1,10 +1,10 @@
 import type { Insights } from '../api/wire.ts'
 
 /*
- * What to fix next: the steps by how many of the window's outputs would at least be corrected if all were reviewed.
+ * What to fix next: the steps by the least number of corrections to expect if all of the period's outputs were reviewed.
  */
 
-/** Decisions in force. */
+/** Current decisions. */
 export interface Decided {
   accepted: number
   corrected: number
@@ -12,16 +12,15 @@ export interface Decided {
 
 export const decidedOf = ({ accepted, corrected }: Decided): number => accepted + corrected
 
-/** With fewer decisions a share says next to nothing. */
+/** With fewer decisions, a share says little. */
 export const FEW_DECISIONS = 10
 
 /** The standard normal distribution's quantile for 95 %, two-sided. */
 const Z = 1.959964
 
 /**
- * Wilson's score interval: between which shares the true one lies (95 %), `part` of `whole` having been seen. Unlike the
- * share alone it makes 1 of 1 less than 30 of 30, and it holds for few trials and for shares near 0 and 1, where the
- * textbook interval fails. E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal
+ * Wilson's score interval: the 95% confidence interval of a share, given `part` of `whole`. Unlike the share alone, it ranks
+ * 1 of 1 below 30 of 30. It holds for few trials and for shares near 0 and 1, where the textbook interval fails. E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal
  * of the American Statistical Association 22 (1927), 209-212. Of nothing: 0 to 1.
  */
 export function wilsonInterval(part: number, whole: number): { low: number; high: number } {
@@ -36,30 +35,30 @@ export function wilsonInterval(part: number, whole: number): { low: number; high
 
 export type PromptVersion = Insights['promptVersions'][number]
 
-/** What was decided on the outputs of one prompt version. */
+/** Decisions on one prompt version's outputs. */
 export interface VersionDecided extends Decided {
   version: PromptVersion
 }
 
 export interface RankedStep extends Decided {
   stepId: string
-  /** The window's outputs. */
+  /** The period's outputs. */
   outputs: number
-  /** Those that nobody reviewed. */
+  /** Unreviewed outputs. */
   waiting: number
-  /** Newest first; outputs that name no version are in none. */
+  /** Newest first, without outputs that name no version. */
   versions: VersionDecided[]
-  /** The active version, where enough of its outputs were decided to judge the step by it alone: it is what runs now. */
+  /** The active version, if it has enough decisions to rank the step by it alone. */
   active: VersionDecided | null
-  /** Whether the active version is corrected more or less often than the one before it, beyond chance; null: neither. */
+  /** Whether the active version is corrected significantly more or less often than the previous one; null if neither. */
   trend: 'worse' | 'better' | null
-  /** How many of the window's outputs at least would be corrected. */
+  /** The least number of corrections to expect in the period. */
   expected: number
 }
 
 /**
- * Steps with corrections, the one with the most to gain first; and those with too few decisions to rank, the one with
- * the most waiting outputs first.
+ * Steps with corrections, most expected corrections first; and steps with too few decisions to rank, most unreviewed
+ * outputs first.
  */
 export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: RankedStep[]; unknown: RankedStep[] } {
   const byStep = Map.groupBy(days, ({ stepId }) => stepId)
@@ -75,7 +74,7 @@ export function rankSteps({ steps, days, promptVersions }: Insights): { ranked: 
   }
 }
 
-/** The decisions that a step is judged by. */
+/** The decisions that rank a step. */
 export const decidedIn = (step: RankedStep): Decided => step.active ?? step
 
 function rankedStep(
@@ -101,7 +100,7 @@ function rankedStep(
 }
 
 /**
- * Compares a version with the newest other one before it. Intervals that do not overlap are beyond chance, on the safe side:
+ * Compares a version with the previous one. Intervals that don't overlap are a conservative test of significance:
  * N. Schenker and J. F. Gentleman, "On Judging the Significance of Differences by Examining the Overlap Between Confidence
  * Intervals", The American Statistician 55 (2001), 182-186.
  */
@@ -114,7 +113,7 @@ function trendOf(active: VersionDecided, versions: readonly VersionDecided[]): R
   return now.high < then.low ? 'better' : null
 }
 
-/** The newest version of the same prompt that is older than this one and was decided on. */
+/** The previous version of the same prompt that has decisions. */
 export const versionBefore = (
   { version }: VersionDecided,
   versions: readonly VersionDecided[],
@@ -131,7 +130,7 @@ function versionsOf(days: Insights['days'], promptVersions: readonly PromptVersi
     .toSorted((left, right) => right.version.number - left.version.number)
 }
 
-/** Decisions taken together. */
+/** The sum of decisions. */
 export const sumOf = (parts: readonly Decided[]): Decided => ({
   accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
   corrected: parts.reduce((sum, { corrected }) => sum + corrected, 0),

@@ -15,18 +15,18 @@ interface ReviewersProps {
   buckets: readonly Bucket[]
 }
 
-/** How much reviewers get done: by day, and in total. */
+/** Decisions per reviewer, by day and in total. */
 export function Reviewers({ reviewers, buckets }: ReviewersProps) {
   const everybody = useMemo(() => throughput(reviewers, buckets), [reviewers, buckets])
   const apart = useMemo(() => shownApart(everybody), [everybody])
   return (
     <ChartSection
       title="Reviewers"
-      description="Decisions in force, by the day when they were made."
+      description="Current decisions by day."
       chart={
         <div className={classes.throughput}>
           <ThroughputChart
-            label="Decisions by day and reviewer; the table has the numbers"
+            label="Decisions by day and reviewer. Switch to the table for the numbers."
             reviewers={apart}
             buckets={buckets}
           />
@@ -39,7 +39,7 @@ export function Reviewers({ reviewers, buckets }: ReviewersProps) {
 }
 
 function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: readonly Reviewer[] }) {
-  // Those who are shown together have the last bar's pattern.
+  // Combined reviewers share the last bar's pattern.
   const swatchOf = (index: number) => (apart[index]?.key === everybody[index]?.key ? index : apart.length - 1)
   return (
     <ScrolledTable label="Decisions by reviewer">
@@ -49,7 +49,7 @@ function Totals({ everybody, apart }: { everybody: readonly Reviewer[]; apart: r
             <Table.Th>Reviewer</Table.Th>
             <Table.Th className={classes.number}>Decisions</Table.Th>
             <Table.Th className={classes.number}>Days</Table.Th>
-            <Table.Th className={classes.number}>A day</Table.Th>
+            <Table.Th className={classes.number}>Per day</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -78,7 +78,7 @@ function DayTable({ everybody, buckets }: { everybody: readonly Reviewer[]; buck
       <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>When</Table.Th>
+            <Table.Th>Period</Table.Th>
             {everybody.map(({ key, name }) => (
               <Table.Th key={key} className={`${classes.number} ${classes.reviewer}`}>
                 <ShownText text={name} />

@@ -8,7 +8,7 @@ interface SectionProps {
   controls?: ReactNode
 }
 
-/** A part of the page: the question that it answers, and the answer. */
+/** A titled section of the page. */
 export function Section({ title, description, controls, children }: PropsWithChildren<SectionProps>) {
   const id = useId()
   return (
@@ -31,11 +31,11 @@ export function Section({ title, description, controls, children }: PropsWithChi
 
 interface ChartSectionProps extends Omit<SectionProps, 'controls'> {
   chart: ReactNode
-  /** The same in numbers, for those who do not see the chart or want them exactly. */
+  /** The chart's numbers as a table. */
   table: () => ReactNode
 }
 
-/** A part of the page that shows a chart, or the table of its numbers. */
+/** A section with a chart, or the table of its numbers. */
 export function ChartSection({ chart, table, ...props }: ChartSectionProps) {
   const [isTable, setTable] = useState(false)
   return (
@@ -44,7 +44,7 @@ export function ChartSection({ chart, table, ...props }: ChartSectionProps) {
       controls={
         <SegmentedControl
           size="xs"
-          aria-label={`How ${props.title.toLowerCase()} is shown`}
+          aria-label={`${props.title} view`}
           value={isTable ? 'table' : 'chart'}
           onChange={value => setTable(value === 'table')}
           data={[
@@ -59,7 +59,7 @@ export function ChartSection({ chart, table, ...props }: ChartSectionProps) {
   )
 }
 
-/** A table that scrolls within its own bounds. */
+/** A table in a scrolling box. */
 export const ScrolledTable = ({ label, children }: PropsWithChildren<{ label: string }>) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
   <section className={classes.scroll} tabIndex={0} aria-label={label}>

@@ -1,21 +1,21 @@
 import type { Insights } from '../api/wire.ts'
 import { type Bucket, bucketIndex } from './window.ts'
 
-/** What one reviewer, or several taken together, reviewed. */
+/** The decisions of one reviewer, or of several combined. */
 export interface Reviewer {
-  /** A name for code: free of whatever a person may be called. */
+  /** A key that holds no person's name. */
   key: string
   name: string
   total: number
   activeDays: number
-  /** Bucket by bucket. */
+  /** By bucket. */
   reviewed: number[]
 }
 
-/** Reviewers that one chart can show apart. */
+/** The most reviewers that a chart shows separately. */
 const MAX_APART = 5
 
-/** Everybody who reviewed something, the busiest first. */
+/** Everyone who reviewed, busiest first. */
 export const throughput = (reviewers: Insights['reviewers'], buckets: readonly Bucket[]): Reviewer[] =>
   reviewers
     .map(({ userId, name, days }) => {
@@ -26,7 +26,7 @@ export const throughput = (reviewers: Insights['reviewers'], buckets: readonly B
     .toSorted((left, right) => right.total - left.total || (left.name < right.name ? -1 : 1))
     .map((reviewer, index) => ({ ...reviewer, key: `reviewer${index}` }))
 
-/** The reviewers that a chart shows apart, and the others as one. */
+/** The reviewers that a chart shows separately, and the rest combined. */
 export function shownApart(reviewers: readonly Reviewer[]): Reviewer[] {
   if (reviewers.length <= MAX_APART + 1) return [...reviewers]
   const others = reviewers.slice(MAX_APART)

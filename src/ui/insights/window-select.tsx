@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core'
 import { useSearchParams } from 'wouter'
 import { WINDOWS, type WindowDays, windowNamed } from './window.ts'
 
-/** The window that the address names, and how to name another one there. */
+/** The period in the address, and how to change it. */
 export function useWindow(): [WindowDays, (days: WindowDays) => void] {
   const [parameters, setParameters] = useSearchParams()
   const choose = (days: WindowDays) =>
@@ -22,11 +22,11 @@ interface WindowSelectProps {
   onChoose: (days: WindowDays) => void
 }
 
-/** Chooses how far back the page looks. */
+/** Chooses the period. */
 export const WindowSelect = ({ days, onChoose }: WindowSelectProps) => (
   <SegmentedControl
     size="xs"
-    aria-label="How far back"
+    aria-label="Period"
     value={String(days)}
     onChange={value => onChoose(windowNamed(value))}
     data={WINDOWS.map(option => ({ value: String(option), label: `${option} days` }))}

@@ -1,39 +1,39 @@
 const DAY_MS = 86_400_000
 
-/** The windows that may be looked at, in days. */
+/** The periods to choose from, in days. */
 export const WINDOWS = [7, 30, 90] as const
 
 export type WindowDays = (typeof WINDOWS)[number]
 
-/** From a time on and before another one; ISO 8601, UTC. */
+/** From a time (inclusive) to another (exclusive); ISO 8601, UTC. */
 export interface TimeRange {
   from: string
   to: string
 }
 
-/** The window that `?days=` names; 30 days where it names none of them. */
+/** The period in `?days=`, by default 30. */
 export const windowNamed = (text: string | null): WindowDays => WINDOWS.find(days => String(days) === text) ?? 30
 
-/** The whole days of UTC that end with a moment's own, and as many before them. The moment is in milliseconds. */
+/** The whole UTC days up to and including a moment's, and as many before them. The moment is in milliseconds. */
 export function windowsAt(moment: number, days: WindowDays): { current: TimeRange; before: TimeRange } {
   const end = (Math.floor(moment / DAY_MS) + 1) * DAY_MS
   const isoAt = (daysBefore: number) => new Date(end - daysBefore * DAY_MS).toISOString()
   return { current: { from: isoAt(days), to: isoAt(0) }, before: { from: isoAt(2 * days), to: isoAt(days) } }
 }
 
-/** Days that are shown as one point or bar. */
+/** Days shown as one point or bar. */
 export interface Bucket {
   /** The first day, `YYYY-MM-DD`. */
   from: string
-  /** How many days of the window it has: the first week of a window may be cut. */
+  /** Its number of days. A period's first week may be partial. */
   days: number
 }
 
-/** A window longer than this is shown by weeks. */
+/** Longer periods are shown by week. */
 const MAX_SINGLE_DAYS = 31
 const WEEK = 7
 
-/** A window's days, or weeks that end with its last day, oldest first. */
+/** A period's days, or weeks that end with its last day, oldest first. */
 export function bucketsOf({ from, to }: TimeRange): Bucket[] {
   const first = Date.parse(from)
   const total = Math.round((Date.parse(to) - first) / DAY_MS)
@@ -45,7 +45,7 @@ export function bucketsOf({ from, to }: TimeRange): Bucket[] {
   })
 }
 
-/** The place among buckets of the one that has a day; -1 for a day before all of them. */
+/** The index of the bucket that holds a day; -1 for an earlier day. */
 export const bucketIndex = (buckets: readonly Bucket[], day: string): number =>
   buckets.findLastIndex(({ from }) => from <= day)
 
@@ -53,10 +53,10 @@ const dayAt = (time: number): string => new Date(time).toISOString().slice(0, 10
 
 const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
-/** A day (`YYYY-MM-DD` or ISO 8601) as people write it, without its year. */
+/** A day (`YYYY-MM-DD` or ISO 8601) in the reader's format, without the year. */
 export const dayName = (day: string): string => shortDay.format(new Date(day))
 
-/** A bucket as it is called beside its numbers. */
+/** A bucket's label. */
 export const bucketName = ({ from, days }: Bucket): string =>
   days === 1 ? dayName(from) : shortDay.formatRange(new Date(from), new Date(Date.parse(from) + (days - 1) * DAY_MS))
 

@@ -1,31 +1,31 @@
 import type { Json } from '../api/wire.ts'
 
-/** Strings longer than this, and lists of more items, begin folded. */
+/** Longer strings start out shortened. */
 export const FOLDED_STRING_LENGTH = 1_200
 const FOLDED_CHILDREN = 200
 const OPEN_DEPTH = 3
 
-/** A line of a value as it is shown: a scalar or something empty, or the head of an object or array whose children are the lines below it. */
+/** A line of a value: a scalar, an empty object or array, or the head of one whose children are the lines below. */
 export interface JsonRow {
-  /** A JSON pointer (RFC 6901), which tells `{"a.b": 1}` from `{"a": {"b": 1}}`. */
+  /** A JSON pointer (RFC 6901), which distinguishes `{"a.b": 1}` from `{"a": {"b": 1}}`. */
   pointer: string
-  /** Dotted, as the API writes paths; '' for a value that is one line as a whole. */
+  /** The dotted path, as in the API; '' for a value of a single line. */
   path: string
   /** The field's name, or an item's index; null for the value itself. */
   name: string | null
   depth: number
   value: Json
-  /** How many children it has; null for a scalar, and where there is nothing to open. */
+  /** The number of children; null if there is nothing to open. */
   size: number | null
   isOpen: boolean
 }
 
-/** Whether a value is shown open before anybody said anything. */
+/** Whether a value starts out open. */
 const opensItself = (depth: number, size: number): boolean => depth < OPEN_DEPTH && size <= FOLDED_CHILDREN
 
 /**
- * The lines of a value, top to bottom; the value itself is a line of its own only where it has no children. `toggled` names the
- * pointers that are not as they began. Never recursive: values may be deep.
+ * The lines of a value, top to bottom. The value itself has a line only if it has no children. `toggled` holds the pointers
+ * that were opened or closed. Not recursive: values may be deep.
  */
 export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   const rows: JsonRow[] = []
@@ -40,7 +40,7 @@ export function jsonRows(root: Json, toggled: ReadonlySet<string>): JsonRow[] {
   return rows
 }
 
-/** What must be toggled so that the line with this path is among the lines; as far as the path leads. */
+/** The toggled set that shows the line with this path, as far as the path leads. */
 export function toggledToShow(root: Json, path: string, toggled: ReadonlySet<string>): ReadonlySet<string> {
   const needed = new Set(toggled)
   for (const { pointer, depth, size } of rowsOnTheWay(root, path)) {
@@ -50,7 +50,7 @@ export function toggledToShow(root: Json, path: string, toggled: ReadonlySet<str
   return needed
 }
 
-/** The lines above the one that a path names, outermost first. Field names may have dots in them: the longest that fits counts. */
+/** The ancestors of a path's line, outermost first. Field names may contain dots, so the longest match counts. */
 function rowsOnTheWay(root: Json, path: string): JsonRow[] {
   const found: JsonRow[] = []
   let rows = childRows(root, { pointer: '', path: '', depth: -1 })

@@ -9,12 +9,12 @@ import classes from './json-view.module.css'
 import { ShownText } from './shown-text.tsx'
 import { VirtualLines } from './virtual-lines.tsx'
 
-/** How much more of a long text comes with each click: a browser takes seconds to lay out a megabyte. */
+/** How much more of a long text each click shows. Browsers take seconds to lay out a megabyte. */
 const MORE_LENGTH = 50_000
 
 interface JsonViewProps {
   value: Json
-  /** What it is called to those who do not see it. */
+  /** The accessible name. */
   label: string
   /** A dotted path to show and mark. */
   marked?: string | undefined
@@ -25,8 +25,8 @@ interface JsonViewProps {
 type TreeProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
 
 /**
- * A JSON value for reading: strings as the texts that they are, with their line breaks; objects and arrays to fold. Only the
- * lines in sight are in the page, however large the value is, and nothing in it is ever taken for HTML.
+ * A JSON value for reading: strings show as text with line breaks; objects and arrays fold. Only the visible lines are in
+ * the page, and nothing in the value is ever treated as HTML.
  */
 export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewProps) {
   const [mode, setMode] = useState<'tree' | 'raw'>('tree')
@@ -35,7 +35,7 @@ export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewP
       <Group justify="space-between" className={classes.bar} gap="xs" wrap="nowrap">
         <SegmentedControl
           size="xs"
-          aria-label={`How ${label} is shown`}
+          aria-label={`Format of ${label}`}
           value={mode}
           onChange={chosen => setMode(chosen === 'raw' ? 'raw' : 'tree')}
           data={[
@@ -143,7 +143,7 @@ function Scalar({ value }: { value: Json }) {
   )
 }
 
-/** A line, or so much of a long one as a browser lays out at once. */
+/** A line, or as much of a long one as a browser lays out at once. */
 const LINE = /.{1,2000}/gu
 
 function RawJson({ value, label, maxHeight }: TreeProps) {

@@ -1,16 +1,16 @@
 import classes from './shown-text.module.css'
 
-/** Marks that change the direction of what follows them, or that nobody sees: with them one text passes for another. */
+/** Invisible and bidirectional control characters, which can make one text look like another. */
 const MARKS = /([\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff])/
 
-/** A pipeline's text as text, with its invisible marks made visible and kept from acting on what stands around them. */
+/** A pipeline's text, with control characters made visible and isolated from the text around it. */
 export const ShownText = ({ text }: { text: string }) => {
   if (!MARKS.test(text)) return text
   return (
     <bdi>
       {text.split(MARKS).map((part, index) =>
         MARKS.test(part) ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, which only change together
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text change together
           <span key={index} className={classes.mark} title={nameOf(part)}>
             {nameOf(part)}
           </span>

@@ -9,13 +9,13 @@ interface VirtualLinesProps {
   label: string
   /** A CSS length. */
   maxHeight: string
-  /** The line to scroll to and mark; -1: none. */
+  /** The line to scroll to and mark; -1 for none. */
   marked?: number
 }
 
 const LINE_HEIGHT = 22
 
-/** Lines of any height that scroll, of which only those in sight are in the page. */
+/** A scrolling list of lines of any height. Only the visible ones are in the page. */
 export function VirtualLines({ count, keyOf, children, label, maxHeight, marked = -1 }: VirtualLinesProps) {
   const container = useRef<HTMLElement>(null)
   const virtualizer = useVirtualizer({

@@ -4,12 +4,12 @@ import { IconCheck, IconCopy } from '../icons/index.ts'
 import classes from './copied-code.module.css'
 
 interface CopyIconProps {
-  /** A function where the text is large: it is made when it is asked for. */
+  /** A function for a large text, which is built only when copied. */
   text: string | (() => string)
   label?: string
 }
 
-/** Copies a text; says so once it did. */
+/** Copies a text, then says so. */
 export function CopyIcon({ text, label = 'Copy' }: CopyIconProps) {
   const { copied, copy } = useClipboard()
   const shown = copied ? 'Copied' : label

@@ -1,14 +1,14 @@
 interface CurlOptions {
   method?: string
   body?: unknown
-  /** The project of an ingestion call, which a key for all of them must name. */
+  /** The project of an ingestion call. Required with a key for all projects. */
   projectSlug?: string
 }
 
-/** A shell's word for a text, whatever it holds. */
+/** A text quoted for the shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The command that makes the same call from a terminal, with a key in COUNTERSIGN_KEY. */
+/** The curl command for an API call, with the key in COUNTERSIGN_KEY. */
 export function curlOf(path: string, { method = 'GET', body, projectSlug }: CurlOptions = {}): string {
   const url = new URL(path, location.origin).href
   return [

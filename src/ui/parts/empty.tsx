@@ -4,11 +4,11 @@ import { CopiedCode } from './copied-code.tsx'
 
 interface EmptyProps {
   title: string
-  /** A command that brings what is missing. */
+  /** A command that adds the first item. */
   curl?: string
 }
 
-/** Where there is nothing to show: why, and what to do next. */
+/** An empty state: why there is nothing, and what to do next. */
 export const Empty = ({ title, curl, children }: PropsWithChildren<EmptyProps>) => (
   <Stack gap="sm" maw={720} py="xl" mx="auto">
     <Title order={2}>{title}</Title>
@@ -17,6 +17,6 @@ export const Empty = ({ title, curl, children }: PropsWithChildren<EmptyProps>) 
         {children}
       </Text>
     )}
-    {curl && <CopiedCode text={curl} label="Copy the command" />}
+    {curl && <CopiedCode text={curl} label="Copy command" />}
   </Stack>
 )

@@ -6,12 +6,12 @@ import classes from './fault-alert.module.css'
 interface FaultAlertProps {
   error: Error
   title?: string
-  /** Tries again what failed. */
+  /** Retries what failed. */
   onRetry?: () => unknown
 }
 
-/** Says what failed in the service's own words, with the request id that support asks for. */
-export function FaultAlert({ error, title = 'That did not work', onRetry }: FaultAlertProps) {
+/** Shows an error in the service's own words, with the request ID for support. */
+export function FaultAlert({ error, title = 'Something went wrong', onRetry }: FaultAlertProps) {
   const { details, requestId } = error instanceof Fault ? error : { details: [], requestId: '' }
   return (
     <Alert

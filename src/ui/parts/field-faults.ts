@@ -1,13 +1,13 @@
 import { Fault } from '../api/client.ts'
 
 export interface FieldFaults {
-  /** What the service says about a field, if anything. */
+  /** The service's error for a field, if any. */
   of: (field: string) => string | undefined
-  /** The fault, where it is not, or not only, about these fields. */
+  /** The error, unless it is only about these fields. */
   rest: Error | null
 }
 
-/** Parts a refusal into what is wrong with each of a form's fields, and what no field there can show. */
+/** Splits an error into those of a form's fields and the rest. */
 export function fieldFaults(error: Error | null, fields: readonly string[]): FieldFaults {
   const details = error instanceof Fault ? error.details : []
   const isOf = (field: string, path: string) => path === field || path.startsWith(`${field}.`)

@@ -1,15 +1,15 @@
 import { useState } from 'react'
 import { curlOf } from './curl.ts'
 
-/** The command that posts a project's first trace, with any key that may ingest there. */
+/** The command that sends a project's first trace. Works with any key that can ingest there. */
 export function useFirstTrace(projectSlug: string): string {
   const [moment] = useState(() => new Date())
   return curlOf('/api/v1/batch', { method: 'POST', body: firstBatch(moment, projectSlug), projectSlug })
 }
 
 /**
- * The body of a batch that posts one finished run with an input and an output, so that there is something to review. The
- * output belongs to the trace as a whole: no span's id has to be made up. Sent again, it is the same trace.
+ * A batch with one completed run that has an input and an output to review. The output belongs to the trace as a whole, so
+ * it needs no span ID. Sending it again updates the same trace.
  */
 function firstBatch(moment: Date, project: string) {
   const timestamp = moment.toISOString()

@@ -6,24 +6,24 @@ interface FormModalProps {
   isOpen: boolean
   onClose: () => void
   title: string
-  /** What the button says: the act itself, never "OK". */
+  /** The button's label: the action itself, never "OK". */
   act: string
   onSubmit: () => void
   isPending: boolean
   error: Error | null
-  /** Whether the act takes something away. */
+  /** Whether the action deletes something. */
   isDestructive?: boolean
   isDisabled?: boolean
 }
 
-/** A form over the page, or a question before an act in words that say what it changes. */
+/** A form or a confirmation in a dialog. */
 export function FormModal(props: PropsWithChildren<FormModalProps>) {
   const { isOpen, onClose, title, act, onSubmit, isPending, error, isDestructive, isDisabled, children } = props
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    // A form that is portalled from within another one would send that too.
+    // Otherwise a form in a portal also submits the form around it.
     event.stopPropagation()
-    // It can still be clicked while it fades out.
+    // The button still takes clicks while the dialog fades out.
     if (isOpen) onSubmit()
   }
   return (

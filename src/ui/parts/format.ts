@@ -1,10 +1,10 @@
 const number = new Intl.NumberFormat(undefined)
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
 
-/** A count with the reader's separators. */
+/** A count in the reader's format. */
 export const count = (value: number): string => number.format(value)
 
-/** A share of a whole, '–' of nothing. Only all is 100 %, and only none is 0 %. */
+/** A share in percent, or '–' if the whole is 0. Only all is 100% and only none is 0%. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '–'
   const ratio = part / whole
@@ -13,10 +13,10 @@ export function share(part: number, whole: number): string {
   return percent.format(ratio)
 }
 
-/** Milliseconds as people say them: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
+/** Milliseconds in readable units: `840 ms`, `1.2 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(milliseconds: number | null): string {
   if (milliseconds === null) return '–'
-  // As far as it rounds to less than the next unit.
+  // Up to where rounding would reach the next unit.
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`
   if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)} s`
   const seconds = Math.round(milliseconds / 1_000)

@@ -8,7 +8,7 @@ interface PageFaultState {
   error?: Error | undefined
 }
 
-/** Keeps a fault of one page from taking the whole app with it: at another address it is over. */
+/** Keeps an error on one page from breaking the app. Going to another address clears it. */
 export class PageFault extends Component<PageFaultProps, PageFaultState> {
   override state: PageFaultState = {}
 
@@ -23,7 +23,7 @@ export class PageFault extends Component<PageFaultProps, PageFaultState> {
   override render() {
     const { error } = this.state
     if (!error) return this.props.children
-    // A page's file is gone where a newer version was deployed meanwhile: a reload gets that one.
-    return <FaultAlert error={error} title="This page failed" onRetry={() => location.reload()} />
+    // A page's file may be gone because a newer version was deployed. A reload gets the new one.
+    return <FaultAlert error={error} title="Something went wrong on this page" onRetry={() => location.reload()} />
   }
 }

@@ -13,13 +13,13 @@ type ShownReviewState = keyof typeof STATES
 
 interface ReviewStateProps {
   state: ShownReviewState
-  /** Whether an output has changed since its review, which counts no longer. */
+  /** Whether the output changed after its review, which then no longer counts. */
   isStale?: boolean
-  /** Whether an icon alone says so. */
+  /** Whether to show that as an icon only. */
   isCompact?: boolean
 }
 
-/** A span's review state, or that of a trace's spans taken together. */
+/** The review state of a span or a trace. */
 export function ReviewState({ state, isStale = false, isCompact = false }: ReviewStateProps) {
   const { label, ...fresh } = STATES[state]
   const { Icon, className } = isStale ? { Icon: IconHistory, className: classes.unreviewed } : fresh
@@ -28,7 +28,7 @@ export function ReviewState({ state, isStale = false, isCompact = false }: Revie
       variant="transparent"
       className={`${classes.badge} ${className}`}
       leftSection={<Icon size={13} aria-hidden />}
-      {...(isStale && { title: 'An output changed after its review' })}
+      {...(isStale && { title: 'The output changed after its review' })}
     >
       {label}
       {isStale && (isCompact ? <VisuallyHidden>, output changed</VisuallyHidden> : ', output changed')}

@@ -7,16 +7,16 @@ import { IconLock } from '../icons/index.ts'
 
 export type Scope = Session['scopes'][number]
 
-/** Whether whoever is signed in has a scope; undefined until that is known. */
+/** Whether the session has a scope; undefined while loading. */
 export function useMay(scope: Scope): boolean | undefined {
   const { data: session } = useQuery(sessionQuery)
   return session?.scopes.includes(scope)
 }
 
-/** Says which scope something needs that whoever is signed in does not have. */
+/** Says which missing scope something needs. */
 export const MissingScope = ({ scope, children }: PropsWithChildren<{ scope: Scope }>) => (
   <Alert variant="default" icon={<IconLock size={18} aria-hidden />} title={children}>
-    That needs the scope <Code>{scope}</Code>, which the key that you signed in with does not have. Sign in with a key
-    that does, or ask whoever manages your organization for one.
+    Your key doesn't have the <Code>{scope}</Code> scope. Sign in with a key that does, or ask a manager of your
+    organization for one.
   </Alert>
 )

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { FaultAlert } from './fault-alert.tsx'
 
 interface ShowMoreProps {
-  /** What an infinite query says of itself. */
+  /** The state of an infinite query. */
   query: {
     hasNextPage: boolean
     isFetchingNextPage: boolean
@@ -14,7 +14,7 @@ interface ShowMoreProps {
   }
 }
 
-/** The end of a list that goes on: more comes as it is scrolled into sight, and by a button. */
+/** Loads the next page of a list when scrolled into view, or on a click. */
 export function ShowMore({ query }: ShowMoreProps) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, error, fetchNextPage } = query
   const { ref, entry } = useIntersection({ rootMargin: '400px' })

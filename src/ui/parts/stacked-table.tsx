@@ -5,28 +5,28 @@ import classes from './stacked-table.module.css'
 export interface Column<Row> {
   label: string
   cell: (row: Row) => ReactNode
-  /** A CSS length, so that tables under one another line up; else as the contents need it. */
+  /** A CSS length, to line up several tables. By default the contents decide. */
   width?: string
-  /** Takes no more room than its contents. */
+  /** Whether it is only as wide as its contents. */
   isNarrow?: boolean
-  /** Stands at the end of the row, without its label on narrow screens. */
+  /** Whether it holds the row's buttons: aligned to the end, without a label on narrow screens. */
   isActions?: boolean
 }
 
 interface StackedTableProps<Row> {
-  /** What it is called to those who do not see it. */
+  /** The accessible name. */
   label: string
   columns: readonly Column<Row>[]
-  /** Undefined: not there yet. */
+  /** Undefined while loading. */
   rows: readonly Row[] | undefined
   keyOf: (row: Row) => string
 }
 
 const EXPECTED_ROWS = 5
 
-/** A table whose rows become small cards where it is narrow: nothing is out of sight, and nothing scrolls sideways. */
+/** A table whose rows become cards on narrow screens, so that nothing scrolls sideways. */
 export function StackedTable<Row>({ label, columns, rows, keyOf }: StackedTableProps<Row>) {
-  // Rows that are no longer laid out as such would lose their roles.
+  // Without explicit roles, the card layout would drop the table's semantics.
   return (
     <Table className={classes.table} aria-label={label} aria-busy={rows === undefined} role="table" verticalSpacing={6}>
       <Table.Thead className={classes.header} role="rowgroup">
@@ -46,7 +46,7 @@ export function StackedTable<Row>({ label, columns, rows, keyOf }: StackedTableP
       <Table.Tbody className={classes.body} role="rowgroup">
         {rows === undefined
           ? Array.from({ length: EXPECTED_ROWS }, (_, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: places of rows to come
+              // biome-ignore lint/suspicious/noArrayIndexKey: placeholder rows
               <Table.Tr key={index} role="row" className={classes.row}>
                 <Table.Td role="cell" className={classes.awaited} colSpan={columns.length}>
                   <Skeleton h={20} />

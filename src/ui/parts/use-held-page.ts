@@ -1,8 +1,8 @@
 import { useEffect } from 'react'
 
 /**
- * Keeps a page where it is while it shows what cannot be shown again: going back stays, and a reload or a closed tab is asked
- * about. Returns what lets it go.
+ * Keeps a page open while it shows something that can't be shown again: Back stays on the page, and closing or reloading
+ * asks first. Returns a function that releases it.
  */
 export function useHeldPage(isHeld: boolean): () => void {
   useEffect(() => {
@@ -17,6 +17,6 @@ export function useHeldPage(isHeld: boolean): () => void {
       window.removeEventListener('beforeunload', ask)
     }
   }, [isHeld])
-  // The entry that holds it is one of the same address.
+  // Removes the extra history entry for the same address.
   return () => history.back()
 }

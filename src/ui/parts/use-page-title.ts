@@ -1,4 +1,4 @@
 import { useDocumentTitle } from '@mantine/hooks'
 
-/** Names the browser's tab after what a page shows, so that several tabs can be told apart. */
+/** Sets the tab's title. */
 export const usePageTitle = (shown: string): void => useDocumentTitle(`${shown} · Countersign`)

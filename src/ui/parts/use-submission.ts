@@ -4,13 +4,13 @@ import { useRef } from 'react'
 interface SubmissionOptions<Input, Answer> {
   send: (input: Input) => Promise<Answer>
   onDone?: (answer: Answer, input: Input) => unknown
-  /** Where there is no place to show the `error` in. */
+  /** For callers that don't show `error` in the page. */
   onFault?: (error: Error) => unknown
 }
 
-/** A write that a second click, or Enter, does not send again while the first one is under way. */
+/** A write that ignores further submissions while one is pending. */
 export function useSubmission<Input, Answer>({ send, onDone, onFault }: SubmissionOptions<Input, Answer>) {
-  // `isPending` comes a moment too late for a double click.
+  // `isPending` updates too late for a double click.
   const isUnderWay = useRef(false)
   const { mutate, isPending, error, variables, reset } = useMutation<Answer, Error, Input>({
     mutationFn: send,

@@ -2,14 +2,14 @@ import { notifications } from '@mantine/notifications'
 
 const ID = 'rate limit'
 
-/** Says why a page waits, for as long as it does. */
+/** Says that the page is waiting for the rate limit. */
 export function showWait(seconds: number): void {
   notifications.hide(ID)
   notifications.show({
     id: ID,
     color: 'yellow',
-    title: 'Too many requests in one minute',
-    message: `Continuing automatically in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
+    title: 'Too many requests',
+    message: `Continuing in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
     autoClose: 1000 * seconds + 500,
   })
 }

@@ -6,11 +6,11 @@ import classes from './warning.module.css'
 interface WarningProps {
   title?: string
   icon?: ReactNode
-  /** Whether it answers something that somebody just did: then it is read out at once. */
+  /** Whether it responds to an action; screen readers then read it at once. */
   isUrgent?: boolean
 }
 
-/** Something to know before one goes on. */
+/** A warning. */
 export const Warning = ({
   title,
   icon = <IconAlertTriangle size={16} aria-hidden />,

@@ -1,31 +1,31 @@
 import { createStore } from './store.ts'
 
-/** The three calls about claims, by the ids that they take and answer. */
+/** The API calls for claims. */
 export interface ClaimCalls {
   claim: (spanIds: string[]) => Promise<{ claimed: string[]; refused: string[] }>
   heartbeat: (spanIds: string[]) => Promise<{ held: string[]; lost: string[] }>
-  /** `isLeaving`: the page is going away. */
+  /** `isLeaving`: the page is closing. */
   release: (spanIds: string[], isLeaving: boolean) => Promise<unknown>
 }
 
 export interface Claims {
-  /** Holds these and gives back all others. */
+  /** Claims these spans and releases all others. */
   want: (spanIds: readonly string[]) => void
-  /** A review ended its claim, or is about to. */
+  /** Drops a claim that a review ends. */
   forget: (spanId: string) => void
-  /** Asks again for one that was refused. */
+  /** Claims a refused span again. */
   askAgain: (spanId: string) => void
   heartbeat: () => void
-  /** Gives back everything at once, while the page goes away. */
+  /** Releases all claims as the page closes. */
   leave: () => void
-  /** Those that somebody else holds, or that need no review any more. */
+  /** Spans that someone else holds, or that no longer need a review. */
   refused: () => ReadonlySet<string>
   subscribe: (listener: () => void) => () => void
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** Holds the spans that a reviewer has before them. One call at a time, so that a claim and a release never cross. */
+/** Claims the spans that a reviewer is working on, with one call at a time so that claims and releases never cross. */
 export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims {
   const refused = createStore(NONE)
   const held = new Set<string>()
@@ -52,7 +52,7 @@ export function createClaims({ claim, heartbeat, release }: ClaimCalls): Claims 
         }
       }
     } catch {
-      // Without a claim two reviewers may meet on a span, which its etag tells them. The next move asks again.
+      // Without a claim, the etag still catches conflicting reviews. The next move tries again.
     } finally {
       isBusy = false
     }

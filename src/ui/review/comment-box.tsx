@@ -8,7 +8,7 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import type { Draft } from './drafts.ts'
 import { traceQuery } from './queries.ts'
 
-/** Comments on a span; a retry makes no second comment, for its id is made here. */
+/** Posts a comment on a span. The ID is chosen here, so a retry can't post it twice. */
 export function usePostComment(span: SpanOfTrace, onPosted: () => void) {
   const queryClient = useQueryClient()
   return useMutation({
@@ -34,7 +34,7 @@ interface CommentBoxProps {
   field: RefObject<HTMLTextAreaElement | null>
 }
 
-/** Says something about a span without deciding on it. */
+/** Writes a comment without recording a decision. */
 export const CommentBox = ({ value, onChange, onPost, onClose, posting, field }: CommentBoxProps) => (
   <div>
     <Textarea
@@ -51,14 +51,14 @@ export const CommentBox = ({ value, onChange, onPost, onClose, posting, field }:
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
-    {posting.error && <FaultAlert error={posting.error} title="Not posted; the text is still here" />}
+    {posting.error && <FaultAlert error={posting.error} title="Comment not posted. Your text is still here." />}
     <Group justify="space-between" mt={6}>
       <Text size="xs" c="dimmed">
-        Ctrl/⌘ Enter posts it
+        Press Ctrl/⌘ Enter to post
       </Text>
       <Group gap="xs">
         <Button size="compact-sm" variant="subtle" color="gray" onClick={onClose}>
-          Close
+          Discard
         </Button>
         <Button
           size="compact-sm"

@@ -10,11 +10,11 @@ import { Moment } from '../parts/moment.tsx'
 
 interface ContextPanelProps {
   span: SpanOfTrace
-  /** Whether values are whole, not previews. */
+  /** Whether the values are whole rather than previews. */
   isWhole: boolean
 }
 
-/** What an output came from: its step and trace, the input, and what it was made with. */
+/** Where an output comes from: its step and trace, input, state, and metadata. */
 export function ContextPanel({ span, isWhole }: ContextPanelProps) {
   const { trace, stepId, status, durationMs, createdAt, input, state, metadata } = span
   return (
@@ -34,7 +34,7 @@ export function ContextPanel({ span, isWhole }: ContextPanelProps) {
           {durationMs !== null && <span>took {duration(durationMs)}</span>}
           {status === 'error' && (
             <Group gap={4} c="var(--negative)">
-              <IconAlertTriangle size={13} aria-hidden /> ended with an error
+              <IconAlertTriangle size={13} aria-hidden /> failed
             </Group>
           )}
         </Group>
@@ -65,7 +65,7 @@ const Section = ({ title, children }: { title: string; children: ReactNode }) =>
   </section>
 )
 
-/** A value, once it is whole. */
+/** A value, once it is loaded in full. */
 const Shown = ({
   value,
   label,

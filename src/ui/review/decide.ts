@@ -15,13 +15,13 @@ import {
   withTrouble,
 } from './sitting.ts'
 
-/** Called with each decision that was not taken. */
+/** Called for each decision that fails. */
 type OnTrouble = (span: SpanOfTrace, trouble: Trouble) => void
 
-/** What is on its way for a span: the next call on it waits for this one, and goes by the etag that it leaves. */
+/** The pending call for each span. The next call waits for it and uses the etag from its answer. */
 const underWay = new Map<string, Promise<SpanOfTrace>>()
 
-/** Sends a decision on a span as it was seen. The reviewer goes on meanwhile: the draft is kept until it is saved. */
+/** Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is saved. */
 export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, onTrouble: OnTrouble): Promise<void> {
   const { id } = seen
   const { drafts, sitting, claims } = desk
@@ -39,11 +39,11 @@ export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, o
   } catch (error) {
     if (sitting.get().decided.get(id) !== decided) return
     sitting.change(before => withoutDecision(before, id))
-    await tellTrouble(desk, { request, seen, fault: faultOf(error) }, onTrouble)
+    await reportTrouble(desk, { request, seen, fault: faultOf(error) }, onTrouble)
   }
 }
 
-/** Takes a decision of this sitting back, and lays the span out as it was before, with what was written about it. */
+/** Undoes a decision of this sitting and restores the span and its draft. */
 export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Promise<void> {
   const { drafts, sitting } = desk
   const decided = sitting.get().decided.get(spanId)
@@ -54,29 +54,29 @@ export async function undo(desk: Desk, spanId: string, onTrouble: OnTrouble): Pr
   sitting.change(before => withResetting(withoutDecision(before, spanId), spanId, true))
   if (draft) drafts.put(spanId, draft)
   queryClient.setQueryData(queryKey, seen)
-  // A decision that failed has nothing to take back.
+  // There is nothing to undo if the decision failed.
   const decidedSpan = await after.catch(() => undefined)
   try {
     if (!decidedSpan) return
     const open = await send(decidedSpan, { decision: 'reset' })
     if (!sitting.get().decided.has(spanId)) queryClient.setQueryData(queryKey, open)
-    // What was written goes by what the decision went by.
+    // The draft now applies to the reopened span.
     const written = drafts.get(spanId)
     if (written) drafts.put(spanId, { ...written, etag: open.etag })
   } catch (error) {
-    await tellTrouble(desk, { request: 'reset', seen: decidedSpan ?? seen, fault: faultOf(error) }, onTrouble)
+    await reportTrouble(desk, { request: 'reset', seen: decidedSpan ?? seen, fault: faultOf(error) }, onTrouble)
   } finally {
     sitting.change(before => withResetting(before, spanId, false))
   }
 }
 
-/** Goes on with a span as it is now. What was written stays. */
+/** Continues with a span as it is now and keeps the draft. */
 export const goOn = ({ sitting }: Desk, spanId: string): void =>
   sitting.change(before => withoutTrouble(before, spanId))
 
-async function tellTrouble({ sitting }: Desk, trouble: Trouble, onTrouble: OnTrouble): Promise<void> {
+async function reportTrouble({ sitting }: Desk, trouble: Trouble, onTrouble: OnTrouble): Promise<void> {
   const { seen, fault } = trouble
-  // What it is by now, to be compared with what it was.
+  // The current span, to compare with what the reviewer saw.
   if (fault.status === 412) await queryClient.fetchQuery({ ...spanQuery(seen.id), staleTime: 0 }).catch(() => undefined)
   sitting.change(before => withTrouble(before, seen.id, trouble))
   onFault(fault)
@@ -92,7 +92,7 @@ function send(seen: SpanOfTrace, request: Decision | { decision: 'reset' }): Pro
   return sent
 }
 
-/** What a browser still sends for a page that goes away. */
+/** Browsers send only this much after a page closes. */
 const KEPT_ALIVE_LENGTH = 60_000 / 4
 
 async function put(seen: SpanOfTrace, body: Decision | { decision: 'reset' }): Promise<SpanOfTrace> {
@@ -101,7 +101,7 @@ async function put(seen: SpanOfTrace, body: Decision | { decision: 'reset' }): P
     try {
       return await putOnce(seen, body, keepalive)
     } catch (error) {
-      // The same decision sent again counts once.
+      // Safe to repeat: the service counts the same decision once.
       if (!isPassing(faultOf(error))) throw error
       await new Promise(resolve => setTimeout(resolve, delay))
     }

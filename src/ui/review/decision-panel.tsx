@@ -29,25 +29,25 @@ interface DecisionPanelProps {
   onComment: () => void
   draft: Draft | undefined
   write: (change: Partial<Draft>) => void
-  /** Whether the span is another one than it was when the draft was begun. */
+  /** Whether the span has changed since the draft was started. */
   isDraftOld: boolean
-  /** Whether this browser keeps drafts over a reload. */
+  /** Whether drafts survive a reload in this browser. */
   isDraftKept: boolean
   isEditing: boolean
-  /** Why nothing can be decided now; undefined: it can. */
+  /** Why the item can't be decided now; undefined if it can. */
   hindrance: string | undefined
   /** Whether the decision on this span can be undone. */
   isDecided: boolean
   errorTypes: ErrorTypes['errorTypes']
-  /** What hinders. */
+  /** Warnings about this item. */
   children?: ReactNode
-  /** Where a comment is written. */
+  /** The comment box. */
   comment: ReactNode
 }
 
 const MAX_NOTE_LENGTH = 16_384
 
-/** What is decided, why, and the buttons that do it. */
+/** The decision, its reason, and the buttons. */
 export function DecisionPanel(props: DecisionPanelProps) {
   const {
     actions,
@@ -76,7 +76,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
       )}
       {isDecided && (
         <Button variant="default" leftSection={<IconArrowBackUp size={16} aria-hidden />} onClick={actions.undo}>
-          Undo this decision
+          Undo decision
         </Button>
       )}
       {children}
@@ -91,7 +91,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
       )}
       <Textarea
         label="Reason"
-        description="Kept with the decision"
+        description="Saved with the decision"
         autosize
         minRows={2}
         maxRows={10}
@@ -103,15 +103,15 @@ export function DecisionPanel(props: DecisionPanelProps) {
       {(isEditing || hasEdit) && (
         <Select
           label="What went wrong"
-          description="The error type, if one fits"
+          description="Choose an error type if one fits"
           placeholder="None"
           data={byCategory(errorTypes)}
           value={draft?.errorType ?? null}
           onChange={errorType => write({ errorType })}
           searchable
           clearable
-          clearButtonProps={{ 'aria-label': 'Choose none' }}
-          nothingFoundMessage="No such error type"
+          clearButtonProps={{ 'aria-label': 'Clear error type' }}
+          nothingFoundMessage="No matching error type"
         />
       )}
       {comment}
@@ -124,7 +124,7 @@ export function DecisionPanel(props: DecisionPanelProps) {
   )
 }
 
-/** A double click is one: what its second half would be for was not seen. */
+/** Ignores the second half of a double click, which would decide an item that nobody has seen. */
 const once =
   (act: () => void) =>
   ({ detail }: MouseEvent): void => {
@@ -200,7 +200,7 @@ const Buttons = ({
   </div>
 )
 
-/** Those that may be named, under their categories. */
+/** The enabled error types, by category. */
 function byCategory(errorTypes: ErrorTypes['errorTypes']) {
   const enabled = errorTypes.filter(({ isEnabled }) => isEnabled)
   return [...Map.groupBy(enabled, ({ category }) => category)].map(([group, types]) => ({

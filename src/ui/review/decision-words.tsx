@@ -4,12 +4,12 @@ import { ShownText } from '../json/shown-text.tsx'
 import { Moment } from '../parts/moment.tsx'
 import { useDesk } from './use-desk.ts'
 
-/** Who decided what, when: «Kofi accepted this on …». */
+/** Who decided what, and when: “Kofi accepted this on …”. */
 export function DecisionWords({ review: { state, by, at } }: { review: SpanOfTrace['review'] }) {
   const { actorId } = useDesk()
   const names = useNames([by])
-  const who = by === actorId ? 'You' : by === null ? 'Somebody' : (names.get(by) ?? 'Another reviewer')
-  if (state === 'unreviewed') return <>The review of this was undone</>
+  const who = by === actorId ? 'You' : by === null ? 'Someone' : (names.get(by) ?? 'Another reviewer')
+  if (state === 'unreviewed') return <>This review was undone</>
   return (
     <>
       <ShownText text={who} /> {state} this

@@ -4,7 +4,7 @@ import { createDrafts, type Drafts } from './drafts.ts'
 import { newSitting, type Sitting } from './sitting.ts'
 import { createStore, type Store } from './store.ts'
 
-/** What a reviewer works with, beyond the life of a page: other pages may be looked at while a decision is on its way. */
+/** A reviewer's drafts, decisions, and claims. They outlive the page, so decisions still save after a reviewer leaves it. */
 export interface Desk {
   actorId: string
   drafts: Drafts
@@ -14,7 +14,7 @@ export interface Desk {
 
 let current: Desk | undefined
 
-/** The desk of whoever is signed in; another reviewer finds a fresh one. */
+/** The signed-in reviewer's desk. A different reviewer gets a new one. */
 export function deskOf(actorId: string): Desk {
   if (current?.actorId !== actorId) {
     current = {
@@ -34,7 +34,7 @@ export function deskOf(actorId: string): Desk {
 const post = <Answer>(act: string, spanIds: string[], keepalive = false): Promise<Answer> =>
   call<Answer>(`/api/review-queue/${act}`, { method: 'POST', body: { spanIds }, keepalive })
 
-/** A browser may forbid it to the point of throwing where it is named. */
+/** Some browsers throw on any access to storage. */
 function browserStorage(): Storage | undefined {
   try {
     return localStorage

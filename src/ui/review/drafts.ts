@@ -1,17 +1,17 @@
 import { createStore } from './store.ts'
 
-/** What a reviewer wrote about a span and has not saved. */
+/** A reviewer's unsaved work on a span. */
 export interface Draft {
-  /** The span's, as it was when this was written. */
+  /** The span's etag when the draft was started. */
   etag: string
   /** The edited value as JSON text, valid or not; null: not edited. */
   text: string | null
-  /** Why it is decided so; goes with the decision. */
+  /** The reason, sent with the decision. */
   note: string
   errorType: string | null
-  /** A comment that is not posted yet. */
+  /** An unposted comment. */
   comment: string
-  /** The comment's id, so that a second attempt makes no second comment. */
+  /** The comment's ID, so that a retry can't post it twice. */
   commentId: string
   isEditing: boolean
   /** When it was last written, in milliseconds since 1970. */
@@ -23,22 +23,22 @@ export interface Drafts {
   put: (spanId: string, draft: Draft) => void
   remove: (spanId: string) => void
   subscribe: (listener: () => void) => () => void
-  /** Writes now what is written a moment after typing else. */
+  /** Stores pending changes now rather than after a pause in typing. */
   flush: () => void
-  /** Whether the last one that was written would survive a reload. */
+  /** Whether the last stored draft survives a reload. */
   isKept: () => boolean
 }
 
 const PREFIX = 'countersign.draft:'
 const MAX_AGE_MS = 14 * 86_400_000
-/** A keystroke costs no write of what may be a large value. */
+/** Drafts may be large, so they aren't stored on every keystroke. */
 const WRITE_DELAY_MS = 300
 
-/** Whether there is nothing in a draft that would be missed. An opened editor is no text. */
+/** Whether a draft holds no work. An open editor alone doesn't count. */
 const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
   text === null && note === '' && errorType === null && comment === ''
 
-/** One reviewer's drafts, kept by this browser for 14 days. Where it keeps none they live as long as the page does. */
+/** One reviewer's drafts, stored in this browser for 14 days. Without storage they last as long as the page. */
 export function createDrafts(storage: Storage | undefined, actorId: string): Drafts {
   const prefix = `${PREFIX}${actorId}:`
   const drafts = createStore<ReadonlyMap<string, Draft>>(new Map(storage && keptDrafts(storage, prefix)))
@@ -85,12 +85,12 @@ function write(storage: Storage | undefined, key: string, draft: Draft | undefin
     else storage.setItem(key, JSON.stringify(draft))
     return true
   } catch {
-    // Full, or forbidden.
+    // Storage is full or forbidden.
     return false
   }
 }
 
-/** The drafts that a browser kept, without those too old, which it forgets. */
+/** The stored drafts. Removes those that are too old. */
 function keptDrafts(storage: Storage, prefix: string): [spanId: string, Draft][] {
   const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? '')
   return keys

@@ -18,26 +18,26 @@ interface EditorProps {
   /** JSON text, valid or not. */
   text: string
   onChange: (text: string) => void
-  /** Undefined: not known yet. */
+  /** Undefined while loading. */
   schema: JsonObject | null | undefined
-  /** Where what is written so far breaks the schema. */
+  /** Where the current text doesn't match the schema. */
   faults: readonly SchemaFault[]
 }
 
 type Mode = 'form' | 'text' | 'json'
 
 const LABELS = { form: 'Form', text: 'Text', json: 'JSON' }
-/** The comparison waits for a pause in typing. */
+/** The diff updates after a pause in typing. */
 const DIFF_DELAY_MS = 200
 
-/** Edits an output by a form made from its schema, as text where it is one, and as JSON, beside what has changed in it. */
+/** Edits an output as a schema form, as text, or as JSON, next to a diff of the changes. */
 export function Editor({ output, text, onChange, schema, faults }: EditorProps) {
   const parsed = parsedJson(text)
   const lastValid = useRef<Json>(output)
   if ('value' in parsed) lastValid.current = parsed.value
   const value = lastValid.current
   const [isFormFaulty, setFormFaulty] = useState(false)
-  const drawingFault = isFormFaulty ? 'A form cannot be drawn from this schema' : undefined
+  const drawingFault = isFormFaulty ? "This schema can't be shown as a form" : undefined
   const refusal = schema ? (whyNoForm(schema, value) ?? drawingFault) : undefined
   const modes = modesFor(value, schema, refusal)
   const [chosen, setChosen] = useState<Mode>()
@@ -53,7 +53,7 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
           {modes.length > 1 && (
             <SegmentedControl
               size="xs"
-              aria-label="How the output is edited"
+              aria-label="Editing mode"
               value={mode}
               onChange={next => setChosen(modes.find(each => each === next))}
               data={modes.map(each => ({ value: each, label: LABELS[each] }))}
@@ -62,11 +62,11 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
         </Group>
         {refusal !== undefined && (
           <Text size="sm" c="dimmed">
-            {refusal}, so it is edited as JSON.
+            {refusal}. Edit it as JSON.
           </Text>
         )}
         {fault !== undefined && mode !== 'json' && (
-          <NotJson fault={fault}>Below is its last valid value; a change there replaces the text.</NotJson>
+          <NotJson fault={fault}>The form shows the last valid value. Editing it replaces your text.</NotJson>
         )}
         {mode === 'form' && schema && (
           <FormFault fallback={<Fallen onFall={() => setFormFaulty(true)} text={text} onChange={onChange} />}>
@@ -75,7 +75,8 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
         )}
         {undrawn.length > 0 && (
           <Text size="sm" c="dimmed" className={classes.undrawn}>
-            Not in the form, since the schema does not say how to draw them: {undrawn.join(', ')}. Edit them under JSON.
+            The schema doesn't describe these fields, so they aren't in the form: {undrawn.join(', ')}. Edit them as
+            JSON.
           </Text>
         )}
         {mode === 'text' && (
@@ -91,8 +92,8 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
           />
         )}
         {mode === 'json' && <JsonSide text={text} onChange={onChange} />}
-        {/* Below the editor, which must not jump while somebody types. */}
-        {fault !== undefined && mode === 'json' && <NotJson fault={fault}>It is kept as a draft.</NotJson>}
+        {/* Below the editor, so that it doesn't jump during typing. */}
+        {fault !== undefined && mode === 'json' && <NotJson fault={fault}>Your draft is kept.</NotJson>}
       </section>
       <Changes output={output} value={value} text={text} faults={faults} />
     </div>
@@ -101,7 +102,7 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
 
 const NotJson = ({ fault, children }: PropsWithChildren<{ fault: string }>) => (
   <Warning>
-    This is not JSON yet: {fault}. {children}
+    Not valid JSON yet: {fault}. {children}
   </Warning>
 )
 
@@ -117,18 +118,18 @@ const JsonSide = ({ text, onChange }: Pick<EditorProps, 'text' | 'onChange'>) =>
   </div>
 )
 
-/** What a form that failed leaves in its place. */
+/** Replaces a form that failed to render. */
 function Fallen({ onFall, ...side }: Pick<EditorProps, 'text' | 'onChange'> & { onFall: () => void }) {
-  // Told once: after a fault the form is not tried again for this item.
-  const isTold = useRef(false)
-  if (!isTold.current) {
-    isTold.current = true
+  // Report once. The form isn't tried again for this item.
+  const isReported = useRef(false)
+  if (!isReported.current) {
+    isReported.current = true
     queueMicrotask(onFall)
   }
   return <JsonSide {...side} />
 }
 
-/** What the edit changes in the output. */
+/** A diff of the output and the edit. */
 function Changes({ output, value, text, faults }: Pick<EditorProps, 'output' | 'text' | 'faults'> & { value: Json }) {
   const areTexts = typeof output === 'string' && typeof value === 'string'
   const before = areTexts ? output : textOf(output)

@@ -7,11 +7,11 @@ import { ORDERS, type QueueFilter } from './filters.ts'
 interface FilterBarProps {
   filter: QueueFilter
   onChange: (filter: QueueFilter) => void
-  /** Steps to suggest. */
+  /** Suggested steps. */
   steps: readonly string[]
 }
 
-/** Chooses the part of the queue to go through. */
+/** Filters and orders the queue. */
 export function FilterBar({ filter, onChange, steps }: FilterBarProps) {
   const [stepId, setStepId] = useState(filter.stepId)
   const [name, setName] = useState(filter.name)

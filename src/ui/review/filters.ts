@@ -1,4 +1,4 @@
-/** Orders of the queue. */
+/** The queue's orders. The first is the default. */
 export const ORDERS = [
   { value: 'oldest', label: 'Oldest first' },
   { value: 'newest', label: 'Newest first' },
@@ -8,23 +8,23 @@ export const ORDERS = [
 
 type Order = (typeof ORDERS)[number]['value']
 
-/** Which part of the queue is gone through, and in which order. */
+/** The part of the queue to review, and its order. */
 export interface QueueFilter {
   order: Order
   /** '': any. */
   stepId: string
-  /** A trace's; '': any. */
+  /** The trace's name; '': any. */
   name: string
 }
 
-/** What the address names. An order that is none is the first. */
+/** The filter in an address. An unknown order counts as the first. */
 export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   order: ORDERS.find(({ value }) => value === parameters.get('order'))?.value ?? ORDERS[0].value,
   stepId: parameters.get('stepId') ?? '',
   name: parameters.get('name') ?? '',
 })
 
-/** The address's parameters with another filter; the span that was looked at is of the old one. */
+/** The address's parameters with another filter, without the current span. */
 export function withFilter(parameters: URLSearchParams, filter: QueueFilter): URLSearchParams {
   const next = new URLSearchParams(parameters)
   next.delete('span')

@@ -12,7 +12,7 @@ interface FinishedProps {
   onFilter: (filter: QueueFilter) => void
 }
 
-/** The queue is gone through: says so, and what may be done next. */
+/** Says that the queue is done, and what to do next. */
 export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
   const desk = useDesk()
   const { skipped, decidedAt } = useSitting()
@@ -23,13 +23,13 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
     <Empty title={title} {...(!isFiltered && decidedAt.length === 0 && { curl: firstTrace })}>
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
-          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed, or another reviewer has it.`
-          : 'Every output is reviewed, or another reviewer has it. New ones appear here automatically.'}
+          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed or with another reviewer.`
+          : 'Every output is reviewed or with another reviewer. New outputs appear here automatically.'}
       </Text>
       <Group gap="xs">
         {skipped.size > 0 && (
           <Button size="xs" onClick={() => desk.sitting.change(withNoneSkipped)}>
-            Review what you skipped
+            Review skipped items
           </Button>
         )}
         {isFiltered && (
@@ -38,11 +38,11 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
             variant="default"
             onClick={() => onFilter({ order: ORDERS[0].value, stepId: '', name: '' })}
           >
-            Review without filters
+            Clear filters
           </Button>
         )}
         <Anchor component={Link} href="/traces" size="sm">
-          Look at the traces
+          View traces
         </Anchor>
         <Anchor component={Link} href="/" size="sm">
           See what to fix next
@@ -50,7 +50,7 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
       </Group>
       {!isFiltered && decidedAt.length === 0 && (
         <Text size="sm" inherit mt="sm">
-          Spans with an output appear here for review. Send one with a key that has the <Code>ingest</Code> scope:
+          Spans with an output appear here for review. To send one, use a key with the <Code>ingest</Code> scope:
         </Text>
       )}
     </Empty>
@@ -58,7 +58,7 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
 }
 
 function titleFor({ isFiltered, hasSkipped, hasDecided }: Record<'isFiltered' | 'hasSkipped' | 'hasDecided', boolean>) {
-  if (hasSkipped) return 'Only what you skipped is left'
-  if (hasDecided) return 'That was all. Well done.'
-  return isFiltered ? 'Nothing here to review' : 'The queue is empty'
+  if (hasSkipped) return 'Only skipped items are left'
+  if (hasDecided) return 'All done. Nice work!'
+  return isFiltered ? 'No outputs match these filters' : 'The queue is empty'
 }

@@ -1,10 +1,10 @@
-/** The ids of the queue in their order, with the span that the address names before them where it is none of them. */
+/** The queue's IDs in order. A span that only the address names comes first. */
 export const itemsOf = (queued: readonly string[], named: string | null): string[] => {
   const ids = [...new Set(queued)]
   return named === null || ids.includes(named) ? ids : [named, ...ids]
 }
 
-/** The next item after one that is still to be decided, else the first one at all. */
+/** The next open item after the given one, else the first open item. */
 export function nextOpen(
   ids: readonly string[],
   after: string | undefined,
@@ -14,7 +14,7 @@ export function nextOpen(
   return ids.slice(from).find(isOpen) ?? ids.slice(0, from).find(id => id !== after && isOpen(id))
 }
 
-/** The open items that come after one, nearest first. */
+/** The open items after the given one, nearest first. */
 export const openAfter = (
   ids: readonly string[],
   after: string | undefined,

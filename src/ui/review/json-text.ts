@@ -1,9 +1,9 @@
 import type { Json } from '../api/wire.ts'
 
-/** A value as an editor shows it. */
+/** A value as editors show it. */
 export const textOf = (value: Json): string => JSON.stringify(value, undefined, 2)
 
-/** What a text says as JSON, or in the parser's words why it says nothing. */
+/** A text parsed as JSON, or the parser's error. */
 export function parsedJson(text: string): { value: Json } | { fault: string } {
   try {
     return { value: JSON.parse(text) }
@@ -12,7 +12,7 @@ export function parsedJson(text: string): { value: Json } | { fault: string } {
   }
 }
 
-/** Whether two values are the same JSON: the order of an object's fields is no difference. */
+/** Whether two JSON values are equal. The order of an object's fields doesn't matter. */
 export function isSameValue(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false

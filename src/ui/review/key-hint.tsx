@@ -2,10 +2,10 @@ import { Kbd } from '@mantine/core'
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** A key as this reader's keyboard names it. */
+/** A key's name on this platform. */
 export const keyName = (key: string): string => (key === 'mod' ? (isMac ? '⌘' : 'Ctrl') : key)
 
-/** The keys that do what a button does; nothing for those who see no buttons. */
+/** A button's keyboard shortcut, hidden from screen readers. */
 export const KeyHint = ({ keys }: { keys: readonly string[] }) => (
   <span aria-hidden>
     {keys.map(key => (

@@ -2,9 +2,9 @@ import { Kbd, Modal, Table } from '@mantine/core'
 import { keyName } from './key-hint.tsx'
 import { KEYS } from './keys.ts'
 
-/** The inbox's keys. */
+/** Lists the inbox's keyboard shortcuts. */
 export const KeysHelp = ({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) => (
-  <Modal opened={isOpen} onClose={onClose} title="Keys" closeButtonProps={{ 'aria-label': 'Close' }}>
+  <Modal opened={isOpen} onClose={onClose} title="Keyboard shortcuts" closeButtonProps={{ 'aria-label': 'Close' }}>
     <Table verticalSpacing={6} withRowBorders={false}>
       <Table.Tbody>
         {KEYS.map(({ keys, label }) => (

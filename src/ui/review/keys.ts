@@ -1,18 +1,18 @@
 /** What a key does in the inbox. */
 export type Command = 'accept' | 'edit' | 'save' | 'skip' | 'comment' | 'next' | 'previous' | 'undo' | 'help' | 'leave'
 
-/** The keys as they are shown, in the order of their use. `mod` is Ctrl, or Cmd on a Mac. */
+/** The shortcuts in the order that the help lists them. `mod` is Ctrl, or Cmd on a Mac. */
 export const KEYS: readonly { keys: readonly string[]; command: Command; label: string }[] = [
-  { keys: ['A'], command: 'accept', label: 'Accept the output as it is' },
+  { keys: ['A'], command: 'accept', label: 'Accept the output' },
   { keys: ['E'], command: 'edit', label: 'Edit the output' },
-  { keys: ['mod', 'Enter'], command: 'save', label: 'Save and next; in a comment, post it' },
-  { keys: ['Esc'], command: 'leave', label: 'Leave the editor or a field; what was written stays' },
-  { keys: ['S'], command: 'skip', label: 'Skip: leave it to somebody else, or for later' },
+  { keys: ['mod', 'Enter'], command: 'save', label: 'Save and next, or post a comment' },
+  { keys: ['Esc'], command: 'leave', label: 'Leave the editor or a field and keep the draft' },
+  { keys: ['S'], command: 'skip', label: 'Skip the item for now' },
   { keys: ['C'], command: 'comment', label: 'Comment without deciding' },
   { keys: ['J'], command: 'next', label: 'Next item' },
   { keys: ['K'], command: 'previous', label: 'Previous item' },
-  { keys: ['U'], command: 'undo', label: 'Undo the last decision and go back to it' },
-  { keys: ['?'], command: 'help', label: 'Show these keys' },
+  { keys: ['U'], command: 'undo', label: 'Undo the last decision and go back to its item' },
+  { keys: ['?'], command: 'help', label: 'Show keyboard shortcuts' },
 ]
 
 const LETTERS: ReadonlyMap<string, Command> = new Map(
@@ -24,8 +24,8 @@ const LETTERS: ReadonlyMap<string, Command> = new Map(
 type Pressed = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'isComposing' | 'repeat'>
 
 /**
- * The command of a pressed key, if it is one. `isTyping`: a text is being written where it was pressed, which letters then
- * belong to. A key that is held down decides once. On keyboards without Latin letters the places of the keys count.
+ * The command of a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. A held key
+ * decides once. On keyboards without Latin letters, the key's position counts.
  */
 export function commandOf(pressed: Pressed, isTyping: boolean): Command | undefined {
   if (pressed.isComposing) return undefined
@@ -41,7 +41,7 @@ export function commandOf(pressed: Pressed, isTyping: boolean): Command | undefi
 
 const TEXTLESS = new Set(['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range', 'reset', 'submit'])
 
-/** Whether an element takes letters: a text field, a list that is searched by typing, an editor. */
+/** Whether an element takes letters: a text field, a select, or an editor. */
 export function takesText(element: EventTarget | null): boolean {
   if (!(element instanceof HTMLElement)) return false
   if (element instanceof HTMLInputElement) return !TEXTLESS.has(element.type)

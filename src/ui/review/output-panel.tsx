@@ -12,11 +12,11 @@ import { SchemaWarning } from './schema-warning.tsx'
 interface OutputPanelProps {
   span: SpanOfTrace
   isWhole: boolean
-  /** Where the output breaks its schema. */
+  /** Where the output doesn't match its schema. */
   faults: readonly SchemaFault[]
 }
 
-/** The output to decide on, and what was decided. */
+/** The output under review, and any decision on it. */
 export function OutputPanel({ span, isWhole, faults }: OutputPanelProps) {
   const { output, approvedOutput, review } = span
   return (
@@ -44,9 +44,9 @@ export function OutputPanel({ span, isWhole, faults }: OutputPanelProps) {
       {isWhole && review.state === 'corrected' && (
         <section aria-label="Approved output">
           <Title order={3} mb={4}>
-            Approved instead
+            Approved output
           </Title>
-          <CodeDiff before={textOf(output)} after={textOf(approvedOutput)} label="The output and what was approved" />
+          <CodeDiff before={textOf(output)} after={textOf(approvedOutput)} label="Output and approved output" />
         </section>
       )}
     </Stack>

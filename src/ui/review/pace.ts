@@ -1,8 +1,8 @@
-/** A longer pause is one: it does not count as time spent on an item. */
+/** Longer pauses don't count as time spent reviewing. */
 const PAUSE_MS = 5 * 60_000
 const LEAST_MS = 60_000
 
-/** Decisions an hour, by the times (milliseconds) at which they were made since a sitting began; null before the first. */
+/** Decisions per hour in a sitting, from their times in milliseconds; null before the first. */
 export function perHour(startedAt: number, decidedAt: readonly number[]): number | null {
   if (decidedAt.length === 0) return null
   const times = [startedAt, ...decidedAt]

@@ -14,13 +14,13 @@ import { Blank, Inbox } from './inbox.tsx'
 import { promptsQuery, queueQuery } from './queries.ts'
 import { DeskProvider } from './use-desk.ts'
 
-/** Where outputs are decided on. */
+/** The review page. */
 export const Page = () => {
   usePageTitle('Review')
   const projectSlug = useProject()
   const { data: session } = useQuery(sessionQuery)
   const [parameters] = useSearchParams()
-  // Asked for at once with the session.
+  // Requested together with the session.
   useInfiniteQuery(queueQuery(projectSlug, filterFrom(parameters)))
   useQuery(promptsQuery(projectSlug))
   useQuery(errorTypesQuery(projectSlug))
@@ -63,16 +63,16 @@ const Framed = ({ children }: PropsWithChildren) => (
 )
 
 const NoReviewer = ({ missing }: { missing: readonly string[] }) => (
-  <Empty title="You cannot review with this key">
+  <Empty title="You can't review with this key">
     <Text size="sm" inherit>
-      Deciding on outputs needs the scopes <Code>review</Code> and <Code>read</Code>; yours has no{' '}
+      To review outputs, you need the <Code>review</Code> and <Code>read</Code> scopes. Your key is missing{' '}
       {missing.map((scope, index) => (
         <span key={scope}>
-          {index > 0 && ' and no '}
+          {index > 0 && ' and '}
           <Code>{scope}</Code>
         </span>
       ))}
-      . Whoever manages your organization makes such a key under Settings. What was decided shows with the{' '}
+      . Ask a manager of your organization to create a key under Settings. You can see past decisions in the{' '}
       <Anchor component={Link} href="/traces" inherit>
         traces
       </Anchor>

@@ -6,11 +6,11 @@ import { useSitting } from './use-desk.ts'
 interface ProgressProps {
   remaining: number | undefined
   isMinimum: boolean
-  /** What this reviewer decided since midnight, UTC. */
+  /** This reviewer's decisions since midnight UTC. */
   today: number
 }
 
-/** How far the queue is gone through, and how fast. */
+/** How much of the queue is left, and the reviewer's pace. */
 export function QueueProgress({ remaining, isMinimum, today }: ProgressProps) {
   const { startedAt, decidedAt } = useSitting()
   const pace = perHour(startedAt, decidedAt)
@@ -27,7 +27,7 @@ export function QueueProgress({ remaining, isMinimum, today }: ProgressProps) {
         {pace !== null && (
           <>
             {' '}
-            · <b>{count(pace)}</b> an hour
+            · <b>{count(pace)}</b> per hour
           </>
         )}
       </Text>
@@ -36,7 +36,7 @@ export function QueueProgress({ remaining, isMinimum, today }: ProgressProps) {
         value={whole === 0 ? 0 : (done / whole) * 100}
         size="sm"
         w={120}
-        aria-label={`${done} of ${whole} done in this sitting`}
+        aria-label={`${done} of ${whole} reviewed in this session`}
       />
     </Group>
   )

@@ -3,11 +3,11 @@ import { call } from '../api/client.ts'
 import type { Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
 import type { QueueFilter } from './filters.ts'
 
-/** Of previews, which say where a value is cut: what is looked at is read in full. */
+/** Pages hold previews, which say where a value is cut. The current item is loaded in full. */
 const PAGE = 25
 const MAX_PAGE = 200
 
-/** The queue as it was when it was asked for. Never by itself asked again: it would move under the reviewer. */
+/** The queue at the time of the request. It never refetches by itself, which would move items under the reviewer. */
 export const queueQuery = (projectSlug: string | undefined, filter: QueueFilter) =>
   infiniteQueryOptions({
     queryKey: ['review-queue', projectSlug, filter],
@@ -24,8 +24,8 @@ export const queueQuery = (projectSlug: string | undefined, filter: QueueFilter)
   })
 
 /**
- * A span in full, as it was when it was first looked at, so that nothing changes under the reviewer in silence: what changed
- * meanwhile is refused by its etag, and then read again.
+ * A whole span as the reviewer first saw it, so that it never changes silently. If it has changed since, the etag rejects
+ * the decision and the span is loaded again.
  */
 export const spanQuery = (spanId: string) =>
   queryOptions({
@@ -39,7 +39,7 @@ export const spanQuery = (spanId: string) =>
 export const wholeIn = (preview: SpanOfTrace | undefined) =>
   preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
 
-/** A span's trace with the feedback on it, and of its spans the root alone, however many there are. */
+/** A span's trace with its feedback, and only the root of its spans. */
 export const traceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['review', 'trace', traceId],

@@ -9,18 +9,18 @@ interface Fault {
 
 const MAX_SHOWN_FAULTS = 8
 
-/** Says before it is decided on that a value breaks its step's schema. */
+/** Warns before the decision that a value doesn't match its step's schema. */
 export const SchemaWarning = ({ faults }: { faults: readonly Fault[] }) => (
   <Warning title="Doesn't match the schema">
     <FaultList faults={faults} />
   </Warning>
 )
 
-/** Places and what is wrong there. */
+/** Places, and the error at each. */
 export const FaultList = ({ faults }: { faults: readonly Fault[] }) => (
   <List size="sm" listStyleType="none">
     {faults.slice(0, MAX_SHOWN_FAULTS).map(({ path, message }, index) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: a list that is only ever replaced, where a place may fail twice
+      // biome-ignore lint/suspicious/noArrayIndexKey: the list is only ever replaced, and one place may have two errors
       <List.Item key={index} style={{ overflowWrap: 'anywhere' }}>
         <code>
           <ShownText text={path} />

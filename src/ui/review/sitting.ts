@@ -2,7 +2,7 @@ import type { Fault } from '../api/client.ts'
 import type { Json, SpanOfTrace } from '../api/wire.ts'
 import type { Draft } from './drafts.ts'
 
-/** A decision as it is sent. */
+/** A decision as the API takes it. */
 export interface Decision {
   decision: 'accept' | 'correct'
   approvedOutput?: Json
@@ -12,33 +12,33 @@ export interface Decision {
   takeOver?: boolean
 }
 
-/** A decision that was made in this sitting and is saved, or is on its way. */
+/** A decision of this sitting, saved or pending. */
 export interface Decided {
   request: Decision
-  /** The span as it was decided on, and what was written about it: an undone decision brings both back. */
+  /** The span and draft at the time of the decision. Undo restores both. */
   seen: SpanOfTrace
   draft: Draft | undefined
   isSaved: boolean
 }
 
-/** Why a decision was not taken. `fault` with `heldBy`: somebody else reviews the span; of status 412: the span is another one by now than it was when `seen`. */
+/** Why a decision failed. A `fault` with `heldBy` means that someone else is reviewing the span; status 412, that it changed since it was `seen`. */
 export interface Trouble {
   request: Decision | 'reset'
   seen: SpanOfTrace
   fault: Fault
 }
 
-/** What a reviewer did since they sat down. */
+/** A reviewer's work since they opened the inbox. */
 export interface Sitting {
   startedAt: number
   decided: ReadonlyMap<string, Decided>
-  /** The spans of decisions that can be undone, oldest first. */
+  /** The spans whose decisions can be undone, oldest first. */
   undoable: readonly string[]
   troubles: ReadonlyMap<string, Trouble>
   skipped: ReadonlySet<string>
-  /** The spans whose decision is being taken back: not to be claimed before that. */
+  /** The spans whose decisions are being undone. They can't be claimed until that is done. */
   resetting: ReadonlySet<string>
-  /** When each decision was made, in milliseconds since 1970. */
+  /** The time of each decision, in milliseconds since 1970. */
   decidedAt: readonly number[]
 }
 
@@ -66,7 +66,7 @@ export const withSaved = (sitting: Sitting, spanId: string, decided: Decided): S
     ? { ...sitting, decided: new Map(sitting.decided).set(spanId, { ...decided, isSaved: true }) }
     : sitting
 
-/** As if the span had not been decided on. */
+/** The sitting as if the span had not been decided. */
 export const withoutDecision = (sitting: Sitting, spanId: string): Sitting => ({
   ...sitting,
   decided: without(sitting.decided, spanId),

@@ -12,10 +12,10 @@ import { Moment } from '../parts/moment.tsx'
 import { traceQuery } from './queries.ts'
 import classes from './span-feedback.module.css'
 
-/** All feedback on the trace is read for it: not for what is only passed by. */
+/** Loads the whole trace's feedback, so it waits until a reviewer stays on an item. */
 const DWELL_MS = 400
 
-/** What users and reviewers said about a span, and about its trace as a whole. */
+/** Feedback on a span and on its trace as a whole. */
 export function SpanFeedback({ span }: { span: SpanOfTrace }) {
   const [isDwelling, setDwelling] = useState(false)
   useEffect(() => {
@@ -44,12 +44,12 @@ export function SpanFeedback({ span }: { span: SpanOfTrace }) {
         ))}
         {isMore && (
           <Text size="xs" c="dimmed">
-            The trace has {count(trace.feedbackCount)} pieces of feedback, of which the first{' '}
-            {count(trace.feedback.length)} were looked through.{' '}
+            Showing matches among the first {count(trace.feedback.length)} of {count(trace.feedbackCount)} pieces of
+            feedback on this trace.{' '}
             <Anchor component={Link} href={`/traces/${span.trace.id}?span=${span.id}&section=feedback`} inherit>
               Open the trace
             </Anchor>{' '}
-            for the others.
+            to see the rest.
           </Text>
         )}
       </Stack>
@@ -69,16 +69,14 @@ function Opinion({ feedback, name, isOfTrace }: { feedback: Feedback; name: stri
           </Text>
         )}
         <Moment at={createdAt} />
-        {isOfTrace && <span>on the whole trace</span>}
+        {isOfTrace && <span>on the trace</span>}
       </Group>
       {content !== '' && (
         <Text size="sm" dir="auto" className={classes.content}>
           <ShownText text={content} />
         </Text>
       )}
-      {correction !== null && (
-        <JsonView value={correction} label="the correction that was sent with it" maxHeight="20vh" />
-      )}
+      {correction !== null && <JsonView value={correction} label="the correction" maxHeight="20vh" />}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-/** A value that changes over time, outside React: for `useSyncExternalStore`. */
+/** A changing value outside React, for `useSyncExternalStore`. */
 export interface Store<Value> {
   get: () => Value
   change: (change: (value: Value) => Value) => void

@@ -6,7 +6,7 @@ import { IconAlertTriangle } from '../icons/index.ts'
 import { ShownText } from '../json/shown-text.tsx'
 import type { Trouble } from './sitting.ts'
 
-/** Says that a decision was not taken, on whichever page the reviewer is by now, and leads back to its span. */
+/** Reports a failed decision on whichever page the reviewer is on, with a button to go back to the span. */
 export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): void {
   const id = `review ${span.id}`
   const goBack = () => {
@@ -20,7 +20,7 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
     id,
     color: 'red',
     icon: <IconAlertTriangle size={18} aria-hidden />,
-    title: request === 'reset' ? 'Not undone' : 'Not saved; nothing is lost',
+    title: request === 'reset' ? 'Not undone' : 'Not saved. Your draft is still here.',
     autoClose: false,
     message: (
       <Group justify="space-between" align="end" gap="xs">
@@ -28,7 +28,7 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
           <ShownText text={span.stepId} />: {reasonOf(fault)}
         </Text>
         <Button size="compact-sm" variant="light" onClick={goBack}>
-          Open it
+          Open
         </Button>
       </Group>
     ),
@@ -36,9 +36,9 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
 }
 
 const reasonOf = ({ status, heldBy, message }: Trouble['fault']): string => {
-  if (status === 412) return 'somebody changed it in the meantime'
-  return heldBy === undefined ? message : 'somebody else is reviewing it'
+  if (status === 412) return 'someone else changed it'
+  return heldBy === undefined ? message : 'someone else is reviewing it'
 }
 
-/** Takes the notice away once the reviewer is there. */
+/** Hides the notice once the reviewer is back. */
 export const hideTrouble = (spanId: string): string => notifications.hide(`review ${spanId}`)

@@ -22,7 +22,7 @@ interface TroublePanelProps {
   onRetry: () => void
 }
 
-/** Why a decision was not taken, and the ways on from there. What was written is still in the draft. */
+/** Why a decision failed, and how to continue. The draft is still there. */
 export function TroublePanel({
   trouble,
   span,
@@ -53,27 +53,27 @@ export function TroublePanel({
   return (
     <FaultAlert
       error={fault}
-      title={request === 'reset' ? 'Not undone' : 'Not saved; nothing is lost'}
+      title={request === 'reset' ? 'Not undone' : 'Not saved. Your draft is still here.'}
       onRetry={onRetry}
     />
   )
 }
 
 interface HeldWarningProps {
-  /** Undefined where a refused claim is all that is known. */
+  /** Undefined if the only sign is a refused claim. */
   heldBy?: string
   onAskAgain: () => void
   onTakeOver: () => void
 }
 
-/** Somebody else has the span before them: deciding it is asked for once more. */
+/** Says that someone else is reviewing the span, and offers to take over. */
 export function HeldWarning({ heldBy, onAskAgain, onTakeOver }: HeldWarningProps) {
   const names = useNames([heldBy])
   const holder = heldBy !== undefined && names.get(heldBy)
   return (
     <Warning title="Another reviewer has this item" icon={<IconUsers size={16} aria-hidden />}>
       <Text size="sm" mb="xs">
-        {holder && `${holder} is reviewing it. `}It's free again once they decide or leave the page.
+        {holder && `${holder} is reviewing it. `}It becomes available when they decide or leave the page.
       </Text>
       <Group gap="xs">
         <Button size="xs" variant="default" onClick={onAskAgain}>
@@ -95,7 +95,7 @@ interface SchemaAlertProps {
   onBack: () => void
 }
 
-/** Where a value breaks its step's schema, and the choice to approve it nevertheless. */
+/** Where a value doesn't match its step's schema, with the option to approve it anyway. */
 export const SchemaAlert = ({ message, faults, requestId, onForce, onBack }: SchemaAlertProps) => (
   <Warning isUrgent title="Not saved: this doesn't match the step's schema">
     <Stack gap="xs">
@@ -117,7 +117,7 @@ export const SchemaAlert = ({ message, faults, requestId, onForce, onBack }: Sch
   </Warning>
 )
 
-/** Somebody was here meanwhile. */
+/** Says that the span changed while it was being reviewed. */
 function Conflict({
   trouble,
   span,
@@ -129,7 +129,7 @@ function Conflict({
   const mine = request === 'reset' ? undefined : (request.approvedOutput ?? seen.output)
   const isReviewed = span.review.state !== 'unreviewed'
   return (
-    <Warning isUrgent title="Changed in the meantime" icon={<IconUsers size={16} aria-hidden />}>
+    <Warning isUrgent title="This item has changed" icon={<IconUsers size={16} aria-hidden />}>
       <Stack gap="xs">
         {review && (
           <Text size="sm">
@@ -137,21 +137,21 @@ function Conflict({
           </Text>
         )}
         {isOutputOther && <Text size="sm">The output has changed since you looked at it.</Text>}
-        {!review && !isOutputOther && <Text size="sm">The span changed, but reads the same as before.</Text>}
+        {!review && !isOutputOther && <Text size="sm">The span changed, but its output and review didn't.</Text>}
         {isOutputOther && (
           <Compared
-            label="The output you saw, and the current one"
+            label="The output you saw and the current output"
             before={textOf(seen.output)}
             after={textOf(span.output)}
           />
         )}
         {isReviewed && mine !== undefined && (
-          <Compared label="The approved output, and yours" before={textOf(span.approvedOutput)} after={textOf(mine)} />
+          <Compared label="The approved output and yours" before={textOf(span.approvedOutput)} after={textOf(mine)} />
         )}
-        {request !== 'reset' && <Text size="sm">What you wrote is still here.</Text>}
+        {request !== 'reset' && <Text size="sm">Your draft is still here.</Text>}
         <Group gap="xs">
           <Button size="xs" variant="default" onClick={onLeave}>
-            Leave it as it is
+            Keep the current version
           </Button>
           <Button size="xs" variant="light" onClick={onDecideAgain}>
             Decide again
@@ -166,7 +166,7 @@ const Compared = ({ label, before, after }: { label: string; before: string; aft
   <div>
     <Text size="xs" c="dimmed">
       {label}
-      {before === after && ': the same'}
+      {before === after && ': no difference'}
     </Text>
     {before !== after && <CodeDiff before={before} after={after} label={label} />}
   </div>

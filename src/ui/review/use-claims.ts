@@ -3,7 +3,7 @@ import { useDesk } from './use-desk.ts'
 
 const HEARTBEAT_MS = 5 * 60_000
 
-/** Holds these spans while the page is open. */
+/** Claims these spans while the page is open. */
 export function useClaims(spanIds: readonly string[]): void {
   const { claims, drafts } = useDesk()
   const wanted = spanIds.join()

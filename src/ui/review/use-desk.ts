@@ -9,7 +9,7 @@ export const DeskProvider = DeskContext.Provider
 
 export function useDesk(): Desk {
   const desk = useContext(DeskContext)
-  if (!desk) throw new Error('There is no desk here')
+  if (!desk) throw new Error('useDesk needs a DeskProvider')
   return desk
 }
 
@@ -18,13 +18,13 @@ export function useSitting(): Sitting {
   return useSyncExternalStore(sitting.subscribe, sitting.get)
 }
 
-/** The ids of claims that were refused. */
+/** The IDs of refused claims. */
 export function useRefused(): ReadonlySet<string> {
   const { claims } = useDesk()
   return useSyncExternalStore(claims.subscribe, claims.refused)
 }
 
-/** A span's draft, if there is one, and how to write on it. */
+/** A span's draft, if any, and how to change it. */
 export function useDraft(spanId: string, etag: string) {
   const { drafts } = useDesk()
   const draft = useSyncExternalStore(drafts.subscribe, () => drafts.get(spanId))

@@ -1,26 +1,25 @@
 import { useEffect, useRef } from 'react'
 import { type Command, commandOf, takesText } from './keys.ts'
 
-/** Answers whether it did something with a command; then the key does nothing else. */
+/** Each returns whether it handled its command. A handled key does nothing else. */
 export type Commands = Partial<Record<Command, (event: KeyboardEvent) => boolean | undefined>>
 
-/** Does something, and says so to the keys. */
+/** Runs an action and reports the key as handled. */
 export function did(act: () => unknown): true {
   act()
   return true
 }
 
 /**
- * Runs commands by their keys. Letters that are typed into something stay letters; with a dialog or the menu of a list open
- * all keys are its own.
+ * Runs commands by their keys. Letters typed into a field stay letters, and an open dialog or list takes all keys.
  */
 export function useKeys(commands: Commands): void {
   const current = useRef(commands)
   current.current = commands
   useEffect(() => {
-    // Before editors see it: to CodeMirror, too, Ctrl+Enter means something.
+    // Captured before CodeMirror, which also handles Ctrl+Enter.
     const onKey = (event: KeyboardEvent) => {
-      // A button that Enter is held down on is pressed once: the items that follow were not seen.
+      // Holding Enter on a button presses it once: nobody has seen the items that follow.
       if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLButtonElement) event.preventDefault()
       if (isElsewhere(event.target)) return
       const command = commandOf(event, takesText(event.target))

@@ -4,10 +4,10 @@ import type { OutputCheck, SchemaFault } from '../../domain/output-schema.ts'
 import type { Json } from '../api/wire.ts'
 import type { JsonObject } from './use-schema.ts'
 
-/** Checked before it is sent; past this the service's word is waited for. */
+/** Longer values are checked by the service alone. */
 const MAX_CHECKED_LENGTH = 200_000
 
-/** The check that the service itself makes, loaded once something is there to be checked. */
+/** The service's own check, loaded once there is a schema. */
 export function useOutputCheck(schema: JsonObject | null | undefined): OutputCheck | undefined {
   const { data: outputCheck } = useQuery({
     queryKey: ['review', 'output-check'],
@@ -19,10 +19,10 @@ export function useOutputCheck(schema: JsonObject | null | undefined): OutputChe
   return useMemo(() => (outputCheck && schema ? outputCheck(JSON.stringify(schema)) : undefined), [outputCheck, schema])
 }
 
-/** Where a value breaks its schema, as far as that can be said at once. */
+/** Where a value doesn't match its schema, as far as the page can tell. */
 export function faultsOf(check: OutputCheck | undefined, value: Json, field: string): SchemaFault[] {
   const json = JSON.stringify(value)
   if (check === undefined || json.length > MAX_CHECKED_LENGTH) return []
   const result = check(json, field)
-  return 'faults' in result ? result.faults : [{ path: field, message: `cannot be checked: ${result.unchecked}` }]
+  return 'faults' in result ? result.faults : [{ path: field, message: `can't be checked: ${result.unchecked}` }]
 }

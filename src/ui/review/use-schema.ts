@@ -5,8 +5,8 @@ import { promptQuery, promptsQuery } from './queries.ts'
 export type JsonObject = { [name: string]: Json }
 
 /**
- * The schema that a span's approved output is held to: that of the prompt version that the span names, else of its step's
- * active one. Null: there is none; undefined: not known yet.
+ * The schema for a span's approved output: from the prompt version that the span names, else from its step's active version.
+ * Null if there is none; undefined while loading.
  */
 export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): JsonObject | null | undefined {
   const { data: listed, isError } = useQuery(promptsQuery(projectSlug))
@@ -14,7 +14,7 @@ export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): J
   const active = listed?.prompts.find(({ versionId, stepId }) =>
     named === null ? stepId === span.stepId : versionId === named,
   )
-  // An older version of the step's prompt.
+  // The span may name an older version of the step's prompt.
   const prompt = active ? undefined : listed?.prompts.find(({ stepId }) => stepId === span.stepId)
   const isOlder = named !== null && prompt !== undefined
   const { data: detail, isError: isMissing } = useQuery({ ...promptQuery(prompt?.id ?? ''), enabled: isOlder })
@@ -24,6 +24,6 @@ export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): J
   return schemaIn(detail.versions.find(({ id }) => id === named)?.outputSchema ?? null)
 }
 
-/** A prompt without a schema shows an empty one. */
+/** The API answers an empty schema for a prompt without one. */
 const schemaIn = (shown: Json): JsonObject | null =>
   typeof shown === 'object' && shown !== null && !Array.isArray(shown) && Object.keys(shown).length > 0 ? shown : null

@@ -1,10 +1,10 @@
 import type { SpanOfTrace } from '../api/wire.ts'
 import { isSameValue } from './json-text.ts'
 
-/** What became of a span since somebody looked at it. */
+/** How a span has changed since a reviewer saw it. */
 export interface Changes {
   isOutputOther: boolean
-  /** A decision that was made, or taken back, meanwhile; null: none. */
+  /** The new review, if a decision was made or undone since; else null. */
   review: SpanOfTrace['review'] | null
 }
 

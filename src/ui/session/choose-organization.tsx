@@ -10,7 +10,7 @@ import { ShownText } from '../json/shown-text.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { usePageTitle } from '../parts/use-page-title.ts'
 
-/** Asks somebody who is a user of several organizations which one to open. */
+/** Asks a user of several organizations which one to open. */
 export function ChooseOrganization() {
   usePageTitle('Choose an organization')
   const { data, error, refetch } = useQuery({
@@ -30,7 +30,8 @@ export function ChooseOrganization() {
             <Title order={1}>Choose an organization</Title>
           </Group>
           <Text size="sm" c="dimmed">
-            You belong to more than one. This browser remembers your choice. You can switch in the account menu.
+            You belong to more than one organization. This browser remembers your choice. You can switch in the account
+            menu.
           </Text>
           {error && <FaultAlert error={error} onRetry={refetch} />}
           {!data && !error && <Loader aria-label="Loading" />}

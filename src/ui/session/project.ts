@@ -5,13 +5,13 @@ import { sessionQuery } from '../api/session.ts'
 
 const REMEMBERED = 'countersign.project'
 
-/** Keeps a project for the addresses that name none: of this tab, and of those opened later. */
+/** Remembers the project for addresses without one, in this tab and in new ones. */
 export function rememberProject(slug: string): void {
   sessionStorage.setItem(REMEMBERED, slug)
   localStorage.setItem(REMEMBERED, slug)
 }
 
-/** The slug of the project that the address, or else this tab's or this browser's last visit, names. */
+/** The project slug from the address, or from the last visit in this tab or browser. */
 export function useProjectHint(): string | undefined {
   const [parameters] = useSearchParams()
   return (
@@ -20,8 +20,8 @@ export function useProjectHint(): string | undefined {
 }
 
 /**
- * The slug of the project that is looked at: that of the address, or the last one, or the first. Undefined: the organization
- * has none. A page asks for its data by it without waiting for the session.
+ * The current project's slug: from the address, the last visit, or else the first project. Undefined if the organization has
+ * none. Pages can request their data with it before the session is loaded.
  */
 export function useProject(): string | undefined {
   const hint = useProjectHint()
@@ -30,7 +30,7 @@ export function useProject(): string | undefined {
   return session.projects.find(({ slug }) => slug === hint)?.slug ?? session.projects[0]?.slug
 }
 
-/** Goes to another project, on the same page without what was chosen there. */
+/** Switches projects on the same page and clears its other parameters. */
 export function useChooseProject(): (slug: string) => void {
   const [, setParameters] = useSearchParams()
   return useCallback(
@@ -42,7 +42,7 @@ export function useChooseProject(): (slug: string) => void {
   )
 }
 
-/** Leaves a project that is no longer there: what looked at it looks at the first one. */
+/** Leaves a deleted project. Pages then show the first one. */
 export function useLeaveProject(): (slug: string) => void {
   const [, setParameters] = useSearchParams()
   return useCallback(
@@ -63,7 +63,7 @@ export function useLeaveProject(): (slug: string) => void {
   )
 }
 
-/** The same parameters in another project. */
+/** The same parameters with another project. */
 export const inProject =
   (slug: string) =>
   (parameters: URLSearchParams): URLSearchParams => {
@@ -72,7 +72,7 @@ export const inProject =
     return next
   }
 
-/** Goes to the project of what a page shows, where its address named another one, or none. */
+/** Switches to the project of a page's content if the address names another one or none. */
 export function useProjectOfPage(slug: string): void {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()

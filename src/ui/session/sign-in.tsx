@@ -11,8 +11,8 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { fieldFaults } from '../parts/field-faults.ts'
 
 /**
- * Signs in with an API key, which goes to the service once and is kept nowhere here, or with the link that the address has.
- * Somebody who is signed in already is asked first: a link may come from anybody, and be one to another organization.
+ * Signs in with an API key, which is sent once and never stored here, or with the link in the address. If someone is already
+ * signed in, it asks first: a link may come from anyone, and may lead to another organization.
  */
 export function SignIn() {
   const [path, navigate] = useLocation()
@@ -31,7 +31,7 @@ export function SignIn() {
   useEffect(() => {
     if (link === '') return
     history.replaceState(null, '', '/sign-in')
-    // A link is good for once, and effects run twice in development.
+    // A link works once, and effects run twice in development.
     if (isAsking || session || tried.current === link) return
     tried.current = link
     mutate({ link })
@@ -91,12 +91,12 @@ export function SignIn() {
   )
 }
 
-/** The link's token in an address: in its fragment, which no server is sent. */
+/** The link's token, from the address's fragment, which browsers don't send to servers. */
 const linkIn = ({ pathname, hash }: Location): string => (pathname === '/sign-in' ? hash.slice(1) : '')
 
-/** Says who is signed in already, with the way on. */
+/** Says who is already signed in, with a link to continue. */
 const SignedIn = ({ session, onLink }: { session: Session; onLink?: () => void }) => (
-  <Alert variant="default" title={`You are signed in as ${nameOf(session)} (${session.organization.name})`}>
+  <Alert variant="default" title={`You're signed in as ${nameOf(session)} (${session.organization.name})`}>
     <Group gap="xs">
       <Button component={Link} href="/" size="xs" variant="default">
         Continue

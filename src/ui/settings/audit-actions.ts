@@ -1,6 +1,6 @@
 import type { AuditAction } from '../../store/accounts/audit.ts'
 
-/** What each action of the log is called. */
+/** The label of each action in the log. */
 const LABELS: Readonly<Record<AuditAction, string>> = {
   'organization.create': 'Organization created',
   'project.create': 'Project created',
@@ -28,17 +28,17 @@ const LABELS: Readonly<Record<AuditAction, string>> = {
   'knowledge_doc.delete': 'Knowledge doc deleted',
   'review.accept': 'Output accepted',
   'review.correct': 'Output corrected',
-  'review.reset': 'Review taken back',
-  'comment.create': 'Comment written',
-  'comment.change': 'Comment changed',
+  'review.reset': 'Review undone',
+  'comment.create': 'Comment posted',
+  'comment.change': 'Comment edited',
   'comment.delete': 'Comment deleted',
   'error_type.change': 'Error type changed',
 }
 
-/** The actions to choose among. */
+/** The actions to filter by. */
 export const AUDIT_ACTION_OPTIONS = Object.entries(LABELS).map(([value, label]) => ({ value, label }))
 
 const labels = new Map<string, string>(Object.entries(LABELS))
 
-/** An action in words; one that this page does not know yet as it is. */
+/** An action's label. Unknown actions show as they are. */
 export const auditActionLabel = (action: string): string => labels.get(action) ?? action

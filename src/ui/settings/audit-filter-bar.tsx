@@ -13,7 +13,7 @@ interface AuditFilterBarProps {
   names: ReadonlyMap<string, string>
 }
 
-/** Chooses what the log shows; each choice is in the address. */
+/** Filters the log. The address holds the filters. */
 export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
   const [, setParameters] = useSearchParams()
   const change = (changes: Partial<AuditFilters>) => setParameters(current => withAuditFilters(current, changes))
@@ -21,8 +21,8 @@ export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
   return (
     <Group gap="xs" align="end">
       <Select
-        label="What"
-        placeholder="Anything"
+        label="Action"
+        placeholder="Any"
         size="xs"
         w={210}
         data={AUDIT_ACTION_OPTIONS}
@@ -34,7 +34,7 @@ export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
       <WhoSelect filters={filters} names={names} onChange={change} />
       <DatePickerInput
         label="From"
-        placeholder="The beginning"
+        placeholder="Any date"
         size="xs"
         w={150}
         clearable
@@ -42,8 +42,8 @@ export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
         onChange={day => change({ from: day === null ? null : startOfDay(day) })}
       />
       <DatePickerInput
-        label="Up to and with"
-        placeholder="Today"
+        label="To"
+        placeholder="Any date"
         size="xs"
         w={150}
         clearable
@@ -56,14 +56,14 @@ export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
           variant="default"
           rightSection={<IconX size={14} aria-hidden />}
           onClick={() => change({ targetId: null })}
-          aria-label="Show what was done to anything"
+          aria-label="Remove target filter"
         >
-          To {names.get(filters.targetId) ?? filters.targetId.slice(0, 8)}
+          Target: {names.get(filters.targetId) ?? filters.targetId.slice(0, 8)}
         </Button>
       )}
       {Object.values(filters).some(value => value !== null) && (
         <Button size="xs" variant="subtle" onClick={() => change(NO_AUDIT_FILTERS)}>
-          Clear
+          Clear filters
         </Button>
       )}
     </Group>
@@ -76,7 +76,7 @@ interface WhoSelectProps extends AuditFilterBarProps {
   onChange: (changes: Partial<AuditFilters>) => void
 }
 
-/** Chooses a person or a key. */
+/** Filters by a user or a key. */
 function WhoSelect({ filters: { userId, keyId }, names, onChange }: WhoSelectProps) {
   const people = useAllUsers().map(({ id, name, email }) => ({ value: `user ${id}`, label: name || email }))
   const keyOptions = useAllKeys().map(({ id, name, prefix }) => ({ value: `key ${id}`, label: `${name} (${prefix}…)` }))
@@ -92,16 +92,16 @@ function WhoSelect({ filters: { userId, keyId }, names, onChange }: WhoSelectPro
   return (
     <Select
       label="Who"
-      placeholder="Anybody"
+      placeholder="Anyone"
       size="xs"
       w={210}
       data={[
-        { group: 'People', items: [...people, ...others] },
+        { group: 'Users', items: [...people, ...others] },
         { group: 'Keys', items: keyOptions },
       ]}
       searchable
       clearable
-      nothingFoundMessage="Nobody of that name"
+      nothingFoundMessage="No match"
       value={chosen}
       onChange={choose}
     />

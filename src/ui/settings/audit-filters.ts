@@ -1,4 +1,4 @@
-/** What the address says of which entries are listed. */
+/** The log's filters, as in the address. */
 export interface AuditFilters extends Readonly<Record<string, string | null>> {
   action: string | null
   userId: string | null
@@ -12,7 +12,7 @@ export interface AuditFilters extends Readonly<Record<string, string | null>> {
 
 const NAMES = ['action', 'userId', 'keyId', 'targetId', 'from', 'to'] as const
 
-/** The filters that an address names. */
+/** The filters in an address. */
 export const auditFiltersOf = (parameters: URLSearchParams): AuditFilters => {
   const [action, userId, keyId, targetId, from, to] = NAMES.map(name => parameters.get(name) || null)
   return {
@@ -35,7 +35,7 @@ export function withAuditFilters(parameters: URLSearchParams, changes: Partial<A
   return next
 }
 
-/** No filter at all. */
+/** No filters. */
 export const NO_AUDIT_FILTERS: AuditFilters = {
   action: null,
   userId: null,

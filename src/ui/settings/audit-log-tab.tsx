@@ -30,7 +30,7 @@ export function AuditLogTab() {
   const entries = query.data?.pages.flatMap(page => page.entries)
   const { data: session } = useQuery(sessionQuery)
   const projects = new Map(session?.projects.map(({ id, name }) => [id, name]))
-  // Both lists are here for the filters, and have names while others are asked for.
+  // The filters load both lists anyway, so their names show at once.
   const userNames = useAllUsers().map(({ id, name, email }) => [id, name || email] as const)
   const keyNames = useAllKeys().map(({ id, name }) => [id, name] as const)
   const organizationName = session ? [[session.organization.id, session.organization.name] as const] : []
@@ -38,9 +38,9 @@ export function AuditLogTab() {
   const isFiltered = Object.values(filters).some(value => value !== null)
   const columns: Column<Entry>[] = [
     { label: 'When', cell: ({ at }) => <Moment at={at} />, isNarrow: true },
-    { label: 'What', cell: ({ action }) => auditActionLabel(action) },
+    { label: 'Action', cell: ({ action }) => auditActionLabel(action) },
     { label: 'Who', cell: ({ actor }) => <Actor actor={actor} names={names} /> },
-    { label: 'To what', cell: entry => <AuditTarget entry={entry} names={names} projects={projects} /> },
+    { label: 'Target', cell: entry => <AuditTarget entry={entry} names={names} projects={projects} /> },
     {
       label: 'Project',
       cell: ({ projectId }) =>
@@ -48,22 +48,22 @@ export function AuditLogTab() {
     },
     {
       label: 'Request',
-      cell: ({ requestId }) => <CopyIcon text={requestId} label="Copy the request's id" />,
+      cell: ({ requestId }) => <CopyIcon text={requestId} label="Copy request ID" />,
       isActions: true,
     },
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="What people and keys have changed, with the id of the request that did it. Kept for a year by default." />
-      <OneProjectOnly>What concerns other projects, or the organization as a whole, is not shown.</OneProjectOnly>
+      <TabBar about="Every change by users and keys, with its request ID. Entries are kept for a year by default." />
+      <OneProjectOnly>Entries about other projects or the whole organization aren't shown.</OneProjectOnly>
       <AuditFilterBar filters={filters} names={names} />
       {query.error && !query.data ? (
         <FaultAlert error={query.error} onRetry={query.refetch} />
       ) : entries?.length === 0 && !query.hasNextPage ? (
-        <Empty title={isFiltered ? 'Nothing of that kind' : 'Nothing was changed yet'}>
+        <Empty title={isFiltered ? 'No entries match these filters' : 'No changes yet'}>
           {isFiltered
-            ? 'No entry is all that the filters ask for. Take one of them away.'
-            : 'Projects, keys, prompts, reviews: each change shows here, with who made it.'}
+            ? 'Remove some filters, or clear them all.'
+            : 'Changes to projects, keys, prompts, and reviews show here with who made them.'}
         </Empty>
       ) : (
         <div style={{ opacity: query.isPlaceholderData ? 0.6 : 1 }}>
@@ -75,7 +75,7 @@ export function AuditLogTab() {
   )
 }
 
-/** The ids in an entry that have names. */
+/** The IDs in an entry that have names. */
 const namedIn = ({ actor, action, targetId }: Entry): (string | null)[] => [
   actor.userId,
   actor.keyId,
@@ -85,7 +85,7 @@ const namedIn = ({ actor, action, targetId }: Entry): (string | null)[] => [
 function Actor({ actor: { userId, keyId }, names }: { actor: Entry['actor']; names: ReadonlyMap<string, string> }) {
   const user = userId === null ? null : (names.get(userId) ?? userId.slice(0, 8))
   const key = keyId === null ? null : (names.get(keyId) ?? `Key ${keyId.slice(0, 8)}`)
-  if (user === null) return key === null ? 'The admin token' : <ShownText text={key} />
+  if (user === null) return key === null ? 'Admin token' : <ShownText text={key} />
   return (
     <Group gap={4}>
       <Text size="sm" inherit dir="auto">
@@ -93,7 +93,7 @@ function Actor({ actor: { userId, keyId }, names }: { actor: Entry['actor']; nam
       </Text>
       <Text size="xs" c="dimmed" dir="auto">
         {key === null ? (
-          'through Cloudflare Access'
+          'via Cloudflare Access'
         ) : (
           <>
             with <ShownText text={key} />

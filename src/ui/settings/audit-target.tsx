@@ -13,7 +13,7 @@ interface AuditTargetProps {
 
 const SHORT = 8
 
-/** What something was done to: by its name where it has one, with the way there and to all that was done to it. */
+/** An entry's target, by name if it has one, with links to it and to its history. */
 export function AuditTarget({ entry, names, projects }: AuditTargetProps) {
   const [parameters] = useSearchParams()
   const { targetId } = entry
@@ -41,7 +41,7 @@ export function AuditTarget({ entry, names, projects }: AuditTargetProps) {
   )
 }
 
-/** Links to a text that is still there, and to what an activation or a new version changed in it. */
+/** Links to an existing text, with the versions that the entry changed. */
 function Place({
   entry: { action, targetId, beforeId, afterId },
   children,

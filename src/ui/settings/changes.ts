@@ -1,4 +1,4 @@
-/** Which fields of something differ from before: fields that somebody else changes meanwhile stay theirs. */
+/** The fields that differ. Sending only these keeps other people's concurrent changes. */
 export const changesIn = <Thing extends object, Field extends keyof Thing>(
   before: Thing,
   after: Pick<Thing, Field>,

@@ -1,8 +1,8 @@
 /*
- * Days of the reader's own calendar (`YYYY-MM-DD`), and the times (ISO 8601, UTC) at which they begin and end.
+ * Days in the reader's time zone (`YYYY-MM-DD`), and the times (ISO 8601, UTC) when they begin and end.
  */
 
-/** The reader's day in which a time lies. */
+/** The reader's day at a time. */
 export function dayOf(time: string): string {
   const date = new Date(time)
   const part = (value: number) => String(value).padStart(2, '0')
@@ -18,5 +18,5 @@ export const endOfDay = (day: string): string => new Date(`${day}T23:59:59.999`)
 /** When the day after a day begins. */
 export const nextDay = (day: string): string => new Date(Date.parse(endOfDay(day)) + 1).toISOString()
 
-/** The day that is over at a time. */
+/** The day that ends at a time. */
 export const previousDay = (time: string): string => dayOf(new Date(Date.parse(time) - 1).toISOString())

@@ -5,9 +5,9 @@ import { type ErrorType, putErrorType, refreshErrorTypes } from './writes.ts'
 
 interface ErrorTypeFormProps {
   projectId: string
-  /** All that the project has. */
+  /** All of the project's error types. */
   errorTypes: readonly ErrorType[]
-  /** The project's own one to change; undefined: a new one is added. */
+  /** The custom error type to edit; undefined to add one. */
   own?: ErrorType
 }
 

@@ -6,11 +6,11 @@ import { type ErrorType, putErrorType, refreshErrorTypes } from './writes.ts'
 
 interface ErrorTypeSwitchProps {
   errorType: ErrorType
-  /** Undefined: it can only be read. */
+  /** Undefined if it is read-only. */
   projectId: string | undefined
 }
 
-/** Switches an error type on or off in a project. */
+/** Turns an error type on or off in a project. */
 export function ErrorTypeSwitch({ errorType, projectId }: ErrorTypeSwitchProps) {
   const { submit, isPending, variables } = useSubmission({
     send: (isEnabled: boolean) => {
@@ -23,14 +23,14 @@ export function ErrorTypeSwitch({ errorType, projectId }: ErrorTypeSwitchProps) 
     onDone: refreshErrorTypes,
     onFault: error => {
       const message = fieldFaults(error, ['isEnabled']).of('isEnabled') ?? error.message
-      notifications.show({ color: 'red', title: `${errorType.name} stays as it is`, message })
+      notifications.show({ color: 'red', title: `${errorType.name} not changed`, message })
     },
   })
-  // A switch that cannot be moved does not show well how it stands.
+  // A disabled switch doesn't show its state clearly.
   if (projectId === undefined) return <Text size="sm">{errorType.isEnabled ? 'Yes' : 'No'}</Text>
   return (
     <Switch
-      aria-label={`${errorType.name}: in use`}
+      aria-label={`Enable ${errorType.name}`}
       size="sm"
       checked={isPending ? variables : errorType.isEnabled}
       onChange={({ currentTarget }) => submit(currentTarget.checked)}

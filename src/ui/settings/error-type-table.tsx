@@ -9,7 +9,7 @@ interface ErrorTypeTableProps {
   label: string
   errorTypes: readonly ErrorType[]
   all: readonly ErrorType[]
-  /** Undefined: they can only be read. */
+  /** Undefined if they are read-only. */
   projectId: string | undefined
 }
 
@@ -24,7 +24,7 @@ export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeT
   }
   const columns: Column<ErrorType>[] = [
     {
-      label: 'In use',
+      label: 'Enabled',
       cell: errorType => <ErrorTypeSwitch projectId={projectId} errorType={errorType} />,
       isNarrow: true,
     },
@@ -39,7 +39,7 @@ export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeT
             </Text>
             {!isBuiltIn && (
               <Badge variant="default" size="sm" tt="none" fw={400}>
-                Your own
+                Custom
               </Badge>
             )}
           </Group>
@@ -50,7 +50,7 @@ export function ErrorTypeTable({ label, errorTypes, all, projectId }: ErrorTypeT
       ),
     },
     {
-      label: 'When it is the cause',
+      label: 'When it applies',
       cell: ({ rule }) => (
         <Text size="sm" dir="auto">
           <ShownText text={rule} />

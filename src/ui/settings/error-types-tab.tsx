@@ -14,12 +14,12 @@ import { TabBar } from './tab-bar.tsx'
 type Category = ErrorTypes['errorTypes'][number]['category']
 
 const CATEGORIES: readonly { category: Category; about: string }[] = [
-  { category: 'AI Error', about: 'The pipeline is at fault: its model, prompt, retrieval or tools.' },
-  { category: 'User Error', about: 'What the user sent did not allow a better output.' },
+  { category: 'AI Error', about: 'The pipeline is at fault: its model, prompt, retrieval, or tools.' },
+  { category: 'User Error', about: "The user's input didn't allow a better output." },
   { category: 'Human Error', about: 'The reviewer or labeller is at fault.' },
 ]
 
-/** What a disagreement may come from in the chosen project: built-in types to switch, and the project's own. */
+/** The project's error types: built-in and custom. */
 export function ErrorTypesTab() {
   const projectSlug = useProject()
   const { data: session } = useQuery(sessionQuery)
@@ -31,11 +31,11 @@ export function ErrorTypesTab() {
   return (
     <Stack gap="md">
       <TabBar
-        about={`What a disagreement between a reviewer and an output may come from${project ? ` in ${project.name}` : ''}. Engines answer with the types that are switched on, and reviewers choose among them.`}
+        about={`The possible root causes of a disagreement between a reviewer and an output${project ? ` in ${project.name}` : ''}. The engine and reviewers choose among the enabled types.`}
       >
         {projectId !== undefined && errorTypes && <ErrorTypeForm projectId={projectId} errorTypes={errorTypes} />}
       </TabBar>
-      {mayManage === false && <MissingScope scope="manage">You can read these and not change them</MissingScope>}
+      {mayManage === false && <MissingScope scope="manage">You can view error types but not change them</MissingScope>}
       {error && !data && <FaultAlert error={error} onRetry={refetch} />}
       {projectSlug === undefined && session && <NoProject />}
       {!error && !data && projectSlug !== undefined && <Skeleton h={600} />}

@@ -16,15 +16,15 @@ interface KeyFieldsProps {
 }
 
 const SCOPES: readonly { scope: Scope; description: string }[] = [
-  { scope: 'ingest', description: 'Send traces, observations and feedback, search and attribute: for pipelines' },
-  { scope: 'read', description: 'Read traces, prompts, knowledge docs and insights' },
-  { scope: 'review', description: 'Review outputs and comment: for reviewers, with read' },
-  { scope: 'manage', description: 'Change prompts, knowledge docs and everything in these settings' },
+  { scope: 'ingest', description: 'For pipelines: send traces, observations, and feedback, search, and attribute' },
+  { scope: 'read', description: 'Read traces, prompts, knowledge docs, and insights' },
+  { scope: 'review', description: 'For reviewers, together with read: review outputs and comment' },
+  { scope: 'manage', description: 'Change prompts, knowledge docs, and everything in Settings' },
 ]
 
 const ALL = ''
 
-/** What a new key may do, where, for whom and until when. */
+/** A new key's project, user, and rights. */
 export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) {
   const users = useAllUsers()
   const projects = session.projects.map(({ slug, name }) => ({ value: slug, label: name }))
@@ -42,12 +42,12 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
       />
       <Select
         label="Acts for"
-        description="A reviewer's key carries their name; a pipeline's acts for nobody."
-        placeholder="Nobody"
+        description="Choose the reviewer who will use the key. Pipelines don't need a user."
+        placeholder="No one"
         data={users.map(({ id, name, email }) => ({ value: id, label: name === '' ? email : `${name} (${email})` }))}
         searchable
         clearable
-        nothingFoundMessage="No such user. Add them under Users."
+        nothingFoundMessage="No matching user. Add them under Users."
         value={draft.userId}
         onChange={userId => onChange({ userId })}
         error={faults.of('userId')}
@@ -59,7 +59,7 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
 
 type Rights = Pick<KeyDraft, 'name' | 'scopes' | 'expiresAt' | 'rateLimitPerMinute'>
 
-/** What can change of a key later: what it is called, what it may do, until when and how often. */
+/** The parts of a key that can change later: its name, scopes, expiry, and rate limit. */
 export function KeyRights({
   session,
   draft,
@@ -70,7 +70,7 @@ export function KeyRights({
     <>
       <TextInput
         label="Name"
-        description="What the key is for. Shown in lists and next to what the key did."
+        description="What the key is for. Shown in lists and in the audit log."
         placeholder="Support pipeline"
         required
         data-autofocus
@@ -99,8 +99,8 @@ export function KeyRights({
             />
           ))}
           {draft.scopes.includes('review') && !draft.scopes.includes('read') && (
-            <Warning title="Reviewers need read">
-              Without the read scope, people who sign in with this key have nothing to review.
+            <Warning title="Reviewers need the read scope">
+              Without it, people who sign in with this key have nothing to review.
             </Warning>
           )}
         </Stack>
@@ -116,7 +116,7 @@ export function KeyRights({
       />
       <NumberInput
         label="Requests per minute"
-        placeholder="The deployment's default"
+        placeholder="Default"
         min={1}
         allowDecimal={false}
         allowNegative={false}

@@ -10,7 +10,7 @@ const STATES = {
   revoked: { label: 'Revoked', Icon: IconBan, color: 'var(--negative)' },
 } as const
 
-/** Whether a key works, in a word. */
+/** A key's state. */
 export function KeyStateMark({ state }: { state: KeyState }) {
   const { label, Icon, color } = STATES[state.state]
   return (

@@ -21,7 +21,7 @@ import { refreshKeys } from './writes.ts'
 
 /** The organization's API keys. */
 export function KeysTab() {
-  // Here, where no answer that changes the list takes it away.
+  // Kept here, so that a change of the list doesn't unmount it.
   const [made, setMade] = useState<NewApiKey>()
   const query = useInfiniteQuery(apiKeysQuery)
   const keys = query.data?.pages.flatMap(page => page.apiKeys)
@@ -51,12 +51,12 @@ export function KeysTab() {
     {
       label: 'Acts for',
       cell: ({ userId }) =>
-        userId === null ? 'Nobody' : <ShownText text={users.get(userId) ?? 'A deleted or unnamed user'} />,
+        userId === null ? 'No one' : <ShownText text={users.get(userId) ?? 'Deleted or unnamed user'} />,
     },
     {
       label: 'Limit',
       cell: ({ rateLimitPerMinute }) =>
-        rateLimitPerMinute === null ? 'Default' : `${count(rateLimitPerMinute)} a minute`,
+        rateLimitPerMinute === null ? 'Default' : `${count(rateLimitPerMinute)} per minute`,
       isNarrow: true,
     },
     {
@@ -70,7 +70,7 @@ export function KeysTab() {
         isAlive(keyState(key, Date.now())) && (
           <Group gap={4} wrap="nowrap" justify="flex-end">
             {session && <EditKey apiKey={key} session={session} />}
-            {/* One that is replaced already has its successor. */}
+            {/* A replaced key already has a successor. */}
             {key.revokedAt === null && <RotateKey apiKey={key} isOwn={key.id === session?.key?.id} onMade={setMade} />}
             <RevokeKey apiKey={key} isOwn={key.id === session?.key?.id} />
           </Group>

@@ -3,20 +3,20 @@ import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
 import { IconLock } from '../icons/index.ts'
 
-/** The one project that whoever is signed in is let into; null: all; undefined: not known yet. */
+/** The session's only project; null if it has them all, undefined while loading. */
 export function useOnlyProject() {
   const { data: session } = useQuery(sessionQuery)
   return session?.project
 }
 
-/** Says what a key of one project may not do, where that is so. */
+/** Says what a key for a single project can't do, if this is one. */
 export function OneProjectOnly({ children }: { children: string }) {
   const project = useOnlyProject()
   if (!project) return null
   return (
     <Alert variant="default" icon={<IconLock size={18} aria-hidden />} py="xs">
       <Text size="sm">
-        You are signed in with a key for the project {project.name} alone. {children}
+        You're signed in with a key for the project {project.name} only. {children}
       </Text>
     </Alert>
   )

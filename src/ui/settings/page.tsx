@@ -18,7 +18,7 @@ const TABS = [
   { path: 'audit-log', label: 'Audit log', scope: 'manage', Content: AuditLogTab },
 ] as const
 
-/** What is set up once: projects and how long they keep traces, keys, users, error types, and who did what. */
+/** The settings: projects, keys, users, error types, and the audit log. */
 export function Page() {
   usePageTitle('Settings')
   const { tab } = useParams<{ tab?: string }>()
@@ -46,7 +46,7 @@ export function Page() {
         {TABS.map(({ path, scope, Content }) => (
           <Tabs.Panel key={path} value={path}>
             {session && !session.scopes.includes(scope) ? (
-              <MissingScope scope={scope}>You cannot see this with your key</MissingScope>
+              <MissingScope scope={scope}>You don't have access to this page</MissingScope>
             ) : (
               <Content />
             )}

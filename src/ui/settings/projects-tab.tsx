@@ -14,14 +14,14 @@ import { projectsQuery } from './queries.ts'
 import { retentionInWords } from './retention.ts'
 import { TabBar } from './tab-bar.tsx'
 
-/** The organization's projects, and how long each keeps its traces. */
+/** The organization's projects. */
 export function ProjectsTab() {
   const query = useInfiniteQuery(projectsQuery)
   const onlyProject = useOnlyProject()
   const projects = query.data?.pages.flatMap(page => page.projects)
   return (
     <Stack gap="sm">
-      <TabBar about="A project is one pipeline: its traces, prompts, knowledge docs and error types, and how long its traces are kept.">
+      <TabBar about="Each project holds one pipeline's traces, prompts, knowledge docs, and error types, and sets how long traces are kept.">
         {onlyProject === null && <NewProject />}
       </TabBar>
       <OneProjectOnly>
@@ -31,10 +31,10 @@ export function ProjectsTab() {
         <FaultAlert error={query.error} onRetry={query.refetch} />
       ) : projects?.length === 0 ? (
         <Empty
-          title="No project yet"
+          title="No projects yet"
           curl={curlOf('/api/projects', { method: 'POST', body: { slug: 'support', name: 'Customer support' } })}
         >
-          Create the first one here, or from a terminal:
+          Create the first one here or from a terminal:
         </Empty>
       ) : (
         <StackedTable label="Projects" columns={COLUMNS} rows={projects} keyOf={({ id }) => id} />

@@ -25,6 +25,6 @@ export const apiKeysQuery = pagesOf<ApiKeys>('/api/api-keys')
 export const usersQuery = pagesOf<Users>('/api/users')
 export const auditLogQuery = (filters: AuditFilters) => pagesOf<AuditLog>('/api/audit-log', { ...filters })
 
-/** The error types of a project as they are now, for those who change them. */
+/** A project's current error types, for editing. */
 export const changeableErrorTypesQuery = (projectSlug: string | undefined) =>
   queryOptions({ ...errorTypesQuery(projectSlug), staleTime: 10_000, placeholderData: keepPreviousData })

@@ -7,15 +7,15 @@ const days = (count: number): string => (count === 1 ? '1 day' : `${count} days`
 /** A project's retention in a few words. */
 export function retentionInWords({ retentionDays, retainReviewed }: Retention): string {
   if (retentionDays === null) return 'Kept indefinitely'
-  return `${days(retentionDays)}${retainReviewed ? '; reviewed traces are kept' : ''}`
+  return `${days(retentionDays)}${retainReviewed ? ', except reviewed traces' : ''}`
 }
 
-/** What a change of retention deletes that was kept so far; undefined: nothing. */
+/** What a retention change deletes that was kept before; undefined if nothing. */
 export function deletedByChange(before: Retention, after: Retention): string | undefined {
   if (after.retentionDays === null) return undefined
   const isShorter = before.retentionDays === null || after.retentionDays < before.retentionDays
   const isWider = before.retentionDays !== null && before.retainReviewed && !after.retainReviewed
   if (!isShorter && !isWider) return undefined
-  const kept = after.retainReviewed ? ' that nobody reviewed' : ', reviewed or not'
-  return `Traces older than ${days(after.retentionDays)}${kept} are deleted within the hour, with their spans, observations, feedback, reviews and analyses. This can't be undone.`
+  const kept = after.retainReviewed ? ' without a review' : ', reviewed or not,'
+  return `Traces older than ${days(after.retentionDays)}${kept} are deleted within an hour, with their spans, observations, feedback, reviews, and analyses. You can't undo this.`
 }

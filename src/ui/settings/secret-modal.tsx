@@ -4,12 +4,12 @@ import { useHeldPage } from '../parts/use-held-page.ts'
 import { KeySecret } from './key-secret.tsx'
 
 interface SecretModalProps {
-  /** Undefined: none is shown. */
+  /** Undefined to show none. */
   apiKey: NewApiKey | undefined
   onDone: () => void
 }
 
-/** Shows a new key's secret until somebody says to have it: no stray click, and no way back, takes it away. */
+/** Shows a new key's secret until it is confirmed as copied. A stray click or going back doesn't close it. */
 export function SecretModal({ apiKey, onDone }: SecretModalProps) {
   const release = useHeldPage(apiKey !== undefined)
   const done = () => {
@@ -20,7 +20,7 @@ export function SecretModal({ apiKey, onDone }: SecretModalProps) {
     <Modal
       opened={apiKey !== undefined}
       onClose={done}
-      title={apiKey && `The key ${apiKey.name}`}
+      title={apiKey && `Key ${apiKey.name}`}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}

@@ -2,14 +2,14 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { apiKeysQuery, usersQuery } from './queries.ts'
 
-/** The organization's users, all of them, as they come. */
+/** All of the organization's users, as pages load. */
 export function useAllUsers() {
   const { data, ...query } = useInfiniteQuery(usersQuery)
   useWholeList(query)
   return data?.pages.flatMap(page => page.users) ?? []
 }
 
-/** Its API keys, likewise. */
+/** All of its API keys, as pages load. */
 export function useAllKeys() {
   const { data, ...query } = useInfiniteQuery(apiKeysQuery)
   useWholeList(query)

@@ -15,7 +15,7 @@ import { usersQuery } from './queries.ts'
 import { TabBar } from './tab-bar.tsx'
 import { DeleteUser, EditUser, NewUser } from './user-dialogs.tsx'
 
-/** The organization's people. */
+/** The organization's users. */
 export function UsersTab() {
   const query = useInfiniteQuery(usersQuery)
   const onlyProject = useOnlyProject()
@@ -24,7 +24,7 @@ export function UsersTab() {
   const users = query.data?.pages.flatMap(page => page.users)
   return (
     <Stack gap="sm">
-      <TabBar about="Everyone who reviews or gave feedback. A user reviews with an API key that acts for them. People known only from feedback can't sign in through Cloudflare Access until you add them with the same email.">
+      <TabBar about="Everyone who reviews or has given feedback. Reviewers use an API key that acts for them. To let someone known only from feedback sign in through Cloudflare Access, add them here with the same email.">
         {onlyProject === null && <NewUser />}
       </TabBar>
       <OneProjectOnly>
@@ -48,7 +48,7 @@ export function UsersTab() {
   )
 }
 
-/** `ownId`: the user of whoever is signed in, or null. */
+/** `ownId`: the signed-in user's ID, or null. */
 const columnsFor = (ownId: string | null, mayChange: boolean): Column<Users['users'][number]>[] => [
   {
     label: 'Name',
@@ -69,7 +69,7 @@ const columnsFor = (ownId: string | null, mayChange: boolean): Column<Users['use
     label: 'Actions',
     cell: user => (
       <Group gap={4} wrap="nowrap" justify="flex-end">
-        <CopyIcon text={user.id} label={`Copy the id of ${user.email}`} />
+        <CopyIcon text={user.id} label={`Copy ID of ${user.email}`} />
         {mayChange && <EditUser user={user} />}
         {mayChange && <DeleteUser user={user} isOwn={user.id === ownId} />}
       </Group>

@@ -8,7 +8,7 @@ import { apiKeysQuery, projectsQuery, usersQuery } from './queries.ts'
 export type Scope = Session['scopes'][number]
 export type ErrorType = ErrorTypes['errorTypes'][number]
 
-/** What a key is made from; null: without it. */
+/** The fields of a new key; null leaves one out. */
 export interface KeyDraft {
   name: string
   projectSlug: string | null
@@ -55,7 +55,7 @@ export const putErrorType = (
   body: Partial<Pick<ErrorType, 'name' | 'category' | 'rule' | 'isEnabled'>>,
 ) => call<ErrorType>(`/api/projects/${projectId}/error-types/${encodeURIComponent(errorType)}`, { method: 'PUT', body })
 
-/** Asks anew for projects, where they are listed and where they are chosen. */
+/** Refetches projects wherever they are listed. */
 export const refreshProjects = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey }),
@@ -66,7 +66,7 @@ export const refreshKeys = () => queryClient.invalidateQueries({ queryKey: apiKe
 
 export const refreshUsers = () => queryClient.invalidateQueries({ queryKey: usersQuery.queryKey })
 
-/** Asks anew for users, for the keys that act for them, and for what they are called. */
+/** Refetches users, their names, and their keys. */
 export const refreshPeople = () =>
   Promise.all([
     refreshUsers(),

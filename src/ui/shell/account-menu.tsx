@@ -7,7 +7,7 @@ import { nameOf, sessionQuery, signOut } from '../api/session.ts'
 import { IconBook, IconLogout, IconMoon, IconSun, IconSwitchHorizontal, IconUserCircle } from '../icons/index.ts'
 import classes from './account-menu.module.css'
 
-/** Who is signed in, the color scheme, and the way out. */
+/** The signed-in user, the color scheme, and sign-out. */
 export function AccountMenu() {
   const { data: session } = useQuery(sessionQuery)
   const scheme = useComputedColorScheme('light')
@@ -15,7 +15,7 @@ export function AccountMenu() {
   const { mutate: leave } = useMutation({
     mutationFn: signOut,
     onSuccess: () => changeSession(null),
-    onError: ({ message }) => notifications.show({ color: 'red', title: 'You are still signed in', message }),
+    onError: ({ message }) => notifications.show({ color: 'red', title: "Couldn't sign out", message }),
   })
   const other = scheme === 'dark' ? 'light' : 'dark'
   const name = session ? nameOf(session) : 'Account'
@@ -39,7 +39,7 @@ export function AccountMenu() {
           leftSection={other === 'dark' ? <IconMoon size={16} aria-hidden /> : <IconSun size={16} aria-hidden />}
           onClick={() => setColorScheme(other)}
         >
-          {other === 'dark' ? 'Dark' : 'Light'} colors
+          {other === 'dark' ? 'Dark' : 'Light'} mode
         </Menu.Item>
         <Menu.Item leftSection={<IconBook size={16} aria-hidden />} component="a" href="/docs">
           API documentation

@@ -8,7 +8,7 @@ const CommandPalette = lazy(async () => ({ default: (await import('./command-pal
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** Opens the command palette, which is loaded when it is first asked for. */
+/** Opens the command palette, which loads on first use. */
 export function CommandButton() {
   const [isOpen, setOpen] = useState(false)
   useHotkeys([['mod+K', () => setOpen(true)]])

@@ -9,7 +9,7 @@ const [store, palette] = createSpotlight()
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Goes to a section, or to a trace by its name or its id. */
+/** Goes to a section, or to a trace by name or ID. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const [query, setQuery] = useState('')
@@ -29,7 +29,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     >
       <Spotlight.Search
         aria-label="Go to"
-        placeholder="A section, a trace's name or its id"
+        placeholder="Search sections, or enter a trace name or ID"
         leftSection={<IconSearch size={18} aria-hidden />}
       />
       <Spotlight.ActionsList>

@@ -10,10 +10,10 @@ import {
 /** The app's sections, as the navigation and the command palette list them. */
 export const SECTIONS = [
   { path: '/', label: 'Insights', description: 'What to fix next', Icon: IconChartHistogram },
-  { path: '/review', label: 'Review', description: 'The queue of outputs to decide on', Icon: IconChecklist },
-  { path: '/traces', label: 'Traces', description: 'Every run', Icon: IconListTree },
-  { path: '/prompts', label: 'Prompts', description: 'Versions by step', Icon: IconMessageCode },
-  { path: '/knowledge-docs', label: 'Knowledge docs', description: 'What steps rest on', Icon: IconBook2 },
+  { path: '/review', label: 'Review', description: 'Outputs waiting for review', Icon: IconChecklist },
+  { path: '/traces', label: 'Traces', description: 'Every pipeline run', Icon: IconListTree },
+  { path: '/prompts', label: 'Prompts', description: 'Prompt versions by step', Icon: IconMessageCode },
+  { path: '/knowledge-docs', label: 'Knowledge docs', description: 'Documents that steps rely on', Icon: IconBook2 },
   {
     path: '/settings',
     label: 'Settings',
@@ -22,6 +22,6 @@ export const SECTIONS = [
   },
 ] as const
 
-/** Whether an address lies in a section. */
+/** Whether an address is in a section. */
 export const isIn = (section: string, address: string): boolean =>
   section === '/' ? address === '/' : address === section || address.startsWith(`${section}/`)

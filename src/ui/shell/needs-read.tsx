@@ -3,7 +3,7 @@ import { useLocation } from 'wouter'
 import { MissingScope } from '../parts/scopes.tsx'
 import { isIn, SECTIONS } from './navigation.ts'
 
-/** Stands for any page that reads, where whoever is signed in may not. */
+/** Replaces pages that need the read scope. */
 export function NeedsRead() {
   const [address] = useLocation()
   return (
@@ -11,7 +11,7 @@ export function NeedsRead() {
       <Title order={1} mb="sm">
         {SECTIONS.find(({ path }) => isIn(path, address))?.label ?? 'Countersign'}
       </Title>
-      <MissingScope scope="read">You cannot read anything here with your key</MissingScope>
+      <MissingScope scope="read">You don't have access to this page</MissingScope>
     </>
   )
 }

@@ -3,16 +3,16 @@ import { Link } from 'wouter'
 import { usePageTitle } from '../parts/use-page-title.ts'
 
 export function NotFound() {
-  usePageTitle('No such page')
+  usePageTitle('Page not found')
   return (
     <>
-      <Title order={1}>There is no such page</Title>
+      <Title order={1}>Page not found</Title>
       <Text mt="sm">
-        The{' '}
+        Go to{' '}
         <Anchor component={Link} href="/traces" underline="always">
           traces
-        </Anchor>{' '}
-        are here.
+        </Anchor>
+        .
       </Text>
     </>
   )

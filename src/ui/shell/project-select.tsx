@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { sessionQuery } from '../api/session.ts'
 import { useChooseProject, useProject } from '../session/project.ts'
 
-/** Chooses the project that every page is about. */
+/** Chooses the current project. */
 export function ProjectSelect() {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()
@@ -15,7 +15,7 @@ export function ProjectSelect() {
       size="xs"
       data={options.length === 0 && project !== undefined ? [project] : options}
       value={project ?? null}
-      placeholder="No project yet"
+      placeholder="No projects yet"
       onChange={slug => slug !== null && choose(slug)}
       allowDeselect={false}
       searchable={options.length > 8}

@@ -9,12 +9,12 @@ import { isIn, SECTIONS } from './navigation.ts'
 import { ProjectSelect } from './project-select.tsx'
 import classes from './shell.module.css'
 
-/** What stands around every page: where one is, in which project, as whom. */
+/** The frame around every page: navigation, project, and account. */
 export function Shell({ children }: PropsWithChildren) {
   const [isOpen, { toggle, close }] = useDisclosure()
   const [address] = useLocation()
   useProjectInAddress()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going elsewhere closes the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu
   useEffect(close, [address])
   return (
     <AppShell
@@ -23,11 +23,11 @@ export function Shell({ children }: PropsWithChildren) {
       padding={{ base: 'sm', sm: 'md' }}
     >
       <a href="#page" className={classes.skip}>
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header hiddenFrom="sm" px="sm">
         <Group h="100%" gap="sm" wrap="nowrap">
-          <Burger opened={isOpen} onClick={toggle} size="sm" aria-label={isOpen ? 'Close the menu' : 'Open the menu'} />
+          <Burger opened={isOpen} onClick={toggle} size="sm" aria-label={isOpen ? 'Close menu' : 'Open menu'} />
           <Brand />
         </Group>
       </AppShell.Header>
@@ -69,7 +69,7 @@ const Brand = () => (
   </Group>
 )
 
-/** An address that is passed on opens in the same project, and so do the links from there. */
+/** Keeps the project in the address, so that shared links open in it. */
 function useProjectInAddress(): void {
   const project = useProject()
   const [parameters, setParameters] = useSearchParams()

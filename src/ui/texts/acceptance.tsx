@@ -7,7 +7,7 @@ interface AcceptanceProps {
   corrected: number
 }
 
-/** How often reviewers took a version's outputs as they were: a bar, and the same in words. */
+/** How often reviewers accepted a version's outputs, as a bar and in words. */
 export function Acceptance({ accepted, corrected }: AcceptanceProps) {
   const decided = accepted + corrected
   return (
@@ -18,8 +18,8 @@ export function Acceptance({ accepted, corrected }: AcceptanceProps) {
       </div>
       <Text size="xs" c="dimmed">
         {decided === 0
-          ? 'No output reviewed yet'
-          : `${share(accepted, decided)} accepted: ${count(accepted)} accepted, ${count(corrected)} corrected`}
+          ? 'No reviewed outputs yet'
+          : `${share(accepted, decided)} accepted (${count(accepted)} accepted, ${count(corrected)} corrected)`}
       </Text>
     </div>
   )

@@ -4,7 +4,7 @@ import { loadCode } from '../code/index.tsx'
 import type { Version, VersionedText } from './kinds.ts'
 import { withParameters } from './parameters.ts'
 
-/** Chooses what a version is compared with. */
+/** Chooses the version to compare with. */
 export function CompareSelect({ text, version }: { text: VersionedText; version: Version }) {
   const [parameters, setParameters] = useSearchParams()
   const others = text.versions.filter(({ id }) => id !== version.id)
@@ -23,7 +23,7 @@ export function CompareSelect({ text, version }: { text: VersionedText; version:
       }))}
       value={chosen?.id ?? null}
       onDropdownOpen={loadCode}
-      // Both are named, so that the address means the same once another version is active.
+      // Names both versions, so that the address still works after another one is activated.
       onChange={id => setParameters(withParameters({ version: version.id, compare: id }))}
     />
   )

@@ -19,7 +19,7 @@ interface ComparisonProps {
   after: Version
 }
 
-/** What differs between two versions: the text side by side where there is room, the schema place by place. */
+/** A comparison of two versions: the text as a diff, the schema as a list of changes. */
 export function Comparison({ kind, text, before, after }: ComparisonProps) {
   const [, setParameters] = useSearchParams()
   const isWide = useMediaQuery('(min-width: 75em)')
@@ -28,7 +28,7 @@ export function Comparison({ kind, text, before, after }: ComparisonProps) {
     <Stack gap="sm">
       <Group justify="space-between" gap="xs">
         <Title order={2}>
-          From version {before.number} to version {after.number}
+          Version {before.number} to version {after.number}
         </Title>
         <Group gap="xs">
           <CompareSelect text={text} version={after} />
@@ -54,7 +54,7 @@ export function Comparison({ kind, text, before, after }: ComparisonProps) {
         <Title order={3}>Content</Title>
         {before.content === after.content ? (
           <Text size="sm" c="dimmed">
-            The same in both.
+            No changes.
           </Text>
         ) : (
           <div className={classes.box}>

@@ -12,7 +12,7 @@ interface DraftChangesProps {
   active: Version | undefined
 }
 
-/** What a draft changes of the active version. */
+/** A draft's changes to the active version. */
 export function DraftChanges({ kind, draft, active }: DraftChangesProps) {
   const isWide = useMediaQuery('(min-width: 75em)')
   const parts = [
@@ -33,7 +33,7 @@ export function DraftChanges({ kind, draft, active }: DraftChangesProps) {
       <Title order={3}>{label}</Title>
       {before === after ? (
         <Text size="sm" c="dimmed">
-          Not changed.
+          No changes.
         </Text>
       ) : (
         <div className={classes.box}>

@@ -6,16 +6,18 @@ interface DraftStateProps {
   onDiscard: () => void
 }
 
-/** Says whether what is typed would survive a reload, and throws it away where that is wanted. */
+/** Says whether the draft survives a reload, with a button to discard it. */
 export function DraftState({ isChanged, isKept, onDiscard }: DraftStateProps) {
   if (!isChanged) return null
   return (
     <Group gap="xs">
       <Text size="xs" c="dimmed" role="status">
-        {isKept ? 'Kept as a draft in this browser.' : 'This browser keeps no draft of it: do not close this page.'}
+        {isKept
+          ? 'Draft saved in this browser.'
+          : "This browser can't save drafts. If you close this page, you lose your changes."}
       </Text>
       <Button variant="subtle" color="gray" size="compact-xs" onClick={onDiscard}>
-        Discard
+        Discard draft
       </Button>
     </Group>
   )

@@ -1,19 +1,19 @@
-/** What somebody has typed and not yet sent, as this browser keeps it. */
+/** An unsent draft as this browser stores it. */
 export interface TextDraft {
   name: string
   title: string
   content: string
-  /** As it is typed, valid or not. */
+  /** JSON text, valid or not. */
   schema: string
   note: string
   activate: boolean
-  /** The version that it was begun from; '' for a new text. */
+  /** The version that it started from; '' for a new text. */
   baseId: string
 }
 
 const placeOf = (key: string): string => `countersign.draft.${key}`
 
-/** The draft kept under a key, or undefined. What is not one of ours is as good as none. */
+/** The draft stored under a key; undefined if there is none or it is invalid. */
 export function storedDraft(key: string): TextDraft | undefined {
   try {
     const draft: unknown = JSON.parse(localStorage.getItem(placeOf(key)) ?? 'null')
@@ -23,7 +23,7 @@ export function storedDraft(key: string): TextDraft | undefined {
   }
 }
 
-/** Keeps a draft, or with null forgets it. False where the browser refuses: no room, or no storage at all. */
+/** Stores a draft, or removes it if null. False if the browser refuses. */
 export function storeDraft(key: string, draft: TextDraft | null): boolean {
   try {
     if (draft === null) localStorage.removeItem(placeOf(key))
@@ -42,7 +42,7 @@ const isDraft = (value: unknown): value is TextDraft =>
   'activate' in value &&
   typeof value.activate === 'boolean'
 
-/** Nothing typed yet. */
+/** An empty draft. */
 export const EMPTY_DRAFT: TextDraft = {
   name: '',
   title: '',

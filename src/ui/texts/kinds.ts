@@ -2,17 +2,17 @@ import { call } from '../api/client.ts'
 import type { Json, KnowledgeDoc, KnowledgeDocs, Prompt, Prompts } from '../api/wire.ts'
 
 /*
- * Prompts and knowledge docs are the same to these pages: texts with versions, of which one is active. What differs is here.
+ * These pages treat prompts and knowledge docs alike: texts with versions, one of them active. Their differences are here.
  */
 
-/** A text as its project's list shows it, with its active version. */
+/** A text in its project's list, with its active version. */
 export interface TextItem {
   id: string
   /** A prompt's step, a knowledge doc's slug. */
   name: string
   title: string | null
   content: string
-  /** When the active version became that. */
+  /** When the active version was activated. */
   activeSince: string
 }
 
@@ -26,12 +26,12 @@ export interface Version {
   /** 1 is the oldest. */
   number: number
   content: string
-  /** Null: it has none. */
+  /** Null if there is none. */
   outputSchema: Json | null
   note: string | null
   isActive: boolean
   createdAt: string
-  /** What reviewers decided on outputs that it made; null where that is not counted. */
+  /** Decisions on its outputs; null if they aren't counted. */
   decided: { accepted: number; corrected: number } | null
 }
 
@@ -45,17 +45,17 @@ export interface VersionedText {
 
 export interface TextKind {
   key: 'prompt' | 'knowledge-doc'
-  /** The app's address of the list. */
+  /** The list's path in the app. */
   path: string
-  /** The API's. */
+  /** The list's path in the API. */
   api: string
   many: string
   one: string
-  /** What names one of them in its project. */
+  /** The field that names a text in its project. */
   name: { field: string; label: string; description: string; example: string }
   hasTitle: boolean
   hasSchema: boolean
-  /** What its texts are for, in a sentence. */
+  /** What its texts are for. */
   purpose: string
   /** Who reads the active version, and when. */
   readers: string
@@ -73,13 +73,13 @@ export const PROMPTS: TextKind = {
   name: {
     field: 'stepId',
     label: 'Step',
-    description: 'The pipeline step it belongs to, as spans name it in step_id.',
+    description: "The pipeline step that uses it, as in the spans' step_id.",
     example: 'classify',
   },
   hasTitle: false,
   hasSchema: true,
-  purpose: 'Each step of the pipeline has one prompt. A pipeline asks for the active version before it runs.',
-  readers: 'Pipelines get it the next time they ask for the prompt.',
+  purpose: 'Each pipeline step has one prompt. Pipelines request its active version before they run.',
+  readers: 'Pipelines get it the next time they request the prompt.',
   exampleContent: 'Classify the message as one of: billing, delivery, other.',
   readList: async (query, signal) => {
     const { prompts, nextCursor } = await call<Prompts>('/api/prompts', { query, signal })
@@ -107,13 +107,14 @@ export const KNOWLEDGE_DOCS: TextKind = {
   name: {
     field: 'slug',
     label: 'Slug',
-    description: "Lowercase letters, digits and hyphens. It can't be changed later.",
+    description: "Lowercase letters, digits, and hyphens. You can't change it later.",
     example: 'refund-policy',
   },
   hasTitle: true,
   hasSchema: false,
-  purpose: 'What the steps rely on: policies, guidelines, definitions. Attribution checks outputs against them.',
-  readers: 'Pipelines get it the next time they ask for the doc, and new traces are checked against it.',
+  purpose:
+    'Policies, guidelines, and definitions that pipeline steps rely on. Attribution checks outputs against them.',
+  readers: 'Pipelines get it the next time they request the doc. New traces are checked against it.',
   exampleContent: 'Refunds are possible within 30 days of delivery.',
   readList: async (query, signal) => {
     const { knowledgeDocs, nextCursor } = await call<KnowledgeDocs>('/api/knowledge-docs', { query, signal })
@@ -132,7 +133,7 @@ export const KNOWLEDGE_DOCS: TextKind = {
   },
 }
 
-/** A version of either kind on the wire. */
+/** A version of either kind as the API returns it. */
 type WireVersion = KnowledgeDoc['versions'][number] & { outputSchema?: Json; accepted?: number; corrected?: number }
 
 const newestFirst = (versions: readonly WireVersion[]): Version[] =>

@@ -19,7 +19,7 @@ interface NewTextFormProps {
   onClose: () => void
 }
 
-/** What a new text is made from. */
+/** Creates a text with its first version. */
 export function NewTextForm({ kind, projectSlug, onClose }: NewTextFormProps) {
   const [, navigate] = useLocation()
   const { draft, change, discard, isChanged, isKept } = useDraft(`${kind.key}.new.${projectSlug}`, EMPTY_DRAFT)
@@ -72,12 +72,12 @@ export function NewTextForm({ kind, projectSlug, onClose }: NewTextFormProps) {
         )}
         <TextInput
           label="Note"
-          description="Why this version was made, for those who read it later."
+          description="Why you created this version."
           value={draft.note}
           onChange={({ currentTarget }) => change({ note: currentTarget.value })}
           error={faults.of('note')}
         />
-        {faults.rest && <FaultAlert error={faults.rest} title="It was not made" />}
+        {faults.rest && <FaultAlert error={faults.rest} title={`${kind.many} not changed`} />}
         <Group justify="space-between">
           <DraftState isChanged={isChanged} isKept={isKept} onDiscard={discard} />
           <Group gap="xs" ml="auto">

@@ -10,7 +10,7 @@ interface NewTextModalProps {
   onClose: () => void
 }
 
-/** Asks for a new text; what is typed stays as a draft when it is closed. */
+/** The dialog for a new text. Closing it keeps the draft. */
 export function NewTextModal({ kind, projectSlug, isOpen, onClose }: NewTextModalProps) {
   const isNarrow = useMediaQuery('(max-width: 48em)')
   return (

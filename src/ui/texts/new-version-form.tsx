@@ -16,7 +16,7 @@ import { ContentField, SchemaField } from './text-fields.tsx'
 import { useDraft } from './use-draft.ts'
 import { createVersion, type NewVersion, refreshTexts } from './writes.ts'
 
-/** Makes a new version, which begins as the active one. What is typed survives a reload. */
+/** Creates a version, starting from the active one. The draft survives a reload. */
 export function NewVersionForm({ kind, text }: { kind: TextKind; text: VersionedText }) {
   const [parameters, setParameters] = useSearchParams()
   const [isComparing, setComparing] = useState(false)
@@ -53,7 +53,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
           <Title order={2}>Version {number}</Title>
           <SegmentedControl
             size="xs"
-            aria-label="What is shown"
+            aria-label="View"
             value={isComparing ? 'changes' : 'edit'}
             onChange={chosen => setComparing(chosen === 'changes')}
             data={[
@@ -63,16 +63,16 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
           />
         </Group>
         {isChanged && base && active && base.id !== active.id && (
-          <Warning title={`Version ${active.number} became active in the meantime`}>
+          <Warning title={`Version ${active.number} is now active`}>
             You started this draft from version {base.number}.{' '}
             <Anchor
               component={Link}
               inherit
               href={`${kind.path}/${text.id}?${withParameters({ new: null, version: active.id, compare: base.id })(parameters)}`}
             >
-              See what changed between them
+              See the changes between them
             </Anchor>
-            . Your draft stays.
+            . Your draft is unchanged.
           </Warning>
         )}
         {isComparing ? (
@@ -82,7 +82,7 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
         )}
         <TextInput
           label="Note"
-          description="Why you made this version."
+          description="Why you created this version."
           value={draft.note}
           onChange={({ currentTarget }) => change({ note: currentTarget.value })}
           error={faults.of('note')}

@@ -1,4 +1,4 @@
-/** A change of an address's parameters that leaves all others; null takes one out. */
+/** Changes some of an address's parameters; null removes one. */
 export const withParameters =
   (changes: Readonly<Record<string, string | null>>) =>
   (current: URLSearchParams): URLSearchParams => {

@@ -18,7 +18,7 @@ export const textsQuery = (kind: TextKind, projectSlug: string | undefined) =>
 export const textQuery = (kind: TextKind, id: string) =>
   queryOptions({ queryKey: ['text', kind.key, id], queryFn: ({ signal }) => kind.read(id, signal) })
 
-/** What differs between two versions; no version ever changes. */
+/** The differences between two versions. Cached indefinitely: versions never change. */
 export const versionDiffQuery = (kind: TextKind, id: string, before: string, after: string) =>
   queryOptions({
     queryKey: ['version-diff', kind.key, id, before, after],

@@ -5,22 +5,22 @@ import { type Column, StackedTable } from '../parts/stacked-table.tsx'
 
 type Change = VersionDiff['schema'][number]
 
-/** Where two schemas differ, and how. */
+/** The differences between two schemas. */
 export const SchemaChanges = ({ changes }: { changes: readonly Change[] }) =>
   changes.length === 0 ? (
     <Text size="sm" c="dimmed">
-      The same in both.
+      No changes.
     </Text>
   ) : (
-    <StackedTable label="Changes of the output schema" columns={COLUMNS} rows={changes} keyOf={({ path }) => path} />
+    <StackedTable label="Output schema changes" columns={COLUMNS} rows={changes} keyOf={({ path }) => path} />
   )
 
 const ACTS = { add: 'Added', remove: 'Removed', change: 'Changed' } as const
 
 const COLUMNS: Column<Change>[] = [
   {
-    label: 'Place',
-    cell: ({ path }) => <Code>{path === '' ? 'the whole schema' : <ShownText text={path} />}</Code>,
+    label: 'Path',
+    cell: ({ path }) => <Code>{path === '' ? 'whole schema' : <ShownText text={path} />}</Code>,
   },
   { label: 'Change', cell: ({ op }) => ACTS[op], isNarrow: true },
   { label: 'Before', cell: ({ op, before }) => (op === 'add' ? '–' : <Value value={before} />) },

@@ -19,7 +19,7 @@ import classes from './text-page.module.css'
 import { VersionList } from './version-list.tsx'
 import { VersionView } from './version-view.tsx'
 
-/** One text: its versions, the chosen one of them or what differs between two, and the way to a new one. */
+/** A text with its versions: one version, a comparison of two, or the form for a new one. */
 export function TextPage({ kind, id }: { kind: TextKind; id: string }) {
   const { data: text, error, refetch } = useQuery(textQuery(kind, id))
   usePageTitle(text ? (text.title ?? text.name) : kind.many)
@@ -51,14 +51,16 @@ export function TextPage({ kind, id }: { kind: TextKind; id: string }) {
           )}
         </Group>
       </div>
-      {mayManage === false && <MissingScope scope="manage">You can read this and not change it</MissingScope>}
+      {mayManage === false && (
+        <MissingScope scope="manage">You can view this {kind.one} but not change it</MissingScope>
+      )}
       {error && !text && (
         <FaultAlert
           error={error}
           title={
             error instanceof Fault && error.status === 404
-              ? `There is no such ${kind.one}`
-              : `This ${kind.one} could not be read`
+              ? `This ${kind.one} doesn't exist`
+              : `Couldn't load this ${kind.one}`
           }
           onRetry={refetch}
         />
@@ -108,8 +110,8 @@ function Chosen({ kind, text, isNew }: { kind: TextKind; text: VersionedText; is
   return (
     <Stack gap="sm">
       {named !== null && named !== chosen.id && (
-        <Alert variant="default" title="There is no such version">
-          It names a version that this {kind.one} does not have. The active one is shown.
+        <Alert variant="default" title="Version not found">
+          This {kind.one} doesn't have the linked version. Showing the active version instead.
         </Alert>
       )}
       {other ? (
@@ -121,7 +123,7 @@ function Chosen({ kind, text, isNew }: { kind: TextKind; text: VersionedText; is
   )
 }
 
-/** The version that the address names, else the active one. */
+/** The version in the address, else the active one. */
 const chosenOf = ({ versions }: VersionedText, named: string | null) =>
   versions.find(({ id }) => id === named) ?? versions.find(({ isActive }) => isActive) ?? versions[0]
 

@@ -6,7 +6,7 @@ import classes from './texts-page.module.css'
 
 const BEGINNING_LENGTH = 400
 
-/** A text in its list: what it is called, how its active version begins and since when that is active. */
+/** A text in its list: its name, the start of its active version, and when that was activated. */
 export const TextRow = ({ kind, item }: { kind: TextKind; item: TextItem }) => (
   <li className={classes.row}>
     <Link href={`${kind.path}/${item.id}`} className={classes.link ?? ''}>

@@ -20,7 +20,7 @@ import classes from './texts-page.module.css'
 
 const EXPECTED_ROWS = 6
 
-/** A project's texts of a kind, each with what is active of it, and a way to add one. */
+/** A project's texts of one kind, with their active versions. */
 export function TextsPage({ kind }: { kind: TextKind }) {
   usePageTitle(kind.many)
   const projectSlug = useProject()
@@ -51,7 +51,9 @@ export function TextsPage({ kind }: { kind: TextKind }) {
           </Button>
         )}
       </Group>
-      {mayManage === false && <MissingScope scope="manage">You can read these and not change them</MissingScope>}
+      {mayManage === false && (
+        <MissingScope scope="manage">You can view {kind.many.toLowerCase()} but not change them</MissingScope>
+      )}
       {query.error && !query.data && <FaultAlert error={query.error} onRetry={query.refetch} />}
       {query.isPending && projectSlug !== undefined && <Expected />}
       {projectSlug === undefined && <NoProject />}
@@ -80,7 +82,7 @@ export function TextsPage({ kind }: { kind: TextKind }) {
 const Expected = () => (
   <ul className={classes.list} aria-busy aria-label="Loading">
     {Array.from({ length: EXPECTED_ROWS }, (_, index) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: places of rows to come
+      // biome-ignore lint/suspicious/noArrayIndexKey: placeholder rows
       <li key={index} className={classes.place}>
         <Skeleton h={16} w="30%" />
         <Skeleton h={14} w="80%" mt={8} />
@@ -103,7 +105,7 @@ const NoTexts = ({ kind, projectSlug }: { kind: TextKind; projectSlug: string })
       },
     })}
   >
-    Write the first one here with “New {kind.one}”, or keep them in your repository and post them from there with a key
-    that has the scope <code>manage</code>:
+    Create the first one with “New {kind.one}”, or send it from your repository with a key that has the{' '}
+    <code>manage</code> scope:
   </Empty>
 )

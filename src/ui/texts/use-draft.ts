@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { storeDraft, storedDraft, type TextDraft } from './draft.ts'
 
-/** What is being typed: kept through reloads from the first change on, until it is sent or discarded. */
+/** A form's draft, stored from the first change until it is sent or discarded. */
 export function useDraft(key: string, initial: TextDraft) {
   const [draft, setDraft] = useState(() => storedDraft(key) ?? initial)
   const [isChanged, setChanged] = useState(() => storedDraft(key) !== undefined)

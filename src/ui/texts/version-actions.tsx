@@ -12,7 +12,7 @@ interface VersionActionsProps {
   version: Version
 }
 
-/** What can be done with a version that is looked at. */
+/** The actions on a version. */
 export function VersionActions({ kind, text, version }: VersionActionsProps) {
   const mayManage = useMay('manage')
   const [parameters] = useSearchParams()

@@ -14,7 +14,7 @@ interface VersionListProps {
   chosen: Version | null | undefined
 }
 
-/** A text's versions to choose from, newest first. */
+/** A text's versions, newest first. */
 export function VersionList({ kind, text, chosen }: VersionListProps) {
   const [parameters] = useSearchParams()
   const addressOf = (version: Version) => {
@@ -55,7 +55,7 @@ export function VersionList({ kind, text, chosen }: VersionListProps) {
   )
 }
 
-/** Marks the version that pipelines get. */
+/** Marks the active version. */
 export const ActiveMark = () => (
   <Badge
     size="sm"

@@ -14,7 +14,7 @@ interface VersionViewProps {
   version: Version
 }
 
-/** One version for reading. */
+/** One version. */
 export const VersionView = ({ kind, text, version }: VersionViewProps) => (
   <Stack gap="sm">
     <Group justify="space-between" gap="xs" align="start">
@@ -37,7 +37,7 @@ export const VersionView = ({ kind, text, version }: VersionViewProps) => (
     <section aria-label="Content" className={classes.box}>
       <Group justify="space-between" className={classes.bar} wrap="nowrap">
         <Title order={3}>Content</Title>
-        <CopyIcon text={version.content} label="Copy the content" />
+        <CopyIcon text={version.content} label="Copy content" />
       </Group>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
       <pre className={classes.content} dir="auto" tabIndex={0}>
@@ -49,7 +49,7 @@ export const VersionView = ({ kind, text, version }: VersionViewProps) => (
         <Title order={3}>Output schema</Title>
         {version.outputSchema === null ? (
           <Text size="sm" c="dimmed">
-            None: any output will do, and corrections are edited as JSON.
+            No schema. Any output is allowed, and reviewers edit it as JSON.
           </Text>
         ) : (
           <JsonView value={version.outputSchema} label="the output schema" />
@@ -58,9 +58,9 @@ export const VersionView = ({ kind, text, version }: VersionViewProps) => (
     )}
     <Group gap={4}>
       <Text size="xs" c="dimmed" className={classes.id}>
-        {kind.hasSchema ? 'prompt_version_id' : 'Version id'} <code>{version.id}</code>
+        {kind.hasSchema ? 'prompt_version_id' : 'Version ID'} <code>{version.id}</code>
       </Text>
-      <CopyIcon text={version.id} label="Copy the version's id" />
+      <CopyIcon text={version.id} label="Copy version ID" />
     </Group>
   </Stack>
 )

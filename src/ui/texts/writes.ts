@@ -2,10 +2,10 @@ import { call } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { TextKind } from './kinds.ts'
 
-/** A new version as a form has it. */
+/** A new version from the form. */
 export interface NewVersion {
   content: string
-  /** Undefined: the kind has none. */
+  /** Undefined if the kind has no schema. */
   outputSchema?: unknown
   note: string
   activate: boolean
@@ -53,7 +53,7 @@ export const changeTitle = (kind: TextKind, id: string, title: string) =>
 
 export const deleteText = (kind: TextKind, id: string) => call<Made>(`${kind.api}/${id}`, { method: 'DELETE' })
 
-/** Asks anew for what a write of a text has changed; resolves once it is there. */
+/** Refetches a text and its list; resolves when both are loaded. */
 export const refreshTexts = (kind: TextKind, id: string): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['text', kind.key, id] }),

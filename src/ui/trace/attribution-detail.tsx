@@ -17,15 +17,15 @@ type StepOf = (spanId: string) => string | undefined
 
 interface AttributionDetailProps {
   history: readonly PastAttribution[]
-  /** The last answer of an engine. */
+  /** The engine's latest answer. */
   answer: EngineAnswer | undefined
-  /** The decision that names the cause in its place. */
+  /** The review that overrides it. */
   overrule: ReviewersAnswer | undefined
   stepOf: StepOf
   onJump: OnJump
 }
 
-/** What a reviewer says, if one named the cause; the engine's answer with what it rests on; and what was said before. */
+/** The reviewer's error type, if any; the engine's answer with its evidence; and earlier answers. */
 export function AttributionDetail({ history, answer, overrule, stepOf, onJump }: AttributionDetailProps) {
   const typeName = useErrorTypeNames()
   const names = useNames(history.map(past => (past.kind === 'review' ? past.by : null)))
@@ -47,7 +47,7 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
         <Stack gap={6}>
           {overrule && (
             <Text size="sm" c="dimmed">
-              The engine's answer, which the reviewer overruled:
+              The engine's answer, overruled by the reviewer:
             </Text>
           )}
           <Statement
@@ -69,7 +69,7 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
           {answer && (
             <>
               <Title order={3}>{overrule ? "The engine's evidence" : 'Evidence'}</Title>
-              {answer.evidence.length === 0 && <Text c="dimmed">None given.</Text>}
+              {answer.evidence.length === 0 && <Text c="dimmed">No evidence.</Text>}
               <Findings evidence={answer.evidence} stepOf={stepOf} onJump={onJump} />
             </>
           )}
@@ -83,7 +83,7 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
                     <Text span size="xs" c="dimmed">
                       {past.kind === 'engine'
                         ? `${past.engine}, ${share(past.confidence, 1)} sure`
-                        : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', no longer in force'}`}
+                        : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', replaced'}`}
                       , <Moment at={past.createdAt} />
                     </Text>
                   </List.Item>
@@ -104,7 +104,7 @@ interface StatementProps {
   reasoning: string
 }
 
-/** What somebody says is the cause, and why. */
+/** A root cause with its source and reasoning. */
 const Statement = ({ name, source, at, reasoning }: StatementProps) => (
   <>
     <Title order={3}>
@@ -126,7 +126,7 @@ interface FindingsProps {
   onJump: OnJump
 }
 
-/** Places to look up. */
+/** Evidence, each with a link to its place. */
 const Findings = ({ evidence, stepOf, onJump }: FindingsProps) => (
   <ul className={classes.evidence}>
     {evidence.map(({ spanId, path, note }, index) => (
@@ -138,7 +138,7 @@ const Findings = ({ evidence, stepOf, onJump }: FindingsProps) => (
             <span className={classes.where}>
               {spanId !== null && (
                 <>
-                  <ShownText text={stepOf(spanId) ?? 'a span that is gone'} /> ·{' '}
+                  <ShownText text={stepOf(spanId) ?? 'a deleted span'} /> ·{' '}
                 </>
               )}
               <ShownText text={path} />

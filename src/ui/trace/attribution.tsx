@@ -11,18 +11,18 @@ import { AttributionDetail, type PastAttribution, type ReviewersAnswer } from '.
 import { analyze, attributionsQuery, type NamedTrace } from './queries.ts'
 
 interface AttributionProps {
-  /** The trace's own id. */
+  /** The trace's ID. */
   id: string
   trace: NamedTrace
-  /** What a span is called, by its id. */
+  /** A span's step, by the span's ID. */
   stepOf: (spanId: string) => string | undefined
-  /** Goes to where a finding is; undefined: it is in no span. */
+  /** Goes to the place of a finding; null means that it is in no span. */
   onJump: (spanId: string | null, path: string) => void
 }
 
 const NONE: PastAttribution[] = []
 
-/** Whose fault it was: the last word of a reviewer or an engine on a line, and all of it below. */
+/** The root cause: the latest answer of a reviewer or the engine, with details below. */
 export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const queryClient = useQueryClient()
   const [isOpen, { toggle, open }] = useDisclosure()
@@ -33,7 +33,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const { data: session } = useQuery(sessionQuery)
   const mayForce = session?.scopes.includes('manage') === true
   const analysis = useMutation({
-    // Without the right to force it, what is new since the last answer is analyzed all the same.
+    // Without the right to force it, the engine still analyzes anything new.
     mutationFn: () => analyze(trace, answer !== undefined && mayForce),
     onSuccess: open,
     onSettled: () => queryClient.invalidateQueries({ queryKey: attributionsQuery(id).queryKey }),
@@ -72,13 +72,12 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
       )}
       {hasNothingToSay ? (
         <Text size="sm" role="alert" mt={4}>
-          Nothing to analyze: nobody has rated this trace 0.5 or below, commented on it, or corrected one of its
-          outputs.
+          Nothing to analyze yet. This trace has no rating of 0.5 or below, no comments, and no corrected outputs.
         </Text>
       ) : (
         analysis.error && <FaultAlert error={analysis.error} title="Not analyzed" onRetry={() => analysis.mutate()} />
       )}
-      {error && <FaultAlert error={error} title="The attribution could not be read" onRetry={refetch} />}
+      {error && <FaultAlert error={error} title="Couldn't load the attribution" onRetry={refetch} />}
       <Collapse expanded={isOpen}>
         {isOpen && (
           <AttributionDetail history={history} answer={answer} overrule={overrule} stepOf={stepOf} onJump={onJump} />
@@ -88,7 +87,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   )
 }
 
-/** The last word on a line. */
+/** The latest answer in one line. */
 function Summary({ word }: { word: PastAttribution | undefined }) {
   if (!word) return <span className={classes.dimmed}>Not analyzed yet</span>
   const source = word.kind === 'review' ? 'set by a reviewer' : `${share(word.confidence, 1)} sure · ${word.engine}`

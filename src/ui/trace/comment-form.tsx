@@ -5,20 +5,20 @@ import { useState } from 'react'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 
 interface CommentFormProps {
-  /** What the text is kept under while it is not saved. */
+  /** The storage key of the unsaved text. */
   draft: string
   label: string
-  /** The button's word. */
+  /** The button's label. */
   action: string
   text?: string
-  /** `id` is the same for each attempt at one text. */
+  /** Retries of the same text have the same `id`. */
   onSave: (content: string, id: string) => Promise<void>
   onCancel?: () => void
 }
 
 const MAX_LENGTH = 16 * 1024
 
-/** Writes a comment. What is not saved yet outlives a look at another span, and a reload. */
+/** Writes a comment. Unsaved text survives a reload and a visit to another span. */
 export function CommentForm({ draft, label, action, text = '', onSave, onCancel }: CommentFormProps) {
   const [content, setContent, forget] = useSessionStorage({ key: `countersign.comment.${draft}`, defaultValue: text })
   const [id, setId] = useState(() => crypto.randomUUID())
@@ -38,7 +38,7 @@ export function CommentForm({ draft, label, action, text = '', onSave, onCancel 
     <Stack gap="xs">
       <Textarea
         label={label}
-        description="Ctrl or ⌘ with Enter saves it"
+        description="Press Ctrl/⌘ Enter to save"
         autosize
         minRows={2}
         maxRows={12}

@@ -1,7 +1,7 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core'
 import { IconCheck, IconTerminal2 } from '../icons/index.ts'
 
-/** Copies the call that reads something from a terminal. */
+/** Copies a curl command. */
 export const CopyCurl = ({ command, label }: { command: string; label: string }) => (
   <CopyButton value={command}>
     {({ copied, copy }) => (

@@ -16,7 +16,7 @@ import { decide } from './queries.ts'
 import classes from './span-panel.module.css'
 import { useErrorTypeNames } from './use-error-type-names.ts'
 
-/** What was decided about a span's output, by whom; and a way to accept it or take that back. */
+/** The decision on a span's output, with buttons to accept it or to undo the review. */
 export function Decision({ span, traceId }: { span: Span; traceId: string }) {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()
@@ -78,7 +78,7 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           </Group>
         ) : (
           <Text size="xs" c="dimmed">
-            You need the “review” scope to decide.
+            You need the “review” scope to review outputs.
           </Text>
         )}
       </Group>
@@ -99,9 +99,9 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
             </Button>
           </Warning>
         ) : error instanceof Fault && error.status === 412 ? (
-          <Warning isUrgent title="Changed in the meantime" icon={<IconUsers size={16} aria-hidden />}>
-            Somebody reviewed this span, or its output changed, after you opened it. You see it as it is now. Your
-            decision wasn't saved.
+          <Warning isUrgent title="This span has changed" icon={<IconUsers size={16} aria-hidden />}>
+            Someone reviewed this span or its output changed after you opened it. The page now shows the current
+            version. Your decision wasn't saved.
           </Warning>
         ) : (
           <FaultAlert error={error} title="Not saved" />

@@ -10,7 +10,7 @@ import { listAddress } from '../traces/list-place.ts'
 import { removeFromLists } from '../traces/queries.ts'
 import { deleteTrace } from './queries.ts'
 
-/** Asks whether a trace is to go for good, and goes back to the list as it was left. */
+/** Confirms the deletion of a trace, then goes back to the list. */
 export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => void }) {
   const [, navigate] = useLocation()
   const queryClient = useQueryClient()
@@ -18,7 +18,7 @@ export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => v
     mutationFn: () => deleteTrace(trace.id),
     onSuccess: () => {
       removeFromLists(trace.id)
-      notifications.show({ message: `The trace ${trace.traceId} was deleted.` })
+      notifications.show({ message: `Trace ${trace.traceId} deleted.` })
       navigate(listAddress())
       queryClient.removeQueries({ queryKey: ['trace', trace.id] })
     },
@@ -27,13 +27,13 @@ export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => v
     <Modal opened onClose={onClose} title="Delete this trace?" centered closeButtonProps={{ 'aria-label': 'Close' }}>
       <Stack gap="sm">
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-          <ShownText text={trace.name} /> goes with its spans ({count(trace.spanCount)}), their reviews and its feedback
-          ({count(trace.feedbackCount)}). Nothing brings them back.
+          This deletes <ShownText text={trace.name} /> with its spans ({count(trace.spanCount)}), their reviews, and its
+          feedback ({count(trace.feedbackCount)}). You can't undo this.
         </Text>
         {error && <FaultAlert error={error} title="Not deleted" />}
         <Group justify="end" gap="xs">
           <Button variant="default" onClick={onClose} data-autofocus>
-            Keep it
+            Cancel
           </Button>
           <Button color="red.9" loading={isPending} onClick={() => mutate()}>
             Delete

@@ -16,11 +16,11 @@ interface FeedbackCardProps {
   feedback: Feedback
   traceId: string
   name: string | undefined
-  /** Whether whoever reads it wrote it. */
+  /** Whether the signed-in user wrote it. */
   isOwn: boolean
 }
 
-/** One thing that somebody said of a span. */
+/** A comment or a piece of feedback on a span. */
 export function FeedbackCard({ feedback, traceId, name, isOwn }: FeedbackCardProps) {
   const [mode, setMode] = useState<'read' | 'edit' | 'delete'>('read')
   const { labeller, source, createdAt, rating, content, correction, truncated } = feedback
@@ -39,10 +39,10 @@ export function FeedbackCard({ feedback, traceId, name, isOwn }: FeedbackCardPro
         </Group>
         {isOwn && mode === 'read' && (
           <Group gap={0} wrap="nowrap">
-            <ActionIcon variant="subtle" color="gray" aria-label="Edit the comment" onClick={() => setMode('edit')}>
+            <ActionIcon variant="subtle" color="gray" aria-label="Edit comment" onClick={() => setMode('edit')}>
               <IconPencil size={16} aria-hidden />
             </ActionIcon>
-            <ActionIcon variant="subtle" color="gray" aria-label="Delete the comment" onClick={() => setMode('delete')}>
+            <ActionIcon variant="subtle" color="gray" aria-label="Delete comment" onClick={() => setMode('delete')}>
               <IconTrash size={16} aria-hidden />
             </ActionIcon>
           </Group>
@@ -74,7 +74,7 @@ export function FeedbackCard({ feedback, traceId, name, isOwn }: FeedbackCardPro
       )}
       {truncated.length > 0 && (
         <Text size="xs" c="dimmed">
-          Cut: it is too long to show with the trace.
+          Shortened. The full text is too long to show here.
         </Text>
       )}
       {mode === 'delete' && (
@@ -84,7 +84,7 @@ export function FeedbackCard({ feedback, traceId, name, isOwn }: FeedbackCardPro
             Delete
           </Button>
           <Button size="compact-sm" variant="default" onClick={() => setMode('read')}>
-            Keep
+            Cancel
           </Button>
         </Group>
       )}
@@ -96,7 +96,7 @@ export function FeedbackCard({ feedback, traceId, name, isOwn }: FeedbackCardPro
 function RatingMark({ rating }: { rating: NonNullable<Feedback['rating']> }) {
   const isNegative = rating === 'negative' || (typeof rating === 'number' && rating < 0.5)
   const isPositive = rating === 'positive' || (typeof rating === 'number' && rating > 0.5)
-  const word = typeof rating === 'number' ? `${rating} of 1` : isNegative ? 'Negative' : 'Positive'
+  const word = typeof rating === 'number' ? `Rated ${rating}` : isNegative ? 'Negative' : 'Positive'
   return (
     <span className={`${classes.rating} ${isNegative ? classes.negative : isPositive ? classes.positive : ''}`}>
       {isNegative ? <IconThumbDown size={13} aria-hidden /> : isPositive && <IconThumbUp size={13} aria-hidden />}

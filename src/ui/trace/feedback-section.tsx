@@ -13,14 +13,14 @@ interface FeedbackSectionProps {
   feedback: readonly Feedback[]
 }
 
-/** What people said of a span: feedback that a pipeline sent, and reviewers' comments. */
+/** Feedback from the pipeline's users and comments from reviewers. */
 export function FeedbackSection({ spanId, traceId, feedback }: FeedbackSectionProps) {
   const { data: session } = useQuery(sessionQuery)
   const names = useNames(feedback.map(({ userId }) => userId))
   const mayComment = session?.scopes.includes('review')
   return (
     <Stack gap="xs">
-      {feedback.length === 0 && <Text c="dimmed">Nobody has said anything about this span yet.</Text>}
+      {feedback.length === 0 && <Text c="dimmed">No feedback or comments on this span yet.</Text>}
       {feedback.map(item => (
         <FeedbackCard
           key={item.id}
@@ -39,7 +39,7 @@ export function FeedbackSection({ spanId, traceId, feedback }: FeedbackSectionPr
         />
       ) : (
         <Text size="xs" c="dimmed">
-          To comment takes the scope “review”.
+          You need the “review” scope to comment.
         </Text>
       )}
     </Stack>

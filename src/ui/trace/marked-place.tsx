@@ -1,6 +1,6 @@
 import { type PropsWithChildren, useEffect, useRef } from 'react'
 
-/** Comes into sight when something in it is marked. */
+/** Scrolls into view when something in it is marked. */
 export function MarkedPlace({ marked, children }: PropsWithChildren<{ marked: string | undefined }>) {
   const container = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -9,8 +9,8 @@ import { readMore } from './queries.ts'
 const NAMES = { spans: 'spans', feedback: 'pieces of feedback' }
 
 /**
- * Says how much of a trace is shown where there is more, and reads on: by a button, or by itself while `isWanted`. The next ones
- * come by their times, wherever in the tree they belong.
+ * Says how much of a trace is loaded, and loads more: on a click, or automatically while `isWanted`. Items load in order of
+ * time, wherever they belong in the tree.
  */
 export function More({ trace, list, isWanted }: { trace: Trace; list: 'spans' | 'feedback'; isWanted: boolean }) {
   const { mutate, isPending, error } = useMutation({ mutationFn: () => readMore(trace, list) })
@@ -20,7 +20,7 @@ export function More({ trace, list, isWanted }: { trace: Trace; list: 'spans' | 
     if (isWanted && cursor !== null && !isPending && !error) mutate()
   }, [isWanted, cursor, isPending, error, mutate])
   if (cursor === null) return null
-  if (error) return <FaultAlert error={error} title="No more could be read" onRetry={() => mutate()} />
+  if (error) return <FaultAlert error={error} title="Couldn't load more" onRetry={() => mutate()} />
   return (
     <Group gap="xs" justify="space-between" wrap="nowrap" p="4px 8px">
       <Text size="xs" c="dimmed">

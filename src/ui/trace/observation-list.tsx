@@ -9,10 +9,10 @@ import { Moment } from '../parts/moment.tsx'
 import { type NamedTrace, observationsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
 
-/** How many are shown at a time: each is a value of its own. */
+/** How many to show at a time: each has its own value viewer. */
 const SHOWN = 30
 
-/** What was sent of a trace, as it was sent: that of one span, or all of it. */
+/** A trace's observations as the pipeline sent them, for one span or the whole trace. */
 export function ObservationList({ spanId, trace }: { spanId: string; trace: NamedTrace }) {
   const [isWhole, setWhole] = useState(false)
   const [limit, setLimit] = useState(SHOWN)
@@ -28,8 +28,10 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
     <Stack gap="sm">
       <Group justify="space-between" gap="xs">
         <Text size="xs" c="dimmed" role="status">
-          {count(sought.length)} {isWhole ? 'of the trace' : `of this span, among the trace's ${count(all.length)}`}
-          {hasNextPage && ' read so far'}
+          {isWhole
+            ? `${count(sought.length)} in this trace`
+            : `${count(sought.length)} on this span, ${count(all.length)} in the trace`}
+          {hasNextPage && ', loaded so far'}
         </Text>
         <Switch
           size="xs"
@@ -58,8 +60,8 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
       {sought.length === 0 && !hasNextPage && (
         <Text c="dimmed">
           {isWhole
-            ? 'No observation was sent: the values came with the spans.'
-            : 'No observation was sent for this span: its values came with it.'}
+            ? 'No observations. The values were sent with the spans.'
+            : 'No observations on this span. Its values were sent with it.'}
         </Text>
       )}
       {error && <FaultAlert error={error} onRetry={fetchNextPage} />}
@@ -73,7 +75,7 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
             if (sought.length <= limit + SHOWN && hasNextPage) void fetchNextPage()
           }}
         >
-          More
+          Show more
         </Button>
       )}
     </Stack>

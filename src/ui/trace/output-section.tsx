@@ -11,13 +11,13 @@ import { useWholeSpan } from './use-whole-span.ts'
 interface OutputSectionProps {
   span: Span
   traceId: string
-  /** A dotted path in the output to mark. */
+  /** The dotted path to mark in the output. */
   marked: string | undefined
-  /** The same in the approved output. */
+  /** The dotted path to mark in the approved output. */
   markedApproved: string | undefined
 }
 
-/** A span's output, what was decided about it, and what was approved in its place. */
+/** A span's output, the decision on it, and the approved output. */
 export function OutputSection({ span: shown, traceId, marked, markedApproved }: OutputSectionProps) {
   const { span, error, refetch } = useWholeSpan(shown, ['output', 'approvedOutput'])
   const isCorrected = shown.review.state === 'corrected' || shown.review.stale
@@ -56,7 +56,7 @@ function Approved({ span, marked }: { span: Span; marked: string | undefined }) 
       <Title order={3}>Approved output</Title>
       <SegmentedControl
         size="xs"
-        aria-label="How the approved output is shown"
+        aria-label="Approved output view"
         value={mode}
         onChange={value => setMode(value === 'value' ? 'value' : 'changes')}
         data={[
@@ -81,5 +81,5 @@ function Approved({ span, marked }: { span: Span; marked: string | undefined }) 
   )
 }
 
-/** A value as it is compared: texts line by line, others as JSON. */
+/** A value's text for the diff: strings as they are, others as JSON. */
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value, undefined, 2))

@@ -25,7 +25,7 @@ export function Page() {
   const { traceId = '' } = useParams<{ traceId: string }>()
   const { data: trace, error, refetch } = useQuery(traceQuery(traceId))
   usePageTitle(trace?.name ?? 'Trace')
-  // Asked for at once, whoever shows them.
+  // Requested together with the trace.
   useQuery(attributionsQuery(traceId))
   useQuery(errorTypesQuery(useProject()))
   useEffect(() => {
@@ -79,7 +79,7 @@ function OneTrace({ trace }: { trace: Trace }) {
       <More trace={trace} list="feedback" isWanted={false} />
       {isMissing && trace.nextSpanCursor === null && (
         <Text size="sm" role="status">
-          The span that the address names is not in this trace (any more).
+          The linked span isn't in this trace.
         </Text>
       )}
       {span ? (
@@ -103,23 +103,23 @@ function OneTrace({ trace }: { trace: Trace }) {
           />
         </div>
       ) : (
-        <Text c="dimmed">No span of this trace has come yet.</Text>
+        <Text c="dimmed">No spans yet.</Text>
       )}
     </div>
   )
 }
 
 function NoTrace({ error, onRetry }: { error: Error; onRetry: () => unknown }) {
-  if (!isGone(error)) return <FaultAlert error={error} title="The trace could not be read" onRetry={onRetry} />
+  if (!isGone(error)) return <FaultAlert error={error} title="Couldn't load the trace" onRetry={onRetry} />
   const isAbsent = error instanceof Fault && error.status === 404
   return (
     <Stack gap="sm" py="xl">
       <BackLink />
-      <Title order={1}>{isAbsent ? 'There is no such trace' : 'This trace is not yours to see'}</Title>
+      <Title order={1}>{isAbsent ? 'Trace not found' : "You don't have access to this trace"}</Title>
       <Text size="sm">
         {isAbsent
-          ? 'It was deleted, or its address is wrong.'
-          : 'It belongs to another organization, or to a project that you may not read.'}
+          ? 'It may have been deleted, or the link is wrong.'
+          : "It belongs to another organization, or to a project that your key can't read."}
       </Text>
     </Stack>
   )

@@ -2,7 +2,7 @@
 const SECTIONS = ['output', 'input', 'state', 'metadata', 'observations', 'feedback', 'reviews'] as const
 export type Section = (typeof SECTIONS)[number]
 
-/** A place in a span: a part of its panel, and the dotted path in what that shows; '' is all of it. */
+/** A place in a span: a section of its panel and a dotted path in it; '' is the whole value. */
 export interface Place {
   section: Section
   /** Which of the section's values. */
@@ -19,7 +19,7 @@ const VALUES = new Map<string, Pick<Place, 'section' | 'value'>>([
   ['feedback', { section: 'feedback', value: null }],
 ])
 
-/** Where a path such as `output.items[2].qty` or `state.documents.0` leads; undefined: to no value of a span. */
+/** The place of a path such as `output.items[2].qty` or `state.documents.0`; undefined if it isn't in a span. */
 export function placeOf(path: string): Place | undefined {
   const dotted = path.replace(/\[(\d+)\]/g, '.$1')
   const [head = ''] = dotted.split('.', 1)

@@ -5,7 +5,7 @@ import type { Span } from '../api/wire.ts'
 import { useProject } from '../session/project.ts'
 import { promptOfStepQuery } from './queries.ts'
 
-/** Leads to the prompt that a span used, and to the other traces that used the same version of it. */
+/** Links to the prompt that a span used, and to other traces with the same version. */
 export function PromptLink({ span, versionId }: { span: Span; versionId: string }) {
   const project = useProject()
   const { data: prompt } = useQuery(promptOfStepQuery(project, span.stepId))
@@ -18,13 +18,13 @@ export function PromptLink({ span, versionId }: { span: Span; versionId: string 
           inherit
           href={`/prompts/${prompt.id}?${new URLSearchParams({ ...(project !== undefined && { project }), version: versionId })}`}
         >
-          Prompt{prompt.versionId === versionId ? '' : ', an earlier version'}
+          Prompt{prompt.versionId === versionId ? '' : ' (another version)'}
         </Anchor>
       ) : (
         <span title={versionId}>Prompt version {versionId.slice(0, 8)}</span>
       )}
       <Anchor component={Link} inherit href={`/traces?${query}`}>
-        Traces with it
+        Traces with this version
       </Anchor>
     </>
   )

@@ -6,25 +6,25 @@ import { updateLists } from '../traces/queries.ts'
 import { withFeedback, withoutFeedback, withPage, withSpan } from './trace-changes.ts'
 
 const FOLLOW_MS = 5_000
-/** Of larger traces that still run, one asks for what is new by hand. */
+/** Larger running traces don't refresh automatically. */
 const FOLLOWED_SPANS = 1_000
 const ATTRIBUTION_POLL_MS = 2_000
 const ATTRIBUTION_TIMEOUT_MS = 5 * 60_000
 const MAX_PAGE = 200
 
-/** A trace with previews of its values, and as many of its spans as one answer holds: `readMore` adds the next ones. */
+/** A trace with previews of its values and the first page of its spans; `readMore` adds more. */
 export const traceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['trace', traceId, 'preview'],
     queryFn: ({ signal }) =>
       call<Trace>(`/api/traces/${encodeURIComponent(traceId)}`, { query: { payloads: 'preview' }, signal }),
-    // To compare 10,000 spans with what they were takes longer than to show them.
+    // Comparing 10,000 spans takes longer than showing them.
     structuralSharing: false,
     refetchInterval: ({ state: { data, error } }) =>
       data?.status === 'running' && data.spanCount <= FOLLOWED_SPANS && !isGone(error) ? FOLLOW_MS : false,
   })
 
-/** Adds the next ones of a trace's spans, or of its feedback, to those that are shown. */
+/** Loads the next page of a trace's spans or feedback. */
 export async function readMore(shown: Trace, list: 'spans' | 'feedback'): Promise<void> {
   const { id, nextSpanCursor, nextFeedbackCursor } = shown
   const place = list === 'spans' ? { spanCursor: nextSpanCursor } : { feedbackCursor: nextFeedbackCursor }
@@ -32,11 +32,11 @@ export async function readMore(shown: Trace, list: 'spans' | 'feedback'): Promis
   changeTrace(id, trace => withPage(trace, page))
 }
 
-/** Whether there is nothing to show any more, whatever was shown so far. */
+/** Whether the resource is no longer available. */
 export const isGone = (error: unknown): boolean =>
   error instanceof Fault && (error.status === 404 || error.status === 403)
 
-/** A trace with all of its values, as the API answers it. */
+/** A whole trace as the API returns it. */
 export const wholeTraceQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['trace', traceId, 'whole'],
@@ -45,7 +45,7 @@ export const wholeTraceQuery = (traceId: string) =>
     gcTime: 0,
   })
 
-/** A span with all of its values. The etag tells what it was like. */
+/** A whole span. The etag identifies its state. */
 export const spanQuery = (spanId: string, etag: string) =>
   queryOptions({
     queryKey: ['span', spanId, etag],
@@ -70,7 +70,7 @@ export const reviewsQuery = (spanId: string) =>
     getNextPageParam: ({ nextCursor }) => nextCursor,
   })
 
-/** A trace as the ingestion interface names it: by the client's id, in a project. */
+/** A trace as the ingestion interface names it: by the client's ID, in a project. */
 export interface NamedTrace {
   traceId: string
   project: string | undefined
@@ -96,7 +96,7 @@ export const observationsQuery = (trace: NamedTrace) =>
     structuralSharing: false,
   })
 
-/** What engines and reviewers said of a trace's fault, oldest first. */
+/** All attributions of a trace, oldest first. */
 export const attributionsQuery = (traceId: string) =>
   queryOptions({
     queryKey: ['attributions', traceId],
@@ -115,7 +115,7 @@ export const attributionsQuery = (traceId: string) =>
     },
   })
 
-/** Has a trace analyzed and waits for the answer. A `Fault` 422 where there is no feedback, 502 where the engine failed. */
+/** Analyzes a trace and waits for the answer. Throws a `Fault` 422 if there is no feedback, 502 if the engine failed. */
 export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void> {
   const headers = inProject(trace)
   const end = Date.now() + ATTRIBUTION_TIMEOUT_MS
@@ -126,14 +126,14 @@ export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void
   })
   while (answer.status === 'pending') {
     if (answer.waits_until !== undefined) {
-      throw new Fault("This project's model calls of today are used up; the analysis goes on at 00:00 UTC.", {
+      throw new Fault("This project has used up today's model calls. Analysis continues at 00:00 UTC.", {
         status: 429,
         code: 'model_limit_reached',
         requestId: '',
       })
     }
     if (Date.now() > end) {
-      throw new Fault('It takes longer than five minutes. The answer will be here once there is one.', {
+      throw new Fault('This is taking longer than five minutes. The answer will show here when it is ready.', {
         status: 0,
         code: 'pending',
         requestId: '',
@@ -156,7 +156,7 @@ export const promptOfStepQuery = (project: string | undefined, stepId: string) =
     enabled: project !== undefined,
   })
 
-/** Decides on a span as it was seen. A `Fault` 412 where it has changed since: the trace then shows it as it is now. */
+/** Decides on a span as it was shown. Throws a `Fault` 412 if it has changed, after loading the current span. */
 export async function decide(
   span: { id: string; etag: string },
   { decision, takeOver }: { decision: 'accept' | 'reset'; takeOver: boolean },
@@ -171,7 +171,7 @@ export async function decide(
     changeTrace(traceId, trace => withSpan(trace, decided))
   } catch (error) {
     if (error instanceof Fault && error.status === 412) await readAgain(span.id, traceId)
-    // The page says so.
+    // The page then shows that it is gone.
     if (isGone(error)) void queryClient.invalidateQueries(traceQuery(traceId))
     throw error
   } finally {
@@ -184,7 +184,7 @@ async function readAgain(spanId: string, traceId: string): Promise<void> {
   changeTrace(traceId, trace => withSpan(trace, span))
 }
 
-/** Comments on a span. The id makes one comment of it, however often it is sent. */
+/** Comments on a span. With the same ID, retries can't post it twice. */
 export async function comment(traceId: string, spanId: string, content: string, id: string): Promise<void> {
   const made = await call<Feedback>(`/api/spans/${spanId}/feedback`, { method: 'POST', body: { content, id } })
   changeTrace(traceId, trace => withFeedback(trace, made))

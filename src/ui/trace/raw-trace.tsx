@@ -7,7 +7,7 @@ import { JsonView } from '../json/json-view.tsx'
 import { FaultAlert } from '../parts/fault-alert.tsx'
 import { wholeTraceQuery } from './queries.ts'
 
-/** A trace as the API answers it, whole, to read or to take along. */
+/** A whole trace as the API returns it, to read or download. */
 export function RawTrace({ trace, onClose }: { trace: Trace; onClose: () => void }) {
   const { data, error, refetch } = useQuery(wholeTraceQuery(trace.id))
   return (

@@ -12,9 +12,9 @@ import { reviewsQuery } from './queries.ts'
 import classes from './span-panel.module.css'
 import { useErrorTypeNames } from './use-error-type-names.ts'
 
-const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Taken back' }
+const WORDS = { accept: 'Accepted', correct: 'Corrected', reset: 'Undone' }
 
-/** Every decision ever made on a span, newest first. */
+/** Every decision on a span, newest first. */
 export function ReviewHistory({ spanId }: { spanId: string }) {
   const { data: session } = useQuery(sessionQuery)
   const mayRead = session?.scopes.includes('review') ?? true
@@ -24,10 +24,10 @@ export function ReviewHistory({ spanId }: { spanId: string }) {
   })
   const reviews = data?.pages.flatMap(page => page.reviews) ?? []
   const names = useNames(reviews.map(({ by }) => by))
-  if (!mayRead) return <Text c="dimmed">To read the history takes the scope “review”, which you do not have.</Text>
+  if (!mayRead) return <Text c="dimmed">You need the “review” scope to see past reviews.</Text>
   if (error) return <FaultAlert error={error} onRetry={refetch} />
   if (!data) return <Skeleton h={120} aria-label="Loading reviews" />
-  if (reviews.length === 0) return <Text c="dimmed">Nobody has decided on this span yet.</Text>
+  if (reviews.length === 0) return <Text c="dimmed">No reviews of this span yet.</Text>
   return (
     <Stack gap="xs">
       {reviews.map(review => (
@@ -35,7 +35,7 @@ export function ReviewHistory({ spanId }: { spanId: string }) {
       ))}
       {hasNextPage && (
         <Button size="xs" variant="default" loading={isFetchingNextPage} onClick={() => fetchNextPage()}>
-          Earlier ones
+          Show more
         </Button>
       )}
     </Stack>
@@ -57,7 +57,7 @@ function Decided({ review, name }: { review: Review; name: string | undefined })
           <Moment at={at} />
         </Group>
         <Button size="compact-xs" variant="subtle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Hide what it changed' : 'What it changed'}
+          {isOpen ? 'Hide changes' : 'Show changes'}
         </Button>
       </Group>
       {errorType !== null && <Text size="sm">Error type: {typeName(errorType)}</Text>}
@@ -70,7 +70,7 @@ function Decided({ review, name }: { review: Review; name: string | undefined })
         <CodeDiff
           before={before === null ? '' : JSON.stringify(before, undefined, 2)}
           after={after === null ? '' : JSON.stringify(after, undefined, 2)}
-          label="The approved output before and after"
+          label="Approved output before and after"
         />
       )}
     </Stack>

@@ -29,7 +29,7 @@ const KINDS = new Map([
   ['evaluator', { label: 'Evaluation', Icon: IconListCheck }],
 ])
 
-/** What a span does, as its metadata tells of spans from telemetry; undefined: it does not. */
+/** A span's kind, from the metadata of telemetry; undefined if unknown. */
 export function kindOf({ metadata }: Pick<Span, 'metadata'>) {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return undefined
   return typeof metadata.kind === 'string' ? KINDS.get(metadata.kind) : undefined

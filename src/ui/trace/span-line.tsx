@@ -17,15 +17,15 @@ import type { SpanRow } from './span-tree.ts'
 
 interface SpanLineProps {
   row: SpanRow<Span>
-  /** Its id in the page. */
+  /** Its element's ID. */
   id: string
-  /** Its place among the rows that show. */
+  /** Its index among the visible rows. */
   index: number
   isFolded: boolean
   isChosen: boolean
-  /** The keys are at it. */
+  /** Whether it is the tree's active item. */
   isActive: boolean
-  /** It shows only because something under it was found. */
+  /** It shows only because a descendant matches. */
   isOnTheWay: boolean
   hasFeedback: boolean
   /** How long the whole trace took, in milliseconds. */
@@ -34,10 +34,10 @@ interface SpanLineProps {
 
 export const LINE_HEIGHT = 28
 const INDENT = 14
-/** Deeper spans stand no further in, so that their names can be read. */
+/** Deeper spans aren't indented further, so that their names stay readable. */
 const MAX_INDENTS = 10
 
-/** A span in the tree, with its bar in the timeline. Clicks are the list's. */
+/** A span in the tree, with its bar in the timeline. The list handles clicks. */
 export const SpanLine = memo(function SpanLine({
   row,
   id,
@@ -53,7 +53,7 @@ export const SpanLine = memo(function SpanLine({
   const kind = kindOf(span)
   const { state, stale } = span.review
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names the item that the keys are at
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus and names the active item
     <div
       id={id}
       role="treeitem"
@@ -78,7 +78,7 @@ export const SpanLine = memo(function SpanLine({
         </span>
         {depth > MAX_INDENTS && <span className={classes.deep}>+{depth - MAX_INDENTS}</span>}
         {isOrphan && (
-          <span className={classes.deep} title="Its parent has not come">
+          <span className={classes.deep} title="Its parent span hasn't arrived">
             no parent
           </span>
         )}
@@ -108,7 +108,7 @@ const ReviewMark = ({ state }: Pick<Span['review'], 'state'>) =>
     <IconPencil size={14} className={classes.corrected} role="img" aria-label="Corrected" />
   ) : null
 
-/** Where names of times stand left of their bars: those that begin near the end. */
+/** Bars that start after this share of the timeline have their duration on the left. */
 const LATE = 0.7
 
 function Bar({ row: { span, start, end }, length }: Pick<SpanLineProps, 'row' | 'length'>) {

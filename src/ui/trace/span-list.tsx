@@ -14,21 +14,21 @@ import { treeAction } from './tree-keys.ts'
 interface SpanListProps {
   tree: SpanTree<Span>
   chosenId: string | undefined
-  /** The spans that somebody said something about. */
+  /** The IDs of spans with feedback. */
   withFeedback: ReadonlySet<string>
   onChoose: (spanId: string) => void
-  /** Told whether the last line is in sight, of a list that is scrolled. */
+  /** Called when the last line comes into view or leaves it. */
   onEnd: (isAtEnd: boolean) => void
-  /** What stands under the list: how much more there is. */
+  /** Shown below the list. */
   more: ReactNode
 }
 
-/** Keys that are held pass over many spans: their panels, and their addresses, are for where one stays. */
+/** A held key passes many spans. Only the one where it stops opens its panel and enters the address. */
 const STAY_MS = 120
 const NOTHING: ReadonlySet<string> = new Set()
 const TICKS = [0, 0.25, 0.5, 0.75, 1]
 
-/** A trace's spans: a tree and, beside it, a timeline. Only the lines in sight are in the page. */
+/** A trace's spans: a tree with a timeline. Only the visible lines are in the page. */
 export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, onChoose, onEnd, more }: SpanListProps) {
   const treeId = useId()
   const container = useRef<HTMLDivElement>(null)
@@ -75,7 +75,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
     [],
   )
   const go = (id: string) => {
-    // Nor later to where the keys were.
+    // A pending move by key must not follow.
     stay.cancel()
     setActive(id)
     onChoose(id)
@@ -117,27 +117,29 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
           size="xs"
           flex={1}
           aria-label="Find steps"
-          placeholder="Find steps, or: error, unreviewed…"
+          placeholder="Find steps, or type error, unreviewed…"
           leftSection={<IconSearch size={14} aria-hidden />}
           value={typed}
           onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-          rightSection={typed !== '' && <CloseButton size="xs" aria-label="Show all" onClick={() => setTyped('')} />}
+          rightSection={
+            typed !== '' && <CloseButton size="xs" aria-label="Clear search" onClick={() => setTyped('')} />
+          }
         />
         <Text size="xs" c="dimmed" role="status" className={classes.count}>
           {found
             ? `${count(found.matches.size)} of ${count(tree.rows.length)}`
             : `${count(tree.rows.length)} ${tree.rows.length === 1 ? 'span' : 'spans'}`}
         </Text>
-        <Tooltip label="Fold all">
-          <ActionIcon variant="subtle" color="gray" aria-label="Fold all" onClick={foldAll} disabled={!!found}>
+        <Tooltip label="Collapse all">
+          <ActionIcon variant="subtle" color="gray" aria-label="Collapse all" onClick={foldAll} disabled={!!found}>
             <IconFoldUp size={16} aria-hidden />
           </ActionIcon>
         </Tooltip>
-        <Tooltip label="Open all">
+        <Tooltip label="Expand all">
           <ActionIcon
             variant="subtle"
             color="gray"
-            aria-label="Open all"
+            aria-label="Expand all"
             onClick={() => setFolded(NOTHING)}
             disabled={!!found}
           >
@@ -202,7 +204,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
         </div>
         {rows.length === 0 && (
           <Text size="sm" c="dimmed" p="md">
-            No step matches.
+            No matching steps.
           </Text>
         )}
       </div>
@@ -211,7 +213,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
   )
 })
 
-/** Whether a span is sought: by its step, or by a word for what it is. */
+/** Whether a span matches: by step, ID, status, review state, or kind. */
 const isFound = (span: Span, sought: string): boolean =>
   span.stepId.toLowerCase().includes(sought) ||
   span.id === sought ||

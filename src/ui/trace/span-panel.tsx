@@ -20,7 +20,7 @@ import { ValueSection } from './value-section.tsx'
 interface SpanPanelProps {
   span: Span
   feedback: readonly Feedback[]
-  /** The trace's own id. */
+  /** The trace's ID. */
   id: string
   trace: NamedTrace
   section: Section | null
@@ -38,7 +38,7 @@ const LABELS: Record<Section, string> = {
   reviews: 'Reviews',
 }
 
-/** All that is known of a span. Parts load what they need when they are looked at. */
+/** Everything about a span. Each tab loads what it needs when it opens. */
 export function SpanPanel({ span, feedback, id, trace, section, place, onSection }: SpanPanelProps) {
   const shown = section ?? firstSection(span)
   const kind = kindOf(span)
@@ -48,15 +48,15 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
     feedback: feedback.length,
   }
   return (
-    <section className={classes.panel} aria-label="The chosen span">
+    <section className={classes.panel} aria-label="Selected span">
       <div className={classes.head}>
         <Group justify="space-between" wrap="nowrap" align="start" gap="xs">
           <Title order={2} className={classes.title} dir="auto">
             <ShownText text={span.stepId} />
           </Title>
           <Group gap={0} wrap="nowrap">
-            <CopyIcon text={span.id} label="Copy the span's id" />
-            <CopyCurl command={curlOf(`/api/spans/${span.id}`)} label="Copy the span as curl" />
+            <CopyIcon text={span.id} label="Copy span ID" />
+            <CopyCurl command={curlOf(`/api/spans/${span.id}`)} label="Copy as curl" />
           </Group>
         </Group>
         <Group gap="xs" className={classes.facts}>
@@ -128,7 +128,7 @@ export function SpanPanel({ span, feedback, id, trace, section, place, onSection
   )
 }
 
-/** What is looked at first: the output, or where there is none what there is. */
+/** The first tab to show: the output, or else the first value that there is. */
 function firstSection({ output, input, state }: Span): Section {
   if (output !== null) return 'output'
   if (input !== null) return 'input'

@@ -1,9 +1,9 @@
 /*
- * A trace's spans as the lines of a tree, with the time that each took. Spans come from pipelines: parents may be missing or
- * not there yet, may name each other in circles, and chains of them may be as long as the trace.
+ * A trace's spans as the lines of a tree, with their times. Spans come from pipelines: a parent may be missing or late,
+ * parents may form cycles, and a chain may be as long as the trace.
  */
 
-/** What of a span makes the tree. */
+/** The fields of a span that the tree needs. */
 export interface TreeSpan {
   id: string
   parentSpanId: string | null
@@ -12,38 +12,38 @@ export interface TreeSpan {
   durationMs: number | null
 }
 
-/** A span's line: each is followed by its descendants. */
+/** A span's line. Its descendants follow it. */
 export interface SpanRow<Span extends TreeSpan = TreeSpan> {
   span: Span
   /** 0: a root. */
   depth: number
-  /** The parent's place among the rows; -1: none. */
+  /** The parent's index among the rows; -1 if none. */
   parent: number
   childCount: number
-  /** How many rows it takes with its descendants. */
+  /** The number of rows, including its descendants. */
   size: number
-  /** Its place among its siblings, from 1, and how many they are. */
+  /** Its position among its siblings, from 1, and their number. */
   place: number
   siblings: number
-  /** Milliseconds from the tree's beginning; equal where no duration is known. */
+  /** Milliseconds from the tree's start; equal if the duration is unknown. */
   start: number
   end: number
-  /** Whether it stands under the root for want of the parent that it names. */
+  /** Whether it is under the root because its parent is missing. */
   isOrphan: boolean
 }
 
 export interface SpanTree<Span extends TreeSpan = TreeSpan> {
   /** Parents before children, children in the order of the spans. */
   rows: readonly SpanRow<Span>[]
-  /** The place of each span among the rows, by id. */
+  /** Each span's row index, by ID. */
   indexOf: ReadonlyMap<string, number>
-  /** When it began: milliseconds since 1970. */
+  /** Its start, in milliseconds since 1970. */
   begin: number
-  /** From its beginning to the end of what ended last, in milliseconds; at least 1. */
+  /** From its start to the last end, in milliseconds; at least 1. */
   length: number
 }
 
-/** When the whole trace ran. */
+/** The start and duration of the trace. */
 export interface TraceTime {
   createdAt: string
   durationMs: number | null
@@ -90,7 +90,7 @@ export function spanTree<Span extends TreeSpan>(spans: readonly Span[], trace: T
   return { rows, indexOf, ...time }
 }
 
-/** Whose child each span is. Those whose parent is missing, and one of each circle, go under the root, or are roots without one. */
+/** Each span's parent. Spans with a missing parent, and one of each cycle, go under the root, or become roots if there is none. */
 function family<Span extends TreeSpan>(spans: readonly Span[]) {
   const known = new Set(spans.map(({ id }) => id))
   const roots = spans.filter(({ parentSpanId }) => parentSpanId === null)
@@ -121,7 +121,7 @@ function family<Span extends TreeSpan>(spans: readonly Span[]) {
   for (const span of spans) adopt(span)
   const root = roots[0]
   if (orphans.size === 0) return { roots, childrenOf: named, orphans }
-  // In the order of the spans, and each of them once.
+  // In the order of the spans, each once.
   const isChildOf = (parent: string) => (span: Span) =>
     orphans.has(span) ? parent === root?.id : span.parentSpanId === parent
   const childrenOf = new Map([...named].map(([parent, children]) => [parent, children.filter(isChildOf(parent))]))
@@ -143,7 +143,7 @@ function timeOf<Span extends TreeSpan>(spans: readonly Span[], trace: TraceTime,
   return { begin, length: Math.max(end - begin, 1) }
 }
 
-/** The rows that show: not those under a folded one. */
+/** The visible rows: those not under a folded one. */
 export function unfoldedRows<Span extends TreeSpan>(
   { rows }: SpanTree<Span>,
   folded: ReadonlySet<string>,
@@ -159,7 +159,7 @@ export function unfoldedRows<Span extends TreeSpan>(
   return shown
 }
 
-/** The rows that match, with those on the way to them, folded or not. */
+/** The matching rows and their ancestors, folded or not. */
 export function foundRows<Span extends TreeSpan>(
   { rows }: SpanTree<Span>,
   isMatch: (span: Span) => boolean,
@@ -174,7 +174,7 @@ export function foundRows<Span extends TreeSpan>(
   return { rows: rows.filter((_, index) => needed.has(index)), matches }
 }
 
-/** What of a folded set must be opened so that a span shows. */
+/** The folded set without a span's ancestors, so that it is visible. */
 export function foldedToShow(
   { rows, indexOf }: SpanTree,
   id: string,

@@ -8,7 +8,7 @@ import { curlOf } from '../parts/curl.ts'
 import { DeleteTrace } from './delete-trace.tsx'
 import { RawTrace } from './raw-trace.tsx'
 
-/** What can be done with a trace as a whole. */
+/** The menu of actions on a trace. */
 export function TraceActions({ trace }: { trace: Trace }) {
   const { data: session } = useQuery(sessionQuery)
   const [isRaw, raw] = useDisclosure()
@@ -39,7 +39,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
           </CopyButton>
           <Menu.Divider />
           <Menu.Item disabled={!mayDelete} leftSection={<IconTrash size={16} aria-hidden />} onClick={deleting.open}>
-            {mayDelete ? 'Delete the trace' : 'Delete (takes the scope “manage”)'}
+            {mayDelete ? 'Delete trace' : 'Delete (needs the “manage” scope)'}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>

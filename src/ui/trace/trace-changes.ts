@@ -1,16 +1,16 @@
 import type { Feedback, Span, SpanOfTrace, Trace } from '../api/wire.ts'
 
 /*
- * What becomes of a trace that is shown when something in it changes, so that 10,000 spans need not be read again.
+ * Updates a loaded trace after a change, so that 10,000 spans needn't be loaded again.
  */
 
-/** A trace with one of its spans as it is now. */
+/** A trace with one span replaced. */
 export function withSpan(trace: Trace, { trace: _, ...span }: SpanOfTrace): Trace {
   const spans = trace.spans.map(other => (other.id === span.id ? span : other))
   return { ...trace, spans, ...reviewOf(trace, spans) }
 }
 
-/** A trace with the next ones of its spans, or of its feedback. What else the page says is newer, too. */
+/** A trace with the next page of its spans or feedback. The page's other fields are newer and replace the trace's. */
 export function withPage(trace: Trace, page: Trace): Trace {
   return {
     ...page,
@@ -21,12 +21,12 @@ export function withPage(trace: Trace, page: Trace): Trace {
   }
 }
 
-/** What was written after the first page may come again, on the page where its time is. */
+/** An item written after the first page was loaded may repeat on a later one. */
 const withoutDoubles = <Item extends { id: string }>(items: readonly Item[]): Item[] => [
   ...new Map(items.map(item => [item.id, item])).values(),
 ]
 
-/** A trace with feedback added, or as it is now where it had it. */
+/** A trace with feedback added or replaced. */
 export function withFeedback(trace: Trace, feedback: Feedback): Trace {
   const isKnown = trace.feedback.some(({ id }) => id === feedback.id)
   return withAllFeedback(
@@ -49,7 +49,7 @@ const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
   feedbackCount: trace.feedbackCount + feedback.length - trace.feedback.length,
 })
 
-/** A trace's review state, as the service tells it of its spans with an output: of those that are not here nothing has changed. */
+/** A trace's review state, computed as the service does from its spans with an output. Spans that aren't loaded haven't changed. */
 function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'staleCount' | 'reviewState'> {
   const change = (isCounted: (span: Span) => boolean) =>
     spans.filter(isCounted).length - trace.spans.filter(isCounted).length

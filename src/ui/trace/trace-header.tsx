@@ -17,7 +17,7 @@ import classes from './trace-header.module.css'
 
 const SHOWN_LEAVES = 6
 
-/** What a trace is: its name and ids, when it ran, how far it is reviewed, its metadata, and what can be done with it. */
+/** A trace's name, ID, time, review state, metadata, and actions. */
 export function TraceHeader({ trace }: { trace: Trace }) {
   const Status = trace.status === 'running' ? IconLoader : IconCircleCheck
   return (
@@ -43,7 +43,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
         </span>
         <span className={classes.fact}>
           <Code className={classes.id}>{trace.traceId}</Code>
-          <CopyIcon text={trace.traceId} label="Copy the trace's id" />
+          <CopyIcon text={trace.traceId} label="Copy trace ID" />
         </span>
       </Group>
       <Metadata metadata={trace.metadata} />
@@ -51,7 +51,7 @@ export function TraceHeader({ trace }: { trace: Trace }) {
   )
 }
 
-/** Leads back to the list as it was left. */
+/** Goes back to the list as it was. */
 export const BackLink = () => (
   <Anchor component={Link} href={listAddress()} size="xs" className={classes.back}>
     <IconArrowLeft size={14} aria-hidden /> Traces
@@ -67,7 +67,7 @@ function Metadata({ metadata }: Pick<Trace, 'metadata'>) {
     <Group gap={6}>
       {leaves.map((leaf, index) => (
         <Link
-          // biome-ignore lint/suspicious/noArrayIndexKey: a path may come several times, and they never move
+          // biome-ignore lint/suspicious/noArrayIndexKey: paths may repeat, and they never move
           key={index}
           href={`/traces?${withMetadata(list, leaf)}`}
           className={classes.leaf}

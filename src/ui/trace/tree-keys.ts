@@ -4,16 +4,16 @@ import type { SpanRow } from './span-tree.ts'
 export type TreeAction = { to: number } | { fold: string } | { open: string }
 
 interface TreePlace {
-  /** The rows that show. */
+  /** The visible rows. */
   rows: readonly Pick<SpanRow, 'span' | 'depth' | 'childCount'>[]
-  /** The row that the keys are at. */
+  /** The active row. */
   index: number
   isFolded: (id: string) => boolean
-  /** How many rows a page has. */
+  /** The number of rows in a page. */
   page: number
 }
 
-/** What a key does, as trees do everywhere; undefined: nothing. */
+/** What a key does, as in any tree view; undefined if nothing. */
 export function treeAction(key: string, { rows, index, isFolded, page }: TreePlace): TreeAction | undefined {
   const to = (place: number): TreeAction => ({ to: Math.min(Math.max(place, 0), rows.length - 1) })
   const row = rows[index]

@@ -3,19 +3,19 @@ import { useSearchParams } from 'wouter'
 import { isSection, type Place, placeOf, type Section } from './place.ts'
 
 interface Chosen {
-  /** The span that the address names; null: none. */
+  /** The span in the address; null if none. */
   spanId: string | null
-  /** The part of its panel that was asked for. */
+  /** The section in the address. */
   section: Section | null
-  /** A place in it to mark. */
+  /** The place to mark. */
   place: Place | undefined
   choose: (spanId: string) => void
   show: (section: Section) => void
-  /** Goes to a place in the trace, from which Back leads back. */
+  /** Goes to a place in the trace, with a history entry to come back from. */
   jump: (spanId: string, path: string) => void
 }
 
-/** What of a trace is looked at, which the address says. */
+/** The selected span, section, and place, all in the address. */
 export function useChosen(): Chosen {
   const [address, setAddress] = useSearchParams()
   const section = address.get('section')

@@ -3,7 +3,7 @@ import { useCallback, useMemo } from 'react'
 import { errorTypesQuery } from '../api/error-types.ts'
 import { useProject } from '../session/project.ts'
 
-/** What people call an error type; its identifier where it is not known (yet). */
+/** An error type's name, or its identifier while unknown. */
 export function useErrorTypeNames(): (errorType: string) => string {
   const { data } = useQuery(errorTypesQuery(useProject()))
   const names = useMemo(() => new Map(data?.errorTypes.map(({ errorType, name }) => [errorType, name])), [data])

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import type { Span } from '../api/wire.ts'
 import { spanQuery } from './queries.ts'
 
-/** The values of a span that may be shown as previews. */
+/** The values of a span that may be previews. */
 export type SpanValue = 'output' | 'approvedOutput' | 'input' | 'state' | 'metadata'
 
-/** A span with some of its values whole: those that are previews are asked for. */
+/** A span with the given values whole. Loads it if any of them is a preview. */
 export function useWholeSpan(span: Span, values: readonly SpanValue[]) {
   const isCut = span.truncated.some(field => values.some(value => field === value || field.startsWith(`${value}.`)))
   const { data, error, refetch } = useQuery({ ...spanQuery(span.id, span.etag), enabled: isCut })

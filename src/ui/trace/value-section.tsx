@@ -9,7 +9,7 @@ interface ValueSectionProps {
   span: Span
   field: 'input' | 'state' | 'metadata'
   label: string
-  /** A dotted path in it to mark. */
+  /** The dotted path to mark. */
   marked: string | undefined
 }
 
@@ -31,7 +31,7 @@ const isNothing = (value: Json): boolean =>
   value === null || (typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0)
 
 const NOTHING = {
-  input: 'No input was recorded for this span.',
-  state: 'No state was recorded for this span.',
+  input: 'This span has no input.',
+  state: 'This span has no state.',
   metadata: 'This span has no metadata.',
 }

@@ -19,12 +19,12 @@ import {
 } from './filters.ts'
 import { MetadataInput } from './metadata-input.tsx'
 
-/** Calendars are large, and nothing waits for them. */
+/** The calendars are large, so they load separately. */
 const TimeInput = lazy(async () => ({ default: (await import('./time-input.tsx')).TimeInput }))
 
 const TYPING_MS = 400
 
-/** What the list is narrowed to. All of it lives in the address. */
+/** The list's filters, all in the address. */
 export function FilterBar() {
   const [address, setAddress] = useSearchParams()
   const [isOpen, { toggle }] = useDisclosure()
@@ -57,8 +57,8 @@ export function FilterBar() {
         {clear}
       </Group>
       <div className={classes.fields} data-open={isOpen || undefined}>
-        <TextFilter name="name" label="Name" placeholder="The whole name" />
-        <TextFilter name="stepId" label="Step" placeholder="A step's id" />
+        <TextFilter name="name" label="Name" placeholder="Exact name" />
+        <TextFilter name="stepId" label="Step" placeholder="Exact step" />
         <Choice name="status" label="Status" options={STATUSES} onChange={set} value={address.get('status')} />
         <Choice name="review" label="Review" options={REVIEWS} onChange={set} value={address.get('review')} />
         <Choice
@@ -78,8 +78,8 @@ export function FilterBar() {
         <Checkbox
           size="xs"
           className={classes.check}
-          label="All telemetry"
-          title="Include spans that aren't steps of an AI pipeline"
+          label="Include non-AI spans"
+          title="Also show telemetry that isn't a step of an AI pipeline"
           checked={address.get('kind') === 'all'}
           onChange={({ currentTarget }) => set('kind', currentTarget.checked ? 'all' : null)}
         />
@@ -115,7 +115,7 @@ const REVIEWS = [
 ]
 const FEEDBACK = [
   { value: 'true', label: 'With feedback' },
-  { value: 'false', label: 'Without' },
+  { value: 'false', label: 'Without feedback' },
 ]
 const RATINGS = [
   { value: 'positive', label: 'Positive' },
@@ -163,7 +163,7 @@ function ErrorTypeFilter({ value, onChange }: Pick<ChoiceProps, 'value' | 'onCha
   )
 }
 
-/** A filter by a text, taken over as somebody stops typing. */
+/** A text filter that applies after a pause in typing. */
 function TextFilter({ name, label, placeholder }: { name: FilterName; label: string; placeholder: string }) {
   const [address, setAddress] = useSearchParams()
   const given = address.get(name) ?? ''
@@ -174,7 +174,7 @@ function TextFilter({ name, label, placeholder }: { name: FilterName; label: str
   )
   useEffect(() => {
     take.cancel()
-    // A space at the end of what is typed is not in the address.
+    // The address leaves out trailing spaces.
     setText(current => (current.trim() === given ? current : given))
   }, [given, take])
   return (
@@ -195,7 +195,7 @@ const Chip = ({ label, onRemove }: { label: string; onRemove: () => void }) => (
   <Pill
     withRemoveButton
     onRemove={onRemove}
-    removeButtonProps={{ 'aria-label': `Remove the filter ${label}`, 'aria-hidden': false, tabIndex: 0 }}
+    removeButtonProps={{ 'aria-label': `Remove filter ${label}`, 'aria-hidden': false, tabIndex: 0 }}
     className={classes.chip}
   >
     <Text span inherit dir="auto">

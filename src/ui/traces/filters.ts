@@ -1,8 +1,8 @@
 /*
- * The list's filters. They are called in the address what the API calls them, so that an address can be passed on.
+ * The list's filters. The address uses the API's names.
  */
 
-/** The filters by name, without those by metadata. */
+/** The filters' names, without metadata. */
 const FILTERS = [
   'name',
   'status',
@@ -21,7 +21,7 @@ export type FilterName = (typeof FILTERS)[number]
 
 const METADATA = 'metadata.'
 
-/** A metadata field at a dotted path and the text that it must have. */
+/** A metadata field's dotted path and required value. */
 export interface MetadataFilter {
   path: string
   value: string
@@ -30,7 +30,7 @@ export interface MetadataFilter {
 const isFilter = (name: string): boolean =>
   FILTERS.some(filter => filter === name) || (name.startsWith(METADATA) && name.length > METADATA.length)
 
-/** The filters of an address as the API's query, in one order, so that equal filters are equal texts. */
+/** An address's filters as an API query, sorted so that equal filters give equal texts. */
 export function queryOf(address: URLSearchParams): string {
   const given = [...address].filter(([name, value]) => isFilter(name) && value !== '')
   const query = new URLSearchParams(given)
@@ -38,10 +38,10 @@ export function queryOf(address: URLSearchParams): string {
   return query.toString()
 }
 
-/** How many filters an address has. */
+/** The number of filters in an address. */
 export const countFilters = (address: URLSearchParams): number => [...new URLSearchParams(queryOf(address))].length
 
-/** An address with a filter set, or without it where the value is null or ''. */
+/** An address with a filter set, or removed if the value is null or ''. */
 export function withFilter(address: URLSearchParams, name: FilterName, value: string | null): URLSearchParams {
   const changed = new URLSearchParams(address)
   if (value === null || value === '') changed.delete(name)
@@ -49,7 +49,7 @@ export function withFilter(address: URLSearchParams, name: FilterName, value: st
   return changed
 }
 
-/** An address with nothing filtered. */
+/** An address without filters. */
 export const withoutFilters = (address: URLSearchParams): URLSearchParams =>
   new URLSearchParams([...address].filter(([name]) => !isFilter(name)))
 
@@ -58,21 +58,21 @@ export const metadataFilters = (address: URLSearchParams): MetadataFilter[] =>
     .filter(([name, value]) => name.startsWith(METADATA) && isFilter(name) && value !== '')
     .map(([name, value]) => ({ path: name.slice(METADATA.length), value }))
 
-/** An address that asks for a metadata field, too; in place of what it asked of that field. */
+/** An address with a metadata filter added or replaced. */
 export function withMetadata(address: URLSearchParams, { path, value }: MetadataFilter): URLSearchParams {
   const changed = new URLSearchParams(address)
   changed.set(METADATA + path, value)
   return changed
 }
 
-/** An address that asks nothing of a metadata field. */
+/** An address without a metadata filter. */
 export function withoutMetadata(address: URLSearchParams, path: string): URLSearchParams {
   const changed = new URLSearchParams(address)
   changed.delete(METADATA + path)
   return changed
 }
 
-/** What somebody typed as `path=value`; undefined where it is not (yet) that. */
+/** Parses `path=value`; undefined if the text isn't one. */
 export function parseMetadataFilter(text: string): MetadataFilter | undefined {
   const middle = text.indexOf('=')
   const path = text.slice(0, Math.max(middle, 0)).trim()

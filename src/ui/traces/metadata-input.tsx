@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { type MetadataFilter, parseMetadataFilter } from './filters.ts'
 
-/** Takes a filter by metadata as it is typed: `customer.tier=gold` and Enter. */
+/** Adds a metadata filter: type `customer.tier=gold` and press Enter. */
 export function MetadataInput({ onAdd }: { onAdd: (filter: MetadataFilter) => void }) {
   const [text, setText] = useState('')
   const [isWrong, setWrong] = useState(false)
@@ -25,8 +25,8 @@ export function MetadataInput({ onAdd }: { onAdd: (filter: MetadataFilter) => vo
         spellCheck={false}
         value={text}
         error={isWrong}
-        title={isWrong ? 'Write it as path=value, such as customer.tier=gold' : undefined}
-        aria-description="As path=value, such as customer.tier=gold; Enter adds it"
+        title={isWrong ? 'Use path=value, such as customer.tier=gold' : undefined}
+        aria-description="Type path=value, such as customer.tier=gold, and press Enter"
         onChange={({ currentTarget }) => {
           setText(currentTarget.value)
           setWrong(false)

@@ -2,8 +2,8 @@ import type { Json } from '../api/wire.ts'
 import type { MetadataFilter } from './filters.ts'
 
 /**
- * The first scalars of metadata, in document order, by the paths that lists are filtered by: those of an array's items are
- * the array's. Never recursive: metadata may be deep.
+ * The first scalars of metadata in document order, by filter path. An array's items have the array's path.
+ * Not recursive: metadata may be deep.
  */
 export function metadataLeaves(metadata: Json, limit: number): MetadataFilter[] {
   const leaves: MetadataFilter[] = []

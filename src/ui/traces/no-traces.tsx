@@ -8,19 +8,19 @@ interface NoTracesProps {
   onClear: () => void
 }
 
-/** Where a list is empty: how to send the first trace, or how to see those that the filters hide. */
+/** An empty list: how to send the first trace, or how to clear the filters. */
 export function NoTraces({ projectSlug, isFiltered, onClear }: NoTracesProps) {
   const firstTrace = useFirstTrace(projectSlug)
   return isFiltered ? (
-    <Empty title="No trace matches these filters">
+    <Empty title="No traces match these filters">
       <p>Remove some filters, or clear them all.</p>
       <Button size="xs" variant="default" onClick={onClear}>
         Clear filters
       </Button>
     </Empty>
   ) : (
-    <Empty title="No trace yet" curl={firstTrace}>
-      Send one with an API key that has the scope <Code>ingest</Code>. It shows here within seconds.
+    <Empty title="No traces yet" curl={firstTrace}>
+      Send one with an API key that has the <Code>ingest</Code> scope. It shows here within seconds.
     </Empty>
   )
 }

@@ -17,10 +17,10 @@ import { useListPlace } from './use-list-place.ts'
 import { useNewTraces } from './use-new-traces.ts'
 import { WaitingTraces } from './waiting-traces.tsx'
 
-/** After so many pages without a trace the list asks before it looks on: 100,000 traces were looked at. */
+/** After this many pages without a match (100,000 traces) the list asks before it goes on. */
 const MAX_EMPTY_PAGES = 20
 
-/** Every run of a project's pipelines. */
+/** A project's traces. */
 export function Page() {
   usePageTitle('Traces')
   const project = useProject()
@@ -50,7 +50,7 @@ export function Page() {
     [setAddress],
   )
 
-  // Most who come here open one of them.
+  // Most readers open a trace next.
   useEffect(() => void import('../trace/page.tsx'), [])
 
   const isEmpty = pages !== undefined && !isPlaceholderData && traces.length === 0 && !hasNextPage
@@ -60,7 +60,7 @@ export function Page() {
       <Title order={1}>Traces</Title>
       {project !== undefined && <FilterBar />}
       {list.error && !pages ? (
-        <FaultAlert error={list.error} title="The traces could not be read" onRetry={list.refetch} />
+        <FaultAlert error={list.error} title="Couldn't load the traces" onRetry={list.refetch} />
       ) : project === undefined ? (
         <NoProject />
       ) : isEmpty ? (

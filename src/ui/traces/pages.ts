@@ -2,15 +2,15 @@ import type { TraceItem, TraceList } from '../api/wire.ts'
 
 /** A page of the list. */
 export interface TracePage extends TraceList {
-  /** How far back (ISO 8601) a page looked that is short although more follows; null of every other. */
+  /** How far back (ISO 8601) a short page looked if more follow; else null. */
   lookedBackTo: string | null
 }
 
-/** Whether a trace stands above another: newest first, then by id. */
+/** Whether a trace is above another: newest first, then by ID. */
 const isAbove = (trace: TraceItem, other: TraceItem): boolean =>
   trace.createdAt === other.createdAt ? trace.id > other.id : trace.createdAt > other.createdAt
 
-/** What the first page, read anew, has that the list has not. Traces below the last one loaded come with their own page. */
+/** The refetched first page's traces that the list lacks. Traces below the last loaded one come with their own page. */
 export function newTraces(pages: readonly TracePage[], newest: readonly TraceItem[]): TraceItem[] {
   const known = new Set(pages.flatMap(({ traces }) => traces.map(({ id }) => id)))
   const isWhole = pages.at(-1)?.nextCursor === null
@@ -18,11 +18,11 @@ export function newTraces(pages: readonly TracePage[], newest: readonly TraceIte
   return newest.filter(trace => !known.has(trace.id) && (isWhole || !last || isAbove(trace, last)))
 }
 
-/** Whether so many came that there may be others between them and the list. */
+/** Whether there may be more new traces between these and the list. */
 export const hasGap = (pages: readonly TracePage[], { traces, nextCursor }: TraceList, added: number): boolean =>
   nextCursor !== null && traces.length > 0 && added === traces.length && pages.some(page => page.traces.length > 0)
 
-/** The list with traces put where they belong. */
+/** The list with traces inserted in order. */
 export function withTraces(pages: readonly TracePage[], added: readonly TraceItem[]): TracePage[] {
   const changed = pages.map(page => ({ ...page, traces: [...page.traces] }))
   for (const trace of added) {
@@ -34,7 +34,7 @@ export function withTraces(pages: readonly TracePage[], added: readonly TraceIte
   return changed
 }
 
-/** The list with what it knows of some traces brought up to date; the same list where nothing has changed. */
+/** The list with some traces updated; the same list if nothing changed. */
 export function withChanges<Page extends TraceList>(pages: Page[], changes: readonly TraceItem[]): Page[] {
   const byId = new Map(changes.map(trace => [trace.id, trace]))
   const isStale = (trace: TraceItem) => {
@@ -49,7 +49,7 @@ export function withChanges<Page extends TraceList>(pages: Page[], changes: read
   }))
 }
 
-/** What tells that a trace has changed: `updatedAt` moves with it, except for a review that lies in the same millisecond. */
+/** The fields that show a change. `updatedAt` alone misses a review in the same millisecond. */
 const SHOWN = [
   'updatedAt',
   'status',

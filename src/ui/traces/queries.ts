@@ -6,7 +6,7 @@ import { type TracePage, withChanges } from './pages.ts'
 
 const PAGE_SIZE = 50
 const POLL_MS = 5_000
-/** A reader comes back to the list from a trace, however long that took to read. */
+/** Readers come back to the list after reading a long trace. */
 const LIST_KEPT_MS = 30 * 60_000
 
 interface PageOptions {
@@ -21,7 +21,7 @@ function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZ
   return call<TraceList>(filters === '' ? path : `${path}&${filters}`, { signal })
 }
 
-/** A page; of one that is short the time, too, that it looked back to: that of the trace which the next begins with. */
+/** A page. If it is short, adds how far back it looked: the time of the next page's first trace. */
 async function readPage(project: string, filters: string, options: PageOptions): Promise<TracePage> {
   const page = await readTraces(project, filters, options)
   if (page.nextCursor === null || page.traces.length === PAGE_SIZE) return { ...page, lookedBackTo: null }
@@ -32,7 +32,7 @@ async function readPage(project: string, filters: string, options: PageOptions):
 
 const PAGES_KEY = ['traces', 'pages']
 
-/** The list as far as it was scrolled. What is new comes by `newestQuery`, so that long lists are never read again. */
+/** The list as far as it was scrolled. New traces come through `newestQuery`, so long lists are never refetched. */
 export const tracesQuery = (project: string | undefined, filters: string) =>
   infiniteQueryOptions({
     queryKey: [...PAGES_KEY, project, filters],
@@ -45,7 +45,7 @@ export const tracesQuery = (project: string | undefined, filters: string) =>
     enabled: project !== undefined,
   })
 
-/** The first page, asked for again and again while somebody looks at it. */
+/** The first page, polled while someone looks at it. */
 export const newestQuery = (project: string | undefined, filters: string) =>
   queryOptions({
     queryKey: ['traces', 'newest', project, filters],
@@ -61,7 +61,7 @@ export const newestQuery = (project: string | undefined, filters: string) =>
 
 type Pages = InfiniteData<TracePage, string | null>
 
-/** Shows in every list what is now known of a trace. */
+/** Updates a trace in every list. */
 export function updateLists(trace: TraceItem): void {
   queryClient.setQueriesData<Pages>({ queryKey: PAGES_KEY }, data => {
     const pages = data && withChanges(data.pages, [trace])
@@ -69,7 +69,7 @@ export function updateLists(trace: TraceItem): void {
   })
 }
 
-/** Takes a deleted trace out of every list. */
+/** Removes a deleted trace from every list. */
 export function removeFromLists(traceId: string): void {
   queryClient.setQueriesData<Pages>(
     { queryKey: PAGES_KEY },

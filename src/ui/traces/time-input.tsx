@@ -9,7 +9,7 @@ interface TimeInputProps {
   onChange: (time: string | null) => void
 }
 
-/** A point in time, chosen in the reader's zone. */
+/** A time in the reader's time zone. */
 export function TimeInput({ label, value, onChange }: TimeInputProps) {
   const time = dayjs(value)
   return (

@@ -15,7 +15,7 @@ import classes from './trace-table.module.css'
 
 interface TraceRowProps {
   trace: TraceItem
-  /** Its place in the list, from 0. */
+  /** Its index in the list. */
   index: number
   /** Pixels from the list's top. */
   start: number
@@ -53,7 +53,7 @@ export const TraceRow = memo(function TraceRow({ trace, index, start, project, o
       </td>
       <td className={classes.review}>
         <ReviewState state={trace.reviewState} isStale={trace.staleCount > 0} isCompact />
-        <Text span size="xs" c="dimmed" title={`${trace.reviewedCount} of ${trace.spanCount} spans are reviewed`}>
+        <Text span size="xs" c="dimmed" title={`${trace.reviewedCount} of ${trace.spanCount} spans reviewed`}>
           {count(trace.reviewedCount)}/{count(trace.spanCount)}
         </Text>
       </td>
@@ -69,7 +69,7 @@ export const TraceRow = memo(function TraceRow({ trace, index, start, project, o
       <td className={classes.metadata}>
         {metadataLeaves(trace.metadata, SHOWN_LEAVES).map(({ path, value }, place) => (
           <UnstyledButton
-            // biome-ignore lint/suspicious/noArrayIndexKey: a path may come several times, and they never move
+            // biome-ignore lint/suspicious/noArrayIndexKey: paths may repeat, and they never move
             key={place}
             className={classes.leaf}
             dir="auto"

@@ -11,34 +11,34 @@ import { useWideRows } from './use-wide-rows.ts'
 const COLUMNS = ['Time', 'Name', 'Status', 'Review', 'Feedback', 'Duration', 'Metadata']
 const ROW_HEIGHT = 34
 const TALL_ROW_HEIGHT = 84
-/** How many rows before the end more are asked for. */
+/** How many rows before the end to load more. */
 const AHEAD = 30
 const SKELETONS = Array.from({ length: 20 }, (_, index) => index)
 
 interface TraceTableProps {
-  /** Which list it is: another one begins at its top. Undefined: not come yet. */
+  /** Identifies the list: another one starts at its top. Undefined while loading. */
   list: string | undefined
   traces: readonly TraceItem[]
   project: string | undefined
-  /** Nothing has come yet. */
+  /** Whether nothing is loaded yet. */
   isLoading: boolean
-  /** What is shown belongs to the filters before these. */
+  /** Whether the rows belong to the previous filters. */
   isStale: boolean
-  /** Pixels from the top at which it begins. */
+  /** The initial scroll offset in pixels. */
   offset: number
   onScroll: (offset: number) => void
   /** Whether the pointer is over the rows. */
   onPointedAt: (isPointedAt: boolean) => void
-  /** The rows in sight come near the end. */
+  /** Called when the visible rows are near the end. */
   onEnd: () => void
   onFilter: (filter: MetadataFilter) => void
-  /** Over the rows, such as what is new. */
+  /** Shown above the rows. */
   above?: ReactNode
-  /** What stands after the last row. */
+  /** Shown after the last row. */
   below?: ReactNode
 }
 
-/** The list of traces: only the rows in sight are in the page. Arrow keys and J and K move from one to the next. */
+/** The list of traces. Only the visible rows are in the page. Arrow keys, J, and K move between them. */
 export function TraceTable({
   list,
   traces,
@@ -63,7 +63,7 @@ export function TraceTable({
     overscan: 12,
     initialOffset: offset,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows of another height are measured anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows of another height must be measured again
   useEffect(() => virtualizer.measure(), [rowHeight])
   const shown = useRef(list)
   useEffect(() => {

@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { rememberedPlace, rememberPlace } from './list-place.ts'
 
-/** Nearer to the top than this (pixels) nobody has scrolled. */
+/** Within this many pixels of the top, the list counts as not scrolled. */
 const TOP = 8
 
-/** Where a reader is in the list with this address, which is kept for when they come back to it. */
+/** The scroll position in the list at this address, remembered for the way back. */
 export function useListPlace(address: string): {
-  /** Pixels from the top at which the list begins. */
+  /** The initial scroll offset in pixels. */
   offset: number
   isAtTop: boolean
   onScroll: (offset: number) => void

@@ -5,24 +5,24 @@ import { hasGap, newTraces, type TracePage, withChanges, withTraces } from './pa
 import { newestQuery, tracesQuery } from './queries.ts'
 
 interface NewTraces {
-  /** Those that came since and are not in the list yet. */
+  /** New traces that aren't in the list yet. */
   waiting: readonly TraceItem[]
-  /** Whether still more came than are counted. */
+  /** Whether there are more than these. */
   hasMore: boolean
-  /** Puts them into the list. */
+  /** Adds them to the list. */
   show: () => void
 }
 
 interface NewTracesOptions {
   project: string | undefined
   filters: string
-  /** The list as loaded; undefined while it is another's. */
+  /** The loaded pages; undefined while they belong to other filters. */
   pages: readonly TracePage[] | undefined
-  /** Nobody's place moves, nor a row under a pointer: they are put in at once. */
+  /** Whether new traces can be added at once, without moving the reader's place or the row under the pointer. */
   isFree: boolean
 }
 
-/** Follows what comes into a list while somebody looks at it; what changes in its first page is brought up to date. */
+/** Watches for new traces, and updates those of the first page. */
 export function useNewTraces({ project, filters, pages, isFree }: NewTracesOptions): NewTraces {
   const queryClient = useQueryClient()
   const { data: newest } = useQuery({ ...newestQuery(project, filters), enabled: pages !== undefined })

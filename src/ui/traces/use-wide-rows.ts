@@ -1,5 +1,5 @@
 import { useMediaQuery } from '@mantine/hooks'
 
-/** Whether a trace has room for one line; else it takes several. The styles ask the same. */
+/** Whether a trace fits on one line. The styles use the same breakpoint. */
 export const useWideRows = (): boolean =>
   useMediaQuery('(min-width: 68em)', undefined, { getInitialValueInEffect: false }) ?? true

@@ -5,12 +5,12 @@ import classes from './trace-table.module.css'
 
 interface WaitingTracesProps {
   count: number
-  /** Whether there are more than are counted. */
+  /** Whether there are more than this. */
   hasMore: boolean
   onShow: () => void
 }
 
-/** Says that traces came in while somebody reads further down; shows them on a click. */
+/** Says that new traces arrived while the reader is further down, and shows them on a click. */
 export function WaitingTraces({ count: waiting, hasMore, onShow }: WaitingTracesProps) {
   const label = `${hasMore ? 'More than ' : ''}${count(waiting)} new ${waiting === 1 ? 'trace' : 'traces'}`
   return (

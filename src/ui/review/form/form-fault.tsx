@@ -1,11 +1,11 @@
 import { Component, type PropsWithChildren, type ReactNode } from 'react'
 
 interface FormFaultProps {
-  /** What is shown in the form's stead. */
+  /** Shown instead of the form. */
   fallback: ReactNode
 }
 
-/** Keeps a schema that cannot be drawn from taking the page with it. */
+/** Keeps a schema that can't be rendered from breaking the page. */
 export class FormFault extends Component<PropsWithChildren<FormFaultProps>, { isFaulty: boolean }> {
   override state = { isFaulty: false }
 

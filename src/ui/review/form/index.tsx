@@ -3,14 +3,14 @@ import { lazy, Suspense } from 'react'
 import type { SchemaFormProps } from './schema-form.tsx'
 
 /*
- * The form, whose chunk is loaded when a reviewer is about to need it.
+ * The form, in a chunk that loads shortly before a reviewer needs it.
  */
 
 const load = () => import('./schema-form.tsx')
 
 const Form = lazy(async () => ({ default: (await load()).SchemaForm }))
 
-/** Loads what a form needs before it is asked for. */
+/** Preloads the form. */
 export const loadForm = (): Promise<unknown> => load()
 
 export const SchemaForm = (props: SchemaFormProps) => (

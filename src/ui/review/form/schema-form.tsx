@@ -15,7 +15,7 @@ export interface SchemaFormProps {
   onChange: (value: Json) => void
 }
 
-/** An opened form changes nothing: what the schema has for a default is no word of the reviewer's. */
+/** Opening a form must not change the value: the schema's defaults aren't the reviewer's answers. */
 const NO_DEFAULTS = {
   arrayMinItems: { populate: 'never' },
   emptyObjectFields: 'skipDefaults',
@@ -28,7 +28,7 @@ const NO_HEADING = { 'ui:options': { label: false }, 'ui:submitButtonOptions': {
 const TEMPLATES = { UnsupportedFieldTemplate: Undrawable }
 const WIDGETS = { TextWidget: TextField, TextareaWidget: TextField }
 
-/** As dense as what stands around it. */
+/** Matches the density of the rest of the page. */
 const dense = createTheme({
   components: Object.fromEntries(
     [
@@ -47,17 +47,17 @@ const dense = createTheme({
   ),
 })
 
-/** A form for a value, made from its schema. */
+/** A form for a value, generated from its schema. */
 export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
   const form = useRef<HTMLDivElement>(null)
-  // Whoever opened it begins to write, as in the other editors.
+  // Like the other editors, the form takes the focus.
   useEffect(() => form.current?.querySelector<HTMLElement>('input, textarea')?.focus(), [])
   return (
     <MantineThemeProvider theme={dense}>
       <div ref={form} className={classes.form}>
         <Form
           tagName="div"
-          // Whatever the schema is, it is one of JSON Schema's to the form, which says so where it cannot draw it.
+          // The form takes any object as a JSON Schema, and reports what it can't render.
           schema={schema as RJSFSchema}
           uiSchema={NO_HEADING}
           formData={value}
@@ -74,7 +74,7 @@ export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
           widgets={WIDGETS}
           experimental_defaultFormStateBehavior={NO_DEFAULTS}
         >
-          {/* No button of its own: the decision is beside it. */}
+          {/* No submit button: the decision panel has it. */}
           <span />
         </Form>
       </div>
@@ -85,10 +85,10 @@ export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
 function Undrawable({ fieldPathId }: UnsupportedFieldProps) {
   return (
     <Text size="sm" c="dimmed">
-      {fieldPathId.path.join('.')}: the schema does not say how to draw this. Edit it under JSON.
+      The schema doesn't describe {fieldPathId.path.join('.')}. Edit it as JSON.
     </Text>
   )
 }
 
-/** What a field that was emptied leaves undefined is absent. */
+/** Emptied fields are undefined, and absent from the JSON. */
 const asJson = (data: unknown): Json => (data === undefined ? null : JSON.parse(JSON.stringify(data)))

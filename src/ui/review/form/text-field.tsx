@@ -1,17 +1,17 @@
 import { Textarea } from '@mantine/core'
 import { ariaDescribedByIds, getTemplate, labelValue, type WidgetProps } from '@rjsf/utils'
 
-/** A text takes the width of the form from this length on. */
+/** Longer texts take the form's full width. */
 const LONG_LENGTH = 40
 
-/** A field for a text or, as rjsf has it, for a number. */
+/** A field for a text or, in rjsf, a number. */
 export function TextField(props: WidgetProps) {
   const BaseInput = getTemplate('BaseInputTemplate', props.unscoped, props.options)
   const isText = props.schema.type === 'string' && props.schema.format === undefined
   return isText ? <GrowingText {...props} /> : <BaseInput {...props} />
 }
 
-/** Grows with its text: pipelines write paragraphs. An optional text that is emptied is gone; a required one is an empty text. */
+/** Grows with its text, since pipelines write paragraphs. Emptying an optional field removes it; a required one becomes an empty text. */
 function GrowingText({ id, htmlName, name, value, required, label, hideLabel, rawErrors, onChange }: WidgetProps) {
   const text = typeof value === 'string' ? value : ''
   return (

@@ -21,10 +21,10 @@ import { compileSchema, type Schema } from '../../../domain/json-schema/compile.
 type Data = unknown
 type Checked = { faults: readonly Fault[] } | { reason: Error }
 
-/** Schemas are compiled once; a form asks about the same few for every keystroke. The parts of a schema are by the whole. */
+/** Compiled schemas, by root and part: a form checks the same few on every keystroke. */
 let compiled = new WeakMap<object, WeakMap<object, Schema>>()
 
-/** What forms check values with. The usual validator compiles schemas to code, which the page's CSP forbids. */
+/** The forms' validator. The usual one compiles schemas to code, which the page's CSP forbids. */
 export const validator: ValidatorType<Data, RJSFSchema, FormContextType> = {
   validateFormData,
   isValid,
@@ -32,14 +32,14 @@ export const validator: ValidatorType<Data, RJSFSchema, FormContextType> = {
   reset,
 }
 
-// biome-ignore lint/style/noDefaultExport: rjsf imports its usual one so (vite.config.ts)
+// biome-ignore lint/style/noDefaultExport: rjsf imports its usual validator this way (vite.config.ts)
 export default validator
 
 function reset(): void {
   compiled = new WeakMap()
 }
 
-/** Whether data keeps to a part of a schema, whose references are into the whole. False for a schema that cannot be applied. */
+/** Whether data matches a part of a schema, whose references point into the root. False if the schema can't be applied. */
 function isValid(schema: RJSFSchema, data: Data, root: RJSFSchema): boolean {
   if (typeof schema === 'boolean') return schema
   if (data === undefined) return false
@@ -47,7 +47,7 @@ function isValid(schema: RJSFSchema, data: Data, root: RJSFSchema): boolean {
   return 'faults' in checked && checked.faults.length === 0
 }
 
-/** What is wrong with data, in the validator's own terms. */
+/** The errors in data, in the validator's own terms. */
 function rawValidation<Result = unknown>(
   schema: RJSFSchema,
   data?: Data,
@@ -86,7 +86,7 @@ function check(schema: RJSFSchema, data: Data, root: RJSFSchema = schema): Check
   }
 }
 
-/** JSON: a form's data and schemas hold marks of its own, and fields that are undefined. */
+/** Plain JSON: a form's data and schemas hold its own marks and undefined fields. */
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value))
 
 const toError = ({ keyword, path, message }: Fault): RJSFValidationError => ({
@@ -97,5 +97,5 @@ const toError = ({ keyword, path, message }: Fault): RJSFValidationError => ({
   stack: `${path.join('.')} ${message}`,
 })
 
-/** A step that stays one, whatever dots and brackets are in it. */
+/** Quotes a step so that dots and brackets in it don't split it. */
 const quoted = (step: string): string => `['${step.replaceAll(/['\\]/g, '\\$&')}']`

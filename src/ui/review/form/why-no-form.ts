@@ -2,22 +2,22 @@ import type { Json } from '../../api/wire.ts'
 
 type JsonObject = { [name: string]: Json }
 
-/** Every field is a component: past this a form is slower than an editor, and longer than anybody reads. */
+/** Every field is a component. Beyond this a form is slower than an editor, and longer than anyone reads. */
 const MAX_FIELDS = 500
 
-/** Why a value cannot be edited by a form made from its schema; undefined where it can. */
+/** Why a value can't be edited in a form generated from its schema; undefined if it can. */
 export function whyNoForm(schema: JsonObject, value: Json): string | undefined {
   const type = typeNamed(schema, schema)
-  if (type === undefined) return 'The schema does not say what kind of value it describes'
+  if (type === undefined) return "The schema doesn't name a type"
   if (type !== 'any' && type !== kindOf(value) && !(type === 'number' && kindOf(value) === 'integer')) {
-    return `The output is not of the type ${type} that the schema names`
+    return `The output doesn't have the schema's type, ${type}`
   }
-  if (hasLostReference(schema)) return 'The schema has a reference into nowhere'
+  if (hasLostReference(schema)) return "The schema refers to a definition that doesn't exist"
   if (countOf(value, MAX_FIELDS + 1) > MAX_FIELDS) return `The output has more than ${MAX_FIELDS} fields`
   return undefined
 }
 
-/** The fields of an object that a form leaves out, since their schemas do not say how to draw them. */
+/** The fields that a form leaves out because their schemas don't describe them. */
 export function undrawnFields(schema: JsonObject): string[] {
   const { properties } = schema
   if (!isObject(properties)) return []
@@ -26,7 +26,7 @@ export function undrawnFields(schema: JsonObject): string[] {
   )
 }
 
-/** Whether some `$ref` names what the schema does not hold. Values that are no schemas are looked through with the others. */
+/** Whether any `$ref` points outside the schema. Also searches values that aren't schemas. */
 function hasLostReference(root: JsonObject): boolean {
   const open: Json[] = [root]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -37,7 +37,7 @@ function hasLostReference(root: JsonObject): boolean {
   return false
 }
 
-/** Whether a reference (a JSON pointer as a URI fragment, RFC 6901, section 6) is to a place in a schema. */
+/** Whether a reference (a JSON pointer as a URI fragment, RFC 6901, section 6) points to a place in the schema. */
 function isFound(root: JsonObject, reference: string): boolean {
   if (!reference.startsWith('#')) return false
   const steps = reference.slice(1).split('/').slice(1).map(stepOf)
@@ -59,7 +59,7 @@ function stepOf(step: string): string {
 
 const SHAPES = ['anyOf', 'oneOf', 'allOf', 'enum', 'const', '$ref', 'if'] as const
 
-/** The type that a schema names, `any` where it has another way to say what it describes. */
+/** The type that a schema names; `any` if it describes its values in another way. */
 function typeNamed(schema: JsonObject, root: JsonObject): string | undefined {
   const { type, $ref } = schema
   if (typeof type === 'string') return type
@@ -79,7 +79,7 @@ function kindOf(value: Json): string {
   return typeof value
 }
 
-/** How many scalars a value holds, counted no further than to a limit. */
+/** How many scalars a value holds, up to a limit. */
 function countOf(value: Json, limit: number): number {
   const open: Json[] = [value]
   let found = 0
