@@ -12,7 +12,7 @@ afterEach(() => {
 
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1000)
 
-/** Whether a promise is settled by now. */
+/** Whether a promise has settled yet. */
 function watch(promise: Promise<unknown>) {
   const state = { isSettled: false }
   promise.finally(() => {
@@ -30,7 +30,7 @@ const temporary = [
 ] as const
 
 describe('attempts', () => {
-  it.for(temporary)('come after 2 and 4 seconds on %s', async ([, fail], { expect }) => {
+  it.for(temporary)('are repeated after 2 and 4 seconds on %s', async ([, fail], { expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) => (nth < 3 ? fail() : batchResponse(request)))
     countersign.startTrace('run')
     const flushed = countersign.flush()
@@ -49,7 +49,7 @@ describe('attempts', () => {
     expect(third).toEqual(first)
   })
 
-  it.for(temporary)('are three at most on %s, and then the loss is told', async ([, fail], { expect }) => {
+  it.for(temporary)('stop after three on %s, and then the loss is reported', async ([, fail], { expect }) => {
     const { countersign, sent, losses } = newClient(fail)
     const trace = countersign.startTrace('run')
     const flushed = countersign.flush()
@@ -62,7 +62,7 @@ describe('attempts', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it.for([400, 401, 403, 404, 409, 415, 422])('are not made again on %i', async (status, { expect }) => {
+  it.for([400, 401, 403, 404, 409, 415, 422])('are not repeated on %i', async (status, { expect }) => {
     const { countersign, sent, losses } = newClient(() => errorResponse(status, 'some_code'))
     countersign.startTrace('run').observe('input', 'a')
     await countersign.flush()
@@ -74,7 +74,7 @@ describe('attempts', () => {
     ])
   })
 
-  it('tell of metadata that the service left out, and are not made again', async ({ expect }) => {
+  it('report metadata that the service left out, and are not repeated', async ({ expect }) => {
     const warnings = ['metadata: left out "a"', 'metadata: only the first 64 of 65 values are searchable']
     const { countersign, sent, losses } = newClient(({ events }) =>
       jsonResponse(207, {
@@ -105,7 +105,7 @@ describe('attempts', () => {
     ['as a date that is past', 'Sat, 21 Nov 2026 09:29:00 GMT', 0],
     ['after an hour, which is cut to a minute and a second', '3600', 61],
     ['in no form that there is, as where it says nothing', 'soon', 2],
-  ] as const)('come when Retry-After says so %s', async ([, retryAfter, after], { expect }) => {
+  ] as const)('follow Retry-After %s', async ([, retryAfter, after], { expect }) => {
     vi.setSystemTime('2026-11-21T09:30:00.000Z')
     const { countersign, sent } = newClient((request, nth) =>
       nth === 1 ? errorResponse(429, 'rate_limited', { 'retry-after': retryAfter }) : batchResponse(request),
@@ -121,7 +121,7 @@ describe('attempts', () => {
     await flushed
   })
 
-  it('are given up after 5 seconds, whether the fetch heeds the signal or not', async ({ expect }) => {
+  it('are aborted after 5 seconds, whether fetch heeds the signal or not', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       nth < 3 ? new Promise(() => {}) : batchResponse(request),
     )
@@ -150,7 +150,7 @@ describe('attempts', () => {
 })
 
 describe('a batch', () => {
-  it('goes out once its time is up, with all that came meanwhile', async ({ expect }) => {
+  it('is sent when its time is up, with everything recorded meanwhile', async ({ expect }) => {
     const { countersign, batches, sent } = newClient()
     const trace = countersign.startTrace('run')
     await seconds(1)
@@ -166,7 +166,7 @@ describe('a batch', () => {
     expect(batches()).toEqual([['trace', 'observation'], ['trace']])
   })
 
-  it('goes out at once when it is long', async ({ expect }) => {
+  it('is sent at once when it is long', async ({ expect }) => {
     const { countersign, sent } = newClient(undefined, { flushAt: 3 })
     const trace = countersign.startTrace('run')
     trace.observe('input', 1)
@@ -178,7 +178,7 @@ describe('a batch', () => {
     expect(sent.map(({ events }) => events.length)).toEqual([4])
   })
 
-  it('goes out at once when it is large', async ({ expect }) => {
+  it('is sent at once when it is large', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const trace = countersign.startTrace('run')
     trace.observe('input', 'x'.repeat(BATCH_BYTES))
@@ -196,7 +196,7 @@ describe('a batch', () => {
     expect(values).toEqual(Array.from({ length: 2500 }, (_, index) => index))
   })
 
-  it('waits for the one before it', async ({ expect }) => {
+  it('waits for the previous one', async ({ expect }) => {
     let release: (() => void) | undefined
     const { countersign, batches } = newClient(async (request, nth) => {
       if (nth === 1) await new Promise<void>(resolve => (release = resolve))
@@ -215,7 +215,7 @@ describe('a batch', () => {
     expect([first, second]).toEqual([{ isSettled: true }, { isSettled: true }])
   })
 
-  it('is halved where something on the way takes less than the service', async ({ expect }) => {
+  it('is halved if a proxy accepts less than the service', async ({ expect }) => {
     const { countersign, sent, losses } = newClient(request =>
       JSON.stringify(request.events).length > 3000 ? errorResponse(413, 'too_large') : batchResponse(request),
     )
@@ -230,7 +230,7 @@ describe('a batch', () => {
 })
 
 describe('a flush', () => {
-  it('resolves when what was recorded before it is through, whatever is recorded after', async ({ expect }) => {
+  it('resolves when everything recorded before it is delivered, whatever is recorded after', async ({ expect }) => {
     const { countersign, sent } = newClient(undefined, { flushAt: 1 })
     const trace = countersign.startTrace('run')
     const flushed = watch(countersign.flush())
@@ -254,9 +254,9 @@ describe('a flush', () => {
     expect(batches()).toEqual([['trace']])
   })
 
-  it('goes on with what a run left that died with its request', async ({ expect }) => {
+  it('continues the work of a run that died with its request', async ({ expect }) => {
     const { countersign, batches, losses } = newClient((request, nth) =>
-      // As in a Worker: neither the answer nor a timer of that request ever comes.
+      // As in a Worker: that request's answers and timers never fire.
       nth === 1 ? new Promise(() => vi.clearAllTimers()) : batchResponse(request),
     )
     const trace = countersign.startTrace('run')
@@ -270,7 +270,7 @@ describe('a flush', () => {
     expect(losses).toEqual([])
   })
 
-  it('heeds no answer that comes after a run was given up', async ({ expect }) => {
+  it('ignores an answer that arrives after its run was given up', async ({ expect }) => {
     let answerLate: () => void = () => {}
     const { countersign, batches, losses } = newClient((request, nth) => {
       if (nth > 1) return batchResponse(request)
@@ -291,7 +291,7 @@ describe('a flush', () => {
 })
 
 describe('results of single events', () => {
-  it('are tried again or told as lost, each for itself', async ({ expect }) => {
+  it('are retried or reported as lost one by one', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [202, 503, 400, 429, 202] : nth === 2 ? [500, 202] : [503]),
     )
@@ -312,7 +312,7 @@ describe('results of single events', () => {
     expect(losses[0]?.id).toBe(sent[0]?.events[2]?.body.observation_id)
   })
 
-  it('hold back what hangs on a trace that is to be tried again', async ({ expect }) => {
+  it('hold back events that depend on a trace being retried', async ({ expect }) => {
     const { countersign, batches, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [503, 404, 404] : 202),
     )
@@ -332,7 +332,7 @@ describe('results of single events', () => {
     expect(losses).toEqual([])
   })
 
-  it('let no update be overtaken by what it updates', async ({ expect }) => {
+  it('never let an earlier event overtake its update', async ({ expect }) => {
     const { countersign, sent } = newClient((request, nth) => batchResponse(request, nth === 1 ? [202, 503, 202] : 202))
     const trace = countersign.startTrace('run')
     const feedbackId = trace.feedback({ rating: 'negative' })
@@ -345,7 +345,7 @@ describe('results of single events', () => {
 })
 
 describe('memory', () => {
-  it('is bounded, and what comes on top is lost and told', async ({ expect }) => {
+  it('is bounded, and further events are lost and reported', async ({ expect }) => {
     let isUp = false
     const { countersign, losses, sent } = newClient(
       request => (isUp ? batchResponse(request) : errorResponse(503, 'unavailable')),
@@ -367,7 +367,7 @@ describe('memory', () => {
 })
 
 describe('waitUntil', () => {
-  it('is given what ends when all is out, at each event', async ({ expect }) => {
+  it('gets a promise at each event that resolves when all is sent', async ({ expect }) => {
     const waiting: Promise<unknown>[] = []
     const { countersign, sent } = newClient(undefined, { waitUntil: promise => waiting.push(promise) })
     const trace = countersign.startTrace('run')

@@ -15,7 +15,7 @@ async function all(list: AsyncIterable<TraceItem>): Promise<string[]> {
 }
 
 describe('a list of traces', () => {
-  it('goes over all pages, newest first, by any filter', async ({ expect }) => {
+  it('covers all pages, newest first, with any filter', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 9, minute))
     for (let minute = 0; minute < 5; minute++) {
@@ -38,14 +38,14 @@ describe('a list of traces', () => {
     expect(await filtered({ hasFeedback: false, status: 'completed' })).toEqual(['run-2', 'run-0'])
   })
 
-  it('reads no page that nobody takes', async ({ expect }) => {
+  it('reads no page that is not consumed', async ({ expect }) => {
     const item = { name: 'run' }
     const { countersign, sent } = newClient(() => jsonResponse(200, { traces: [item, item], nextCursor: 'next' }))
     for await (const _ of countersign.traces.list()) break
     expect(sent).toHaveLength(1)
   })
 
-  it('names its project by the slug, or by the id where there is none', async ({ expect }) => {
+  it('names its project by the slug, or by the id if there is none', async ({ expect }) => {
     const org = await newOrg()
     const byId = newWorkerClient(org, { projectSlug: undefined })
     expect(await all(byId.countersign.traces.list())).toEqual([])
@@ -71,7 +71,7 @@ describe('one trace', () => {
     expect(preview.spans[0]?.truncated).toEqual(['output'])
   })
 
-  it('is read by its trace_id wherever the project is known, by slug or id', async ({ expect }) => {
+  it('is read by its trace_id if the project is known, by slug or id', async ({ expect }) => {
     const org = await newOrg()
     const { countersign } = newWorkerClient(org)
     const sent = countersign.startTrace('sent')
@@ -84,7 +84,7 @@ describe('one trace', () => {
     await expect(unnamed.countersign.traces.get(sent.id)).rejects.toMatchObject({ status: 400 })
   })
 
-  it('gives its spans page by page', async ({ expect }) => {
+  it('returns its spans page by page', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('run')
     for (let index = 0; index < 5; index++) await trace.span(`step-${index}`, () => index)
@@ -150,9 +150,7 @@ describe('an error', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('is thrown at once where Retry-After is longer than anybody waits, or an attribution failed for good', async ({
-    expect,
-  }) => {
+  it('is thrown at once if Retry-After is too long, or an attribution failed permanently', async ({ expect }) => {
     const limited = newClient(() => errorResponse(429, 'rate_limited', { 'retry-after': '62' }))
     await expect(limited.countersign.search({ name: 'run' })).rejects.toMatchObject({ status: 429 })
     expect(limited.sent).toHaveLength(1)
@@ -163,7 +161,7 @@ describe('an error', () => {
 })
 
 describe('an attribution', () => {
-  it('is asked for until it is there', async ({ expect }) => {
+  it('is requested until it is available', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const pending = jsonResponse(202, { status: 'pending', trace_id: 'trace_a' })
     const { countersign, sent } = newClient((_, nth) =>
@@ -179,7 +177,7 @@ describe('an attribution', () => {
     ])
   })
 
-  it('is given up when it takes too long', async ({ expect }) => {
+  it('is abandoned if it takes too long', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const { countersign } = newClient(() => jsonResponse(202, { status: 'pending', trace_id: 'trace_a' }))
     const thrown = expect(countersign.attribute('trace_a', { waitMs: 5000 })).rejects.toMatchObject({ code: 'pending' })
@@ -189,7 +187,7 @@ describe('an attribution', () => {
 })
 
 describe('the active prompt', () => {
-  /** A tenant with a prompt, and a client whose way to the service can be cut. */
+  /** A tenant with a prompt, and a client whose connection to the service can be cut. */
   async function promptOf(stepId: string, promptFreshMs = 0) {
     const org = await newOrg()
     const prompt = await newPrompt(org, stepId)
@@ -207,7 +205,7 @@ describe('the active prompt', () => {
     return { prompt, statuses, way, active: () => countersign.prompts.active(stepId) }
   }
 
-  it('is asked for by its ETag, and another version is used once it is active', async ({ expect }) => {
+  it('is requested by its ETag, and another version is used once it is active', async ({ expect }) => {
     const { prompt, statuses, active } = await promptOf('step')
     const first = await active()
     expect(first).toMatchObject({ versionId: prompt.created.versionId, content: 'First', isStale: false })
@@ -217,7 +215,7 @@ describe('the active prompt', () => {
     expect(statuses).toEqual([200, 304, 200])
   })
 
-  it('is answered from memory while it is fresh', async ({ expect }) => {
+  it('comes from the cache while it is fresh', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { prompt, statuses, active } = await promptOf('step', 10_000)
     const first = await active()
@@ -232,9 +230,7 @@ describe('the active prompt', () => {
     expect(statuses).toEqual([200, 200])
   })
 
-  it('is the last one that was known while the service fails, without waiting for more than one attempt', async ({
-    expect,
-  }) => {
+  it('is the last known one while the service fails, after a single attempt', async ({ expect }) => {
     const { way, statuses, active } = await promptOf('step')
     const first = await active()
     way.isOpen = false
@@ -246,7 +242,7 @@ describe('the active prompt', () => {
     expect(statuses).toEqual([200, 304])
   })
 
-  it('is not waited for by those who ask while it is being asked for', async ({ expect }) => {
+  it('comes from the cache for callers during a refresh', async ({ expect }) => {
     let release: (response: Response) => void = () => {}
     const prompt = { id: '1', stepId: 'step', versionId: '2', content: 'First', outputSchema: {} }
     const { countersign, sent } = newClient(
@@ -264,7 +260,7 @@ describe('the active prompt', () => {
     expect(sent.map(({ headers }) => headers.get('if-none-match'))).toEqual([null, '"1"'])
   })
 
-  it('is an error where none was ever known, or there is none any more', async ({ expect }) => {
+  it('is an error if none was ever known, or it no longer exists', async ({ expect }) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const down = newClient(() => errorResponse(503, 'unavailable'))
     const thrown = expect(down.countersign.prompts.active('step')).rejects.toMatchObject({ status: 503 })

@@ -16,7 +16,7 @@ async function readBack(countersign: Countersign, traceId: string) {
   return { ...trace, root: spanOf(trace.name), spanOf }
 }
 
-/** Lets others go on. */
+/** Lets other tasks run. */
 const turn = () => new Promise(resolve => setTimeout(resolve, 1))
 
 describe('a run', () => {
@@ -100,7 +100,7 @@ describe('a run', () => {
     })
   })
 
-  it('tells a cause of a disagreement that was only just recorded', async ({ expect }) => {
+  it('finds the cause of a disagreement that was only just recorded', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     await trace.span('generate-answer', span => {
@@ -117,7 +117,7 @@ describe('a run', () => {
     expect(await countersign.attribute(trace.id, { force: true })).toMatchObject({ error_type: attribution.error_type })
   })
 
-  it('records what a step throws, and throws it on as it is', async ({ expect }) => {
+  it('records an error that a step throws, and rethrows it unchanged', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const failure = new RangeError('The model is gone')
@@ -145,7 +145,7 @@ describe('a run', () => {
     })
   })
 
-  it('nests steps that run side by side, by context or by hand', async ({ expect }) => {
+  it('nests parallel steps, by context or by hand', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const other = countersign.startTrace('other')
@@ -177,7 +177,7 @@ describe('a run', () => {
     expect(read2.spanOf('left-of-another').parentSpanId).toBe(read2.root.id)
   })
 
-  it('nests by hand alone where there is no context', async ({ expect }) => {
+  it('nests only by hand if there is no context', async ({ expect }) => {
     const without = { run: <Result>(_: unknown, run: () => Result) => run(), getStore: () => undefined }
     const { countersign } = newWorkerClient(await newOrg(), { asyncLocalStorage: without })
     const trace = countersign.startTrace('support-answer')
@@ -190,9 +190,7 @@ describe('a run', () => {
     expect(read.spanOf('of-the-trace').parentSpanId).toBe(read.root.id)
   })
 
-  it('keeps what went in as it was, and takes an output that comes after the end, as of a stream', async ({
-    expect,
-  }) => {
+  it('keeps inputs as they were, and accepts an output after the end, as from a stream', async ({ expect }) => {
     const { countersign } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const messages = ['first']
@@ -214,7 +212,7 @@ describe('a run', () => {
     expect(read.spanOf('stream')).toMatchObject({ status: 'ok', output: null })
   })
 
-  it('goes on in another process that knows its id, and completes at the end of a block', async ({ expect }) => {
+  it('continues in another process that knows its id, and completes at the end of a block', async ({ expect }) => {
     const org = await newOrg()
     const [first, second] = [newWorkerClient(org), newWorkerClient(org)]
     const id = await (async () => {
@@ -231,7 +229,7 @@ describe('a run', () => {
     expect(read.spanOf('there').parentSpanId).toBe(read.spanOf('here').id)
   })
 
-  it('takes two values that together are more than a batch', async ({ expect }) => {
+  it('accepts two values that together exceed a batch', async ({ expect }) => {
     const { countersign, losses } = newWorkerClient(await newOrg())
     const trace = countersign.startTrace('support-answer')
     const large = (letter: string) => letter.repeat(5 * 1024 * 1024 - 2)
@@ -250,7 +248,7 @@ describe('a run', () => {
     expect(input === large('a') && output === large('b')).toBe(true)
   })
 
-  it('is lost event by event where the service refuses one, and only there', async ({ expect }) => {
+  it('loses only the events that the service refuses', async ({ expect }) => {
     const org = await newOrg()
     const { countersign, losses } = newWorkerClient(org)
     const trace = countersign.startTrace('support-answer')
@@ -268,7 +266,7 @@ describe('a run', () => {
     expect(countersign.lost).toBe(3)
   })
 
-  it('has one effect where a reply was lost', async ({ expect }) => {
+  it('takes effect once if a reply was lost', async ({ expect }) => {
     const org = await newOrg()
     let calls = 0
     const { countersign, losses } = newWorkerClient(org, {
@@ -291,7 +289,7 @@ describe('a run', () => {
     expect(observations.body.observations).toHaveLength(1)
   })
 
-  it('needs the project of a key that serves several', async ({ expect }) => {
+  it('needs a project if its key serves several', async ({ expect }) => {
     const org = await newOrg()
     const named = newWorkerClient(org, { apiKey: org.ownerKey })
     const unnamed = newWorkerClient(org, { apiKey: org.ownerKey, projectSlug: undefined })

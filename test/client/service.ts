@@ -14,7 +14,7 @@ export interface Sent {
   signal: AbortSignal | undefined
 }
 
-/** A `fetch` that keeps what it is asked, and answers what it is told. */
+/** A `fetch` that records its requests and answers as configured. */
 function stubbedFetch(reply: (sent: Sent, nth: number) => Response | Promise<Response>) {
   const sent: Sent[] = []
   const fetch: Fetch = async (url, init) => {
@@ -47,7 +47,7 @@ export const batchResponse = ({ events }: Sent, statuses: readonly number[] | nu
     }),
   })
 
-/** A client of a stub, with the losses that it tells of. */
+/** A client of a stub, and the losses that it reports. */
 export function newClient(
   reply: (sent: Sent, nth: number) => Response | Promise<Response> = sent => batchResponse(sent),
   options: Partial<CountersignOptions> = {},
@@ -64,7 +64,7 @@ export function newClient(
   return { countersign, sent, losses, batches: () => sent.map(({ events }) => events.map(({ type }) => type)) }
 }
 
-/** A `fetch` that reaches the Worker itself, on the tests' bindings or wrapped ones. */
+/** A `fetch` that calls the Worker itself, on the tests' bindings or wrapped ones. */
 export const workerFetch =
   (bindings: Env = env): Fetch =>
   async (url, init) => {
@@ -72,7 +72,7 @@ export const workerFetch =
     return new Response(body === undefined ? null : JSON.stringify(body), { status, headers })
   }
 
-/** A client of the Worker, with its losses, for a tenant's project. */
+/** A client of the Worker for a tenant's project, and the losses that it reports. */
 export function newWorkerClient(org: Org, options: Partial<CountersignOptions> = {}) {
   const losses: Loss[] = []
   const countersign = new Countersign({
@@ -87,7 +87,7 @@ export function newWorkerClient(org: Org, options: Partial<CountersignOptions> =
   return { countersign, losses }
 }
 
-/** A prompt of a tenant's project, and what makes another version of it the active one. */
+/** A prompt of a tenant's project, and a function that activates a new version of it. */
 export async function newPrompt(org: Org, stepId: string) {
   const created = await org.owner.post('/api/prompts', { projectSlug: 'support', stepId, content: 'First' })
   if (created.status !== 201) throw new Error(`The prompt was answered ${created.status}`)

@@ -28,7 +28,7 @@ const unfit = [
 ] as const
 
 describe('a value that cannot be sent', () => {
-  it.for(unfit)('is lost where it is %s, and nothing beside it', async ([, value, reason], { expect }) => {
+  it.for(unfit)('is lost if it is %s, and nothing else is', async ([, value, reason], { expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run', { metadata: { good: 1 } })
     trace.observe('output', value)
@@ -59,7 +59,7 @@ describe('a value that cannot be sent', () => {
     ])
   })
 
-  it('is lost as metadata, too, and as a correction', async ({ expect }) => {
+  it('is also lost in metadata and corrections', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const large = { text: 'x'.repeat(limits.MAX_CORRECTION_BYTES) }
     const trace = countersign.startTrace('run', { metadata: large })
@@ -78,7 +78,7 @@ describe('a value that cannot be sent', () => {
     ])
   })
 
-  it('may be a time, for which now stands', async ({ expect }) => {
+  it('may be a time, which becomes the current time', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run', { timestamp: 'yesterday' })
     trace.feedback({ comment: 'Good', timestamp: new Date(Number.NaN) })
@@ -92,7 +92,7 @@ describe('a value that cannot be sent', () => {
     expect(times).toEqual([expect.any(String), expect.any(String), '2026-11-21T09:30:00.000Z'])
   })
 
-  it('never spoils a batch, whatever takes the place of a text', async ({ expect }) => {
+  it('never spoils a batch, whatever replaces a text', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const hostile = nested(2000) as string
     const trace = countersign.startTrace(hostile, { traceId: (() => 1) as unknown as string })
@@ -106,7 +106,7 @@ describe('a value that cannot be sent', () => {
     expect(good).toHaveLength(2)
   })
 
-  it('is no field of any name', async ({ expect }) => {
+  it('may not be hidden under a field name', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const metadata = JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}')
     const trace = countersign.startTrace('run', { metadata })
@@ -118,7 +118,7 @@ describe('a value that cannot be sent', () => {
     }
   })
 
-  it('is none that JSON makes another one of', async ({ expect }) => {
+  it('includes values that JSON would change', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run')
     const brackets = '\\"\\\\"["{'.repeat(200)
@@ -154,7 +154,7 @@ describe('an error that a step throws', () => {
 })
 
 describe('onLoss', () => {
-  it('may throw, at once or later, and the pipeline goes on', async ({ expect }) => {
+  it('may throw, at once or later, and the pipeline continues', async ({ expect }) => {
     const calls: unknown[] = []
     const fail = (loss: unknown) => {
       calls.push(loss)
@@ -171,7 +171,7 @@ describe('onLoss', () => {
     expect(calls).toHaveLength(4)
   })
 
-  it('is a warning on the console where it is not given, once', async ({ expect }) => {
+  it('defaults to one warning on the console', async ({ expect }) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     try {
       const { countersign } = newClient(undefined, { onLoss: undefined })
@@ -191,13 +191,13 @@ describe('options', () => {
   it.for([
     ['a base URL', { baseUrl: 'countersign.example.com' }],
     ['a key', { apiKey: '' }],
-  ] as const)('that lack %s are refused at once', ([, fields], { expect }) => {
+  ] as const)('without %s are refused at once', ([, fields], { expect }) => {
     expect(() => new Countersign({ baseUrl: 'https://countersign.test', apiKey: 'cs_key', ...fields })).toThrow(
       TypeError,
     )
   })
 
-  it('ask nothing and start no timer', ({ expect }) => {
+  it('send no request and start no timer', ({ expect }) => {
     vi.useFakeTimers()
     try {
       newClient()

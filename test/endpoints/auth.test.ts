@@ -39,7 +39,7 @@ describe.for(withKey)('%s', ([, contract]) => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="countersign"')
   })
 
-  it('401s where x-org-slug is not the organization of the key', async ({ expect }) => {
+  it('401s if x-org-slug is not the organization of the key', async ({ expect }) => {
     const answer = await sendSample(contract, { 'x-api-key': org.projectKey, 'x-org-slug': 'another' })
     expect(answer.status).toBe(401)
   })
@@ -85,7 +85,7 @@ describe.for(withAdminToken)('%s', ([, contract]) => {
     expect((await sendSample(contract, { authorization: `Bearer ${org.ownerKey}` })).status).toBe(401)
   })
 
-  it('404s where the deployment has no ADMIN_TOKEN', async ({ expect }) => {
+  it('404s if the deployment has no ADMIN_TOKEN', async ({ expect }) => {
     const { ADMIN_TOKEN, ...bindings } = env
     expect((await sendSample(contract, { authorization: `Bearer ${ADMIN_TOKEN}` }, bindings)).status).toBe(404)
   })

@@ -12,7 +12,7 @@ import { aHexSpanId, aHexTraceId, anExport, anExportedSpan, exportSpans } from '
 
 const NOTHING: Counts = { d1RoundTrips: 0, rowsWritten: 0, r2Calls: 0, limiterCalls: 0, queueSends: 0 }
 
-/** What a warm request costs: the isolate knows the key and the project. */
+/** The cost of a warm request: the isolate has cached the key and the project. */
 async function costOf(
   org: Org,
   method: 'get' | 'post' | 'put' | 'delete',
@@ -113,7 +113,7 @@ describe('the cost of', () => {
     expect(await costOf(org, 'post', '/api/v1/observations', anObservation({ trace_id, ...fields }))).toEqual(cost)
   })
 
-  it('a second output is one row: its span is marked', async ({ expect }) => {
+  it('a second output is one row, its span’s mark', async ({ expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -140,7 +140,7 @@ describe('the cost of', () => {
     // The span, its index by trace, and the trace's updatedAt.
     ['a span', {}, 1, 3, 0],
     ['a span with its metadata, status and duration', { metadata: { a: 1 }, status: 'ok', duration_ms: 5 }, 1, 3, 0],
-    // Which trace it belongs to is asked before its values are put under it.
+    // The trace is looked up before values are stored for it.
     ['a span with large values', { input: large, output: large }, 2, 3, 1],
   ] as const)(
     '%s, and of the same one sent again',
@@ -151,7 +151,7 @@ describe('the cost of', () => {
       const span = aSpan({ trace_id, ...fields })
       const cost = { ...NOTHING, d1RoundTrips, rowsWritten, r2Calls }
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual(cost)
-      // Its index stays as it is.
+      // Its index doesn't change.
       expect(await costOf(org, 'post', '/api/v1/spans', span)).toEqual({ ...cost, rowsWritten: rowsWritten - 1 })
     },
   )
@@ -159,7 +159,7 @@ describe('the cost of', () => {
   it.for([
     ['unknown', {}, 404],
     ['of an unknown prompt version', { prompt_version_id: crypto.randomUUID() }, 422],
-  ] as const)('a span that is refused as %s is two round trips and no row', async ([, fields, status], { expect }) => {
+  ] as const)('a span refused as %s is two round trips and no row', async ([, fields, status], { expect }) => {
     const org = await newOrg()
     const { trace_id } = aTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ trace_id }))
@@ -191,12 +191,12 @@ describe('the cost of', () => {
       expect(results.filter(({ status }) => status >= 300)).toEqual([])
       // A trace with its two fields; its span; the span's updatedAt; two observations and a mark; negative feedback.
       const each = 7 + 2 + 2 + 1 + 3 + 4
-      // The labeller is made a user once: a row and its index.
+      // The labeller becomes a user once: a row and its index.
       expect(counts).toEqual({ ...NOTHING, d1RoundTrips: 4, rowsWritten: count * each + 2 })
     },
   )
 
-  it('a batch that creates 100 traces and completes them is less than one that creates them', async ({ expect }) => {
+  it('a batch that creates and completes 100 traces is less than one that only creates them', async ({ expect }) => {
     const org = await newOrg()
     await resultsOf(org, [])
     const traces = Array.from({ length: 100 }, () => aTrace())
@@ -210,9 +210,7 @@ describe('the cost of', () => {
     expect(counts).toMatchObject({ d1RoundTrips: 1, rowsWritten: 100 * (6 + 3) })
   })
 
-  it('a batch of as many large observations as can be is one object, and their detail one read of it', async ({
-    expect,
-  }) => {
+  it('a batch of the most large observations is one object, and their detail one read of it', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace
@@ -235,7 +233,7 @@ describe('the cost of', () => {
     expect(await costOf(org, 'get', raw)).toEqual({ ...NOTHING, d1RoundTrips: 1, r2Calls: 1 })
   })
 
-  it('a detail whose large outputs follow each other is a read for each that counts', async ({ expect }) => {
+  it('a detail of large outputs that replace each other is one read for each that counts', async ({ expect }) => {
     const org = await newOrg()
     const trace = aTrace()
     const { trace_id } = trace
@@ -284,7 +282,7 @@ describe('the cost of', () => {
     ['a correction, likewise', { decision: 'correct', approvedOutput: 'No' }, 7, 0],
     // The comment and its index by trace.
     ['one with a comment is two rows more', { decision: 'accept', comment: 'Good' }, 9, 0],
-    // The index of decisions that name one.
+    // The index of decisions that name an error type.
     ['one that names an error type is a row more', { decision: 'accept', errorType: 'reasoning_error' }, 8, 0],
     ['a large correction is two calls of R2 more', { decision: 'correct', approvedOutput: large }, 7, 1],
   ] as const)('%s, and sent again one and none', async ([, body, rowsWritten, puts], { expect }) => {
@@ -301,7 +299,7 @@ describe('the cost of', () => {
     })
   })
 
-  it('an acceptance of a large output copies nothing: it is read for its schema and to be shown', async ({
+  it('an acceptance of a large output copies nothing; the output is read for its schema and the answer', async ({
     expect,
   }) => {
     const { org, spanId } = await newReviewed({ text: large })
@@ -310,7 +308,7 @@ describe('the cost of', () => {
     expect(await costOf(org, 'put', `/api/spans/${spanId}/review`, { decision: 'accept' })).toEqual(cost)
   })
 
-  it('many decisions of one reviewer on one step and day are counted in one row', async ({ expect }) => {
+  it('many decisions by one reviewer on one step and day share one counted row', async ({ expect }) => {
     const { org, step } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
     const spanIds = Array.from({ length: 20 }, () => crypto.randomUUID())
@@ -319,7 +317,7 @@ describe('the cost of', () => {
       costOf(org, 'post', '/api/reviews', { reviews: spanIds.map(spanId => ({ spanId, ...fields })) })
     // The decision and its index, the span and its index, and the audit log, of each; the trace; and the count.
     expect(await decideAll({ decision: 'accept' })).toMatchObject({ d1RoundTrips: 2, rowsWritten: 20 * 5 + 1 + 1 })
-    // As many decisions are in force as before: no count changes.
+    // The number of decisions in force is unchanged, and so are the counts.
     expect(await decideAll({ decision: 'accept', comment: 'Sure' })).toMatchObject({ rowsWritten: 20 * 7 + 1 })
     // An acceptance and a correction less and more.
     expect(await decideAll({ decision: 'correct', approvedOutput: 'No' })).toMatchObject({
@@ -330,7 +328,7 @@ describe('the cost of', () => {
   it('a comment is two round trips', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     await org.bearer().get('/api/prompts?projectSlug=support')
-    // Where it belongs; then the comment, its index by trace, the trace, and the line in the audit log.
+    // The look-up of the span; then the comment, its index by trace, the trace, and the line in the audit log.
     const cost = { ...NOTHING, d1RoundTrips: 2, rowsWritten: 4 }
     expect(await costOf(org, 'post', `/api/spans/${spanId}/feedback`, { content: 'Why?' })).toEqual(cost)
   })
@@ -353,7 +351,7 @@ describe('the cost of', () => {
     }
   })
 
-  it('an output of a reviewed trace or span is one round trip more, which puts it back into the queue', async ({
+  it('an output of a reviewed trace or span is one more round trip, which returns it to the queue', async ({
     expect,
   }) => {
     const { org, trace_id, spanId, review, step } = await newReviewed('Yes')
@@ -375,7 +373,7 @@ describe('the cost of', () => {
     })
   })
 
-  it('the run of an attribution is six round trips and five rows, and of a job that is done two and none', async ({
+  it('an attribution run is six round trips and five rows; for a finished job it is two and none', async ({
     expect,
   }) => {
     const { askAsync, job } = await newDisputed()
@@ -399,7 +397,7 @@ describe('the cost of', () => {
     expect(cost).toMatchObject({ d1RoundTrips: 1, queueSends: 1, r2Calls: 0 })
   })
 
-  it('a session that is known is nothing more than its key, and signing in is little', async ({ expect }) => {
+  it('a cached session costs no more than its key, and signing in costs little', async ({ expect }) => {
     const org = await newOrg()
     const cookie = await signIn(org.projectKey)
     const cost = async () => {
@@ -417,14 +415,16 @@ describe('the cost of', () => {
     expect(await costOf(org, 'post', '/api/sign-in-links')).toEqual({ ...NOTHING, d1RoundTrips: 1, rowsWritten: 4 })
   })
 
-  it('a cold key is one look-up and one ask for tokens more', async ({ expect }) => {
+  it('a cold key is one more look-up and one more request for tokens', async ({ expect }) => {
     const org = await newOrg()
     const { bindings, counts } = countingBindings()
     await org.bearer(bindings).post('/api/v1/traces', aTrace())
     expect(counts).toMatchObject({ d1RoundTrips: 2, limiterCalls: 1 })
   })
 
-  it('a request over its limit is no D1 query, and after the first no ask for tokens either', async ({ expect }) => {
+  it('a request over its limit is no D1 query, and after the first no request for tokens either', async ({
+    expect,
+  }) => {
     const org = await newOrg()
     const key = await org.keyFor({ rateLimitPerMinute: 1 })
     await client({ 'x-api-key': key }).post('/api/v1/traces', aTrace())
@@ -435,7 +435,7 @@ describe('the cost of', () => {
     }
   })
 
-  it('300 requests in a row is less than 15 asks for tokens', async ({ expect }) => {
+  it('300 requests in a row are fewer than 15 requests for tokens', async ({ expect }) => {
     const org = await newOrg()
     const { bindings, counts } = countingBindings()
     for (let index = 0; index < 300; index++) await org.bearer(bindings).get('/api/v1/traces/search?a=1')

@@ -32,21 +32,21 @@ import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
  * ALL_FAULTS=yes tries all; `.ci/nightly` does.
  */
 
-/** The reference client gives up on a request after that, and exporters of OpenTelemetry. */
+/** The reference client and OpenTelemetry's exporters give up on a request after that. */
 const CLIENT_TIMEOUT_MS = 5000
 const EXPORTER_TIMEOUT_MS = 10_000
 
-/** How long a request may wait: one that waits for a result says so. */
+/** How long a request may wait: one that waits for a result declares it. */
 const timeoutOf = ({ family, location }: Contract) =>
   family === 'otlp' ? EXPORTER_TIMEOUT_MS : CLIENT_TIMEOUT_MS + (location === 202 ? ATTRIBUTION_WAIT_MS : 0)
 
-/** Whether a request has to be sent again to come to its end. */
+/** Whether a request must be sent again to finish. */
 const isUnfinished = ({ location }: Contract, answer: Answer): boolean =>
   statusesOf(answer).includes(503) || (location === 202 && answer.status === 202)
 
 type Binding = Parameters<Intercept>[0]
 
-/** Faults that may pass, so that a second attempt is worth it, and faults that a second attempt would make worse. */
+/** Faults that may pass, so a second attempt is worthwhile, and faults that a second attempt would make worse. */
 const PASSING: Record<Binding, string> = {
   DB: 'D1_ERROR: Network connection lost.',
   PAYLOADS: 'put: We encountered an internal error. Please try again. (10001)',
@@ -62,15 +62,15 @@ const LASTING: Record<Binding, string> = {
 
 interface Fault {
   message?: Record<Binding, string>
-  /** Whether the call takes effect, and only its answer is lost. */
+  /** Whether the call takes effect and only its answer is lost. */
   takesEffect: boolean
-  /** Whether every call from this one on fails so. */
+  /** Whether every call from this one on fails the same way. */
   stays: boolean
-  /** Whether the request does as if nothing had been: one attempt more is all that it takes. */
+  /** Whether the request succeeds anyway, at the cost of one more attempt. */
   isHidden: boolean
 }
 
-/** Where a fault strikes: call 0 is the first. */
+/** The call that a fault hits: call 0 is the first. */
 interface Strike {
   fault: Fault
   at: number
@@ -89,20 +89,23 @@ const FAULTS: Record<string, Fault> = {
 
 const THIRD = 3
 
-/** Whether a fault strikes at a call of a request, each known by its number. A request of few calls meets all at each. */
+/**
+ * Whether a fault hits a call of a request, each known by its number. A request with few calls meets all faults at
+ * each.
+ */
 const isTried = (fault: number, call: number, calls: number, request: number): boolean =>
   env.ALL_FAULTS !== '' || calls < THIRD || (fault + call + request) % THIRD === 0
 
-/** Whether a request leaves behind a world in which it can't be sent again. */
+/** Whether a request changes its world so that it can't be sent again. */
 const isSpending = ({ method, path }: Contract) =>
   method === 'DELETE' || method === 'PATCH' || /(rotate|active-version|review|reviews|claim|attribute)$/.test(path)
 
 const largeText = 'x'.repeat(INLINE_BYTES + 1)
 
-/** A trace of telemetry that is there from the beginning. */
+/** A telemetry trace that exists from the start. */
 const KNOWN_TRACE = 'f'.repeat(32)
 
-/** Requests beyond the samples: with ids of the client's, and with values that go to R2. */
+/** Requests beyond the samples: with client ids, and with values that go to R2. */
 const variants: Record<string, Record<string, (world: World) => object>> = {
   'POST /v1/traces': {
     'with large values': () =>
@@ -150,7 +153,10 @@ const variants: Record<string, Record<string, (world: World) => object>> = {
   },
 }
 
-/** Calls without an id of the client's: one effect per request received. Without its id, a sample of ingestion is one, too. */
+/**
+ * Calls without a client id take effect once per request received. An ingestion sample without its id is such a call as
+ * well.
+ */
 const WITHOUT_ID = [
   'POST /api/v1/observations',
   'POST /api/v1/feedback',
@@ -169,7 +175,7 @@ const requests = endpoints
   .filter(({ scope, path, isOfSession }) => scope !== 'public' || path === '/readyz' || isOfSession)
   // Only Cloudflare Access opens it: `test/auth/access.test.ts`.
   .filter(({ path }) => path !== '/api/session/organizations')
-  // Exports are the same at each of their paths.
+  // Exports behave the same at each of their paths.
   .filter(({ path, family }) => family !== 'otlp' || path.startsWith('/v1/'))
   .flatMap(contract => {
     const name = `${contract.method} ${contract.path}`
@@ -182,14 +188,14 @@ const requests = endpoints
     ]
   })
 
-describe('whichever call of the platform fails, in whichever way: ', () => {
+describe('whichever platform call fails, in whichever way: ', () => {
   let org: Org
   beforeAll(async () => {
-    // A fault is logged; that is tested elsewhere.
+    // Faults are logged; other tests check that.
     vi.spyOn(console, 'error').mockImplementation(() => {})
     org = await newOrg()
     await exportSpans(org, [anExportedSpan({ traceId: KNOWN_TRACE, attributes: { 'session.id': 'known' } })])
-    // Only now: nothing here goes on with the time while an export gives others a turn.
+    // Only now, since nothing here advances the time while an export yields.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   })
   afterAll(() => {
@@ -211,7 +217,7 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
       expect(outsideOf(fault.isHidden ? successes : [...successes, 503], first), place).toEqual([])
       if (first.status === 503) expect(Number(first.headers.get('retry-after')), place).toBeGreaterThanOrEqual(1)
       expect(waitedMs, place).toBeLessThan(timeoutOf(contract))
-      // What is there already, or gone already, is the effect of the first request.
+      // A resource that already exists or is already gone is the effect of the first request.
       const isDone = [...successes, 409, ...(contract.method === 'DELETE' ? [404] : [])]
       if (retried) expect(outsideOf(isDone, retried), place).toEqual([])
       if (hasId || !retried) expect(added, place).toEqual(clean.added)
@@ -221,16 +227,16 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
 
   interface Attempt {
     first: Answer
-    /** The bindings that it called, in order. */
+    /** The bindings that the request called, in order. */
     calls: Binding[]
     waitedMs: number
-    /** The same request sent again, without a fault, where the first was told to be, or has nothing to show yet. */
+    /** The same request without a fault, sent again if the first answer says so or has no result yet. */
     retried: Answer | undefined
-    /** Values that the two of them added to each column. */
+    /** The values that both requests added to each column. */
     added: Record<string, number>
   }
 
-  /** Sends a request with a key that this isolate has not seen, with one fault or none. */
+  /** Sends a request with a key that this isolate hasn't cached, with one fault or none. */
   async function attempt(
     contract: Contract,
     body: ((world: World) => object) | undefined,
@@ -269,13 +275,13 @@ describe('whichever call of the platform fails, in whichever way: ', () => {
 const statusesOf = ({ status, body }: Answer): number[] =>
   status === 207 ? body.results.map((result: { status: number }) => result.status) : [status]
 
-/** The statuses of an answer that are none of these; any success will do for an event of a batch. */
+/** The statuses of an answer outside this set; any success is fine for an event of a batch. */
 const outsideOf = (allowed: readonly number[], answer: Answer): number[] =>
   statusesOf(answer).filter(status => !(answer.status === 207 && status < 300) && !allowed.includes(status))
 
 const ALL_SCOPES = ['ingest', 'read', 'review', 'manage']
 
-/** Bindings of which one call has a fault; the calls that were made, whether none is under way, and whether the last hangs. */
+/** Bindings with a fault in one call; the calls made, whether none is in progress, and whether the last hangs. */
 function bindingsWith(strike: Strike | undefined) {
   const calls: Binding[] = []
   let underWay = 0
@@ -303,12 +309,12 @@ function bindingsWith(strike: Strike | undefined) {
   }
 }
 
-/** What the queue's consumer would do meanwhile is none of a request's effects. */
+/** The queue's consumer is not part of a request's effects. */
 function withoutConsumer(bindings: Env, intercept: Intercept): Env {
   return { ...bindings, JOBS: { send: () => intercept('JOBS', async () => 'sent') } as unknown as Queue<Job> }
 }
 
-/** The longest that the service pauses between calls, about. */
+/** Roughly the longest pause that the service makes between calls. */
 const STEP_MS = 250
 
 /**
@@ -322,7 +328,7 @@ async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnT
   })
   for (let idle = 0; !isAnswered; ) {
     await scheduler.wait(1)
-    // What is read of an R2 object after the call is no call; it is done in a moment.
+    // Reading an R2 object's body after the call isn't a call, and finishes at once.
     idle = isWaiting() ? idle + 1 : 0
     if (idle <= 3 || vi.getTimerCount() === 0) continue
     const step = isHanging() ? null : setTimeout(() => {}, STEP_MS)
@@ -332,7 +338,7 @@ async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnT
   return watched
 }
 
-/** Tables whose rows count: what they come to in all is what is compared, for a day's first decision alone adds a row. */
+/** Tables whose counts are compared as sums, since only a day's first decision adds a row. */
 const COUNTERS: Readonly<Record<string, string[]>> = {
   review_days: ['accepted', 'corrected'],
   answer_days: ['answers'],
@@ -340,7 +346,7 @@ const COUNTERS: Readonly<Record<string, string[]>> = {
 
 const SCHEMA: readonly object[] = [accounts, attribution, counts, reviews, spans, sweeps, texts, traces]
 
-/** How many rows of each table have each of its columns set. */
+/** For each table, how many rows have each of its columns set. */
 async function countValues(): Promise<Record<string, number>> {
   const statements = SCHEMA.flatMap(part => Object.values(part))
     .filter(each => is(each, SQLiteTable))

@@ -8,7 +8,7 @@ import { methodOf, newWorld, sampleOf, type World } from '../support/samples.ts'
 import { ORIGIN, visitor } from '../support/session.ts'
 
 const named = endpoints.map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
-// Exports have an encoding of their own: test/otlp/ has their order.
+// Exports have their own encoding; test/otlp/ covers their order.
 const withBody = named.filter(([, { body, family }]) => body !== undefined && family !== 'otlp')
 
 let org: Org
@@ -47,7 +47,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     expect(answer.body.code).toBe('invalid_request')
   })
 
-  it('400s for bytes that are no UTF-8', async ({ expect }) => {
+  it('400s for bytes that are not UTF-8', async ({ expect }) => {
     const headers = credentials()
     const body = new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
     const url = `https://countersign.test${sampleOf(contract).path(world)}`
@@ -56,7 +56,7 @@ describe.for(withBody)('%s', ([, contract]) => {
     expect(answer.body.error).toBe('The body is not valid UTF-8')
   })
 
-  it('415s for a content type that is not JSON, and reads none as JSON', async ({ expect }) => {
+  it('415s for a content type that is not JSON, and parses none as JSON', async ({ expect }) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp']) {
       expect((await post('{}', { 'content-type': type })).status).toBe(415)
     }
@@ -75,7 +75,7 @@ describe.for(withBody)('%s', ([, contract]) => {
         ...(how === 'with content-length' && { 'content-length': String(bytes.byteLength) }),
         ...(how.includes('lying') && { 'content-length': '10' }),
       }
-      // By its content-length alone it is refused, before any of it is read.
+      // Its content-length alone gets it refused, before any of it is read.
       const body = how === 'with content-length' ? '{' : new Blob([bytes]).stream()
       const url = `https://countersign.test${sampleOf(contract).path(world)}`
       const answer = await send(new Request(url, { method: contract.method, headers, body }))
@@ -90,14 +90,14 @@ describe.for(withBody)('%s', ([, contract]) => {
     else expect(answer.body.error).toBe('The body is empty; a JSON object is required')
   })
 
-  it('asks who is calling before it reads the body', async ({ expect }) => {
+  it('authenticates the caller before it reads the body', async ({ expect }) => {
     const nobody = client({})
     const { status } = await nobody[methodOf(contract)](sampleOf(contract).path(world), '{')
-    // Nobody is asked for a key in order to sign in, but for where the page is from.
+    // Signing in needs no key, but checks the origin of the page.
     expect(status).toBe(contract.scope === 'public' ? 403 : 401)
   })
 
-  it('treats an unknown field as its interface does', async ({ expect }) => {
+  it('treats an unknown field like its interface does', async ({ expect }) => {
     const body = { ...sampleOf(contract).body?.(world), surprise: 1 }
     const answer = await callerFor()[methodOf(contract)](sampleOf(contract).path(world), body)
     if (contract.path.startsWith('/api/v1/')) {
@@ -151,7 +151,7 @@ describe('any request', () => {
     expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'))
   })
 
-  it('405s with the methods that the path has, before it asks who is calling', async ({ expect }) => {
+  it('405s with the methods of the path, before it authenticates the caller', async ({ expect }) => {
     const answer = await client({}).put('/api/v1/observations', {})
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toBe('POST, OPTIONS')

@@ -8,7 +8,7 @@ const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   .filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
 
-/** Every set of scopes that a key can have: all but the empty one, which no key is created with. */
+/** Every set of scopes that a key can have; no key has the empty one. */
 const sets = Array.from({ length: 2 ** SCOPES.length - 1 }, (_, index) =>
   SCOPES.filter((_, bit) => ((index + 1) >> bit) % 2 === 1),
 )
@@ -37,7 +37,7 @@ describe.for(contracts)('%s', ([, contract]) => {
       const answer = await caller[methodOf(contract)](sample.path(world), sample.body?.(world, scopes))
       const { status } = answer
       if (scopes.some(scope => accepted.includes(scope))) {
-        // What an earlier key deleted is not there for this one.
+        // An earlier key's deletion leaves nothing for this one.
         expect([200, 201, 202, 207, 404, 409], scopes.join(' ')).toContain(status)
       } else {
         expect({ status, error: messageOf(answer) }, scopes.join(' ')).toEqual({ status: 403, error: 'Forbidden' })

@@ -9,7 +9,7 @@ const contracts = endpoints
   .map(({ contract }) => [`${contract.method} ${contract.path}`, contract] as const)
   .filter(([, { scope }]) => scope !== 'public' && scope !== 'admin')
 
-/** What the contract says of a foreign id. */
+/** The contract's answer to a foreign id. */
 const expectedStatus = ({ method, path }: Contract) => (path.startsWith('/api/v1/') || method === 'DELETE' ? 404 : 403)
 
 let mine: World
@@ -32,7 +32,7 @@ describe.for(contracts)('%s', ([, contract]) => {
   const sample = sampleOf(contract)
   const method = methodOf(contract)
 
-  it('says in its sample what it names of a tenant', ({ expect }) => {
+  it('declares in its sample which of a tenant’s ids it names', ({ expect }) => {
     const takesIds = contract.path.includes('{') || JSON.stringify(sample.body?.(mine) ?? {}).includes(mine.traceId)
     expect(sample.namesTenants).toBe(takesIds || sample.path(mine).includes(mine.org.project.id))
   })
@@ -58,7 +58,7 @@ describe.for(contracts.filter(([, contract]) => sampleOf(contract).namesTenants)
     await mine.org.owner.post('/api/projects', { slug, name: 'Other' })
     const key = client({ 'x-api-key': await mine.org.keyFor({ projectSlug: slug }) })
     const answer = await key[methodOf(contract)](sample.path(mine), sample.body?.(mine))
-    // A trace_id is unique in its project alone: on ingestion, another project's simply is not there.
+    // A trace_id is unique only in its project: ingestion doesn't see another project's.
     expect(answer.status).toBe(contract.path.startsWith('/api/v1/') ? 404 : 403)
     expect((await mine.org.read.get(`/api/traces/${mine.id}`)).status).toBe(200)
   })

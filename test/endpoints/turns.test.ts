@@ -35,38 +35,35 @@ const CALLS: readonly [what: string, prepare: (org: Org) => Promise<() => Promis
   ],
 ]
 
-describe('what a call does before others have a turn', () => {
-  it.for(CALLS)('is a part of many records: %s', async ([, prepare], { expect }) => {
+describe('a call yields to others', () => {
+  it.for(CALLS)('between parts of many records: %s', async ([, prepare], { expect }) => {
     const send = await prepare(await newOrg())
     const { hashes } = await longestPieceOf(async () => expect((await send()).status).toBeLessThan(300))
     // Each record has a few ids and a name, all hashes.
     expect(hashes).toBeLessThan(5 * RECORDS_A_TURN)
   })
 
-  it.for(['accept', 'correct'] as const)(
-    'is a part of the outputs of many reviews: %s',
-    async (decision, { expect }) => {
-      const org = await newOrg()
-      const trace = aTrace()
-      await org.ingest.post('/api/v1/traces', trace)
-      const text = 'a'.repeat(LENGTH_A_TURN)
-      const spans = times(12, index => aSpan({ trace_id: trace.trace_id, output: { a: index, text } }))
-      for (const span of spans) await org.ingest.post('/api/v1/spans', span)
-      // Equal to what is there, in another order: to tell, both are parsed.
-      const approvedOutput = (index: number) => ({ text, a: index })
-      const reviews = spans.map(({ span_id: spanId }, index) => ({
-        spanId,
-        decision,
-        ...(decision === 'correct' && { approvedOutput: approvedOutput(index) }),
-      }))
-      const sent = JSON.stringify({ reviews })
-      const { parsed } = await longestPieceOf(async () => {
-        const { body } = await org.owner.post('/api/reviews', sent)
-        expect(body.results.map(({ body }: { body: { review: unknown } }) => body.review)).toEqual(
-          spans.map(() => expect.objectContaining({ state: 'accepted' })),
-        )
-      })
-      expect(parsed).toBeLessThan(Math.max(4 * LENGTH_A_TURN, 1.1 * sent.length))
-    },
-  )
+  it.for(['accept', 'correct'] as const)('between the outputs of many reviews: %s', async (decision, { expect }) => {
+    const org = await newOrg()
+    const trace = aTrace()
+    await org.ingest.post('/api/v1/traces', trace)
+    const text = 'a'.repeat(LENGTH_A_TURN)
+    const spans = times(12, index => aSpan({ trace_id: trace.trace_id, output: { a: index, text } }))
+    for (const span of spans) await org.ingest.post('/api/v1/spans', span)
+    // Equal to the stored output in another order, so both are parsed to compare them.
+    const approvedOutput = (index: number) => ({ text, a: index })
+    const reviews = spans.map(({ span_id: spanId }, index) => ({
+      spanId,
+      decision,
+      ...(decision === 'correct' && { approvedOutput: approvedOutput(index) }),
+    }))
+    const sent = JSON.stringify({ reviews })
+    const { parsed } = await longestPieceOf(async () => {
+      const { body } = await org.owner.post('/api/reviews', sent)
+      expect(body.results.map(({ body }: { body: { review: unknown } }) => body.review)).toEqual(
+        spans.map(() => expect.objectContaining({ state: 'accepted' })),
+      )
+    })
+    expect(parsed).toBeLessThan(Math.max(4 * LENGTH_A_TURN, 1.1 * sent.length))
+  })
 })

@@ -17,7 +17,7 @@ export class Memory {
     this.learn(collectionsIn(path).join(''), body)
   }
 
-  /** Keeps every text in what `holder` is. */
+  /** Keeps every text in the value of `holder`. */
   learn(holder: string, value: unknown): void {
     if (typeof value === 'string') {
       if (!this.#unspoken.has(value)) this.#values.set(holder, (this.#values.get(holder) ?? new Set()).add(value))
@@ -28,7 +28,7 @@ export class Memory {
     }
   }
 
-  /** What is known that fits, by the first of these meanings that has any. */
+  /** The known values that fit, for the first of these meanings that has any. */
   known(meanings: readonly string[], fits: (value: string) => boolean): string[] {
     const knownBy = (meaning: string) =>
       [...this.#values].flatMap(([known, values]) => (known.endsWith(meaning) ? [...values].filter(fits) : []))
@@ -67,7 +67,7 @@ export function meaningsOf(name: string, path: string): string[] {
   return [...within, ...(words.length === 1 ? [name] : wider)]
 }
 
-/** Whether a name is of what a path is itself about: the `slug` or `trace_id` in what creates one. */
+/** Whether a name belongs to the resource of the path itself: the `slug` or `trace_id` in a call that creates one. */
 export function isAbout(name: string, path: string): boolean {
   const subject = collectionsIn(path).at(-1) ?? ''
   return !/[_-]|[a-z][A-Z]/.test(name) || plain(name).startsWith(subject)

@@ -12,10 +12,10 @@ export interface Received {
 
 const ERROR: Schema = { $ref: '#/components/schemas/Error' }
 
-/** What no error may tell: stacks, SQL, what D1 says. */
+/** Text that no error may reveal: stacks, SQL, D1's messages. */
 const INNARDS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
 
-/** What is wrong with an answer, as far as HTTP and the document say. */
+/** The faults of an answer by HTTP and the document. */
 export function* complaintsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
   const { method } = sent
   const { status, headers, text } = received
@@ -38,7 +38,7 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   if (fault && !isRefused) yield `the document does not allow this: ${fault}`
   if (!hasBody) return
   const type = headers.get('content-type')
-  // An export is answered in the very type that it was sent as.
+  // An export's answer has the media type of the export.
   if (type !== 'application/json; charset=utf-8' && type !== 'application/json')
     yield 'its content-type is not that of JSON'
   const mismatch = document.fault(schemaOf(message) ?? ERROR, body)
@@ -57,7 +57,7 @@ function jsonIn(text: string): { requestId?: string; results?: { status: number 
   }
 }
 
-/** Whether what was asked for was done. */
+/** Whether the request succeeded. */
 export const isSuccess = (status: number): boolean => status < 400
 
 function isLetIn({ caller }: Sent, operation: Operation): boolean {
@@ -66,7 +66,7 @@ function isLetIn({ caller }: Sent, operation: Operation): boolean {
   return caller !== 'nobody' && caller !== 'impostor' && schemes.includes('adminToken') === (caller === 'admin')
 }
 
-/** Why the document does not allow a request; undefined where it does. */
+/** Why the document doesn't allow a request; undefined if it does. */
 export function faultOf(document: ApiDocument, operation: Operation, sent: Sent): string | undefined {
   const { pathname, searchParams } = new URL(urlOf(sent))
   const inPath = operation.pattern.exec(pathname)?.groups ?? {}

@@ -14,10 +14,10 @@ import { change, described, filled, requestOf, set, textOf, urlOf } from './requ
 import type { Caller, Sent } from './sent.ts'
 import type { Known } from './values.ts'
 
-/** No answer by then is a hang. */
+/** An answer that takes longer counts as a hang. */
 const TIMEOUT_MS = 30_000
 
-/** Two fresh tenants, and the requests that are made of them, one after another. */
+/** Two fresh tenants, and the requests made for them, one after another. */
 export interface Run {
   document: ApiDocument
   identities: Record<Caller, Identity>
@@ -43,10 +43,10 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   const mine = new Memory(apiKeys.map(({ id }: { id: string }) => id))
   const [theirs, admin, nothing] = [new Memory(), new Memory(), new Memory()]
   mine.learn('org', { slug: org.slug, project: org.project })
-  // By chance alone hardly anything is commented on, and only its author may change a comment.
+  // By chance alone hardly any span gets a comment, and only its author may change it.
   mine.learn('feedbackfeedback', { id: await aCommentIn(org) })
   theirs.learn('org', { slug: other.slug, project: other.project })
-  // No answer tells a secret again.
+  // No answer may repeat a secret.
   mine.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
   const [session, theirSession] = [await sessionOf(org.ownerKey), await sessionOf(other.ownerKey)]
   const project: string = org.project.slug
@@ -70,7 +70,7 @@ async function aCommentIn(org: Org): Promise<string> {
   return (await org.owner.post(`/api/spans/${spans[0].id}/feedback`, { content: 'Why?' })).body.id
 }
 
-/** Sends a request. Returns the operation that did what was asked for, if one did; throws what is wrong with the answer. */
+/** Sends a request. Returns the operation if it succeeded; throws the faults of the answer. */
 export async function take(run: Run, step: Plan | Repetition): Promise<Operation | undefined> {
   const { document, succeeded, history } = run
   const plan = 'nth' in step ? succeeded.at(-1 - (step.nth % succeeded.length)) : step
@@ -115,7 +115,7 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
 /** The ids of built-in error types, which every tenant has. */
 const SHARED: ReadonlySet<string> = new Set(TAXONOMY.map(({ id }) => id))
 
-/** The ids of another tenant alone that an answer tells, or that something was done with. */
+/** Ids of only the other tenant that an answer reveals or that were changed. */
 function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: Received): string[] {
   const operation = document.operationAt(sent.method, urlOf(sent))
   // Whoever has a secret may sign in with it.
@@ -131,7 +131,7 @@ function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: 
 
 /** Keeps what an answer tells, and puts into the parts of its request what goes on from there: a cursor, an ETag. */
 function learn({ identities }: Run, operation: Operation, sent: Sent, { headers, text }: Received, parts: Parts): void {
-  // What anybody is told is no tenant's.
+  // Values shown to anybody belong to no tenant.
   if (text === '' || schemesOf(operation).length === 0) return
   const { learns } = identities[sent.caller]
   const body = JSON.parse(text)

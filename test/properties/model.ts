@@ -51,7 +51,7 @@ export interface FeedbackBody {
   timestamp?: string
 }
 
-/** What a batch may hold. */
+/** The limit of a batch. */
 export type Event =
   | { type: 'trace'; body: TraceBody }
   | { type: 'span'; body: SpanBody }
@@ -60,13 +60,13 @@ export type Event =
 
 export type Command = Event | { type: 'delete'; trace_id: string }
 
-/** When the service received a call: milliseconds since 1970, and the place in its batch. */
+/** When the service received a call: milliseconds since 1970, and its position in the batch. */
 export interface Arrival {
   at: number
   place: number
 }
 
-/** The ids that the contract makes of what clients name, and those of the tenant. */
+/** The ids that the contract derives from client names, and those of the tenant. */
 export interface Ids {
   trace: (traceId: string) => string
   root: (traceId: string) => string
@@ -75,7 +75,7 @@ export interface Ids {
   project: { id: string; slug: string }
   /** The one prompt version that exists. */
   promptVersion: string
-  /** Who gave feedback whose labeller has no e-mail. */
+  /** Who gave feedback if its labeller has no e-mail. */
   caller: string
 }
 
@@ -89,15 +89,15 @@ interface Trace {
   status: 'running' | 'completed'
   durationMs: number | null
   metadata: Fields
-  /** The metadata fields that a completing call gave. */
+  /** The metadata fields that a completing call sent. */
   settled: ReadonlySet<string>
-  /** What was sent of the root span. */
+  /** The fields sent for the root span. */
   root: Partial<SpanBody>
   /** The other spans, the calls on each merged. */
   spans: readonly SpanBody[]
   observations: readonly Observation[]
   feedback: readonly Feedback[]
-  /** `updatedAt` lies between these: whether a call that changes nothing moves it, the contract leaves open. */
+  /** `updatedAt` lies between these: the contract leaves open whether a call that changes nothing updates it. */
   updatedAt: { from: number; to: number }
 }
 
@@ -106,7 +106,7 @@ export type World = readonly Trace[]
 
 export const EMPTY: World = []
 
-/** A call's status and, where it succeeds, its body. `warns`: that some of the metadata was left out or is not searchable. */
+/** A call's status and, if it succeeds, its body. `warns`: some of the metadata was left out or is not searchable. */
 export interface Answer {
   status: number
   body?: Fields
@@ -162,7 +162,9 @@ function applyTrace(world: World, body: TraceBody, { at }: Arrival, ids: Ids): [
   return [replaced(world, trace), { status: 202, body: answer, warns: left.length > 0 || warns(metadata) }]
 }
 
-/** Fields over those that are there, as far as there is room: what makes room comes first, and what is left keeps its old value. */
+/**
+ * Merges fields as far as they fit: fields that free room come first, and a field that doesn't fit keeps its old value.
+ */
 function merged(before: Fields, given: readonly [string, Json][]) {
   const grows = ([field, value]: [string, Json]) =>
     !Object.hasOwn(before, field) || bytesOf(JSON.stringify(value)) > bytesOf(JSON.stringify(before[field]))
@@ -202,7 +204,7 @@ const completed = (trace: Trace, { duration_ms }: TraceBody, added: readonly str
 })
 
 function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [World, Answer] {
-  // The contract leaves it open; no span can be its own parent.
+  // The contract leaves this open; no span can be its own parent.
   if (body.parent_span_id?.toLowerCase() === body.span_id.toLowerCase()) return [world, INVALID]
   const trace = findTrace(world, body.trace_id)
   if (!trace) return [world, NOT_FOUND]
@@ -211,7 +213,7 @@ function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [Wo
     ...others,
     ...lowered(body),
     span_id: body.span_id.toLowerCase(),
-    // Null for an optional field means that it is absent.
+    // Null for an optional field counts as absent.
     ...(input !== undefined && input !== null && { input }),
     ...(output !== undefined && output !== null && { output }),
   }
@@ -237,11 +239,11 @@ const lowered = ({ span_id, parent_span_id }: { span_id?: string; parent_span_id
   ...(parent_span_id !== undefined && { parent_span_id: parent_span_id.toLowerCase() }),
 })
 
-/** Whether a span is another trace's, and not its own. */
+/** Whether a span belongs to another trace. */
 const isOfOther = (world: World, trace: Trace, id: string | undefined, ids: Ids): boolean =>
   id !== undefined && !hasSpan(trace, id, ids) && without(world, trace.traceId).some(other => hasSpan(other, id, ids))
 
-/** What shows of the span that something names: the root until it is there. */
+/** The span shown for a named one: the root until it exists. */
 const shownSpan = (trace: Trace, id: string | undefined, ids: Ids): string =>
   id !== undefined && hasSpan(trace, id, ids) ? id : ids.root(trace.traceId)
 
@@ -278,7 +280,7 @@ function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: 
   ]
 }
 
-/** How a trace reads in full; undefined where it is not there. */
+/** How a trace reads in full; undefined if it doesn't exist. */
 export function detailOf(world: World, traceId: string, ids: Ids): Fields | undefined {
   const trace = findTrace(world, traceId)
   if (!trace) return undefined
@@ -303,7 +305,7 @@ const itemOf = (trace: Trace, ids: Ids): Fields => ({
   reviewState: 'unreviewed',
 })
 
-/** What the trace says of its root span, nobody else can change. */
+/** Fields of the root span that come from the trace, which no span call can change. */
 const rootOf = (trace: Trace, ids: Ids): Fields => ({
   ...spanFieldsOf(trace, trace.root, ids.root(trace.traceId), ids),
   parentSpanId: null,
@@ -378,7 +380,7 @@ export function spanAloneOf(world: World, id: string, ids: Ids): Fields | undefi
   return { ...own, trace: { id: ids.trace(trace.traceId), traceId: trace.traceId, name: trace.name } }
 }
 
-/** A trace's observations as they were sent; undefined where it is not there. */
+/** A trace's observations as they were sent; undefined if it doesn't exist. */
 export function observationsOf(world: World, traceId: string, ids: Ids): Fields[] | undefined {
   const trace = findTrace(world, traceId)
   return trace?.observations.toSorted(byFoldOrder).map(({ observation_id, span_id, type, key, data, timestamp }) => ({
@@ -391,7 +393,7 @@ export function observationsOf(world: World, traceId: string, ids: Ids): Fields[
   }))
 }
 
-/** What a search asks; all of it must match. */
+/** A search's filters, all of which must match. */
 export interface Query {
   name?: string
   status?: 'running' | 'completed'

@@ -17,7 +17,7 @@ import {
 /** What a racer saw: a call its answer, a read the trace's detail, a job nothing. */
 type Sight = { answer: Answer } | { detail: Detail | null } | { done: true }
 
-/** Runs one of several at the same time. */
+/** Runs one of several racers at the same time. */
 export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise<Sight> {
   const client = tenant.on(bindings)
   if (isCommand(racer)) return { answer: answerOf(await sendOne(client, racer, tenant.ids)) }
@@ -33,14 +33,14 @@ export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise
 interface Race {
   racers: readonly Racer[]
   sights: readonly Sight[]
-  /** When all of them arrived. */
+  /** The time by which all of them had arrived. */
   at: number
   queries: readonly Query[]
-  /** What could be read after. */
+  /** What could be read afterwards. */
   view: View
 }
 
-/** Throws where no order of the racers gives each what it saw, and leaves what was read after. */
+/** Throws if no order of the racers gives each what it saw and leaves what was read afterwards. */
 export async function mustBeExplained(tenant: Tenant, before: World, run: Race): Promise<void> {
   const { ids } = tenant
   const { racers, at, queries, view } = run
@@ -74,7 +74,7 @@ export async function mustBeExplained(tenant: Tenant, before: World, run: Race):
   )
 }
 
-/** The world after a racer, if it would have seen there what it saw. */
+/** The world after a racer, if the racer would have seen there what it saw. */
 function worldAfter(
   world: World,
   racer: Racer,

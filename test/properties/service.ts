@@ -8,13 +8,13 @@ import { type Answer, admin, type Client, client } from '../support/org.ts'
 import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
 import type { Command, Event, Ids, Answer as ModelAnswer } from './model.ts'
 
-/** A fresh organization, what can be sent to it, and the ids by which it is known. */
+/** A fresh organization, functions that send to it, and its ids. */
 export interface Tenant {
   ids: Ids
   client: Client
   /** Calls as this tenant on other bindings. */
   on: (bindings: Env) => Client
-  /** What deletions sent to the queue, which delivers nothing by itself. */
+  /** The jobs that deletions sent to the queue, which delivers nothing by itself. */
   queued: QueuedJob[]
   organizationId: string
   projectId: string
@@ -23,10 +23,10 @@ export interface Tenant {
 /** The time that the service sees. Each tenant begins a second after the one before: no key is drawn from too few. */
 let clock = Date.now()
 
-/** When cron last came. Ahead of every object's time, so that a sweep takes all orphans. */
+/** When cron last ran. Later than every object's time, so that a sweep takes all orphans. */
 let cronTime = Date.now()
 
-/** A millisecond or some pass, for the service too. */
+/** Advances the time, for the service as well. */
 export function pass(milliseconds: number): number {
   clock += milliseconds
   vi.setSystemTime(clock)
@@ -118,11 +118,11 @@ export function anonymous({ status, body }: Answered, prefix = ''): Answered {
   return { status, body: { error: unplaced(error), code, details: places } }
 }
 
-/** A call as a run sends it: with what only the run knows. */
+/** A call as a run sends it, with the run's own values filled in. */
 export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Ids): Sent =>
   'body' in sent ? { ...sent, body: expand(sent.body, ids) } : sent
 
-/** Does what cron or the queue does. Live data must not show that it was done. */
+/** Runs cron or the queue. Live data must not show that it ran. */
 export async function runJob(tenant: Tenant, job: Job, bindings: Env = env): Promise<void> {
   if (job.type === 'sweep') {
     cronTime = Math.max(cronTime, clock) + 60_001 + job.hours * 3_600_000
@@ -146,7 +146,7 @@ async function deliver(
 /** What is left of a tenant's traces after each was deleted and every job ran; what is left is removed, for the next run. */
 export async function leftovers(tenant: Tenant): Promise<string[]> {
   for (const trace_id of TRACES) await sendOne(tenant.client, { type: 'delete', trace_id }, tenant.ids)
-  // Cron looks for orphans only when nothing is to be purged.
+  // Cron looks for orphans only if nothing is left to purge.
   for (let run = 0; run < 2; run++) await runJob(tenant, { type: 'sweep', hours: 25, hasQueue: true })
   const tables = ['spans', 'observations', 'feedback', 'trace_fields']
   const orphans = 'trace_key not in (select key from traces)'

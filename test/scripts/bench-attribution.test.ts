@@ -9,7 +9,7 @@ import { calibrationError, calibrationOf, confusionOf, type Judged, scoresOf } f
 
 const BENCH = resolve(import.meta.dirname, '../../bench/attribution')
 
-/** A file of cases, one JSON object a line, that goes with the test. */
+/** A file of cases, one JSON object a line, next to this test. */
 async function fileOf(lines: readonly string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'cases-'))
   onTestFinished(() => rm(directory, { recursive: true }))
@@ -24,7 +24,7 @@ const shippedLines = async (name: string) =>
 const run = (...flags: string[]) => promisify(execFile)(process.execPath, [resolve(BENCH, 'index.ts'), ...flags])
 
 describe('npm run bench:attribution', () => {
-  it('posts the cases of a file and prints how many were answered rightly', async ({ expect }) => {
+  it('posts the cases of a file and prints the share of correct answers', async ({ expect }) => {
     const lines = (await shippedLines('tuned')).slice(0, 2)
     const { stdout } = await run('--cases', await fileOf(lines))
     expect(stdout).toMatch(/^tuned: 2 cases, answered by rules$/m)
@@ -37,7 +37,7 @@ describe('npm run bench:attribution', () => {
     expect(stdout).toMatch(/^ {2}0\.\d to [01]\.\d +[12] +0\.\d\d +[01]\.\d\d$/m)
   })
 
-  it('prints nothing but one JSON document with --json, a report for each split', async ({ expect }) => {
+  it('prints a single JSON document with --json, with a report for each split', async ({ expect }) => {
     const [tuned = ''] = await shippedLines('tuned')
     const [heldOut = ''] = await shippedLines('held-out')
     const { stdout } = await run('--json', await fileOf([tuned, heldOut]))
@@ -47,7 +47,7 @@ describe('npm run bench:attribution', () => {
     ])
   })
 
-  it('says which line of a file is no case', async ({ expect }) => {
+  it('names an invalid line of the file', async ({ expect }) => {
     const [tuned = ''] = await shippedLines('tuned')
     const broken = JSON.stringify({ ...JSON.parse(tuned), expected: { error_type: 'x' } })
     await expect(readCases(await fileOf([tuned, broken]))).rejects.toThrow(/line 2: expected\.error_type_category/)
@@ -56,7 +56,7 @@ describe('npm run bench:attribution', () => {
   it.for([
     ['tuned', 2],
     ['held-out', 1],
-  ] as const)('comes with cases of every type, each its own: %s', async ([split, atLeast], { expect }) => {
+  ] as const)('comes with cases of every type, all distinct: %s', async ([split, atLeast], { expect }) => {
     const cases = await readCases(resolve(BENCH, `cases/${split}.jsonl`))
     expect(new Set(cases.map(each => each.split))).toEqual(new Set([split]))
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length)
@@ -66,7 +66,7 @@ describe('npm run bench:attribution', () => {
   })
 })
 
-/** A case of a type at a step, and what was answered to it how surely. */
+/** A case with its type and step, and the answer with its confidence. */
 function judged(expected: [type: string, span: string | null], answered: typeof expected, confidence: number): Judged {
   const categoryOf = (type: string) => (type.startsWith('ai') ? 'AI Error' : 'Human Error')
   return {
@@ -100,14 +100,14 @@ describe('the scores of', () => {
     judged(['human', null], ['human', null], 1),
   ]
 
-  it('some answers are the shares that are right', ({ expect }) => {
+  it('some answers are the shares of correct ones', ({ expect }) => {
     // ai_one: 2 right of 3 expected and 3 answered, 4/6; human: 1 right of 2 expected and 1 answered, 2/3.
     const { macroF1, ...shares } = scoresOf(MIXED)
     expect(shares).toEqual({ cases: 5, category: 0.8, type: 0.6, span: 0.8 })
     expect(macroF1).toBeCloseTo((4 / 6 + 2 / 3) / 2)
   })
 
-  it('a type that is never answered lower the mean of all types', ({ expect }) => {
+  it('a type that is never answered lower the mean over all types', ({ expect }) => {
     const { macroF1, type } = scoresOf([
       judged(['ai_one', null], ['ai_one', null], 1),
       judged(['ai_one', null], ['ai_one', null], 1),
@@ -119,19 +119,19 @@ describe('the scores of', () => {
     expect(macroF1).toBeCloseTo(3 / 7)
   })
 
-  it('tenths of confidence are how sure answers were and how often right', ({ expect }) => {
+  it('tenths of confidence are the mean confidence and the share of correct answers', ({ expect }) => {
     const [low, high, ...others] = calibrationOf(MIXED)
     expect(others).toEqual([])
     expect(low).toMatchObject({ from: 0.4, count: 2, right: 0 })
     expect(low?.confidence).toBeCloseTo(0.41)
-    // The last tenth holds the certain, too.
+    // The last tenth includes confidence 1.
     expect(high).toMatchObject({ from: 0.9, count: 3, right: 1 })
     expect(high?.confidence).toBeCloseTo(0.95)
     // 2/5 of 0.41 and 3/5 of 0.05.
     expect(calibrationError(MIXED)).toBeCloseTo(0.194)
   })
 
-  it('each type are what was answered, most often first', ({ expect }) => {
+  it('each type are its answers, most frequent first', ({ expect }) => {
     expect(confusionOf(MIXED).map(({ expected, answered }) => [expected, ...Object.entries(answered)])).toEqual([
       ['ai_one', ['ai_one', 2], ['ai_two', 1]],
       ['human', ['ai_one', 1], ['human', 1]],

@@ -24,7 +24,7 @@ const FILES = [
   'package.json',
 ].sort()
 
-/** A project with nothing in it but the packed client. */
+/** A project that contains only the packed client. */
 let consumer: string
 let installed: string
 let tarball: string
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => rm(consumer, { recursive: true, force: true }))
 
 describe('the package', () => {
-  it('holds the client alone, in under 6 KiB, and has no dependencies', async ({ expect }) => {
+  it('holds only the client, in under 6 KiB, and has no dependencies', async ({ expect }) => {
     expect((await run('tar', ['-tzf', tarball])).stdout.trim().split('\n').sort()).toEqual(
       FILES.map(file => `package/${file}`),
     )
@@ -53,7 +53,7 @@ describe('the package', () => {
     expect(gzipSync(code).byteLength).toBeLessThan(6 * 1024)
     expect(code.toString()).not.toMatch(/\bimport\b|\brequire\b/)
     const { sources } = JSON.parse(await readFile(join(installed, 'dist/client/index.js.map'), 'utf8'))
-    // Nothing of the Worker: each is a module of `src/client`.
+    // Nothing of the Worker: each file is a module of `src/client`.
     expect(sources.filter((source: string) => !/^\.\.\/\.\.\/\w+\.ts$/.test(source))).toEqual([])
   })
 
@@ -66,7 +66,7 @@ describe('the package', () => {
     expect(text).toBe(ofService)
   })
 
-  it('declares its types by itself', async ({ expect }) => {
+  it('includes its own type declarations', async ({ expect }) => {
     const declarations = await Promise.all(
       DECLARATIONS.map(name => readFile(join(installed, 'dist/client', `${name}.d.ts`), 'utf8')),
     )
@@ -79,7 +79,7 @@ describe('the package', () => {
     expect(references.filter(reference => !reference.startsWith('<reference lib="esnext.disposable"'))).toEqual([])
   })
 
-  it('can be published, as it was packed', async ({ expect }) => {
+  it('can be published as it was packed', async ({ expect }) => {
     // Nobody listens there: a dry run needs no registry.
     const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0']
     const { stdout } = await run('npm', ['publish', '--dry-run', '--json', ...WORKSPACE, ...nowhere], { cwd: PROJECT })
@@ -213,7 +213,7 @@ interface Event {
   body: { step_id?: string; span_id?: string; parent_span_id?: string; output?: unknown }
 }
 
-/** A service that has no time for the first batch. Returns its URL, and what was in the batches. */
+/** A service that answers the first batch with 503. Returns its URL and the events of the batches. */
 async function newService() {
   const batches: Event[][] = []
   const server = createServer(async (request, response) => {
@@ -236,7 +236,7 @@ async function bodyOf(request: IncomingMessage): Promise<{ events: Event[] }> {
 const nodes = [process.execPath, '/usr/bin/node'].filter(existsSync)
 
 describe.for(nodes)('in %s', node => {
-  it('delivers what is flushed, through a failure, with steps nested by context', async ({ expect }) => {
+  it('delivers flushed events despite a failure, with steps nested by context', async ({ expect }) => {
     await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
     const service = await newService()
     try {
@@ -257,12 +257,12 @@ describe.for(nodes)('in %s', node => {
     }
   })
 
-  it('does not keep a process alive that is through', async ({ expect }) => {
+  it('lets a finished process exit', async ({ expect }) => {
     await writeFile(join(consumer, 'pipeline.js'), PIPELINE)
     const service = await newService()
     try {
       await run(node, [join(consumer, 'pipeline.js')], { env: { ...process.env, BASE_URL: service.url } })
-      // A timer that kept it alive would have sent them.
+      // A timer that kept it alive would have sent the events.
       expect(service.batches).toEqual([])
     } finally {
       service.close()

@@ -9,8 +9,8 @@ import { newTenant, type Tenant } from './clients/tenant.ts'
 import { newServer, type Server } from './server.ts'
 
 /*
- * The real SDKs, each as its page in docs/sdks has it: the page's programs are run in a process of their own and export to
- * the service over HTTP; then the trace is read back.
+ * The real SDKs as their pages in docs/sdks use them: each page's programs run in their own process and export to the
+ * service over HTTP; then the trace is read back.
  */
 
 let server: Server
@@ -35,7 +35,7 @@ const environmentOf = ({ key }: Tenant, url = server.url): Environment => ({
   OPENAI_API_KEY: 'none',
 })
 
-/** Runs a client for a tenant of its own, and reads its only trace back. */
+/** Runs a client for a tenant of its own and reads its only trace back. */
 async function traced(client: Client) {
   const tenant = await newTenant(server.url)
   const { traceIds, complaints } = await runClient(client, environmentOf(tenant))
@@ -63,7 +63,7 @@ const assistant = (content: string) => ({ role: 'assistant', content })
 const calling = (...calls: object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
 const toolResult = (id: string, content: unknown) => ({ role: 'tool', content, tool_call_id: id })
 
-/** What the page of OpenTelemetry JS sends. */
+/** What the OpenTelemetry JS page sends. */
 const openTelemetryRun = ({ versionIds }: Tenant) => ({
   name: 'support-answer',
   status: 'completed',
@@ -144,7 +144,7 @@ describe('OpenTelemetry JS', () => {
     expect(complaints).toEqual([])
   })
 
-  it('makes one trace of exports that come twice', async ({ expect }) => {
+  it('creates one trace from exports that arrive twice', async ({ expect }) => {
     const tenant = await newTenant(server.url)
     const way = await interpose(server.url, { copies: 2 })
     const { traceIds } = await runClient(OPENTELEMETRY, environmentOf(tenant, way.url))
@@ -153,7 +153,7 @@ describe('OpenTelemetry JS', () => {
     expect(await readTrace(tenant, traceIds[0])).toEqual(openTelemetryRun(tenant))
   })
 
-  it('delivers at its second attempt what was answered 503 at the first', async ({ expect }) => {
+  it('delivers a retry after a 503', async ({ expect }) => {
     const tenant = await newTenant(server.url)
     const way = await interpose(server.url, { refused: 1 })
     const { traceIds } = await runClient(OPENTELEMETRY, environmentOf(tenant, way.url))
@@ -162,7 +162,7 @@ describe('OpenTelemetry JS', () => {
     expect(await readTrace(tenant, traceIds[0])).toEqual(openTelemetryRun(tenant))
   })
 
-  it('says in log records alone what OpenAI was asked and answered', async ({ expect }) => {
+  it('sends OpenAI’s messages only in log records', async ({ expect }) => {
     const { trace, complaints } = await traced({
       ...OPENTELEMETRY,
       folder: 'opentelemetry-openai',
@@ -217,7 +217,7 @@ describe('Vercel AI SDK', () => {
     step('getOrder', 'tool', { input: { order: 7 }, output: order }),
   ]
 
-  it('7 sends an agent’s steps under the run that they belong to', async ({ expect }) => {
+  it('7 sends an agent’s steps under their run', async ({ expect }) => {
     const { trace, complaints } = await traced({ page: 'vercel-ai-sdk' })
     const chat = {
       model: 'gpt-4.1-mini-2025-04-14',
@@ -290,7 +290,7 @@ describe('Vercel AI SDK', () => {
     expect(complaints).toEqual([])
   })
 
-  it('6 sends a call with those of the model and of the tools in it', async ({ expect }) => {
+  it('6 sends a call with its model calls and tools', async ({ expect }) => {
     const { tenant, trace, complaints } = await traced({
       page: 'vercel-ai-sdk',
       folder: 'vercel-ai-sdk-6',
@@ -370,7 +370,7 @@ describe('Vercel AI SDK', () => {
 })
 
 describe('OpenInference', () => {
-  it('sends a chain with a retrieval, calls of a model and of tools', async ({ expect }) => {
+  it('sends a chain with a retrieval, model calls and tool calls', async ({ expect }) => {
     const { tenant, trace, complaints } = await traced({ page: 'openinference' })
     const call = { id: 'call_1', name: 'get_order', arguments: { order: 7 } }
     expect(trace).toEqual({
@@ -538,7 +538,7 @@ describe('LangSmith', () => {
 })
 
 describe('Traceloop', () => {
-  it('sends its workflow with the calls of OpenAI in it', async ({ expect }) => {
+  it('sends its workflow with its OpenAI calls', async ({ expect }) => {
     const { trace, complaints } = await traced({ page: 'traceloop' })
     const failure = 'The shop does not answer'
     expect(trace).toEqual({
@@ -589,7 +589,7 @@ describe('The pages', () => {
     ['langfuse', ['langfuse']],
     ['langsmith', ['langsmith']],
     ['traceloop', ['traceloop']],
-  ])('%s installs what was tried', async ([page, folders], { expect }) => {
+  ])('%s installs the tested versions', async ([page, folders], { expect }) => {
     const tried = await Promise.all(folders.map(packagesOf))
     const { packages } = await readPage(page)
     expect(packages).not.toEqual([])
@@ -597,6 +597,6 @@ describe('The pages', () => {
   })
 })
 
-/** `ai@7` is what was tried where that was `ai@7.0.173`. */
+/** `ai@7` matches if `ai@7.0.173` was tested. */
 const isOrBegins = (tried: string, installed: string): boolean =>
   tried === installed || tried.startsWith(`${installed}.`)

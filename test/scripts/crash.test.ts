@@ -10,15 +10,15 @@ import { traceWriter, WrittenTrace } from './crash/trace.ts'
 import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
 
 /*
- * The whole server is killed (kill -9) while it writes, and started again on what it left: every acknowledged write must be
- * there, and nothing by halves. `npm run test:crash` does it for longer and under more load.
+ * The whole server is killed (kill -9) while it writes, and restarted: every acknowledged write must be there, and
+ * nothing partial. `npm run test:crash` runs longer and under more load.
  */
 
 const { rounds, seconds, writers } = process.env.CRASH_SECONDS
   ? { rounds: 10, seconds: Number(process.env.CRASH_SECONDS), writers: 48 }
   : { rounds: 3, seconds: 2, writers: 16 }
 
-/** Calls under way at once while what was written is read back. */
+/** Concurrent calls while the writes are read back. */
 const READERS = 8
 
 let server: Server
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => server.remove())
 
-it('keeps every acknowledged write when it is killed and started again', {
+it('keeps every acknowledged write if it is killed and restarted', {
   timeout: rounds * (60 + 10 * seconds) * 1000,
 }, async ({ annotate }) => {
   await startServer()
@@ -60,7 +60,7 @@ it('keeps every acknowledged write when it is killed and started again', {
     client.isDying = false
     await mustBeWhole(tenant, ledger)
   }
-  // Else the server was killed while it did nothing.
+  // Otherwise the server was killed while idle.
   expect(acknowledged).toBeGreaterThan(0)
   expect(client.cutOff).toBeGreaterThan(0)
 })
@@ -69,7 +69,7 @@ async function startServer(): Promise<void> {
   expect(await server.start({ SEED: 'none' })).toContain('Countersign is running')
 }
 
-/** A fresh organization's project, called with a key that nothing slows down. */
+/** A fresh organization's project, called with a key that has no rate limit in practice. */
 async function newTenant(): Promise<Tenant> {
   const admin = new Client(server.url, ADMIN_TOKEN)
   const Organization = v.object({ apiKey: v.object({ key: v.string() }) })
@@ -88,7 +88,7 @@ async function newTenant(): Promise<Tenant> {
   return { client, ids: idsIn(project, { promptVersion: versionId, caller: id }) }
 }
 
-/** Writes on and on, until the server dies. */
+/** Keeps writing until the server dies. */
 async function untilCutOff(write: () => Promise<void>): Promise<void> {
   try {
     for (;;) await write()
@@ -98,8 +98,8 @@ async function untilCutOff(write: () => Promise<void>): Promise<void> {
 }
 
 /**
- * All that was acknowledged must be there, with all, some or nothing of a call that was cut off; made again, that call must
- * have its one effect.
+ * All acknowledged writes must exist, and all, some or none of an interrupted call's; repeated, that call takes effect
+ * once.
  */
 async function mustBeWhole(tenant: Tenant, ledger: readonly Subject[]): Promise<void> {
   const undecided: Subject[] = []

@@ -46,7 +46,7 @@ const Labeller = v.strictObject({ name: v.string(), email: v.pipe(v.string(), v.
 const Duration = v.pipe(v.number(), v.integer(), v.minValue(1))
 const JsonAny = v.custom<Json>(value => value !== undefined)
 
-/** The bodies of each type by the contract, with nothing in them that it does not name. */
+/** The bodies of each type by the contract, without unknown fields. */
 const BODIES = {
   trace: v.variant('status', [
     v.strictObject({ ...common, name: TraceName, metadata: Metadata, status: v.literal('running') }),
@@ -98,7 +98,7 @@ const BODIES = {
   }),
 }
 
-/** Names a place. */
+/** Names the place of a failure. */
 const placeOf = ({ traceId, spanId }: DemoPlace) => `${traceId}/${spanId}`
 
 const bodiesOf = <Type extends keyof typeof BODIES>(type: Type, of = events) =>
@@ -118,7 +118,7 @@ describe('the events', () => {
     expect(bodiesOf(type).length).toBeGreaterThan(80)
   })
 
-  it('give no id twice', () => {
+  it('repeat no id', () => {
     const runs = bodiesOf('trace').filter(({ status }) => status === 'running')
     const ids = [
       ...runs.map(body => body.trace_id),
@@ -130,7 +130,7 @@ describe('the events', () => {
     expect(runs.every(body => /^trace_[0-9a-f]{22}$/.test(body.trace_id))).toBe(true)
   })
 
-  it('come trace by trace, the oldest first, each begun before all else', () => {
+  it('come trace by trace, oldest first, each trace before its events', () => {
     for (const project of projects) {
       const groups = [...Map.groupBy(project.events, ({ body }) => body.trace_id).values()]
       expect(groups.flat()).toEqual(project.events)
@@ -144,7 +144,7 @@ describe('the events', () => {
     expect(last).toBeLessThan(Date.parse('2026-11-21T00:00:00.000Z'))
   })
 
-  it('nest in time: spans in their parents and one after the other, all in their trace', () => {
+  it('nest in time: spans within their parents and one after the other, all within their trace', () => {
     for (const group of Map.groupBy(events, ({ body }) => body.trace_id).values()) {
       const [begun, completed] = bodiesOf('trace', group)
       const start = begun?.timestamp ?? Number.NaN
@@ -173,12 +173,12 @@ describe('the events', () => {
     }
   })
 
-  it('hold values that are too large for a row', () => {
+  it('include values that are too large for a row', () => {
     const large = bodiesOf('span').filter(({ output }) => JSON.stringify(output ?? null).length > INLINE_BYTES)
     expect(new Set(large.map(({ trace_id }) => trace_id)).size).toBe(2)
   })
 
-  it('come in the shares of a real project', () => {
+  it('have the proportions of a real project', () => {
     const share = (holds: (trace: DemoTrace) => boolean) => traces.filter(holds).length / traces.length
     expect(traces).toHaveLength(320)
     expect(share(({ flaw }) => flaw !== null)).toBeCloseTo(0.2, 2)
@@ -203,12 +203,12 @@ describe('the prompts', () => {
       .filter(step => step.promptVersion !== undefined && step.output !== undefined)
       .filter(step => !fits(step.output, schemaOf(step)))
 
-  it('have schemas that every output fits but those with a missing field', () => {
+  it('have schemas that every output fits, except those with a missing field', () => {
     const broken = traces.filter(trace => breaks(trace).length > 0)
     expect(new Set(broken)).toEqual(new Set(traces.filter(({ flaw }) => flaw === 'missing_field')))
   })
 
-  it('change from version to version, and the active one was used last', () => {
+  it('change from version to version, and the active one is used last', () => {
     for (const { stepId, versions, since } of projects.flatMap(({ prompts }) => prompts)) {
       expect(new Set(versions.map(({ content }) => content)).size).toBe(versions.length)
       const used = traces.flatMap(({ steps }) => steps).filter(step => step.stepId === stepId)
@@ -233,7 +233,7 @@ const correctionOf = (trace: DemoTrace) => trace.opinion?.correction ?? {}
 const mistakeOf = (trace: DemoTrace, stepId: string) =>
   outputsOf(trace).find(output => output.stepId === stepId)?.mistake
 
-/** A flawed run as it would be if each of its outputs were what its mistake says that it should have been. */
+/** A flawed run with each mistake replaced by the right output. */
 const corrected = <Trace extends DemoTrace>(trace: Trace): Trace => ({
   ...trace,
   ...(trace.mistake?.right !== undefined && { output: trace.mistake.right }),
@@ -270,7 +270,7 @@ describe('the support runs', () => {
   const isSound = (trace: SupportTrace) => isCurrent(trace) && knowsOrder(trace) && isGrounded(trace)
   const saysWrong = ({ wrong }: SupportTrace, answer: string) => wrong !== undefined && answer.includes(wrong)
 
-  it('rest on chunks of the docs as they were, where they are sound', () => {
+  it('rest on chunks of the docs as they were, if they are sound', () => {
     for (const trace of supportTraces().filter(({ flaw }) => flaw === null)) {
       expect(trace.facts).not.toEqual([])
       expect([trace.key, isCurrent(trace), knowsOrder(trace)]).toEqual([trace.key, true, true])
@@ -334,7 +334,7 @@ describe('the support runs', () => {
 })
 
 describe('the triage runs', () => {
-  /** The words by which each category can be told. No sound ticket holds those of two. */
+  /** The words that identify each category. No sound ticket holds those of two. */
   const CATEGORY_WORDS: Record<Category, RegExp> = {
     billing: /charged|invoice|gift card|instalment|payment reminder|abgebucht|rechnung/i,
     delivery: /parcel (for|with)|my parcel|the parcel|courier|shipped|paket/i,
@@ -353,7 +353,7 @@ describe('the triage runs', () => {
     other: 'customer-care',
   }
 
-  /** The words by which a priority can be told. */
+  /** The words that identify a priority. */
   const PRIORITY_WORDS: Record<Exclude<Priority, 'normal'>, RegExp> = {
     low: /no hurry|can wait|eilt nicht|no hay prisa/i,
     high: /second time|by tomorrow|zum zweiten mal|segunda vez/i,
@@ -370,7 +370,7 @@ describe('the triage runs', () => {
     return label.category === right.category && label.priority === right.priority && label.language === right.language
   }
 
-  it('have labels that follow from the words of the ticket, where they are sound', () => {
+  it('have labels that follow from the words of the ticket, if they are sound', () => {
     for (const trace of triageTraces().filter(({ flaw }) => flaw === null)) {
       const { text } = v.parse(Ticket, trace.input)
       expect([text, matching(CATEGORY_WORDS, text)]).toEqual([text, [trace.right.category]])
@@ -438,7 +438,7 @@ describe('the invoice runs', () => {
     return [english, english.replace(/[.,]/g, mark => (mark === '.' ? ',' : '.'))]
   }
   const dateForms = (iso: string) => [iso, ...['.', '/'].map(mark => iso.split('-').toReversed().join(mark))]
-  /** The values that do not stand in the text, in any way of writing them. */
+  /** The values that the text contains in no spelling. */
   const unread = (trace: DemoTrace) => {
     const { supplier, lines, ...fields } = fieldsOf(trace)
     const amounts = [
@@ -458,13 +458,13 @@ describe('the invoice runs', () => {
   const isInOrder = (trace: DemoTrace) => fieldsOf(trace).issue_date < (fieldsOf(trace).due_date ?? '')
   const isSound = (trace: DemoTrace) => addsUp(trace) && unread(trace).length === 0 && isInOrder(trace)
 
-  it('read what is printed, and sums are sums, where they are sound', () => {
+  it('read what is printed, with correct sums, if they are sound', () => {
     for (const trace of invoiceTraces().filter(({ flaw, ending }) => flaw === null && ending !== 'failed')) {
       expect([trace.key, unread(trace), addsUp(trace), isInOrder(trace)]).toEqual([trace.key, [], true, true])
     }
   })
 
-  it('have a validation that tells whether what was read adds up', () => {
+  it('have a validation that says whether the values add up', () => {
     for (const trace of invoiceTraces().filter(({ ending }) => ending === 'completed')) {
       expect(outputOf(trace, 'validate-totals')).toMatchObject({ ok: addsUp(trace) })
     }
@@ -512,7 +512,7 @@ describe('the reviews', () => {
   const comments = projects.flatMap(project => project.comments)
   const shareOf = (decision: string) => reviews.filter(({ last }) => last.decision === decision).length / places.size
 
-  it('accept what is right and correct what is wrong, but for what a reviewer held against the right', () => {
+  it('accept right outputs and correct wrong ones, except for reviewer mistakes', () => {
     const contested = reviews.filter(({ output }) => output.objection)
     for (const { name, output, last } of reviews) {
       const { mistake, objection } = output
@@ -547,7 +547,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('are a third acceptances and a tenth corrections, in fair parts, with work left in each step', () => {
+  it('are a third acceptances and a tenth corrections, evenly spread, with work left in each step', () => {
     expect(shareOf('accept')).toBeCloseTo(1 / 3, 1)
     expect(shareOf('correct')).toBeCloseTo(0.1, 2)
     for (const { email } of REVIEWERS) {
@@ -560,7 +560,7 @@ describe('the reviews', () => {
     expect(reviews.filter(({ trace }) => trace.ending === 'running')).toEqual([])
   })
 
-  it('have a reason for each correction, hardly ever in the same words', () => {
+  it('give a reason for each correction, rarely in the same words', () => {
     const reasons = reviews.flatMap(({ decisions }) =>
       decisions.flatMap(({ decision, comment }) => (decision === 'correct' ? [comment ?? ''] : [])),
     )
@@ -568,7 +568,7 @@ describe('the reviews', () => {
     expect(new Set(reasons).size / reasons.length).toBeGreaterThan(0.9)
   })
 
-  it('change now and then: accepted in haste, reset, or overruled by another', () => {
+  it('change now and then: accepted in haste, reset, or overruled by another reviewer', () => {
     const histories = reviews.map(({ decisions }) => decisions.map(({ decision }) => decision).join(' '))
     const counts = Map.groupBy(histories, history => history)
     for (const history of ['accept correct', 'accept reset', 'correct accept']) {
@@ -576,7 +576,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('come with comments on some dozens of outputs, alone or turn by turn', () => {
+  it('come with comments on some dozens of outputs, alone or in threads', () => {
     const threads = Map.groupBy(comments, placeOf)
     expect([...threads.keys()].filter(place => !places.has(place))).toEqual([])
     expect(threads.size).toBe(THREADS.length)
@@ -618,7 +618,7 @@ describe('the seeding', () => {
   const Detail = v.object({ spans: v.array(Span), feedback: v.array(v.looseObject({ content: v.string() })) })
   const History = v.object({ reviews: v.array(v.object({ id: v.string(), decision: v.string() })) })
 
-  /** The reviews of the first project's spans that were decided on more than once. */
+  /** The reviews of the first project's spans that were decided more than once. */
   const changed = (projects[0]?.reviews ?? []).filter(({ decisions, spanId }) => decisions.length > 1 && spanId)
 
   const seed = async () => {
@@ -632,7 +632,7 @@ describe('the seeding', () => {
     return response.json()
   }
 
-  /** All that reviewers did, as the API reports it, with the history of each span that was decided on more than once. */
+  /** Every reviewer action as the API reports it, with the history of each span decided more than once. */
   async function reported(keys: readonly DemoKey[]) {
     const details: v.InferOutput<typeof Detail>[] = []
     const histories: v.InferOutput<typeof History>['reviews'][] = []
@@ -653,9 +653,9 @@ describe('the seeding', () => {
     return { spans, details, histories }
   }
 
-  it('posts all of it, again after it was cut off, and changes nothing when it is done twice', async () => {
+  it('posts everything, resumes after an interruption, and changes nothing if it runs twice', async () => {
     await server.start({ SEED: 'none' })
-    // Cut off among the decisions that stand on others.
+    // Interrupted among the decisions that depend on others.
     const { fetch } = globalThis
     let changes = 0
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
@@ -710,7 +710,7 @@ const Schema = v.object({
   description: v.optional(v.string()),
 })
 
-/** Whether a value fits a JSON schema, as far as the demo's schemas go; a key word that is not known here throws. */
+/** Whether a value fits a JSON schema, for the keywords the demo uses; an unknown keyword throws. */
 function fits(value: unknown, source: unknown): boolean {
   const schema = v.parse(v.strictObject(Schema.entries), source)
   if (ofType[schema.type]?.(value) !== true) return false

@@ -37,18 +37,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** What a run of the deploy printed, and its exit code; null where it was killed. */
+/** The output of a deploy, and its exit code; null if it was killed. */
 interface Run {
   printed: string
   code: number | null
-  /** The admin tokens in it. */
+  /** The admin tokens in the output. */
   tokens: string[]
 }
 
 interface Checkout {
   /** Changes its wrangler.toml. */
   edit?: (config: string) => string
-  /** Loads wrangler's package to read it, which is most of a run's time; else the test has read it beforehand. */
+  /** Imports wrangler's package to read it, which is most of a run's time; otherwise a cached copy is used. */
   loadsWrangler?: boolean
 }
 
@@ -81,7 +81,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   const account = async (): Promise<Account> => JSON.parse(await readFile(at('stub/account.json'), 'utf8'))
   await setAccount({ isLoggedIn: true, mayOverwrite: true, url, databases: [], buckets: [], queues: [], workers: [] })
 
-  /** Runs the script as npm does; `cut` is where it ends early, and how. */
+  /** Runs the script as npm does; `cut` says where and how it is interrupted. */
   const deploy = async (args: readonly string[] = [], environment = {}, cut?: [moment: number, Cut]): Promise<Run> => {
     await writeFile(at('stub/moments'), '')
     const { CI, ADMIN_TOKEN, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
@@ -103,12 +103,12 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   }
   /** The commands of all runs. */
   const calls = (): Promise<string> => readFile(at('stub/calls'), 'utf8')
-  /** The moments of the last run at which it could have been cut. */
+  /** The moments of the last run at which it could have been interrupted. */
   const moments = async (): Promise<number> => (await readFile(at('stub/moments'))).length
   return { at, url, setAccount, account, deploy, calls, moments }
 }
 
-/** An account without what is drawn by lot or counts deployments: what two ways of coming to it have in common. */
+/** An account without its random values and deployment counts, to compare two runs. */
 function essence({ databases, buckets, queues, workers }: Account) {
   return {
     databases: databases.map(({ uuid, ...rest }) => rest),
@@ -139,7 +139,7 @@ const FIRST = {
 }
 
 describe('npm run deploy', { concurrent: true }, () => {
-  it('creates all there is on an empty account, migrates before it deploys, and prints the admin token once', async ({
+  it('creates everything on an empty account, migrates before it deploys, and prints the admin token once', async ({
     expect,
   }) => {
     const checkout = await newCheckout({ loadsWrangler: true })
@@ -157,9 +157,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await readFile(checkout.at('wrangler.toml'), 'utf8')).toBe(original)
   })
 
-  it('makes nothing twice, keeps the token, and applies what is new before the code that needs it', async ({
-    expect,
-  }) => {
+  it('creates nothing twice, keeps the token, and migrates before it deploys new code', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.deploy()
     const first = await checkout.account()
@@ -181,23 +179,23 @@ describe('npm run deploy', { concurrent: true }, () => {
   })
 
   it.for([
-    // What its launcher does not tell.
+    // The launcher passes on no other environment variables.
     ['wrangler is killed, at any moment', 'wrangler', 1, []],
     ['all of it is killed, at every third moment', 'deploy', 3, ['--location', 'weur']],
-  ] as const)('comes to the same end where %s', { timeout: 300_000 }, async ([, how, stride, args], { expect }) => {
+  ] as const)('reaches the same state if %s', { timeout: 300_000 }, async ([, how, stride, args], { expect }) => {
     const whole = await newCheckout()
     await whole.deploy(args)
     const end = essence(await whole.account())
     for (let moment = 1; moment <= (await whole.moments()); moment += stride) {
       const checkout = await newCheckout()
       const cut = await checkout.deploy(args, {}, [moment, how])
-      // It claims success only where there was nothing left to do.
+      // It reports success only if there was nothing left to do.
       if (cut.code === 0) expect(essence(await checkout.account()), `cut at ${moment}`).toEqual(end)
       const rest = await checkout.deploy(args)
       const account = await checkout.account()
       expect(rest.code, rest.printed).toBe(0)
       expect(essence(account), `cut at ${moment}`).toEqual(end)
-      // No code ran on a schema that it does not know.
+      // No code ran on a schema that it doesn't know.
       for (const version of account.workers[0]?.versions ?? []) expect(version.migrations).toEqual(migrations)
       expect([...cut.tokens, ...rest.tokens]).toContain(account.workers[0]?.secrets.ADMIN_TOKEN)
       if (rest.tokens.length > 0) expect(rest.tokens).toEqual([account.workers[0]?.secrets.ADMIN_TOKEN])
@@ -205,7 +203,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     }
   })
 
-  it('creates the database and the bucket where --location says, and says so where they are elsewhere', async ({
+  it('creates the database and the bucket where --location says, and reports any that are elsewhere', async ({
     expect,
   }) => {
     const checkout = await newCheckout()
@@ -224,11 +222,9 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect({ databases, buckets }).toEqual({ databases: first.databases, buckets: first.buckets })
   })
 
-  it('keeps database and bucket in the jurisdiction that they were created in, with the flag or without', async ({
-    expect,
-  }) => {
+  it('keeps database and bucket in their original jurisdiction, with the flag or without', async ({ expect }) => {
     const checkout = await newCheckout()
-    // Killed when nothing but the database is there.
+    // Killed when only the database exists.
     await checkout.deploy(['--jurisdiction', 'eu'], {}, [3, 'deploy'])
     expect(await checkout.account()).toMatchObject({ databases: [{ jurisdiction: 'eu' }], buckets: [] })
     for (const args of [[], ['--jurisdiction', 'eu'], []]) {
@@ -246,7 +242,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await checkout.account()).toEqual(before)
   })
 
-  it('writes a configuration for it that wrangler takes, and that git does not see', async ({ expect }) => {
+  it('writes a configuration that wrangler accepts and git ignores', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.deploy(['--jurisdiction', 'eu'])
     await symlink(join(PROJECT, 'src'), checkout.at('src'))
@@ -259,7 +255,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(ignored.split('\n')).toContain('wrangler.deploy.json')
   })
 
-  it('binds Workers AI with --workers-ai, and not without', async ({ expect }) => {
+  it('binds Workers AI only with --workers-ai', async ({ expect }) => {
     const checkout = await newCheckout({ loadsWrangler: true })
     for (const [args, ai] of [
       [['--workers-ai'], { binding: 'AI' }],
@@ -273,7 +269,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     }
   })
 
-  it('begins anew where the database was deleted', async ({ expect }) => {
+  it('starts over if the database was deleted', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.deploy()
     const account = await checkout.account()
@@ -283,7 +279,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(essence(await checkout.account())).toEqual(FIRST)
   })
 
-  it('puts a new token in the place of the old one with --new-admin-token', async ({ expect }) => {
+  it('replaces the token with --new-admin-token', async ({ expect }) => {
     const checkout = await newCheckout()
     const first = await checkout.deploy()
     const second = await checkout.deploy(['--new-admin-token'])
@@ -292,7 +288,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(second.tokens).not.toEqual(first.tokens)
   })
 
-  it('takes the ADMIN_TOKEN of the environment, and shows it nowhere', async ({ expect }) => {
+  it('takes the ADMIN_TOKEN of the environment, and never prints it', async ({ expect }) => {
     const checkout = await newCheckout()
     const { printed } = await checkout.deploy([], { ADMIN_TOKEN: 'of-the-environment' })
     const { workers } = await checkout.account()
@@ -375,7 +371,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(printed).toContain('Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.')
   })
 
-  it('shows what wrangler says of an error, and at which step it was', async ({ expect }) => {
+  it('shows wrangler’s error, and the step it failed at', async ({ expect }) => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy([], {}, [2, 'api'])
     expect(code).toBe(1)
@@ -383,7 +379,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(printed).toContain('Not done: Creating it near this machine')
   })
 
-  it('is no success where wrangler asked a question and got a no', async ({ expect }) => {
+  it('fails if wrangler asked a question and got a no', async ({ expect }) => {
     const checkout = await newCheckout()
     await checkout.setAccount({ ...(await checkout.account()), mayOverwrite: false })
     const { code, printed } = await checkout.deploy()

@@ -10,8 +10,8 @@ import { newTenant, type Tenant } from './clients/tenant.ts'
 import { newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * The programs in examples/ as a reader has them: in a folder of their own, with the packages that they name, against a
- * running service.
+ * The programs in examples/ as a reader runs them: in a folder of their own, with the packages that they name, against
+ * a running service.
  */
 
 const run = promisify(execFile)
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Built here and not in its own folder, where another test packs it. */
+/** Built here, since another test packs it in its own folder. */
 async function installClient(): Promise<void> {
   const installed = join(folder, 'node_modules/countersign')
   await mkdir(installed, { recursive: true })
@@ -44,14 +44,14 @@ async function installClient(): Promise<void> {
   await run('vite', [...build, '--emptyOutDir', '--logLevel', 'warn'], { cwd: PROJECT })
 }
 
-/** Whether there is a Python that can make an environment for packages. */
+/** Whether there is a Python that can create a virtual environment. */
 const hasPython = await run('python3', ['-c', 'import ensurepip, venv']).then(
   () => true,
   () => false,
 )
 if (!hasPython) console.warn('examples/pipeline.py is not run: there is no python3 with venv')
 
-/** Runs a program for a tenant, and returns the lines that it printed. */
+/** Runs a program for a tenant and returns the lines that it printed. */
 async function printed({ url, key }: Tenant, program: string, ...args: string[]): Promise<string[]> {
   const env = { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_KEY: key }
   const { stdout, stderr } = await run(program, args, { cwd: folder, env, timeout: 120_000 })
@@ -113,7 +113,7 @@ describe.for(PIPELINES.filter(([, isRun]) => isRun))('%s', ([, , runPipeline]) =
 })
 
 describe('review-next.ts', () => {
-  it('shows, accepts, and corrects what is next, until nothing is left', async ({ expect }) => {
+  it('shows, accepts and corrects outputs until nothing is left', async ({ expect }) => {
     const tenant = await newTenant(server.url, ['ingest', 'read', 'review'])
     const review = (...args: string[]) => printed(tenant, process.execPath, 'review-next.ts', ...args)
     const at = (second: number) => new Date(Date.now() + 1000 * second).toISOString()

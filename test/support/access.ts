@@ -7,26 +7,26 @@ import { ORIGIN } from './session.ts'
 
 const AUDIENCE = '4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2'
 
-/** A team's Cloudflare Access, which answers for its keys in place of the network. */
+/** A team's Cloudflare Access, which serves its keys in place of the network. */
 export interface Team {
   bindings: Env
-  /** A token as Access makes one for this deployment, with claims changed. */
+  /** A token as Access issues one for this deployment, with some claims changed. */
   token: (
     claims?: Record<string, unknown>,
     options?: { alg?: string; kid?: string; key?: CryptoKey },
   ) => Promise<string>
-  /** A page of the service that somebody looks at through Access. */
+  /** A page of the service, visited through Access. */
   page: (token: string, bindings?: Env, headers?: Record<string, string>) => Client
-  /** The private key that it signs with, and the public one as anybody can read it. */
+  /** The private key that it signs with, and the public one as published. */
   key: CryptoKey
   publicText: string
-  /** How often its keys were asked for. */
+  /** How often its keys were requested. */
   asked: () => number
-  /** What is answered for its keys from now on; null: the keys. */
+  /** The answer to requests for its keys from now on; null: the keys. */
   answerWith: (answer: (() => Response | Promise<Response>) | null) => void
 }
 
-/** A fresh team, which no isolate has heard of. It stands in for `fetch` until mocks are restored. */
+/** A fresh team that no isolate has cached. It replaces `fetch` until mocks are restored. */
 export async function newTeam(settings: Partial<Env> = {}): Promise<Team> {
   const domain = `team-${crypto.randomUUID()}.cloudflareaccess.com`
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })

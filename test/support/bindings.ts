@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import type { Ask } from '../../src/rate-limit/window.ts'
 
-/** Calls of the bindings that a request made, and what they wrote. */
+/** The binding calls of a request, and what they wrote. */
 export interface Counts {
   d1RoundTrips: number
   rowsWritten: number
@@ -11,16 +11,16 @@ export interface Counts {
   queueSends: number
 }
 
-/** What a wrapper may do at each call of a binding: let it pass by returning its result, or not. */
+/** Called at each binding call; returns its result to let it pass. */
 export type Intercept = <T>(binding: 'DB' | 'PAYLOADS' | 'RATE_LIMITER' | 'JOBS', call: () => Promise<T>) => Promise<T>
 
-/** What was sent to D1. */
+/** A statement sent to D1. */
 export interface Statement {
   sql: string
   values: unknown[]
 }
 
-/** The bindings, with every call handed to `intercept`; D1 statements and results, one each, are shown to the others. */
+/** Bindings that hand every call to `intercept`; `observe` functions see each D1 statement and its result. */
 export function wrapBindings(
   intercept: Intercept,
   onResult?: (result: D1Result) => void,
@@ -37,7 +37,7 @@ export function wrapBindings(
   }
   const readRaw = async (statement: D1PreparedStatement) => {
     const rows = await intercept('DB', () => statement.raw())
-    // raw() hides what the reading cost; reading again costs the same.
+    // raw() hides the cost of the read, so it's read again at the same cost.
     if (onResult) onResult(await statement.run())
     return rows
   }
@@ -50,7 +50,7 @@ export function wrapBindings(
       },
       run: () => runOne(statement),
       all: () => runOne(statement),
-      // A write must not be done again: its rows are taken from run().
+      // A write must not run twice, so its rows come from run().
       raw: async () =>
         /^\s*select/i.test(sql)
           ? readRaw(statement)
@@ -93,7 +93,7 @@ export function wrapBindings(
   }
 }
 
-/** Fails the first `times` calls of a binding, before or after they took effect. */
+/** Fails the first `times` calls of a binding, before or after they take effect. */
 export function failing(
   binding: string,
   message: string,
@@ -129,7 +129,7 @@ export function countingBindings(): { bindings: Env; counts: Counts } {
   return { bindings, counts }
 }
 
-/** Bindings that take down every statement, and the statements. */
+/** Bindings that record every statement, and the statements. */
 export function recordingBindings(): { bindings: Env; statements: Statement[] } {
   const statements: Statement[] = []
   const bindings = wrapBindings(
@@ -140,7 +140,7 @@ export function recordingBindings(): { bindings: Env; statements: Statement[] } 
   return { bindings, statements }
 }
 
-/** Fails every call of D1 from the `first` one on (1 is the first), before it takes effect. */
+/** Fails every D1 call from the `first` one on (1 is the first), before it takes effect. */
 export function failingFrom(first: number, message: string): Intercept {
   let calls = 0
   return async (binding, call) => {
@@ -149,7 +149,7 @@ export function failingFrom(first: number, message: string): Intercept {
   }
 }
 
-/** Fails the `nth` call of D1 (1 is the first) and no other. */
+/** Fails only the `nth` D1 call (1 is the first). */
 export function failingAt(nth: number, message: string, when: 'before' | 'after'): Intercept {
   let calls = 0
   return async (binding, call) => {
@@ -159,7 +159,7 @@ export function failingAt(nth: number, message: string, when: 'before' | 'after'
   }
 }
 
-/** How many rows D1 reads for what `act` asks of it. */
+/** The number of rows that D1 reads during `act`. */
 export async function rowsReadBy(act: (bindings: Env) => Promise<unknown>): Promise<number> {
   let rowsRead = 0
   const bindings = wrapBindings(

@@ -7,7 +7,7 @@ import { recorded, unpacked } from './recorded.ts'
 
 const START_NS = 1_795_260_983_000_000_000n
 
-/** What of a span or a log record is given as plain objects. */
+/** The fields of a span or a log record that are given as plain objects. */
 interface Given {
   scope?: string
   resource?: Record<string, Json>
@@ -31,7 +31,7 @@ interface GivenSpan extends Given {
   events?: readonly GivenEvent[]
 }
 
-/** A span of a second, a root unless it is given a parent. */
+/** A span of one second, a root unless it has a parent. */
 export const aSpan = (given: GivenSpan = {}): TelemetrySpan => ({
   source: sourceOf(given),
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -57,7 +57,7 @@ export const aSpan = (given: GivenSpan = {}): TelemetrySpan => ({
 
 interface GivenLog extends Given, Partial<Pick<TelemetryLog, 'traceId' | 'spanId' | 'timeNs' | 'eventName' | 'body'>> {}
 
-/** A record of the span that `aSpan` makes. */
+/** A record of the span that `aSpan` builds. */
 export const aLog = (given: GivenLog = {}): TelemetryLog => ({
   source: sourceOf(given),
   traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -71,7 +71,7 @@ export const aLog = (given: GivenLog = {}): TelemetryLog => ({
 
 const LOG_FIELDS = new Set(['traceId', 'spanId', 'timeNs', 'eventName', 'body'])
 
-/** What a convention says of a span, and which attributes it left unread. */
+/** What a convention reads from a span, and the attributes it left unread. */
 export function readAs(
   convention: Convention,
   span: TelemetrySpan,
@@ -81,7 +81,7 @@ export function readAs(
   return { reading, unread: [...reader.unread().keys()] }
 }
 
-/** The spans that a client exported when it was recorded, in the order in which they came. */
+/** The spans of a recorded client, in the order in which they were exported. */
 export async function recordedSpans(directory: string): Promise<TelemetrySpan[]> {
   const requests = recorded().filter(request => request.directory === directory && request.signal === 'traces')
   const decoded = await Promise.all(
@@ -92,7 +92,7 @@ export async function recordedSpans(directory: string): Promise<TelemetrySpan[]>
   return decoded.flatMap(({ records }) => records)
 }
 
-/** The log records of that client. */
+/** The log records of a recorded client. */
 export async function recordedLogs(directory: string): Promise<TelemetryLog[]> {
   const requests = recorded().filter(request => request.directory === directory && request.signal === 'logs')
   const decoded = await Promise.all(

@@ -3,22 +3,22 @@ import type { Step, Subject, SubjectFeedback } from '../../src/domain/subject.ts
 
 const AT = Date.parse('2026-06-01T12:00:00Z')
 
-/** What a test says of a step; the rest is as good as empty. */
+/** The fields of a step that a test gives; the rest has empty defaults. */
 interface StepDraft extends Partial<Step> {
   approved?: Json
 }
 
-/** What a test says of a disagreement. */
+/** The fields of a disagreement that a test gives. */
 export interface SubjectDraft {
   root?: StepDraft
-  /** In their order, a second apart, by their step ids. */
+  /** In order, a second apart, by their step ids. */
   steps?: Record<string, StepDraft>
   docs?: Record<string, string>
   feedback?: Partial<SubjectFeedback>[]
   isCompleted?: boolean
 }
 
-/** A trace with what people said of it. Span ids are step ids, the root's `root`; users are `ann` where none is named. */
+/** A trace with people's judgments. Span ids are step ids, the root's is `root`; unnamed users are `ann`. */
 export function aDisagreement({
   root = {},
   steps = {},
@@ -50,7 +50,7 @@ export function aDisagreement({
   }
 }
 
-/** A prompt, with the schema of its step's outputs where there is one. */
+/** A prompt, with the schema of its step's outputs if there is one. */
 export const aPrompt = (content: string, outputSchema: JsonObject | null = null) => ({ content, outputSchema })
 
 function stepOf(spanId: string, { approved, ...fields }: StepDraft): Step {

@@ -5,10 +5,10 @@ declare global {
   namespace Cloudflare {
     interface Env extends WorkerEnv {
       MIGRATIONS: D1Migration[]
-      /** What test/fuzz was asked for; empty where nothing was. */
+      /** Settings of test/fuzz; empty by default. */
       FUZZ_SECONDS: string
       FUZZ_SEED: string
-      /** Whether test/endpoints/faults.test.ts tries all faults at all calls; empty where it tries a third. */
+      /** Whether test/endpoints/faults.test.ts tries all faults at all calls; if empty, it tries a third. */
       ALL_FAULTS: string
     }
   }

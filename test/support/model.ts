@@ -10,7 +10,7 @@ import type { Asked, Reply } from './model-wire.ts'
 
 const AT = Date.parse('2026-11-01T12:00:00Z')
 
-/** A step, the root unless it says otherwise. */
+/** A step, the root by default. */
 export const aStep = (fields: Partial<Step> = {}): Step => ({
   spanId: 'root',
   isRoot: !fields.parentSpanId,
@@ -30,7 +30,7 @@ export const aStep = (fields: Partial<Step> = {}): Step => ({
   ...fields,
 })
 
-/** A support answer of 12 months' warranty, which the doc says is 24, and the reviewer too. */
+/** A support answer that says 12 months' warranty; the doc and the reviewer say 24. */
 export const aSubject = (fields: Partial<Subject> = {}): Subject => ({
   receivedAt: AT,
   timestamp: AT,
@@ -70,7 +70,7 @@ export const aFinding: Finding = {
   strength: 0.9,
 }
 
-/** What a model answers to `aSubject` where it is right. */
+/** A model's correct answer to `aSubject`. */
 export const anAnswer = (fields: object = {}) => ({
   quotes: [{ span_id: 'retrieve', path: 'output.chunks[0].text', quote: 'a warranty of 24 months' }],
   reasoning: 'The chunk says 24 months. The answer says 12.',
@@ -84,7 +84,7 @@ export const anAnswer = (fields: object = {}) => ({
   ...fields,
 })
 
-/** The error types that each deployment has. */
+/** The error types of every deployment. */
 export async function theErrorTypes(): Promise<ErrorType[]> {
   const { results } = await env.DB.prepare('select error_type, id, name, category, rule from error_types').all<{
     error_type: string
@@ -96,7 +96,7 @@ export async function theErrorTypes(): Promise<ErrorType[]> {
   return results.map(({ error_type, ...rest }) => ({ errorType: error_type, ...rest }))
 }
 
-/** A provider that answers this, and the settings by which it is found. */
+/** A provider with these answers, and the settings that point to it. */
 export async function aProvider(replies: readonly Reply[], settings: Partial<Env> = {}) {
   const session = `${inject('modelServer')}/${crypto.randomUUID()}`
   await fetch(`${session}/replies`, { method: 'PUT', body: JSON.stringify(replies) })
@@ -120,7 +120,7 @@ interface Asking {
   renew?: () => Promise<boolean>
 }
 
-/** Asks a model that answers this about `aSubject`: its answer, or the error, and what it was asked. */
+/** Asks a model with these answers about `aSubject`; returns its answer or the error, and the requests. */
 export async function askModelThat(replies: readonly Reply[], asking: Asking = {}) {
   const { subject = aSubject(), findings = [aFinding], settings, callMs, renew = async () => true } = asking
   const { signal = new AbortController().signal } = asking
@@ -137,7 +137,7 @@ export async function askModelThat(replies: readonly Reply[], asking: Asking = {
     result: outcome.status === 'fulfilled' ? outcome.value : undefined,
     error: outcome.status === 'rejected' ? (outcome.reason as EngineError) : undefined,
     asked: await asked(),
-    /** Calls that were counted before they were made. */
+    /** The number of calls that were counted before they were made. */
     reserved,
   }
 }

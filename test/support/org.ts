@@ -7,16 +7,16 @@ import { answer, endpoints } from '../../src/app.ts'
 import type { Env } from '../../src/env.ts'
 import { ErrorBody, StatusBody } from '../../src/http/errors.ts'
 
-/** A response with its body read; bodies are checked against the endpoint's contract on the way. */
+/** A response with its body read. Bodies are checked against the endpoint's contract first. */
 export interface Answer {
   status: number
   headers: Headers
-  // Tests look into bodies that the contract has just checked.
+  // Tests read bodies that the contract has just checked.
   // biome-ignore lint/suspicious/noExplicitAny: a typed body here would repeat every schema
   body: any
 }
 
-/** Sends one request through the Worker, on the tests' bindings or wrapped ones, and waits for what it left to do. */
+/** Sends a request through the Worker, on the tests' bindings or wrapped ones, and waits for its background work. */
 export async function send(request: Request, bindings: Env = env): Promise<Answer> {
   const context = createExecutionContext()
   const answered = await sendIn(context, request, bindings)
@@ -24,7 +24,7 @@ export async function send(request: Request, bindings: Env = env): Promise<Answe
   return answered
 }
 
-/** Sends one request through the Worker and waits for its answer alone. */
+/** Sends a request through the Worker and waits only for its answer. */
 export async function sendIn(context: ExecutionContext, request: Request, bindings: Env): Promise<Answer> {
   const response = await answer(request, bindings, context)
   const text = await response.text()
@@ -35,7 +35,7 @@ export async function sendIn(context: ExecutionContext, request: Request, bindin
 
 export type Client = ReturnType<typeof client>
 
-/** Calls with a key, as one kind of client would. */
+/** Calls with a key in one header form. */
 export function client(headers: Record<string, string>, bindings: Env = env, transport = send) {
   const call =
     (method: string) =>
@@ -53,10 +53,10 @@ export function client(headers: Record<string, string>, bindings: Env = env, tra
 
 export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${env.ADMIN_TOKEN}` }, bindings)
 
-/** Of the reviewer in each tenant's world. */
+/** The e-mail of the reviewer in each tenant's world. */
 export const REVIEWER_EMAIL = 'reviewer@example.com'
 
-/** A fresh tenant: an organization with a project, a key with all rights and one for the project. */
+/** A fresh tenant: an organization with a project, a key with all rights and a key of the project. */
 export async function newOrg() {
   const slug = `org-${crypto.randomUUID()}`
   const created = await admin().post('/api/orgs', { slug, name: 'Test' })
@@ -74,7 +74,7 @@ export async function newOrg() {
     id: created.body.id,
     slug,
     project,
-    /** The user that `newWorld` makes, for whom no key acts that does not say so; '' before. */
+    /** The user that `newWorld` creates; keys act for this user only if they say so. '' before. */
     userId: '',
     ownerKey,
     owner,
@@ -89,7 +89,7 @@ export async function newOrg() {
 
 export type Org = Awaited<ReturnType<typeof newOrg>>
 
-/** Every test's every response is one that the contract promises: a status it names, a body of its schema. */
+/** Every response in every test must match its contract: a listed status, a body of its schema. */
 function checkAgainstContract(request: Request, status: number, body: unknown): void {
   if (request.method === 'HEAD' || request.method === 'OPTIONS') return
   const contract = findContract(request)
@@ -110,7 +110,7 @@ function findContract(request: Request): Contract | undefined {
     .find(({ method, path }) => method === request.method && pattern(path).test(pathname))
 }
 
-/** What an error says, in whichever form its interface has. */
+/** The message of an error, in either interface's form. */
 export const messageOf = ({ body }: Answer): string => body.error ?? body.message
 
 const pattern = (path: string) => new RegExp(`^${path.replace(/{\w+}/g, '[^/]+')}$`)

@@ -21,18 +21,18 @@ export const SPAN_ID = 'eee19b7ec3c1b174'
 
 const bytesOfHex = (hex: string) => Uint8Array.from(hex.match(/../g) ?? [], pair => Number.parseInt(pair, 16))
 
-/** A span of protobuf with ids, and what else is given. */
+/** A protobuf span with ids and the given fields. */
 export const protobufSpan = (...fields: Field[]): Uint8Array =>
   message([1, bytesOfHex(TRACE_ID)], [2, bytesOfHex(SPAN_ID)], ...fields)
 
-/** An attribute of protobuf; `value` is an AnyValue. */
+/** A protobuf attribute; `value` is an AnyValue. */
 export const protobufAttribute = (key: string, value: Uint8Array): Uint8Array => message([1, key], [2, value])
 
-/** An export of one resource and one scope, of records in protobuf. */
+/** An export of protobuf records in one resource and one scope. */
 export const protobufExport = (...records: readonly Uint8Array[]): Uint8Array =>
   message([1, message([2, message(...records.map(record => [2, record] as const))])])
 
-/** A span of OTLP/JSON with ids, and what else is given. */
+/** An OTLP/JSON span with ids and the given fields. */
 export const jsonSpan = (fields: Readonly<Record<string, Json>> = {}) => ({
   traceId: TRACE_ID,
   spanId: SPAN_ID,
@@ -42,6 +42,6 @@ export const jsonSpan = (fields: Readonly<Record<string, Json>> = {}) => ({
 /** Any value as the bytes of its JSON. */
 export const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value))
 
-/** An export of one resource and one scope, of spans in OTLP/JSON. */
+/** An export of OTLP/JSON spans in one resource and one scope. */
 export const jsonExport = (...spans: readonly unknown[]): Uint8Array =>
   jsonBytes({ resourceSpans: [{ scopeSpans: [{ spans }] }] })

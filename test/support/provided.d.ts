@@ -2,9 +2,9 @@ import 'vitest'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** What properties draw their cases by. */
+    /** The seed of property tests. */
     propertySeed: number
-    /** How many times the runs of a usual `npm test`. */
+    /** Multiplies the number of runs of an ordinary `npm test`. */
     propertyRuns: number
   }
 }

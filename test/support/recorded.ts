@@ -2,9 +2,9 @@
 
 import type { JsonObject } from '../../src/domain/json.ts'
 
-/** A request that a real client made: its body as it was on the wire, and what came with it. */
+/** A recorded client's request: its body as on the wire, and its headers. */
 export interface Recorded {
-  /** Which client and which encoding; `quirks` are made by hand, after the specification. */
+  /** The client and encoding; `quirks` are hand-written from the specification. */
   directory: string
   file: string
   signal: 'traces' | 'logs' | 'metrics'
@@ -13,7 +13,7 @@ export interface Recorded {
   bytes: Uint8Array
 }
 
-/** As data URLs: a test in workerd has no files. */
+/** As data URLs, because tests in workerd have no files. */
 const files = import.meta.glob<string>(['../otlp/recorded/**', '../otlp/recorded-decodes.json.gz'], {
   query: '?url&inline',
   import: 'default',
@@ -28,7 +28,7 @@ export const recorded = (): Recorded[] =>
     .sort()
     .map(read)
 
-/** What was compressed on the wire, decompressed. */
+/** The body, decompressed if it was compressed on the wire. */
 export const unpacked = async ({ headers, bytes }: Recorded): Promise<Uint8Array> =>
   headers['content-encoding'] === 'gzip' ? new Uint8Array(await gunzipped(bytes).arrayBuffer()) : bytes
 
@@ -36,8 +36,8 @@ const gunzipped = (bytes: Uint8Array): Response =>
   new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')))
 
 /**
- * What the bodies hold, in OTLP/JSON, by directory and file, made when they were recorded by another decoder than ours:
- * protobufjs by reflection, from the whole of OpenTelemetry's .proto files.
+ * The bodies in OTLP/JSON, by directory and file. An independent decoder wrote them at recording time: protobufjs by
+ * reflection over all of OpenTelemetry's .proto files.
  */
 export const recordedDecodes = (): Promise<Record<string, JsonObject>> => gunzipped(bytesOf(DECODES)).json()
 

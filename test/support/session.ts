@@ -2,17 +2,17 @@ import { env } from 'cloudflare:workers'
 import type { Env } from '../../src/env.ts'
 import { type Answer, type Client, client } from './org.ts'
 
-/** The origin of the tests' requests, which a browser says of its own pages. */
+/** The origin of the tests' requests, as a browser sends it for our own pages. */
 export const ORIGIN = 'https://countersign.test'
 
-/** A page of the service before anybody is signed in, at an address of its own: each may sign in so often alone. */
+/** A signed-out page with an address of its own, since sign-ins are limited by address. */
 export const visitor = (bindings: Env = env) =>
   client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 
-/** The cookie that an answer gives, as a browser sends it back. */
+/** The cookie that an answer sets, as a browser sends it back. */
 export const cookieIn = ({ headers }: Answer): string => headers.get('set-cookie')?.split(';')[0] ?? ''
 
-/** A page of the service, in the browser that has a cookie. */
+/** A page of the service in the browser that has a cookie. */
 export const page = (cookie: string, bindings: Env = env, origin: string | null = ORIGIN): Client =>
   client({ cookie, ...(origin !== null && { origin }) }, bindings)
 

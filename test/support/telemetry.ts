@@ -6,7 +6,7 @@ import { newOrg, type Org } from './org.ts'
 export const aHexTraceId = (): string => crypto.randomUUID().replaceAll('-', '')
 export const aHexSpanId = (): string => aHexTraceId().slice(16)
 
-/** Nanoseconds of a time some milliseconds after TIME, as OTLP/JSON has them. */
+/** Nanoseconds of a time some milliseconds after TIME, as in OTLP/JSON. */
 export const nanosecondsAfter = (milliseconds: number): string =>
   String(BigInt(Date.parse(TIME) + milliseconds) * 1_000_000n)
 
@@ -23,7 +23,7 @@ export function anyValue(value: unknown): object {
 const keyValues = (attributes: object) =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }))
 
-/** What a test says of a span; the rest is as any span's. */
+/** The fields of a span that a test gives; the rest has defaults. */
 export interface SpanFields {
   traceId?: string
   spanId?: string
@@ -36,7 +36,7 @@ export interface SpanFields {
   [field: string]: unknown
 }
 
-/** A span of OTLP/JSON: a model call, if its attributes do not say else. */
+/** An OTLP/JSON span, a model call by default. */
 export function anExportedSpan({ start = 0, end = start + 100, attributes, ...fields }: SpanFields = {}) {
   const llm = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4.1-mini' }
   return {
@@ -57,7 +57,7 @@ export const anExport = (spans: readonly object[], resource: object = { 'service
   ],
 })
 
-/** Sends spans and expects them to be taken. */
+/** Sends spans and expects success. */
 export async function exportSpans(org: Org, spans: readonly object[], path = '/v1/traces') {
   const answer = await org.ingest.post(path, anExport(spans))
   if (answer.status !== 200) throw new Error(`The export was answered ${answer.status}: ${JSON.stringify(answer.body)}`)
@@ -69,7 +69,7 @@ export const aLogExport = (logRecords: readonly object[]) => ({
   resourceLogs: [{ resource: { attributes: [] }, scopeLogs: [{ scope: { name: 'test' }, logRecords }] }],
 })
 
-/** A user's message as a log record, of a span or of none. */
+/** A user's message as a log record, with or without a span. */
 export const aMessage = (fields: object = {}) => ({
   traceId: aHexTraceId(),
   spanId: aHexSpanId(),
@@ -79,14 +79,14 @@ export const aMessage = (fields: object = {}) => ({
   ...fields,
 })
 
-/** An export of the signal that a path is for. */
+/** An export of the signal that a path takes. */
 export function anExportTo(path: string): object {
   if (path.endsWith('/logs')) return aLogExport([aMessage()])
   if (path.endsWith('/metrics')) return { resourceMetrics: [] }
   return anExport([anExportedSpan()])
 }
 
-/** A tenant, and how one trace of OpenTelemetry's is sent and read there. */
+/** A tenant with functions that send and read one OpenTelemetry trace. */
 export async function newRun() {
   const org = await newOrg()
   const traceId = aHexTraceId()

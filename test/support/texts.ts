@@ -6,16 +6,16 @@ import type { Answer, Client, Org } from './org.ts'
 export interface KindOfText {
   kind: TextKind
   path: string
-  /** The list's key in its answer. */
+  /** The key of the list in its answer. */
   list: 'prompts' | 'knowledgeDocs'
-  /** The field by which a text is named in its project. */
+  /** The field that names a text in its project. */
   named: 'stepId' | 'slug'
-  /** What a new one needs beside its project, name and content. */
+  /** Fields of a new text besides its project, name and content. */
   more: object
   itemFields: string[]
   detailFields: string[]
   versionFields: string[]
-  /** What a version has besides in its text's detail. */
+  /** Further fields of a version in its text's detail. */
   countFields: string[]
 }
 
@@ -48,7 +48,7 @@ const knowledgeDocs: KindOfText = {
 
 export const kindsOfText: readonly KindOfText[] = [prompts, knowledgeDocs]
 
-/** The other kind: what is named alike there is another thing. */
+/** The other kind, whose texts may share names with this one. */
 export const otherKind = ({ kind }: KindOfText): KindOfText => (kind === 'prompt' ? knowledgeDocs : prompts)
 
 /** A valid body that creates a text, with some fields changed. */
@@ -60,7 +60,7 @@ export const aText = ({ named, more }: KindOfText, name: string, fields: object 
   ...fields,
 })
 
-/** A tenant with one text, and the calls on it. */
+/** A tenant with one text, and calls on it. */
 export async function newText(kind: KindOfText, org: Org, name = 'answer', fields: object = {}) {
   const created = await org.owner.post(kind.path, aText(kind, name, fields))
   if (created.status !== 201) throw new Error(`${kind.path} answered ${created.status}: ${created.body.error}`)
@@ -74,7 +74,7 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
       by.post(`${path}/versions`, { activate: true, ...body }),
     activate: (versionId: string, by: Client = org.owner): Promise<Answer> =>
       by.put(`${path}/active-version`, { versionId }),
-    /** The text as the list of its project shows it. */
+    /** The text as its project's list shows it. */
     listed: async () => {
       const { body } = await org.read.get(`${kind.path}?projectSlug=support&${kind.named}=${encodeURIComponent(name)}`)
       return body[kind.list][0]
@@ -83,11 +83,11 @@ export async function newText(kind: KindOfText, org: Org, name = 'answer', field
   }
 }
 
-/** Which versions are active, as the detail says. */
+/** The active versions, according to the detail. */
 export const activeIn = ({ versions }: { versions: { id: string; isActive: boolean }[] }): string[] =>
   versions.filter(({ isActive }) => isActive).map(({ id }) => id)
 
-/** What D1 holds of a text: its versions, and its activations in the order in which they count. */
+/** The text's rows in D1: its versions, and its activations in order. */
 export async function storedText(textId: string) {
   const [versions, activations] = await Promise.all([
     env.DB.prepare(

@@ -1,7 +1,7 @@
 import { anObservation, aSpan, aTrace } from './builders.ts'
 import { newOrg, type Org } from './org.ts'
 
-/** A tenant with an empty trace: what can be sent to it, and how it and its root span read. */
+/** A tenant with an empty trace, and functions that send to it and read it and its spans. */
 export async function newTrace(tenant?: Org) {
   const org = tenant ?? (await newOrg())
   const trace = aTrace()

@@ -3,7 +3,7 @@ import { newKeys } from '../../src/domain/ids.ts'
 import { TIME } from './builders.ts'
 import type { Org } from './org.ts'
 
-/** What makes one of many traces different; `fields` are searchable as metadata would be. */
+/** The differences between traces; `fields` are searchable like metadata. */
 interface Different {
   name: string
   status?: 'running' | 'completed'
@@ -11,8 +11,8 @@ interface Different {
 }
 
 /**
- * Puts many traces into a tenant's project at once, past the interface, a millisecond apart. Returns their ids, newest
- * first; `differenceOf` is given a trace's place in that order, from 1 on.
+ * Inserts many traces into a tenant's project directly, a millisecond apart. Returns their ids, newest first.
+ * `differenceOf` gets a trace's position in that order, from 1.
  */
 export async function manyTraces(
   org: Org,

@@ -1,12 +1,12 @@
 import { vi } from 'vitest'
 
-/** What a call did between two turns that it gave others: the most hashes that it took, and characters that it parsed as JSON. */
+/** The longest piece of work between two yields: the most hashes, and the most characters parsed as JSON. */
 export interface LongestPiece {
   hashes: number
   parsed: number
 }
 
-/** Runs a call, and says what its longest pieces were. What the test itself hashes or parses meanwhile counts as well. */
+/** Runs a call and returns its longest pieces. The test's own hashing and parsing counts as well. */
 export async function longestPieceOf(call: () => Promise<unknown>): Promise<LongestPiece> {
   const longest: LongestPiece = { hashes: 0, parsed: 0 }
   let piece: LongestPiece = { hashes: 0, parsed: 0 }
