@@ -6,7 +6,7 @@ const LONG_LENGTH = 40
 
 /** A field for a text or, in rjsf, a number. */
 export function TextField(props: WidgetProps) {
-  const BaseInput = getTemplate('BaseInputTemplate', props.unscoped, props.options)
+  const BaseInput = getTemplate('BaseInputTemplate', props.registry, props.options)
   const isText = props.schema.type === 'string' && props.schema.format === undefined
   return isText ? <GrowingText {...props} /> : <BaseInput {...props} />
 }
