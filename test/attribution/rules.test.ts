@@ -37,7 +37,7 @@ describe('the rules', () => {
     expect(answer.reasoning).toContain('hallucinated content')
   })
 
-  it('give two alternatives; probabilities sum to at most 1', () => {
+  it('give two alternatives; confidences sum to at most 1', () => {
     const { errorType, confidence, alternatives } = answerTo(invented)
     const [second, third] = alternatives
     expect(alternatives).toHaveLength(2)

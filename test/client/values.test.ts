@@ -106,7 +106,7 @@ describe('a value that cannot be sent', () => {
     expect(good).toHaveLength(2)
   })
 
-  it('may not be hidden under a field name', async ({ expect }) => {
+  it('is not one with an unusual field name', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const metadata = JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}')
     const trace = countersign.startTrace('run', { metadata })
@@ -118,7 +118,7 @@ describe('a value that cannot be sent', () => {
     }
   })
 
-  it('includes values that JSON would change', async ({ expect }) => {
+  it('is not one that JSON merely changes', async ({ expect }) => {
     const { countersign, sent, losses } = newClient()
     const trace = countersign.startTrace('run')
     const brackets = '\\"\\\\"["{'.repeat(200)

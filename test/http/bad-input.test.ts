@@ -200,7 +200,7 @@ describe('an invalid event', () => {
 })
 
 describe('an answer to bad input', () => {
-  it('takes no position in malformed JSON from the JSON’s own text', async ({ expect }) => {
+  it('never reads the position of a JSON error from the JSON’s own text', async ({ expect }) => {
     for (const body of [
       '{"a": position 99}',
       '{"a": at position 99 (line 1 column 100)}',

@@ -300,7 +300,7 @@ describe('content', () => {
   })
 })
 
-it('takes evaluation results for judgments by no person', ({ expect }) => {
+it('takes evaluation results as automatic judgments', ({ expect }) => {
   const events = [
     {
       name: 'gen_ai.evaluation.result',
