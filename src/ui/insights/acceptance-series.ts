@@ -53,7 +53,7 @@ function linesOf(
   const parts = [
     ...apart.map(({ version, days }) => ({ label: versionName(version, stepId), isActive: version.isActive, days })),
     ...(earlier.length > 0 ? [{ label: 'earlier versions', isActive: false, days: earlier }] : []),
-    ...(unnamed ? [{ label: named.length > 0 ? 'no version' : 'all outputs', isActive: false, days: unnamed }] : []),
+    ...(unnamed ? [{ label: named.length > 0 ? 'no version' : 'all', isActive: false, days: unnamed }] : []),
   ]
   return parts.map(({ label, isActive, days }, index) => ({
     key: `line${index}`,
