@@ -77,7 +77,7 @@ export function NewTextForm({ kind, projectSlug, onClose }: NewTextFormProps) {
           onChange={({ currentTarget }) => change({ note: currentTarget.value })}
           error={faults.of('note')}
         />
-        {faults.rest && <FaultAlert error={faults.rest} title={`${kind.many} not changed`} />}
+        {faults.rest && <FaultAlert error={faults.rest} title={`Couldn't create this ${kind.one}`} />}
         <Group justify="space-between">
           <DraftState isChanged={isChanged} isKept={isKept} onDiscard={discard} />
           <Group gap="xs" ml="auto">
