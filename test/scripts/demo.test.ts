@@ -110,7 +110,7 @@ describe('the events', () => {
     expect(JSON.stringify(everything())).toBe(json)
     expect(json.length).toBeLessThan(2_500_000)
     expect(createHash('sha256').update(json).digest('hex')).toBe(
-      'd5232fee85533cf481d0addb981eb2bf0093d8eddb828391b5cbd07661928d49',
+      '41853667581df7c3ce56f001fb2ab1b3932d9ce9b71e356e750a21568412d9f2',
     )
   })
 
