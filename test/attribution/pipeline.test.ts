@@ -101,7 +101,10 @@ describe('a request for an attribution', () => {
 
   it('is a 404 to read if nobody asked', async ({ expect }) => {
     const { result } = await newDisputed()
-    expect(await result()).toMatchObject({ status: 404, body: { error: expect.stringContaining('Nobody has asked') } })
+    expect(await result()).toMatchObject({
+      status: 404,
+      body: { error: expect.stringContaining('No attribution was requested for this trace') },
+    })
   })
 
   it('with nothing new returns the stored result, in one round trip and no rows written', async ({ expect }) => {
