@@ -16,7 +16,7 @@ const usersIn = async (org: Org): Promise<{ id: string; email: string }[]> =>
   (await org.owner.get('/api/users?limit=200')).body.users
 
 describe('a user', () => {
-  it('has the fields of the contract, with the e-mail in lower case', async ({ expect }) => {
+  it('has the fields of the contract, with the email in lower case', async ({ expect }) => {
     const org = await newOrg()
     const { status, body } = await create(org, { email: 'Ada.Lovelace@Example.COM' })
     expect(status).toBe(201)
@@ -31,7 +31,7 @@ describe('a user', () => {
   })
 
   it.for(['ada@example.com', 'ADA@EXAMPLE.COM', 'Ada@example.com'])(
-    'is unique by e-mail: 409 for %s',
+    'is unique by email: 409 for %s',
     async (email, { expect }) => {
       const org = await newOrg()
       const first = (await create(org)).body
@@ -40,17 +40,17 @@ describe('a user', () => {
     },
   )
 
-  it('is one if 20 with one e-mail come at once', async ({ expect }) => {
+  it('is created once when 20 concurrent requests use the same email', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         create(org, { email: index % 2 === 0 ? 'ada@example.com' : 'Ada@Example.com', name: `Ada ${index}` }),
       ),
     )
-    const made = answers.filter(({ status }) => status === 201)
-    expect(made).toHaveLength(1)
+    const created = answers.filter(({ status }) => status === 201)
+    expect(created).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
-    expect(await usersIn(org)).toEqual([made[0]?.body])
+    expect(await usersIn(org)).toEqual([created[0]?.body])
   })
 
   it.for(['before', 'after'] as const)(
@@ -64,12 +64,12 @@ describe('a user', () => {
     },
   )
 
-  it('is another one in each organization', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const [mine, other] = [(await create(org)).body, (await create(theirs)).body]
+  it('is a separate user in each organization', async ({ expect }) => {
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const [mine, other] = [(await create(org)).body, (await create(otherOrg)).body]
     expect(mine.id).not.toBe(other.id)
     expect(await usersIn(org)).toEqual([mine])
-    expect(await usersIn(theirs)).toEqual([other])
+    expect(await usersIn(otherOrg)).toEqual([other])
   })
 
   it('cannot be created by a key of one project or without the scope', async ({ expect }) => {
@@ -104,9 +104,9 @@ describe('a user', () => {
 })
 
 describe('the list of users', () => {
-  it('is sorted by e-mail, page by page, without gaps or duplicates', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    await create(theirs)
+  it('is sorted by email, page by page, without gaps or duplicates', async ({ expect }) => {
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    await create(otherOrg)
     const emails = ['m@x', 'Zoë@x', 'a@x', 'a@X.y', 'ö@x', '😀@x', 'b@x', 'a.b@x', 'a+b@x']
     for (const email of emails) expect((await create(org, { email })).status).toBe(201)
     const expected = ['a+b@x', 'a.b@x', 'a@x', 'a@x.y', 'b@x', 'm@x', 'zoë@x', 'ö@x', '😀@x']
@@ -124,11 +124,11 @@ describe('the list of users', () => {
   })
 
   it('refuses a cursor of another organization', async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
     for (const email of ['a@x', 'b@x']) await create(org, { email })
     const { nextCursor } = (await org.owner.get('/api/users?limit=1')).body
     expect(nextCursor).toEqual(expect.any(String))
-    expect((await theirs.owner.get(`/api/users?cursor=${nextCursor}`)).status).toBe(400)
+    expect((await otherOrg.owner.get(`/api/users?cursor=${nextCursor}`)).status).toBe(400)
   })
 })
 
@@ -146,7 +146,7 @@ describe("a labeller's user", () => {
     }
   })
 
-  it('exists from the first feedback, until a manager confirms it, once, whatever the case', async ({ expect }) => {
+  it('exists from the first feedback on, and can be confirmed once, in any letter case', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ comment: 'Wrong', labeller: { name: 'Ada', email: 'Ada@Example.com' } })
     const [user] = await usersIn(org)
@@ -158,7 +158,7 @@ describe("a labeller's user", () => {
     expect(await usersIn(org)).toEqual([confirmed.body])
   })
 
-  it('is the user created before, whose name stays', async ({ expect }) => {
+  it('is the existing user, whose name stays', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const user = (await create(org)).body
     for (const email of ['ada@example.com', 'ADA@example.com'])
@@ -234,8 +234,8 @@ describe("a project's key", () => {
   })
 })
 
-describe('an id of a user', () => {
-  it('does not follow from the e-mail, so it reveals nothing', async ({ expect }) => {
+describe("a user's id", () => {
+  it("cannot be derived from the email, so it doesn't reveal it", async ({ expect }) => {
     const { org, give } = await newTrace()
     await create(org)
     await give({ comment: 'x', labeller: { email: 'bob@example.com' } })
@@ -246,10 +246,10 @@ describe('an id of a user', () => {
   })
 })
 
-describe('a change of a user', () => {
+describe('changing a user', () => {
   const change = (org: Org, id: string, body: object) => org.owner.patch(`/api/users/${id}`, body)
 
-  it('affects only the fields that are sent; the id and the keys stay', async ({ expect }) => {
+  it('affects only the fields sent, and keeps the id and the keys', async ({ expect }) => {
     const org = await newOrg()
     const ada = (await create(org)).body
     const key = await org.keyFor({ userId: ada.id })
@@ -263,7 +263,7 @@ describe('a change of a user', () => {
     expect(entries).toHaveLength(2)
   })
 
-  it('frees the old e-mail, and gives the new one later records', async ({ expect }) => {
+  it('frees the old email, and assigns later records to the new one', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     const ada = (await create(org)).body
     await change(org, ada.id, { email: 'countess@example.com' })
@@ -279,7 +279,7 @@ describe('a change of a user', () => {
     }
   })
 
-  it("409s for another user's e-mail, a labeller's included, and changes nothing", async ({ expect }) => {
+  it("409s for another user's email, including a labeller's, and changes nothing", async ({ expect }) => {
     const { org, give } = await newTrace()
     const ada = (await create(org)).body
     await create(org, { email: 'kofi@example.com' })
@@ -291,7 +291,7 @@ describe('a change of a user', () => {
     expect(await change(org, ada.id, { email: ada.email })).toMatchObject({ status: 200, body: ada })
   })
 
-  it('succeeds for one of two that want the same e-mail at once', async ({ expect }) => {
+  it('succeeds for only one of several concurrent requests for the same email', async ({ expect }) => {
     const org = await newOrg()
     const users = await Promise.all(
       Array.from({ length: 10 }, (_, index) => create(org, { email: `${index}@example.com` })),
@@ -313,11 +313,11 @@ describe('a change of a user', () => {
   })
 
   it("404s for a missing user, and 403s for another organization's", async ({ expect }) => {
-    const [org, theirs] = [await newOrg(), await newOrg()]
-    const foreign = (await create(theirs)).body
+    const [org, otherOrg] = [await newOrg(), await newOrg()]
+    const foreign = (await create(otherOrg)).body
     expect((await change(org, crypto.randomUUID(), { name: 'x' })).status).toBe(404)
     expect((await change(org, 'ada', { name: 'x' })).status).toBe(404)
     expect((await change(org, foreign.id, { name: 'x' })).status).toBe(403)
-    expect(await usersIn(theirs)).toEqual([foreign])
+    expect(await usersIn(otherOrg)).toEqual([foreign])
   })
 })

@@ -21,7 +21,7 @@ import { aFeedback, anObservation, aSpan, aTrace } from './builders.ts'
 import { type Answer, type Client, type Org, REVIEWER_EMAIL } from './org.ts'
 import { anExportTo } from './telemetry.ts'
 
-/** A tenant with one trace that has an observation and feedback: what samples refer to. */
+/** The data that samples refer to: a tenant with a trace, an observation, feedback and so on. */
 export interface World {
   org: Org
   traceId: string
@@ -31,14 +31,14 @@ export interface World {
   doc: Text
   /** A key that nothing else uses. */
   keyId: string
-  /** A project that has nothing. */
+  /** An empty project. */
   spareProject: { id: string; slug: string }
-  /** A user whom nothing else names. */
+  /** A user that nothing else refers to. */
   spareUserId: string
-  /** A key of the organization's reviewer, and a comment by that one. */
+  /** A key of the organization's reviewer, and a comment by that reviewer. */
   reviewerKey: string
   comment: { id: string }
-  /** A pipeline's feedback, as the pipeline knows it. */
+  /** The `feedback_id` of feedback that a pipeline sent. */
   feedbackId: string
 }
 
@@ -55,11 +55,11 @@ interface Sample {
   path: (world: World) => string
   /** `scopes` are those of the calling key. */
   body?: (world: World, scopes?: readonly string[]) => object
-  /** Whether the request names what belongs to a tenant: another tenant's must not be reached. */
+  /** Whether the request refers to a tenant's data: other tenants' keys must not reach it. */
   namesTenants: boolean
 }
 
-/** What lies in R2. */
+/** Large enough to be stored in R2. */
 const large = 'x'.repeat(INLINE_BYTES)
 
 export async function newWorld(org: Org): Promise<World> {
@@ -73,7 +73,7 @@ export async function newWorld(org: Org): Promise<World> {
   const doc = await newText(org, '/api/knowledge-docs', aKnowledgeDoc())
   const key = await org.owner.post('/api/api-keys', { name: 'Spare', projectSlug: 'support', scopes: ['manage'] })
   const spareProject = await org.owner.post('/api/projects', { slug: freshSlug(), name: 'Spare' })
-  // In the tenant's second world, it is there.
+  // The user already exists if this is the tenant's second world.
   const reviewer = await org.owner.post('/api/users', { email: REVIEWER_EMAIL, name: 'Reviewer' })
   if (reviewer.status === 201) org.userId = reviewer.body.id
   const spare = await org.owner.post('/api/users', { email: `${freshSlug()}@example.com`, name: 'Spare' })
@@ -96,7 +96,7 @@ export async function newWorld(org: Org): Promise<World> {
   }
 }
 
-/** A result that a trace has, and that does not go by all that there is now. */
+/** Gives a trace an attribution result that is already out of date. */
 async function addAttribution(traceUuid: string): Promise<void> {
   await env.DB.batch([
     env.DB.prepare(
@@ -129,7 +129,7 @@ const aKnowledgeDoc = () => ({
   content: 'Returns: 14 days.',
 })
 
-/** What the story of the contracts' examples calls what a world has. */
+/** Maps the IDs in the contract examples to a world's real IDs. */
 const namesIn = ({ org, prompt, doc, comment, ...world }: World): Readonly<Record<string, string>> => ({
   [TRACE_ID]: world.traceId,
   [TRACE_UUID]: world.id,
@@ -148,7 +148,7 @@ const namesIn = ({ org, prompt, doc, comment, ...world }: World): Readonly<Recor
   acme: org.slug,
 })
 
-/** Where a contract's example goes in a world. */
+/** The path and query of a contract's example, with a world's IDs. */
 function pathIn(world: World, { path, example }: Contract): string {
   const names = namesIn(world)
   const inWorld = (fields: object = {}) =>
@@ -159,7 +159,7 @@ function pathIn(world: World, { path, example }: Contract): string {
   return query.size > 0 ? `${filled}?${query}` : filled
 }
 
-/** A contract's example as a world's clients send it. */
+/** The body of a contract's example, with a world's IDs. */
 const bodyIn = (world: World, { example }: Contract): object => {
   const names = namesIn(world)
   return JSON.parse(JSON.stringify(example.body), (_, value: unknown) =>
@@ -167,13 +167,13 @@ const bodyIn = (world: World, { example }: Contract): object => {
   )
 }
 
-/** Where a sample is not the contract's example: it creates something new each time, or it may be sent to a world only once. */
+/** Samples that differ from the contract's example, mostly because they have to create or change something each time. */
 const differences: Readonly<Record<string, Partial<Sample>>> = {
   'POST /api/v1/traces': { body: () => aTrace() },
   'POST /api/v1/observations': { body: ({ traceId }) => anObservation({ trace_id: traceId }), namesTenants: true },
   'POST /api/v1/feedback': { body: ({ traceId }) => aFeedback({ trace_id: traceId }), namesTenants: true },
   'POST /api/v1/spans': { body: ({ traceId }) => aSpan({ trace_id: traceId }), namesTenants: true },
-  // What it names, its events name: a foreign trace is their 404, not the batch's.
+  // The events name the tenant's data, not the batch, so another tenant's trace fails the event, not the batch.
   'POST /api/v1/batch': { body: () => ({ events: [{ type: 'trace', body: aTrace() }] }) },
   'PUT /api/spans/{spanId}/review': {
     body: () => ({
@@ -183,9 +183,9 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
       errorType: 'reasoning_error',
     }),
   },
-  // What it names, its reviews name: a foreign span is their 403, not the call's.
+  // The reviews name the tenant's data, not the call, so another tenant's span fails the review, not the call.
   'POST /api/reviews': { body: ({ spanId }) => ({ reviews: [{ spanId, decision: 'accept' }] }) },
-  // A short page: what reads it from R2 fails call by call, and a tenant's worlds add up.
+  // Keep the page short: the fault suite fails each R2 read in turn, and every world in the tenant adds items.
   'GET /api/review-queue': { path: ({ org }) => `/api/review-queue?projectId=${org.project.id}&limit=2` },
   'POST /api/prompts': { body: () => aPrompt() },
   'PUT /api/prompts/{promptId}/active-version': { body: ({ prompt }) => ({ versionId: prompt.draftId }) },
@@ -197,7 +197,7 @@ const differences: Readonly<Record<string, Partial<Sample>>> = {
     path: ({ spareProject }) => `/api/projects/${spareProject.id}`,
     body: ({ spareProject }) => ({ confirm: spareProject.slug }),
   },
-  // A new one each time: the same again changes nothing.
+  // Use a new name each time, because repeating a request has no effect.
   'PUT /api/projects/{projectId}/error-types/{errorType}': {
     path: ({ org }) => `/api/projects/${org.project.id}/error-types/type_${crypto.randomUUID().slice(0, 8)}`,
     body: () => ({ name: 'Late delivery', category: 'Human Error', rule: 'The documents came too late.' }),
@@ -229,5 +229,5 @@ const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 
 /** The client's function for an endpoint's method. */
 export const methodOf = ({ method }: Contract): keyof Client => METHODS[method]
 
-/** The statuses of a request that was let in and done. */
+/** The statuses of a successful request. */
 export const successesOf = ({ responses }: Contract): number[] => Object.keys(responses).map(Number)

@@ -1,9 +1,9 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
-/** What axe finds in a page that keeps people out, in words. */
+/** Describes each serious or critical accessibility violation that axe finds in a page. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // In half the time: the other mode opens a page of its own, to look into frames of other origins.
+  // Legacy mode takes half the time. The default mode opens an extra page to look into cross-origin frames.
   const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -7,16 +7,16 @@ test.beforeAll(async () => {
   organization = await newOrganization()
 })
 
-test('asks somebody of several organizations which one to open, and remembers it', async ({ page, context }) => {
+test('asks a user of several organizations which one to open, and remembers the answer', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   const session = await (await context.request.get('/api/session')).json()
   const { slug } = session.organization
-  // As the service answers whom Cloudflare Access let in, and who is a user of both.
-  const named: (string | undefined)[] = []
+  // Answers as the service does if Cloudflare Access let the caller in as a user of both organizations.
+  const requestedSlugs: (string | undefined)[] = []
   await page.route('**/api/session', route => {
-    const chosen = route.request().headers()['x-org-slug']
-    named.push(chosen)
-    if (chosen === slug) return route.fulfill({ json: { ...session, key: null } })
+    const requested = route.request().headers()['x-org-slug']
+    requestedSlugs.push(requested)
+    if (requested === slug) return route.fulfill({ json: { ...session, key: null } })
     const details = [{ path: 'x-org-slug', message: 'You are a user of several organizations; name one' }]
     return route.fulfill({ status: 401, json: { error: 'Not authenticated', code: 'unauthorized', details } })
   })
@@ -31,11 +31,11 @@ test('asks somebody of several organizations which one to open, and remembers it
   await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
   await page.reload()
   await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
-  expect(named.at(-1)).toBe(slug)
+  expect(requestedSlugs.at(-1)).toBe(slug)
   await page.getByRole('button', { name: /Acme/ }).click()
   await page.getByRole('menuitem', { name: 'Switch organization' }).click()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Choose an organization')
-  // One that refuses now is forgotten, and asked for again.
+  // If the remembered organization no longer lets the user in, the app forgets it and asks again.
   await page.evaluate(() => localStorage.setItem('countersign.organization', 'left-long-ago'))
   await page.reload()
   await expect(page.getByRole('button', { name: 'Imposter' })).toBeVisible()
@@ -55,17 +55,17 @@ test('edits and deletes users', async ({ page, context }) => {
   await expect(page.getByText('lopez@example.com')).toBeHidden()
 })
 
-test('deletes a project once its slug is typed, and leaves it', async ({ page, context }) => {
+test('deletes a project once its slug is typed, and forgets that it was open', async ({ page, context }) => {
   await signIn(context, organization.ownerKey)
   await organization.make('/api/projects', { slug: 'spare', name: 'Spare' })
   await page.goto('/settings/projects?project=spare')
   await page.getByRole('button', { name: 'Delete Spare' }).click()
-  const act = page.getByRole('button', { name: 'Delete project' })
-  await expect(act).toBeDisabled()
+  const confirm = page.getByRole('button', { name: 'Delete project' })
+  await expect(confirm).toBeDisabled()
   await page.getByLabel('Type spare to delete it').fill('spar')
-  await expect(act).toBeDisabled()
+  await expect(confirm).toBeDisabled()
   await page.getByLabel('Type spare to delete it').fill('spare')
-  await act.click()
+  await confirm.click()
   await expect(page.getByRole('table')).not.toContainText('Spare')
   await expect(page).not.toHaveURL(/spare/)
   expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).not.toContain('spare')

@@ -13,7 +13,7 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   await expect(links).toHaveCount(operations.length)
   await expect(page.locator('details[id]')).toHaveCount(operations.length)
 
-  // The one that the address names is open.
+  // The endpoint in the URL is open.
   const batch = page.locator('#postApiV1Batch')
   await expect(batch.getByRole('heading', { name: 'Try it' })).toBeVisible()
   await batch.getByText('Fields of events').click()
@@ -30,7 +30,7 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   await expectNoSidewaysScroll(page)
 })
 
-test('a request is sent from the API page with a key, which it forgets', async ({ page, context }) => {
+test('the API page sends a request with a key, and forgets the key', async ({ page, context }) => {
   const { key } = await newOrganization()
   await page.goto('/docs')
   await page.getByLabel('API key or admin token').fill(key)

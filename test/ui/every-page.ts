@@ -3,14 +3,14 @@ import type { SampleProject } from './sample-project.ts'
 interface EveryPage {
   name: string
   path: (sample: SampleProject) => string
-  /** How long it waits, at most, before it asks for something that is not needed at once. */
+  /** The longest time that the page waits before it requests something that isn't needed immediately. */
   delayMs?: number
 }
 
 /** Every page of the app, and its path in a project. */
 export const EVERY_PAGE: readonly EveryPage[] = [
   { name: 'insights', path: () => '/' },
-  // For feedback it asks where a reviewer stays.
+  // The page requests an item's feedback only if the reviewer stays on the item.
   { name: 'review', path: () => '/review', delayMs: 600 },
   { name: 'traces', path: () => '/traces' },
   { name: 'trace', path: ({ traceId }) => `/traces/${traceId}` },
@@ -22,5 +22,5 @@ export const EVERY_PAGE: readonly EveryPage[] = [
     name: `settings, ${tab}`,
     path: () => `/settings/${tab}`,
   })),
-  { name: 'no page', path: () => '/nowhere' },
+  { name: 'page not found', path: () => '/nowhere' },
 ]

@@ -6,13 +6,13 @@ import { PROJECT } from '../scripts/server.ts'
 import { expect, test } from './test.ts'
 
 const MAX_BYTES = 250 * 1024
-const BUILT = join(PROJECT, 'dist/ui')
+const BUILD_DIRECTORY = join(PROJECT, 'dist/ui')
 
 const Manifest = v.record(v.string(), v.object({ file: v.string(), imports: v.optional(v.array(v.string()), []) }))
 
-/** The scripts that some files need to run: what they import, and not what they `import()` once it is needed. */
+/** The scripts that source files need in order to run: static imports, but not what they `import()` on demand. */
 async function scriptsOf(sources: readonly string[]): Promise<Set<string>> {
-  const manifest = v.parse(Manifest, JSON.parse(await readFile(join(BUILT, '.vite/manifest.json'), 'utf8')))
+  const manifest = v.parse(Manifest, JSON.parse(await readFile(join(BUILD_DIRECTORY, '.vite/manifest.json'), 'utf8')))
   const scripts = new Set<string>()
   const add = (source: string): void => {
     const built = manifest[source]
@@ -25,11 +25,11 @@ async function scriptsOf(sources: readonly string[]): Promise<Set<string>> {
   return scripts
 }
 
-test.describe('a first load takes under 250 KiB of gzipped script, editors and charts aside', () => {
+test.describe('a first load takes under 250 KiB of gzipped scripts, not counting editors and charts', () => {
   for (const page of ['insights', 'review', 'traces', 'trace']) {
     test(page, async () => {
       const scripts = await scriptsOf(['index.html', `${page}/page.tsx`])
-      const sizes = [...scripts].map(async file => gzipSync(await readFile(join(BUILT, file))).length)
+      const sizes = [...scripts].map(async file => gzipSync(await readFile(join(BUILD_DIRECTORY, file))).length)
       const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
       expect(bytes).toBeGreaterThan(50 * 1024)
       expect(bytes).toBeLessThan(MAX_BYTES)

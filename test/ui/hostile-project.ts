@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { type Event, newOrganization, type Organization } from './organization.ts'
 import { time } from './sample-project.ts'
 
-/** A text that is more than it seems, and a part of it as a page must show it. */
+/** A text that may be mistaken for code or markup, and a part of it as a page must show it. */
 interface HostileText {
   name: string
   text: string
@@ -19,33 +19,33 @@ export const HOSTILE_TEXTS: readonly HostileText[] = [
     shown: '<img src=x onerror=',
   },
   {
-    name: 'a link that is a script',
+    name: 'a javascript: link',
     text: `javascript:${ATTACK}//"onmouseover="${ATTACK}" x='`,
     shown: 'javascript:window.__pwned',
   },
   {
-    name: 'marks of direction, joined emoji and combining marks',
+    name: 'direction marks, joined emoji and combining marks',
     text: `\u202Eexe.tnemyap\u202C \u2066\u200Bfree \u{1F469}\u200D\u{1F469}\u200D\u{1F467} \u{1F3F3}\uFE0F\u200D\u{1F308} Z\u0351\u036B\u0343 \uFDFD עברית`,
     shown: 'U+202E',
   },
-  { name: 'a word without an end', text: 'W'.repeat(100_000), shown: 'WWWWWWWWWWWWWWWW' },
-  { name: 'a name that objects have', text: '__proto__', shown: '__proto__' },
+  { name: 'a very long word', text: 'W'.repeat(100_000), shown: 'WWWWWWWWWWWWWWWW' },
+  { name: "the name of an object's prototype", text: '__proto__', shown: '__proto__' },
 ]
 
 const MAX_NAME_LENGTH = 256
 
 const name = (text: string) => text.slice(0, MAX_NAME_LENGTH)
 
-/** The most of a text that passes for an address. */
+/** An email address that keeps as much of a text as an address allows. */
 const email = (text: string, index: number) => `${text.replaceAll(/[\s@]/g, '').slice(0, 200)}@${index}.example`
 
-/** An object with a text as its keys and values, at any depth. */
+/** An object that has a text as its keys and values at every depth. */
 const about = (text: string, length = text.length) => ({
   [text.slice(0, length)]: text.slice(0, length),
   nested: { [name(text)]: [name(text), { constructor: name(text), toString: null, '': name(text) }] },
 })
 
-/** All that a pipeline can send of one trace, every text of it hostile. */
+/** Everything that a pipeline can send about one trace, with a hostile text in every field. */
 function hostileTrace(text: string, index: number) {
   const trace_id = `trace___proto__${index}_${'-'.repeat(60)}`
   const span_id = randomUUID()
@@ -91,7 +91,7 @@ export interface HostileProject extends Organization {
 
 const Trace = v.object({ id: v.string() })
 
-/** A project in which nearly every text is hostile, those of its owner included. */
+/** A project in which nearly every text is hostile, including the texts that its owner wrote. */
 export async function hostileProject(): Promise<HostileProject> {
   const organization = await newOrganization()
   const { project, make, post, call, key, ownerKey } = organization
@@ -118,7 +118,7 @@ export async function hostileProject(): Promise<HostileProject> {
     const { trace } = v.parse(v.object({ trace: Trace }), await call('GET', `/api/spans/${span_id}`))
     places.push({ trace: trace.id, span: span_id, prompt, doc })
   }
-  // The first is decided on, the others wait in the queue.
+  // Decide on the first span, and leave the others in the queue.
   const reviewed = places[0]?.span
   await call(
     'PUT',

@@ -17,13 +17,13 @@ test.beforeAll(async () => {
 
 test.beforeEach(({ context }) => signIn(context, hostile.ownerKey))
 
-/** What no text may become. */
-const MADE_OF_TEXT =
+/** Matches elements that exist only if the app renders a hostile text as markup. */
+const INJECTED =
   'img[src="x"], script:not([src]), iframe, object, embed, [onerror], [onload], [onmouseover], a[href^="javascript:" i]'
 
-/** The page is no wider for what it shows, and has made nothing but text of it. */
+/** Asserts that the page shows hostile texts as plain text and isn't wider than the window. */
 async function expectHarmless(page: Page): Promise<void> {
-  await expect(page.locator(MADE_OF_TEXT)).toHaveCount(0)
+  await expect(page.locator(INJECTED)).toHaveCount(0)
   expect(await page.evaluate(() => window.__pwned)).toBeUndefined()
   await expectNoSidewaysScroll(page)
 }
@@ -32,7 +32,7 @@ const at = (path: string) => `${path}${path.includes('?') ? '&' : '?'}project=${
 
 const SETTINGS = ['projects', 'keys', 'users', 'error-types', 'audit-log'].map(tab => `/settings/${tab}`)
 
-test('lists show hostile texts as texts', async ({ page }) => {
+test('lists show hostile texts as text', async ({ page }) => {
   for (const path of ['/', '/traces', '/prompts', '/knowledge-docs', ...SETTINGS]) {
     await test.step(path, async () => {
       await open(page, at(path))

@@ -42,7 +42,7 @@ test('a key is shown once, copied, works, and can be revoked', async ({ page, co
   await expect(row).toContainText('Revoked')
 })
 
-test('a key gets other scopes and another name, and one that reviews without reading is warned of', async ({
+test("a key's scopes and name can change, and a key that can review but not read gets a warning", async ({
   page,
   context,
 }) => {

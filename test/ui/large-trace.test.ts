@@ -6,7 +6,7 @@ import { time } from './sample-project.ts'
 import { expect, signIn, test } from './test.ts'
 
 const SPANS = 10_000
-/** Of one answer. */
+/** The most spans that one response holds. */
 const MAX_SPANS = 20_000
 const MAX_OPENING_MS = 1_000
 const ATTEMPTS = 5
@@ -48,7 +48,7 @@ const spans = (page: Page) => page.getByRole('tree', { name: 'Spans' })
 
 const lineCount = (page: Page) => spans(page).getByRole('treeitem').count()
 
-/** Opens the trace from the list, and measures in the page how long it takes until its spans are there, in milliseconds. */
+/** Opens the trace from the list, and measures in the page how long its spans take to appear, in milliseconds. */
 async function timeToOpen(page: Page): Promise<number> {
   const row = page.getByRole('table', { name: 'Traces' }).getByRole('link', { name: 'large' })
   await row.waitFor()
@@ -59,7 +59,7 @@ async function timeToOpen(page: Page): Promise<number> {
       const observer = new MutationObserver(() => {
         if (!document.querySelector('[role="treeitem"]')) return
         observer.disconnect()
-        // Painted, too.
+        // Wait until the browser has painted them.
         requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - clickedAt)))
       })
       observer.observe(document.body, { subtree: true, childList: true })
@@ -76,7 +76,7 @@ test('a trace of 10,000 spans opens in a second, and scrolls without all of them
   const { organization } = await withLargeTrace(SPANS)
   await signIn(context, organization.key)
   const times: number[] = []
-  // Whatever else the machine does makes it slower, never faster.
+  // Other load on the machine can only make it slower, so the fastest attempt counts.
   while (times.length < ATTEMPTS && !times.some(duration => duration < MAX_OPENING_MS)) {
     await page.goto(`/traces?project=${organization.project.slug}`)
     times.push(await timeToOpen(page))
@@ -85,7 +85,7 @@ test('a trace of 10,000 spans opens in a second, and scrolls without all of them
   await expect(page.getByRole('region', { name: 'Spans' }).getByRole('status')).toHaveText('10,000 spans')
   expect(await lineCount(page)).toBeLessThan(MAX_LINES)
 
-  // The end of the tree, the middle by the wheel, and a step that is looked for.
+  // Go to the end of the tree, scroll to the middle with the wheel, and search for a step.
   await spans(page).focus()
   await page.keyboard.press('End')
   await expect(spans(page).getByRole('treeitem', { selected: true })).toBeInViewport()
@@ -101,7 +101,7 @@ test('a trace of 10,000 spans opens in a second, and scrolls without all of them
   expect(await lineCount(page)).toBeLessThan(MAX_LINES)
 })
 
-test('a trace of more spans than an answer holds says how many are shown, and reads on at the end of the list', async ({
+test('a trace with more spans than a response holds says how many it shows, and loads more at the end of the list', async ({
   page,
   context,
 }) => {
@@ -116,7 +116,7 @@ test('a trace of more spans than an answer holds says how many are shown, and re
   await expect(list.getByRole('button', { name: 'Load more' })).toBeHidden()
   expect(await lineCount(page)).toBeLessThan(MAX_LINES)
 
-  // A link to a span that the first answer doesn't hold.
+  // Open a link to a span that the first response doesn't include.
   await page.goto(`/traces/${id}?span=${lastSpan}`)
   await expect(page.getByText(`Answer ${MAX_SPANS + 48}`)).toBeVisible()
 })

@@ -14,7 +14,7 @@ interface Opened {
   name: string
   path: () => string
   act: (page: Page) => Promise<void>
-  /** What is there then. */
+  /** The element that then appears. */
   shown: (page: Page) => Locator
 }
 
@@ -24,9 +24,14 @@ const dialog = (name: string) => (page: Page) => page.getByRole('dialog', { name
 
 const OPENED: readonly Opened[] = [
   { name: 'the command palette', path: () => '/settings', act: press('ControlOrMeta+k'), shown: dialog('Go to') },
-  { name: "the inbox's keys", path: () => '/review', act: press('?'), shown: dialog('Keyboard shortcuts') },
   {
-    name: 'the form of an output',
+    name: "the inbox's keyboard shortcuts",
+    path: () => '/review',
+    act: press('?'),
+    shown: dialog('Keyboard shortcuts'),
+  },
+  {
+    name: "an output's form",
     path: () => '/review',
     act: press('e'),
     shown: page => page.getByRole('region', { name: 'Edit', exact: true }).getByLabel('answer'),
@@ -38,7 +43,7 @@ const OPENED: readonly Opened[] = [
     shown: page => page.getByLabel('Comment', { exact: true }),
   },
   {
-    name: 'the root cause of a trace',
+    name: "a trace's root cause",
     path: () => `/traces/${sample.traceId}`,
     act: page => page.getByRole('region', { name: 'Attribution' }).getByRole('button', { expanded: false }).click(),
     shown: page => page.getByRole('heading', { name: 'Evidence' }),
@@ -58,7 +63,7 @@ const OPENED: readonly Opened[] = [
   { name: 'a new key', path: () => '/settings/keys', act: click('New key'), shown: dialog('New API key') },
 ]
 
-test.describe('everything that opens in a page is accessible', () => {
+test.describe('everything that opens on a page is accessible', () => {
   for (const { name, path, act, shown } of OPENED) {
     test(name, async ({ page, context }) => {
       await signIn(context, sample.ownerKey)

@@ -15,18 +15,18 @@ export interface Event {
   body: object
 }
 
-/** A tenant of one test file's own, with one project. */
+/** A tenant with one project, for a single test file. */
 export interface Organization {
   project: { id: string; slug: string }
-  /** With all scopes, on the project alone. */
+  /** Has all scopes, but only in the project. */
   key: string
-  /** With all scopes, on every project. */
+  /** Has all scopes in every project. */
   ownerKey: string
-  /** Calls the API with a key, by default the project's; throws where it answers an error. */
+  /** Calls the API with a key, by default the project's. Throws if the response is an error. */
   call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object, key?: string): Promise<unknown>
-  /** The id of what a call makes. */
+  /** Creates a resource with a POST to `path`, and returns its id. */
   make(path: string, body: object): Promise<string>
-  /** Posts events, none of which may be refused. */
+  /** Posts events. Throws if the API rejects any of them. */
   post(events: readonly Event[]): Promise<void>
   /** A key that acts for a new user. */
   reviewer(name: string): Promise<{ id: string; name: string; key: string }>

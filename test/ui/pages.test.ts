@@ -11,10 +11,10 @@ test.beforeAll(async () => {
   sample = await sampleProject()
 })
 
-test.describe('each page asks in two rounds, is accessible in both color schemes, and fits a phone', () => {
+test.describe('each page loads in two rounds of calls, is accessible in both color schemes, and fits a phone', () => {
   for (const { name, path, delayMs } of EVERY_PAGE) {
     test(name, async ({ page, context }) => {
-      // The owner sees every section of the settings.
+      // Only the owner sees every section of the settings.
       await signIn(context, sample.ownerKey)
       const rounds = await roundsOfCalls(page, `${path(sample)}?project=${sample.project.slug}`, delayMs)
       expect(rounds.length, JSON.stringify(rounds, undefined, 2)).toBeLessThanOrEqual(2)
@@ -33,7 +33,7 @@ test.describe('each page asks in two rounds, is accessible in both color schemes
   }
 })
 
-test('the sign-in is accessible in both color schemes, and fits a phone', async ({ page }) => {
+test('the sign-in page is accessible in both color schemes, and fits a phone', async ({ page }) => {
   await page.goto('/')
   await expect(page.getByLabel('API key')).toBeVisible()
   expect(await seriousFindings(page)).toEqual([])

@@ -4,7 +4,7 @@ import { expect, signIn, test } from './test.ts'
 
 const Prompts = v.object({ prompts: v.tuple([v.object({ content: v.string() })]) })
 
-test('a prompt gets a version, and is rolled back to the one before', async ({ page, context }) => {
+test('a prompt gets a new version, and is rolled back to the previous one', async ({ page, context }) => {
   const { make, call, key, project } = await newOrganization()
   const promptId = await make('/api/prompts', {
     projectSlug: project.slug,
@@ -43,7 +43,7 @@ test('a prompt gets a version, and is rolled back to the one before', async ({ p
   expect(await active()).toBe('Answer kindly.')
 })
 
-test('a knowledge doc gets another title', async ({ page, context }) => {
+test("a knowledge doc's title can be changed", async ({ page, context }) => {
   const { make, call, key, project } = await newOrganization()
   const docId = await make('/api/knowledge-docs', {
     projectSlug: project.slug,

@@ -1,7 +1,7 @@
 import { newOrganization } from './organization.ts'
 import { expect, signIn, test } from './test.ts'
 
-test('says that there were too many requests, and goes on when the answer says', async ({ page, context }) => {
+test('reports too many requests, and retries after the time in the response', async ({ page, context }) => {
   const { key } = await newOrganization()
   await signIn(context, key)
   let refused = 0

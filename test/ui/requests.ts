@@ -7,30 +7,30 @@ const NONE: Requests = new Set()
 type Requests = Pick<ReadonlySet<Request>, 'has'>
 
 /**
- * Follows the requests of a page. What it returns waits until there has been nothing new for a while, and nothing is under way
- * but what is `held`.
+ * Tracks a page's requests. Returns a function that waits until no request has started or ended for `quietMs` and only
+ * `held` requests are in flight.
  */
 function followRequests(page: Page) {
-  const underWay = new Set<Request>()
+  const inFlight = new Set<Request>()
   let changedAt = performance.now()
-  const change = (request: Request, isBegun: boolean) => {
+  const change = (request: Request, hasStarted: boolean) => {
     changedAt = performance.now()
-    if (isBegun) underWay.add(request)
-    else underWay.delete(request)
+    if (hasStarted) inFlight.add(request)
+    else inFlight.delete(request)
   }
   page.on('request', request => change(request, true))
   page.on('requestfinished', request => change(request, false))
   page.on('requestfailed', request => change(request, false))
   return async (quietMs: number, held: Requests = NONE): Promise<void> => {
-    while ([...underWay].some(request => !held.has(request)) || performance.now() - changedAt < quietMs) {
+    while ([...inFlight].some(request => !held.has(request)) || performance.now() - changedAt < quietMs) {
       await page.waitForTimeout(POLL_MS)
-      // An answer that is there may still wait for the page to read it.
+      // The page may not have processed a response yet that has already arrived.
       await page.evaluate(() => new Promise(resolve => requestIdleCallback(resolve)))
     }
   }
 }
 
-/** Opens a page, and waits until it has got all that it asks for. */
+/** Opens a page, and waits until all its requests have been answered. */
 export async function open(page: Page, address: string): Promise<void> {
   const quiet = followRequests(page)
   await page.goto(address)
@@ -38,9 +38,10 @@ export async function open(page: Page, address: string): Promise<void> {
 }
 
 /**
- * Opens a page, holds back its calls of the API, and answers them round by round: those that it makes before any is answered,
- * then those that it makes on these answers, and so on. However slow the machine, a call is in the first round that has all
- * that it needs. `quietMs`: after this long without a new call the page waits for answers.
+ * Opens a page, holds back its API calls, and answers them in rounds: first the calls that the page makes before any is
+ * answered, then the calls that follow from those answers, and so on. However slow the machine is, a call is in the first
+ * round in which the page has everything that the call needs. A round ends once the page makes no new call for `quietMs`.
+ * Returns the URLs of each round.
  */
 export async function roundsOfCalls(page: Page, address: string, quietMs = QUIET_MS): Promise<string[][]> {
   const held = new Map<Request, Route>()

@@ -12,7 +12,7 @@ declare global {
 
 const MAX_MEDIAN_MS = 150
 
-/** An organization with a queue of spans, oldest first, and two reviewers. */
+/** Creates an organization that has two reviewers and a queue of spans, oldest first. */
 async function withQueue(length: number) {
   const organization = await newOrganization()
   const { project, make, post } = organization
@@ -42,7 +42,7 @@ const stateOf = async (organization: Organization, spanId: string | undefined) =
 
 const Queue = v.object({ spans: v.array(v.object({ id: v.string() })) })
 
-/** The first span of the queue that nobody but the key's user holds. */
+/** The first span in the queue that isn't claimed by another user. */
 const firstFree = async (organization: Organization, key: string) =>
   v.parse(
     Queue,
@@ -53,13 +53,13 @@ const output = (page: Page) => page.getByRole('region', { name: 'Output', exact:
 
 const showsItem = (page: Page, index: number) => expect(output(page)).toContainText(answer(index).answer)
 
-/** Has a page note when a key was last pressed, before the app hears of it. */
-const notePresses = (page: Page) =>
+/** Makes a page record when a key was last pressed, before the app handles the event. */
+const recordKeyPresses = (page: Page) =>
   page.addInitScript(() => {
     addEventListener('keydown', ({ timeStamp }) => (window.pressedAt = timeStamp), { capture: true })
   })
 
-/** Presses a key, and measures in the page how long it takes until another item's output is painted, in milliseconds. */
+/** Presses a key, and measures in the page how long another item's output takes to be painted, in milliseconds. */
 async function timeToItem(page: Page, key: string, index: number): Promise<number> {
   const shown = await page.evaluateHandle(
     text => ({
@@ -81,27 +81,30 @@ async function timeToItem(page: Page, key: string, index: number): Promise<numbe
 const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 
-test('ten items are reviewed from the keyboard, each shown quickly', async ({ page, context }) => {
+test('a reviewer decides ten items from the keyboard, and each next item appears quickly', async ({
+  page,
+  context,
+}) => {
   const { organization, spanIds, ada } = await withQueue(12)
   const { keyboard } = page
-  await notePresses(page)
+  await recordKeyPresses(page)
   await signIn(context, ada.key)
   await page.goto(`/review?project=${organization.project.slug}`)
   await showsItem(page, 0)
   const times: number[] = []
-  const goOn = async (key: string, index: number) => times.push(await timeToItem(page, key, index))
+  const pressAndTime = async (key: string, index: number) => times.push(await timeToItem(page, key, index))
 
   await keyboard.press('?')
   await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toContainText('Accept the output')
   await keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toHaveCount(0)
 
-  for (let index = 0; index < 4; index++) await goOn('a', index + 1)
-  // Taken back, and decided again.
+  for (let index = 0; index < 4; index++) await pressAndTime('a', index + 1)
+  // Undo the decision, and decide again.
   await keyboard.press('u')
   await showsItem(page, 3)
   await expect.poll(() => stateOf(organization, spanIds[3])).toBe('unreviewed')
-  await goOn('a', 4)
+  await pressAndTime('a', 4)
 
   await keyboard.press('e')
   const edit = page.getByRole('region', { name: 'Edit', exact: true })
@@ -109,7 +112,7 @@ test('ten items are reviewed from the keyboard, each shown quickly', async ({ pa
   await keyboard.press('ControlOrMeta+a')
   await keyboard.type('It lasts 24 months.')
   await expect(page.getByRole('region', { name: 'Changes', exact: true })).toContainText('It lasts 24 months.')
-  await goOn('ControlOrMeta+Enter', 5)
+  await pressAndTime('ControlOrMeta+Enter', 5)
 
   await keyboard.press('c')
   await expect(page.getByLabel('Comment', { exact: true })).toBeFocused()
@@ -117,12 +120,12 @@ test('ten items are reviewed from the keyboard, each shown quickly', async ({ pa
   await keyboard.press('ControlOrMeta+Enter')
   await expect(page.getByRole('region', { name: 'Feedback', exact: true })).toContainText('as in the letter of the law')
   await showsItem(page, 5)
-  await goOn('a', 6)
+  await pressAndTime('a', 6)
 
-  await goOn('s', 7)
-  await goOn('k', 6)
-  await goOn('j', 7)
-  for (let index = 7; index < 11; index++) await goOn('a', index + 1)
+  await pressAndTime('s', 7)
+  await pressAndTime('k', 6)
+  await pressAndTime('j', 7)
+  for (let index = 7; index < 11; index++) await pressAndTime('a', index + 1)
   await expect(page.getByText('2 to review')).toBeVisible()
 
   await expect
@@ -165,7 +168,7 @@ test('a held key and a double click decide once', async ({ page, context }) => {
     .toEqual(['accepted', 'accepted', 'accepted', 'unreviewed', 'unreviewed', 'unreviewed'])
 })
 
-test('a draft survives a reload, and is saved only when it is sent', async ({ page, context }) => {
+test('a draft survives a reload, and becomes a decision only when submitted', async ({ page, context }) => {
   const { organization, spanIds, ada } = await withQueue(2)
   await signIn(context, ada.key)
   await page.goto(`/review?project=${organization.project.slug}`)
@@ -200,7 +203,7 @@ test("two reviewers of one item see each other's decisions and lose no text", as
   const address = `/review?project=${organization.project.slug}`
   const other = await anotherBrowser(kofi.key)
   await other.goto(address)
-  // Kofi looks at the first ones, and leaves them.
+  // Kofi looks at the first items and moves on, which releases them.
   for (let index = 0; index < 4; index++) {
     await showsItem(other, index)
     await other.keyboard.press('j')
@@ -222,7 +225,7 @@ test("two reviewers of one item see each other's decisions and lose no text", as
   await showsItem(other, 0)
   await expect(other.getByText('Another reviewer has this item')).toBeVisible()
   await expect(other.getByRole('button', { name: 'Accept' })).toBeDisabled()
-  // As if Ada's claim had run out.
+  // Release Ada's claim, as if it had expired.
   await organization.call('POST', '/api/review-queue/release', { spanIds }, ada.key)
   await other.getByRole('button', { name: 'Try again' }).click()
   await expect(other.getByRole('button', { name: 'Accept' })).toBeEnabled()
@@ -254,7 +257,7 @@ test('an item that someone else holds can be decided only after a takeover', asy
   const { organization, spanIds, ada, kofi } = await withQueue(2)
   await organization.call('POST', '/api/review-queue/claim', { spanIds }, ada.key)
   await signIn(context, kofi.key)
-  // As its trace's page leads there.
+  // This is the link on the trace's page.
   await page.goto(`/review?project=${organization.project.slug}&span=${spanIds[0]}`)
   await expect(page.getByText('Another reviewer has this item')).toBeVisible()
   const accept = page.getByRole('button', { name: 'Accept' })

@@ -8,7 +8,7 @@ export const STEP = 'generate-answer'
 
 const START = Date.now() - 3_600_000
 
-/** A time of the last hour, so that what counts the last days sees it. */
+/** A time within the last hour, so that counts over the last few days include it. */
 export const time = (milliseconds: number): string => new Date(START + milliseconds).toISOString()
 
 export const OUTPUT_SCHEMA = {
@@ -17,7 +17,7 @@ export const OUTPUT_SCHEMA = {
   required: ['answer'],
 }
 
-/** What the pipeline put out in the trace with this number. */
+/** The pipeline's output in the trace with this number. */
 export const answer = (index: number) => ({
   answer: `Answer ${index}: the warranty lasts ${index} months.`,
   months: index,
@@ -61,14 +61,14 @@ export interface SampleProject extends Organization {
   docId: string
   /** Has a parent and its child, each kind of observation, feedback, and a decision. */
   traceId: string
-  /** The trace's span that feedback is on. */
+  /** The span in the trace that has the feedback. */
   spanId: string
 }
 
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
 const Traces = v.object({ traces: v.tupleWithRest([v.object({ id: v.string() })], v.unknown()) })
 
-/** A project with a little of everything that the app shows. */
+/** Creates a project with a little of everything that the app shows. */
 export async function sampleProject(): Promise<SampleProject> {
   const organization = await newOrganization()
   const { make, call, post, project } = organization
@@ -144,7 +144,7 @@ export async function sampleProject(): Promise<SampleProject> {
   )
   await call('POST', `/api/spans/${span_id}/feedback`, { content: 'See the warranty page.' }, ada.key)
   await call('POST', `/api/v1/traces/${trace_id}/attribute`, {})
-  // Counts what Insights shows.
+  // Update the counts that Insights shows.
   await runCron(serverUrl())
   const {
     traces: [{ id: traceId }],

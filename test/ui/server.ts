@@ -1,10 +1,10 @@
 import { newServer, PROJECT } from '../scripts/server.ts'
 
 /**
- * Starts what `npm start` starts, without the demo, for all tests; what it returns ends it and removes its state. A server that
- * the environment names is taken as it is.
+ * Starts the server for all tests as `npm start` does, but without the demo. Returns a function that stops the server and
+ * removes its state. If the environment names a server, the tests use that one instead.
  */
-// biome-ignore lint/style/noDefaultExport: Playwright asks for it
+// biome-ignore lint/style/noDefaultExport: Playwright requires it
 export default async function serve(): Promise<() => Promise<void>> {
   if (process.env[URL_VARIABLE]) return async () => undefined
   const server = await newServer()
@@ -19,7 +19,7 @@ export default async function serve(): Promise<() => Promise<void>> {
 
 const URL_VARIABLE = 'COUNTERSIGN_UI_TEST_URL'
 
-/** Where the server of the tests listens. */
+/** The URL of the server that the tests use. */
 export function serverUrl(): string {
   const url = process.env[URL_VARIABLE]
   if (!url) throw new Error('No server was started for the tests')

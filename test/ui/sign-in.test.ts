@@ -9,10 +9,10 @@ test.beforeAll(async () => {
   organization = await newOrganization()
 })
 
-/** All that a script of the page can read of what the browser keeps. */
-const kept = () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])
+/** Everything in the browser's storage that a script on the page can read. */
+const readableStorage = () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])
 
-test('signs in with a key, which no script can read again, and out', async ({ page, context }) => {
+test("signs in with a key that scripts can't read back, and signs out", async ({ page, context }) => {
   const { key } = organization
   await page.goto('/traces')
   const form = page.getByRole('main')
@@ -22,7 +22,7 @@ test('signs in with a key, which no script can read again, and out', async ({ pa
   await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
   await expect(page).toHaveURL(/\/traces/)
 
-  expect(await page.evaluate(kept)).not.toContain(key)
+  expect(await page.evaluate(readableStorage)).not.toContain(key)
   expect(await page.evaluate(() => document.cookie)).toBe('')
   expect(await context.cookies()).toEqual([
     expect.objectContaining({ name: 'countersign', httpOnly: true, sameSite: 'Strict', path: '/' }),
@@ -38,7 +38,7 @@ test('signs in with a key, which no script can read again, and out', async ({ pa
   expect(await context.cookies()).toEqual([])
 })
 
-test('says that a key is wrong, and takes another', async ({ page }) => {
+test('reports a wrong key, and accepts another one', async ({ page }) => {
   await page.goto('/')
   await page.getByLabel('API key').fill(`cs_${'x'.repeat(24)}`)
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -50,7 +50,7 @@ test('says that a key is wrong, and takes another', async ({ page }) => {
   await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible()
 })
 
-test('signs in with a link once, and takes it out of the address', async ({ page, context, baseURL }) => {
+test('signs in with a link once, and removes the token from the URL', async ({ page, context, baseURL }) => {
   const Link = v.object({ token: v.string() })
   const { token } = v.parse(Link, await organization.call('POST', '/api/sign-in-links', {}))
   await page.goto(`/sign-in#${token}`)
@@ -63,10 +63,10 @@ test('signs in with a link once, and takes it out of the address', async ({ page
   await page.goto(`/sign-in#${token}`)
   await expect(page.getByRole('alert')).toContainText('Not signed in')
   await expect(page.getByLabel('API key')).toBeVisible()
-  expect(await page.evaluate(kept)).not.toContain(token)
+  expect(await page.evaluate(readableStorage)).not.toContain(token)
 })
 
-test('asks before a link signs in somebody else than who is signed in', async ({ page, context }) => {
+test('asks before a link replaces the signed-in user', async ({ page, context }) => {
   const other = await newOrganization()
   await signIn(context, organization.key)
   const Link = v.object({ token: v.string() })
@@ -82,7 +82,7 @@ test('asks before a link signs in somebody else than who is signed in', async ({
   await expect(page.getByRole('button', { name: 'Owner Acme' })).toBeVisible()
 })
 
-test('goes back to the sign-in where the session was ended elsewhere', async ({ page, anotherBrowser }) => {
+test('returns to the sign-in page if the session was ended elsewhere', async ({ page, anotherBrowser }) => {
   await page.goto('/prompts')
   await page.getByLabel('API key').fill(organization.key)
   await page.keyboard.press('Enter')
@@ -101,7 +101,7 @@ test('goes back to the sign-in where the session was ended elsewhere', async ({ 
   await expect(other.getByRole('heading', { name: 'Sign in to Countersign' })).toHaveCount(0)
 })
 
-test('comes with a policy that lets no inline script run', async ({ page }) => {
+test('sends a content security policy that blocks inline scripts', async ({ page }) => {
   for (const path of ['/', '/review', '/traces', '/settings']) {
     const response = await page.goto(path)
     const policy = response?.headers()['content-security-policy'] ?? ''

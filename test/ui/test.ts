@@ -5,19 +5,19 @@ export { expect } from '@playwright/test'
 
 declare global {
   interface Window {
-    /** Set by what a hostile text would run, were it not shown as text. */
+    /** Set by a hostile text's script if the app ever executes it. */
     __pwned?: unknown
   }
 }
 
 interface Fixtures {
-  /** What went wrong in any page: a test fails unless it is empty at its end. */
+  /** Errors in any page. A test fails unless this is empty when it ends. */
   faults: string[]
   /** Opens the app in another browser, signed in with a key. */
   anotherBrowser: (key: string) => Promise<Page>
 }
 
-/** A test in a browser that nobody is signed in to. */
+/** A test in a signed-out browser. */
 export const test = base.extend<Fixtures>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads what a fixture asks for from the pattern
   baseURL: ({}, use) => use(serverUrl()),
@@ -27,7 +27,7 @@ export const test = base.extend<Fixtures>({
       const faults: string[] = []
       await watch(context, faults)
       await use(faults)
-      await requireUntouched(context)
+      await expectNoScriptRan(context)
       expect(faults).toEqual([])
     },
     { auto: true },
@@ -43,13 +43,13 @@ export const test = base.extend<Fixtures>({
       return context.newPage()
     })
     for (const context of contexts) {
-      await requireUntouched(context)
+      await expectNoScriptRan(context)
       await context.close()
     }
   },
 })
 
-/** Signs a browser in without its pages, as they do it. */
+/** Signs a browser in through the API, the way the app's pages do. */
 export async function signIn(context: BrowserContext, key: string): Promise<void> {
   const response = await context.request.post(`${serverUrl()}/api/session`, {
     headers: { origin: serverUrl() },
@@ -58,7 +58,7 @@ export async function signIn(context: BrowserContext, key: string): Promise<void
   expect(response.status()).toBe(201)
 }
 
-/** Notes errors on the console, exceptions, what the CSP refused, dialogs, and answers of 5xx. */
+/** Records console errors, exceptions, CSP violations, dialogs and 5xx responses. */
 async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sourceFile, lineNumber }) =>
@@ -66,9 +66,10 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
     )
   })
   context.on('console', message => {
-    // A refusal is the app's to handle; each is an error to the console.
-    const isRefusal = message.text().startsWith('Failed to load resource') && message.location().url.includes('/api/')
-    if (message.type() === 'error' && !isRefusal) faults.push(`console: ${message.text()}`)
+    // The browser logs every failed API call as an error, but the app handles those itself.
+    const isFailedCall =
+      message.text().startsWith('Failed to load resource') && message.location().url.includes('/api/')
+    if (message.type() === 'error' && !isFailedCall) faults.push(`console: ${message.text()}`)
   })
   context.on('weberror', ({ error }) => faults.push(`exception: ${error().stack}`))
   context.on('dialog', async dialog => {
@@ -80,7 +81,7 @@ async function watch(context: BrowserContext, faults: string[]): Promise<void> {
   })
 }
 
-/** No page ran what came in a text. */
-async function requireUntouched(context: BrowserContext): Promise<void> {
+/** Asserts that no page executed a script from a text. */
+async function expectNoScriptRan(context: BrowserContext): Promise<void> {
   for (const page of context.pages()) expect(await page.evaluate(() => window.__pwned)).toBeUndefined()
 }

@@ -11,7 +11,7 @@ test.beforeAll(async () => {
 
 const Span = v.object({ trace: v.object({ id: v.string() }) })
 
-/** Ingests another trace, and answers where its span shows. */
+/** Ingests another trace, and returns the path that shows its span. */
 async function withSpan(index: number) {
   const { trace_id, span_id, events } = answered(index)
   await sample.post(events)
@@ -19,7 +19,7 @@ async function withSpan(index: number) {
   return { trace_id, span_id, path: `/traces/${trace.id}?span=${span_id}&project=${sample.project.slug}` }
 }
 
-test('an output that changed after its review is marked in the list, in the tree and at the decision', async ({
+test('an output that changed after its review is marked in the list, the tree and the decision', async ({
   page,
   context,
 }) => {
@@ -63,7 +63,7 @@ test('a span that someone else holds can be decided from its trace only after a 
   await expect(notice).toBeHidden()
 })
 
-test("a reviewer's error type comes before the engine's, which stays visible", async ({ page, context }) => {
+test("a reviewer's error type is shown before the engine's, which stays visible", async ({ page, context }) => {
   await signIn(context, sample.key)
   await page.goto(`/traces/${sample.traceId}?project=${sample.project.slug}`)
   const attribution = page.getByRole('region', { name: 'Attribution' })
