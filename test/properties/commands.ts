@@ -14,24 +14,24 @@ import {
 } from './model.ts'
 
 /*
- * What is sent. Names are few and values collide on purpose: what is wrong shows where calls meet. The ids are the same in
- * every run, so that a counterexample can be read; each run has an organization of its own.
+ * Generates the calls. There are few names, and values collide on purpose, because bugs appear where calls interact.
+ * The ids are the same in every run, so that counterexamples stay readable; each run has its own organization.
  */
 
-/** Steps of a sequence that are no calls: jobs that must not be noticed. */
+/** Steps of a sequence that aren't calls: jobs whose runs clients must not notice. */
 export type Job =
-  /** The queue delivers what deletions sent. */
+  /** The queue delivers the jobs that deletions sent. */
   | { type: 'deliver' }
-  /** Cron comes, `hours` later than anything before. */
+  /** Cron runs, `hours` after everything before it. */
   | { type: 'sweep'; hours: number; hasQueue: boolean }
 
-/** A call or a job, and how many milliseconds after the one before. */
+/** A call or a job, and the number of milliseconds since the previous one. */
 export interface Step {
   after: number
   does: Command | Job
 }
 
-/** What a search looks for: some of the metadata that was sent, and some of the rest. */
+/** A search: some of the metadata that was sent, and optionally a name and a status. */
 export interface Probe {
   leaves: number[]
   name: string | undefined
@@ -43,22 +43,22 @@ const uuids = (first: string) => [1, 2, 3, 4].map(digit => `${first}0000000-0000
 export const SPANS = uuids('a')
 const OBSERVATIONS = [...uuids('b'), ...uuids('9')]
 const FEEDBACK = ['f1', 'f2', 'f\u00003'] as const
-/** Calls of a crowd at most. */
+/** The most calls in a crowd. */
 const CROWD = 12
-/** Every feedback_id that is sent. */
+/** Every feedback_id that calls send. */
 export const FEEDBACK_IDS: readonly string[] = [
   ...FEEDBACK,
   ...Array.from({ length: CROWD }, (_, index) => `crowd${index}`),
 ]
 const NAMES = ['ask', 'answer', 'é\u0000x'] as const
 
-/** Texts that `expand` replaces: what only a run knows, and what is too long to be printed. */
+/** Placeholders that `expand` replaces: values that only a run knows, and texts that are too long to print. */
 const ROOT_OF = 'root of '
 const KNOWN_VERSION = 'the prompt version'
 const UNKNOWN_VERSION = 'd0000000-0000-4000-8000-000000000000'
 const LONG = /^<(.)\*(\d+)>$/u
 
-/** The same body with its placeholders filled in. */
+/** Returns the body with its placeholders filled in. */
 export function expand<Body extends object>(
   body: Body,
   ids: { root: (id: string) => string; promptVersion: string },
@@ -83,7 +83,7 @@ function repeated(text: string): string {
 
 const time = fc.nat(2).map(timeAfter)
 const traceId = fc.constantFrom('trace_a', 'trace_a', 'trace_a', 'trace_b', 'trace_b', 'trace_c')
-/** A UUID is the same in either case. */
+/** UUIDs are case-insensitive. */
 const uuidOf = ([first = '', ...others]: readonly string[]) =>
   fc.tuple(fc.constantFrom(first, first, ...others), fc.nat(9)).map(([id, die]) => (die === 9 ? id.toUpperCase() : id))
 
@@ -135,7 +135,7 @@ const small: fc.Arbitrary<Json> = fc.oneof(
   { arbitrary: objectOf(scalar, 2), weight: 2 },
   { arbitrary: fc.array(objectOf(scalar, 1), { maxLength: 2 }), weight: 1 },
 )
-/** Over 8 KiB: these go to R2. */
+/** Values over 8 KiB, which are stored in R2. */
 const large = fc.constantFrom<Json>('<x*9000>', '<é*5000>', { a: '<y*9000>' }, { b: '<😀*3000>', c: 1 }, ['<z*9000>'])
 const value = fc.oneof(
   { arbitrary: small, weight: 4 },
@@ -143,7 +143,7 @@ const value = fc.oneof(
   { arbitrary: large, weight: 2 },
 )
 
-/** Fields of which a few together are more than metadata may hold, or more than the search takes. */
+/** Fields of which a few together exceed the limit of metadata or of searchable metadata. */
 const bulky = fc.constantFrom<Json>(
   '<m*40000>',
   '<n*25000>',
@@ -188,7 +188,8 @@ const span: fc.Arbitrary<SpanBody> = fc
     },
     { requiredKeys: ['trace_id', 'span_id', 'step_id', 'timestamp'], noNullPrototype: true },
   )
-  // The root span that is named is the trace's own: that another trace's may be taken before it is made is undefined.
+  // A span may only name its own trace's root span. Whether another trace's root can be taken before it exists is
+  // undefined.
   .map(body => (body.span_id === ROOT_OF ? { ...body, span_id: ROOT_OF + body.trace_id } : body))
 
 const observation: fc.Arbitrary<ObservationBody> = fc
@@ -234,7 +235,7 @@ const deletion = traceId.map((trace_id): Command => ({ type: 'delete', trace_id 
 
 const command: fc.Arbitrary<Command> = fc.oneof({ arbitrary: event, weight: 10 }, { arbitrary: deletion, weight: 1 })
 
-/** A call that comes at the same time as others; reads and the queue come between them too. */
+/** A call that runs at the same time as others. Reads and the queue also run between them. */
 export type Racer = Command | { type: 'deliver' } | { type: 'read'; trace_id: string }
 
 const job: fc.Arbitrary<Job> = fc.oneof(
@@ -246,7 +247,7 @@ export const isCommand = (does: { type: string }): does is Command =>
   ['trace', 'span', 'observation', 'feedback', 'delete'].includes(does.type)
 export const isEvent = (does: { type: string }): does is Event => isCommand(does) && does.type !== 'delete'
 
-/** How many events each batch takes, by turns. */
+/** The number of events in each batch, used in rotation. */
 export const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 })
 
 const creations = TRACES.map((trace_id): Event => {
@@ -254,15 +255,15 @@ const creations = TRACES.map((trace_id): Event => {
   return { type: 'trace', body }
 })
 
-/** A request of a crowd: one call, or several in a batch; `times` it is sent. */
+/** A request in a crowd: one call or a batch of several, sent `times` times. */
 export interface Request {
   events: Event[]
   times: number
 }
 
 /**
- * Calls of which every order has one outcome: the traces are there before, each call has a child or a metadata field of its
- * own, and no two children share a time.
+ * Calls whose outcome is the same in every order: the traces exist already, each call has its own child or metadata
+ * field, and no two children share a time.
  */
 export const crowd: fc.Arbitrary<{ first: Step[]; requests: Request[] }> = fc
   .array(
@@ -290,7 +291,7 @@ function apart(event: Event, index: number): Event {
       const { prompt_version_id, ...body } = event.body
       return { type: 'span', body: { ...body, span_id: id('c') } }
     }
-    // What names a span of another trace is refused.
+    // The service refuses a call that names a span of another trace.
     case 'observation': {
       const { span_id, ...body } = event.body
       return { type: 'observation', body: { ...body, observation_id: id('c'), timestamp } }
@@ -302,7 +303,7 @@ function apart(event: Event, index: number): Event {
   }
 }
 
-/** A sequence of calls and jobs. `minGap`: with 0, some share a millisecond. */
+/** A sequence of calls and jobs. If `minGap` is 0, some share a millisecond. */
 export const sequence = (maxLength: number, minGap: 0 | 1): fc.Arbitrary<Step[]> => {
   const later = fc.record(
     {
@@ -321,7 +322,7 @@ export const sequence = (maxLength: number, minGap: 0 | 1): fc.Arbitrary<Step[]>
     )
 }
 
-/** How many traces and times a sequence has: in many there is but one, so that more of its calls meet. */
+/** The number of traces and times in a sequence. Many sequences have just one of each, so that more calls interact. */
 interface Pools {
   traces: number
   times: number
@@ -332,7 +333,7 @@ const narrowness = fc.record(
   { noNullPrototype: true },
 )
 
-/** A call on one of the first traces, at one of the first times. */
+/** Limits a call to the first few traces and times. */
 function narrowed<Sent extends Command | Job | Racer>(sent: Sent, { traces, times }: Pools): Sent {
   const traceAmong = (id: string) => TRACES[TRACES.indexOf(id) % traces] ?? id
   const timeAmong = (time: string) => timeAfter((Date.parse(time) - Date.parse(TIME)) % times)
@@ -359,7 +360,7 @@ const racer: fc.Arbitrary<Racer> = fc.oneof(
   { arbitrary: fc.constant({ type: 'deliver' as const }), weight: 1 },
 )
 
-/** Few enough that every order of them can be tried. */
+/** So few calls that every order of them can be tried. */
 export const racers: fc.Arbitrary<Racer[]> = fc
   .tuple(narrowness, fc.array(racer, { minLength: 2, maxLength: 4 }))
   .map(([pools, racing]) => racing.map(sent => narrowed(sent, pools)))
@@ -373,7 +374,7 @@ export const probes: fc.Arbitrary<Probe[]> = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-/** The searchable metadata that a sequence's calls sent, each once. What a URL cannot carry is left out. */
+/** The distinct searchable metadata that a sequence's calls sent, except for values that a URL can't carry. */
 export function leavesSent(commands: readonly (Command | Job)[]) {
   const leaves = commands.flatMap(sent => (sent.type === 'trace' ? leavesOf(sent.body.metadata ?? {}) : []))
   const distinct = new Map(leaves.map(leaf => [JSON.stringify(leaf), leaf]))

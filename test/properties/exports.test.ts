@@ -10,16 +10,19 @@ import { exportSpans, newRun, type SpanFields } from '../support/telemetry.ts'
 import { mustEqual, textOf } from './view.ts'
 
 /*
- * A trace is told of in many ways: exports of its spans, in any parts and order, calls of clients, observations, feedback,
- * reviews. However exports are parted and placed among the others, what can be read in the end is the same, as if all spans
- * had come in one export before the rest.
+ * A trace's data arrives in many ways: exports of its spans in any parts and order, client calls, observations,
+ * feedback and reviews. However the exports are split up and interleaved with the rest, the final trace reads the same
+ * as if all spans had arrived in one export before everything else.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
 const TIMEOUT_MS = 60_000 * THOROUGHNESS
 
-/** A span of the trace: its place is its id, and `parent` another's place, which may never come; null is a root. */
-interface Told {
+/**
+ * A span of the trace. `place` determines its id. `parent` is the place of another span, which may never arrive; null
+ * for a root.
+ */
+interface PlannedSpan {
   place: number
   parent: number | null
   start: number
@@ -29,14 +32,14 @@ interface Told {
   fields: Record<string, string>
 }
 
-const told = (place: number): fc.Arbitrary<Told> =>
+const plannedSpan = (place: number): fc.Arbitrary<PlannedSpan> =>
   fc.record({
     place: fc.constant(place),
     parent: fc.option(
       fc.integer({ min: 0, max: 6 }).filter(parent => parent !== place),
       { freq: 3 },
     ),
-    // No two at once: these are listed in the order of their ids, which differ from run to run.
+    // No two spans start at the same time: they'd be listed in the order of their ids, which differ from run to run.
     start: fc.integer({ min: 0, max: 5 }).map(start => 4 * start + place),
     end: fc.integer({ min: 25, max: 40 }),
     isGeneric: fc.boolean(),
@@ -44,7 +47,7 @@ const told = (place: number): fc.Arbitrary<Told> =>
     fields: fc.dictionary(fc.constantFrom('plan', 'region', 'user_id'), fc.constantFrom('a', 'b'), { maxKeys: 2 }),
   })
 
-/** What happens to the trace beside exports, in this order. */
+/** Something other than an export that happens to the trace. Acts keep their order. */
 type Act =
   | { type: 'post'; status: 'running' | 'completed'; metadata: Record<string, string> }
   | { type: 'observe'; kind: 'input' | 'output'; data: string | null; at: number; place: number | null }
@@ -77,14 +80,14 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 const spanIdOf = (place: number): string => (0xa0 + place).toString(16).padStart(16, '0')
 
-/** What an export said of a span before it ended: less, and other things. */
-const earlierOf = (span: Told): Told => ({
+/** The span as exported before it ended, with an earlier end and another output. */
+const earlierVersion = (span: PlannedSpan): PlannedSpan => ({
   ...span,
   end: span.end - 1,
   output: span.output === 'text' ? 'none' : 'text',
 })
 
-const spanFieldsOf = ({ place, parent, start, end, isGeneric, output, fields }: Told): SpanFields => ({
+const spanFieldsOf = ({ place, parent, start, end, isGeneric, output, fields }: PlannedSpan): SpanFields => ({
   spanId: spanIdOf(place),
   ...(parent !== null && { parentSpanId: spanIdOf(parent) }),
   name: `step ${place}`,
@@ -100,7 +103,7 @@ const spanFieldsOf = ({ place, parent, start, end, isGeneric, output, fields }: 
 
 type Run = Awaited<ReturnType<typeof newRun>>
 
-/** Does one act; its ids are made of `index`, so that two runs name the same things. */
+/** Performs one act. Its ids derive from `index`, so that two runs use the same ones. */
 async function doAct({ org, trace_id, uuidOf }: Run, act: Act, index: number): Promise<void> {
   const idOf = async (place: number | null) => (place === null ? {} : { span_id: await uuidOf(spanIdOf(place)) })
   if (act.type === 'post') {
@@ -129,7 +132,7 @@ async function doAct({ org, trace_id, uuidOf }: Run, act: Act, index: number): P
   } else await sweep(env, Date.now() + 2 * ROOT_WAIT_MS)
 }
 
-/** Accepts every other span that there is. A review does not depend on how exports came, once the span is there. */
+/** Corrects the spans at these places. Once a span exists, a review doesn't depend on how the exports arrived. */
 async function review({ org, uuidOf }: Run, places: readonly number[]): Promise<void> {
   for (const place of places)
     await org.owner.put(`/api/spans/${await uuidOf(spanIdOf(place))}/review`, {
@@ -138,8 +141,8 @@ async function review({ org, uuidOf }: Run, places: readonly number[]): Promise<
     })
 }
 
-/** All that can be read of the trace, with ids and times that differ from run to run in other words. */
-async function readingOf(run: Run) {
+/** Reads everything about the trace, and replaces or drops ids and times that differ from run to run. */
+async function readEverything(run: Run) {
   const { org, trace_id, uuidOf, read } = run
   const names = new Map([
     [run.id, 'trace'],
@@ -174,7 +177,7 @@ async function readingOf(run: Run) {
   }
 }
 
-/** What must be true of a trace's rows, whatever happened. */
+/** Asserts the invariants of a trace's rows. */
 async function mustBeSound({ id }: Run): Promise<void> {
   const trace = await env.DB.prepare('select * from traces where id = ? and deleted_at is null').bind(id).first<{
     key: number
@@ -185,7 +188,7 @@ async function mustBeSound({ id }: Run): Promise<void> {
     is_posted: number
     needs_review: number
   }>()
-  if (!trace) throw new Error('the trace is not there')
+  if (!trace) throw new Error('the trace does not exist')
   const { results: roots } = await env.DB.prepare('select id from spans where trace_key = ? and is_root = 1')
     .bind(trace.key)
     .all<{ id: string }>()
@@ -205,7 +208,7 @@ async function mustBeSound({ id }: Run): Promise<void> {
   mustEqual('the searchable fields', fields, expected)
 }
 
-/** Deletes the trace, and expects that nothing of it stays. */
+/** Deletes the trace, and asserts that none of its data remains. */
 async function mustLeaveNothing({ org, id }: Run): Promise<void> {
   const key = await env.DB.prepare('select key from traces where id = ?').bind(id).first<number>('key')
   await org.owner.delete(`/api/traces/${id}`)
@@ -216,7 +219,7 @@ async function mustLeaveNothing({ org, id }: Run): Promise<void> {
     ...tables.map(table => env.DB.prepare(`select count(*) as n from ${table} where trace_key = ?`).bind(key)),
   ])
   mustEqual(
-    'what is left',
+    'the remaining rows',
     counts.map(({ results }) => results[0]?.n ?? 0),
     [0, 0, 0, 0, 0, 0],
   )
@@ -229,38 +232,41 @@ interface ReadSpan {
   review: { state: string; stale: boolean }
 }
 
-/** The queue of a trace that is a pipeline's has what has an output and no review of it, but for what is no step of it. */
-function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readingOf>>): void {
+/**
+ * Asserts that the queue only has spans with an unreviewed output and, if the trace is a pipeline's, all of them that
+ * are steps.
+ */
+function mustQueue({ trace, list, queue }: Awaited<ReturnType<typeof readEverything>>): void {
   const open = (trace as { spans: ReadSpan[] }).spans.filter(
     ({ output, review }) => output !== null && (review.state === 'unreviewed' || review.stale),
   )
   const steps = open.filter(({ metadata }) => metadata.kind !== 'generic').map(({ id }) => id)
   const others = queue.filter((id: string) => !open.some(span => span.id === id))
-  mustEqual('what is in the queue without an output', others, [])
+  mustEqual('queued spans without an unreviewed output', others, [])
   if (list.length === 0) return
   mustEqual(
-    'what is not in the queue',
+    'steps missing from the queue',
     steps.filter(id => !queue.includes(id)),
     [],
   )
 }
 
-/** The lines that differ say enough: what can be read fills pages. */
+/** Compares the differing lines first, because a full reading fills pages. */
 function mustRead(actual: object, expected: object): void {
-  const [is, shouldBe] = [textOf(actual).split('\n'), textOf(expected).split('\n')]
+  const [actualLines, expectedLines] = [textOf(actual).split('\n'), textOf(expected).split('\n')]
   mustEqual(
-    'what can be read',
-    is.filter(line => !shouldBe.includes(line)),
-    shouldBe.filter(line => !is.includes(line)),
+    'the lines that differ',
+    actualLines.filter(line => !expectedLines.includes(line)),
+    expectedLines.filter(line => !actualLines.includes(line)),
   )
-  mustEqual('what can be read', actual, expected)
+  mustEqual('the reading', actual, expected)
 }
 
-const story = fc.tuple(told(0), told(1), told(2), told(3)).chain(spans =>
+const story = fc.tuple(plannedSpan(0), plannedSpan(1), plannedSpan(2), plannedSpan(3)).chain(spans =>
   fc.record({
     spans: fc.constant(spans),
     acts: fc.array(act, { maxLength: 6 }),
-    /** Before which act each part is exported; spans that no part has come at the end. */
+    /** The act before which each part is exported. All spans are exported again at the end. */
     parts: fc.array(
       fc.record({
         before: fc.integer({ min: 0, max: 6 }),
@@ -274,22 +280,23 @@ const story = fc.tuple(told(0), told(1), told(2), told(3)).chain(spans =>
 )
 
 describe('exports of a trace', () => {
-  it('come to the same however they are parted and placed among all else', { timeout: TIMEOUT_MS }, () =>
+  it('give the same trace however they are split up and interleaved', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts, reviewed }) => {
         const whole = await newRun()
-        const send = (run: Run, some: readonly Told[]) =>
+        const send = (run: Run, some: readonly PlannedSpan[]) =>
           exportSpans(
             run.org,
             some.map(each => run.span(spanFieldsOf(each))),
           )
         const parted = await newRun()
         const first = spans[0]
-        // What belongs to a trace finds it: one span is there from the start.
+        // Export one span first, so that everything else finds the trace.
         await send(parted, [first])
-        // Where a client sent the span, too, exports fill in what is left out, the first one first.
-        const given = acts.flatMap(act => (act.type === 'span' ? [act.place] : []))
-        const earlier = (some: readonly Told[]) => some.filter(({ place }) => !given.includes(place)).map(earlierOf)
+        // If a client also sent the span, each export only fills in missing fields, so an earlier version would win.
+        const sentByClients = acts.flatMap(act => (act.type === 'span' ? [act.place] : []))
+        const earlier = (some: readonly PlannedSpan[]) =>
+          some.filter(({ place }) => !sentByClients.includes(place)).map(earlierVersion)
         await send(whole, [...spans, ...earlier(spans)])
         await review(
           whole,
@@ -319,24 +326,24 @@ describe('exports of a trace', () => {
           await doAct(run, { type: 'sweep' }, 0)
           await mustBeSound(run)
         }
-        mustQueue(await readingOf(whole))
-        mustRead(await readingOf(parted), await readingOf(whole))
+        mustQueue(await readEverything(whole))
+        mustRead(await readEverything(parted), await readEverything(whole))
         for (const run of [whole, parted]) await mustLeaveNothing(run)
       }),
       { numRuns: 15 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },
     ),
   )
 
-  it('come to the same at once, with what else there is', { timeout: TIMEOUT_MS }, () =>
+  it('give the same trace when sent at the same time as other calls', { timeout: TIMEOUT_MS }, () =>
     fc.assert(
       fc.asyncProperty(story, async ({ spans, acts, parts }) => {
-        // Of several calls the later one counts, which here is either.
+        // Keep one act of each type: the last of several would win, and here any of them could be the last.
         const some = acts.filter(
           ({ type }, index) => type !== 'sweep' && acts.findIndex(act => act.type === type) === index,
         )
         const whole = await newRun()
         const crowded = await newRun()
-        const send = (run: Run, some: readonly Told[]) =>
+        const send = (run: Run, some: readonly PlannedSpan[]) =>
           exportSpans(
             run.org,
             some.map(each => run.span(spanFieldsOf(each))),
@@ -355,7 +362,7 @@ describe('exports of a trace', () => {
           ...spans.map(span => send(crowded, [span])),
         ])
         for (const run of [whole, crowded]) await mustBeSound(run)
-        mustRead(await readingOf(crowded), await readingOf(whole))
+        mustRead(await readEverything(crowded), await readEverything(whole))
         for (const run of [whole, crowded]) await mustLeaveNothing(run)
       }),
       { numRuns: 8 * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000 },

@@ -20,23 +20,23 @@ import {
 import { expectedView, mustEqual, queriesOf, readView, settled } from './view.ts'
 
 /*
- * Any interleaving and repetition of create, observe, complete, feedback, delete and create again ends in the state that
- * the contract names: that of `model.ts`, which is the contract once more. The service's clock stands still but for what a
- * sequence lets pass, so that who came first is part of a counterexample.
+ * However create, observe, complete, feedback, delete and create again are interleaved and repeated, they end in the
+ * state that the contract defines, which `model.ts` implements independently. The service's clock advances only when a
+ * sequence says so, which makes arrival order part of a counterexample.
  */
 
 const THOROUGHNESS = inject('propertyRuns')
 
-/** The seed and the path that a failure printed, to see it again. */
+/** To reproduce a failure, enter the seed and the path that it printed. */
 const REPLAY: { seed?: number; path?: string } = {}
 
 const TIMEOUT_MS = 60_000 * THOROUGHNESS
 
-/** Checks a property; shrinking ends in time for its result to be seen. */
+/** Checks a property. Shrinking stops before the test times out, so that its result is printed. */
 const check = <Values>(runs: number, property: fc.IAsyncProperty<Values>): Promise<void> =>
   fc.assert(property, { numRuns: runs * THOROUGHNESS, interruptAfterTimeLimit: TIMEOUT_MS - 10_000, ...REPLAY })
 
-/** Runs with a fresh tenant, of which nothing may be left once its traces are deleted. */
+/** Runs with a fresh tenant, and asserts that nothing is left once its traces are deleted. */
 async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void> {
   const tenant = await newTenant()
   let left: string[] = []
@@ -44,26 +44,29 @@ async function withTenant(run: (tenant: Tenant) => Promise<void>): Promise<void>
     await run(tenant)
   } finally {
     left = await leftovers(tenant)
-    // The real clock again: fast-check's own must not stand still.
+    // Restore the real clock, because fast-check needs one that advances.
     vi.useRealTimers()
   }
   mustEqual('what is left of deleted traces', left, [])
 }
 
-/** What can be read must be what the model says. */
+/** Asserts that the service reads as the model says. */
 async function mustRead(tenant: Tenant, world: World, probed: readonly Probe[], steps: readonly Step[]): Promise<void> {
   const queries = queriesOf(probed, steps)
   const expected = expectedView(world, tenant.ids, queries)
-  mustEqual('what can be read', settled(await readView(tenant.client, tenant.ids, queries), expected), expected)
+  mustEqual('the view', settled(await readView(tenant.client, tenant.ids, queries), expected), expected)
 }
 
-/** Steps with what only the run knows filled in. */
-const stepsOf = (steps: readonly Step[], { ids }: Tenant): Step[] =>
+/** Fills in the values that only the run knows. */
+const expandSteps = (steps: readonly Step[], { ids }: Tenant): Step[] =>
   steps.map(({ after, does }) => ({ after, does: expanded(does, ids) }))
 
 const eventsOf = (steps: readonly Step[]): Event[] => steps.map(({ does }) => does).filter(isEvent)
 
-/** Sends calls one by one, each of them `times`, and returns the world after. Each answer must be the model's. */
+/**
+ * Sends calls one by one, each `times` times, asserts that the answers match the model, and returns the resulting
+ * world.
+ */
 async function play(tenant: Tenant, before: World, steps: readonly Step[], times = 1): Promise<World> {
   let world = before
   for (const { after, does } of steps) {
@@ -82,7 +85,7 @@ async function play(tenant: Tenant, before: World, steps: readonly Step[], times
   return world
 }
 
-/** Sends runs of events in batches of these sizes. Returns the world after and each event's result. */
+/** Sends runs of events in batches of these sizes. Returns the resulting world and each event's result. */
 async function playBatches(tenant: Tenant, steps: readonly Step[], sizes: readonly number[]) {
   let world = EMPTY
   const results: Answered[] = []
@@ -115,25 +118,25 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('calls end in the state that the contract names:', () => {
-  it('one by one', { timeout: TIMEOUT_MS }, () =>
+describe('calls end in the state that the contract defines', () => {
+  it('if sent one by one', { timeout: TIMEOUT_MS }, () =>
     check(
       25,
       fc.asyncProperty(sequence(25, 0), probes, (sent, probed) =>
         withTenant(async tenant => {
-          const steps = stepsOf(sent, tenant)
+          const steps = expandSteps(sent, tenant)
           await mustRead(tenant, await play(tenant, EMPTY, steps), probed, steps)
         }),
       ),
     ),
   )
 
-  it('each sent twice, and all but deletions again after the end', { timeout: TIMEOUT_MS }, () =>
+  it('if each is sent twice, and all but deletions once more at the end', { timeout: TIMEOUT_MS }, () =>
     check(
       15,
       fc.asyncProperty(sequence(15, 0), probes, (sent, probed) =>
         withTenant(async tenant => {
-          const steps = stepsOf(sent, tenant)
+          const steps = expandSteps(sent, tenant)
           const world = await play(tenant, EMPTY, steps, 2)
           await mustRead(tenant, world, probed, steps)
           const again = steps.filter(({ does }) => isEvent(does))
@@ -143,35 +146,35 @@ describe('calls end in the state that the contract names:', () => {
     ),
   )
 
-  it('in batches, whose results are what single calls answer', { timeout: TIMEOUT_MS }, () =>
+  it('if sent in batches, whose results match the answers to single calls', { timeout: TIMEOUT_MS }, () =>
     check(
       20,
       fc.asyncProperty(sequence(25, 1), sizes, probes, (sent, sizes, probed) =>
         withTenant(single =>
           withTenant(async batched => {
-            const steps = stepsOf(sent, batched)
+            const steps = expandSteps(sent, batched)
             const { world, results } = await playBatches(batched, steps, sizes)
             await mustRead(batched, world, probed, steps)
             const answers: Answered[] = []
-            for (const { after, does } of stepsOf(sent, single)) {
+            for (const { after, does } of expandSteps(sent, single)) {
               pass(after)
               if (!isCommand(does)) continue
               const answered = await sendOne(single.client, does, single.ids)
               if (isEvent(does)) answers.push(anonymous(answered))
             }
-            mustEqual('what the batches answer', results, answers)
+            mustEqual('the results of the batches', results, answers)
           }),
         ),
       ),
     ),
   )
 
-  it('by a crowd at once, each call once or twice, where every order has one outcome', { timeout: TIMEOUT_MS }, () =>
+  it('if many order-independent calls are sent at the same time, once or twice each', { timeout: TIMEOUT_MS }, () =>
     check(
       15,
       fc.asyncProperty(crowd, ({ first, requests }) =>
         withTenant(async tenant => {
-          const steps = stepsOf(
+          const steps = expandSteps(
             requests.flatMap(({ events }) => events.map(does => ({ after: 0, does }))),
             tenant,
           )
@@ -198,12 +201,12 @@ describe('calls end in the state that the contract names:', () => {
     ),
   )
 
-  it('at once, where some order explains what each call answered and left', { timeout: TIMEOUT_MS }, () =>
+  it('if sent at the same time: some order explains every answer and the final state', { timeout: TIMEOUT_MS }, () =>
     check(
       35,
       fc.asyncProperty(sequence(5, 1), racers, fc.scheduler(), (sent, racing, schedule) =>
         withTenant(async tenant => {
-          const steps = stepsOf(sent, tenant)
+          const steps = expandSteps(sent, tenant)
           const before = await play(tenant, EMPTY, steps)
           const runners = racing.map(racer => expanded(racer, tenant.ids))
           const at = pass(1)

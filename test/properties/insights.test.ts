@@ -11,9 +11,9 @@ import { newReviewed, reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide, one by one and many at once, on the same spans, which change their steps meanwhile, on several days; some
- * answers of the database are lost, so that its batches run twice. What insights count then is what a count over all
- * decisions in force comes to.
+ * Reviewers decide on the same spans over several days, one by one and in bulk, while the spans change their steps.
+ * Some responses from the database are lost, so that its batches run twice. The stored counts must still equal a fresh
+ * count over all decisions in force.
  */
 
 const STEPS = ['classify', 'answer'] as const
@@ -22,23 +22,23 @@ const ERROR_TYPES = [undefined, 'reasoning_error', 'system_failure'] as const
 const act = fc.record({
   kind: fc.constantFrom('accept', 'correct', 'reset', 'move'),
   reviewer: fc.nat(1),
-  /** Of several, in one call. */
+  /** Several spans are decided in one call. */
   spans: fc.uniqueArray(fc.nat(3), { minLength: 1, maxLength: 4 }),
   value: fc.nat(2),
   errorType: fc.nat(ERROR_TYPES.length - 1),
   step: fc.nat(STEPS.length - 1),
 })
 
-/** Rounds of acts that are sent at once, a day after each other. */
+/** Rounds of concurrent acts, one day apart. */
 const scenario = fc.record({
   rounds: fc.array(fc.array(act, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 }),
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
-  /** Which call of D1, counted from the first, loses its answer. */
+  /** The index of the D1 call whose response is lost. */
   lost: fc.option(fc.nat(20), { nil: null }),
 })
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Bindings whose calls of D1 overtake each other, and of which one takes effect without an answer. */
+/** Bindings whose D1 calls overtake each other. One call takes effect, but its response is lost. */
 function unsteady({ delays, lost }: Scenario): Env {
   let calls = 0
   return wrapBindings(async (binding, call) => {
@@ -100,7 +100,7 @@ const inForce = `select r.created_at / ${DAY_MS} as day, r.step_id, r.prompt_ver
 
 const rowsOf = async (query: string, { project }: Org) => (await env.DB.prepare(query).bind(project.id).all()).results
 
-/** Sums of what insights list, by a field or two. */
+/** Sums the counts of rows by a key. */
 function sumsBy<Row extends object>(rows: readonly Row[], keyOf: (row: Row) => string, countOf: (row: Row) => number) {
   const sums = new Map<string, number>()
   for (const row of rows) sums.set(keyOf(row), (sums.get(keyOf(row)) ?? 0) + countOf(row))
@@ -127,7 +127,7 @@ describe('insights', () => {
     vi.useRealTimers()
   })
 
-  it('count what is in force, whatever was decided, replaced, sent at once and sent twice', {
+  it('count the decisions in force, even after replaced, concurrent and repeated calls', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -180,7 +180,7 @@ describe('insights', () => {
         decided(versions[0]),
         rows.filter(row => row.prompt_version_id === prompt.versionId).reduce((sum, row) => sum + decided(row), 0),
       )
-      // A deletion takes all of it back, however its purge is repeated.
+      // Deleting the trace removes its counts, even if the purge is repeated.
       const { traces } = (await org.read.get('/api/traces?projectSlug=support')).body
       const keys = await env.DB.prepare(
         'select key as traceKey, organization_key as organizationKey from traces where id = ?',
@@ -191,7 +191,7 @@ describe('insights', () => {
       const purge = () => runJob({ kind: 'purge_trace', traceKey: 0, organizationKey: 0, ...keys }, unsteady(given))
       await Promise.all([purge(), purge()].map(purged => purged.catch(() => undefined)))
       await purge()
-      mustEqual('what is left', await rowsOf(stored, org), [])
+      mustEqual('the remaining counts', await rowsOf(stored, org), [])
     })
     await fc.assert(property, { numRuns: 60 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })

@@ -1,7 +1,7 @@
 /*
- * The contract's sections 2 and 3 once more, as plain data and functions over it: what a project holds after a sequence of
- * calls, what each of them answers, and how it reads. Written against the contract and on purpose without the product's
- * code: two independent statements of one text can disagree.
+ * An independent implementation of the contract's sections 2 and 3, as plain data and functions: what a project holds
+ * after a sequence of calls, what each call answers, and how the result reads. It's based on the contract alone and
+ * deliberately uses none of the product's code, so that a misreading in one of the two shows up as a difference.
  */
 
 export type Json = string | number | boolean | null | Json[] | Fields
@@ -71,11 +71,11 @@ export interface Ids {
   trace: (traceId: string) => string
   root: (traceId: string) => string
   feedback: (feedbackId: string) => string
-  /** The one project. */
+  /** The only project. */
   project: { id: string; slug: string }
   /** The one prompt version that exists. */
   promptVersion: string
-  /** Who gave feedback if its labeller has no e-mail. */
+  /** The author of feedback whose labeller has no email. */
   caller: string
 }
 
@@ -106,7 +106,7 @@ export type World = readonly Trace[]
 
 export const EMPTY: World = []
 
-/** A call's status and, if it succeeds, its body. `warns`: some of the metadata was left out or is not searchable. */
+/** A call's status and, if it succeeds, its body. `warns` means that some metadata was dropped or isn't searchable. */
 export interface Answer {
   status: number
   body?: Fields
@@ -223,7 +223,7 @@ function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [Wo
   }
   const updatedAt = { from: at, to: at }
   const isSame = ({ span_id }: SpanBody) => span_id === span.span_id
-  // Fields that were not sent are absent, so that a spread is "later non-absent fields win".
+  // Fields that weren't sent are absent, so that a spread implements "later non-absent fields win".
   const after =
     span.span_id === ids.root(trace.traceId)
       ? { ...trace, root: { ...trace.root, ...span }, updatedAt }
@@ -233,7 +233,7 @@ function applySpan(world: World, body: SpanBody, { at }: Arrival, ids: Ids): [Wo
   return [replaced(world, after), { status: 202, body: { status: 'accepted', span_id: span.span_id } }]
 }
 
-/** A UUID is the same in either case. */
+/** UUIDs are case-insensitive. */
 const lowered = ({ span_id, parent_span_id }: { span_id?: string; parent_span_id?: string }) => ({
   ...(span_id !== undefined && { span_id: span_id.toLowerCase() }),
   ...(parent_span_id !== undefined && { parent_span_id: parent_span_id.toLowerCase() }),
@@ -243,7 +243,7 @@ const lowered = ({ span_id, parent_span_id }: { span_id?: string; parent_span_id
 const isOfOther = (world: World, trace: Trace, id: string | undefined, ids: Ids): boolean =>
   id !== undefined && !hasSpan(trace, id, ids) && without(world, trace.traceId).some(other => hasSpan(other, id, ids))
 
-/** The span shown for a named one: the root until it exists. */
+/** The span shown for a given span id: the root until that span exists. */
 const shownSpan = (trace: Trace, id: string | undefined, ids: Ids): string =>
   id !== undefined && hasSpan(trace, id, ids) ? id : ids.root(trace.traceId)
 
@@ -280,7 +280,7 @@ function applyFeedback(world: World, sent: FeedbackBody, arrival: Arrival, ids: 
   ]
 }
 
-/** How a trace reads in full; undefined if it doesn't exist. */
+/** A trace's detail, or undefined if the trace doesn't exist. */
 export function detailOf(world: World, traceId: string, ids: Ids): Fields | undefined {
   const trace = findTrace(world, traceId)
   if (!trace) return undefined
@@ -288,7 +288,7 @@ export function detailOf(world: World, traceId: string, ids: Ids): Fields | unde
   return { ...itemOf(trace, ids), project: ids.project, spans, feedback: feedbackOf(trace, ids) }
 }
 
-/** How the list shows a trace. */
+/** A trace as the list shows it. */
 const itemOf = (trace: Trace, ids: Ids): Fields => ({
   id: ids.trace(trace.traceId),
   traceId: trace.traceId,
@@ -371,7 +371,7 @@ const labellerOf = ({ labeller }: Feedback): Fields | null => {
   return { ...others, ...(email !== undefined && { email: email.toLowerCase() }) }
 }
 
-/** How `GET /api/spans/{id}` shows a span; undefined where no live trace has it. */
+/** A span as `GET /api/spans/{id}` shows it, or undefined if no live trace has it. */
 export function spanAloneOf(world: World, id: string, ids: Ids): Fields | undefined {
   const trace = world.find(trace => hasSpan(trace, id, ids))
   if (!trace) return undefined
@@ -380,7 +380,7 @@ export function spanAloneOf(world: World, id: string, ids: Ids): Fields | undefi
   return { ...own, trace: { id: ids.trace(trace.traceId), traceId: trace.traceId, name: trace.name } }
 }
 
-/** A trace's observations as they were sent; undefined if it doesn't exist. */
+/** A trace's observations as they were sent, or undefined if the trace doesn't exist. */
 export function observationsOf(world: World, traceId: string, ids: Ids): Fields[] | undefined {
   const trace = findTrace(world, traceId)
   return trace?.observations.toSorted(byFoldOrder).map(({ observation_id, span_id, type, key, data, timestamp }) => ({
@@ -447,7 +447,7 @@ const warns = (metadata: Fields): boolean => leavesOf(metadata).length > searcha
 const isAmong = (leaves: readonly Leaf[], { path, value }: Leaf): boolean =>
   leaves.some(leaf => leaf.path === path && leaf.value === value)
 
-/** By the client's time, then arrival, then id. */
+/** Compares by the client's time, then arrival, then id. */
 const byArrival =
   <Item extends { timestamp: string; arrival: Arrival }>(idOf: (item: Item) => string) =>
   (left: Item, right: Item): number =>

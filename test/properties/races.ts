@@ -14,10 +14,10 @@ import {
   type View,
 } from './view.ts'
 
-/** What a racer saw: a call its answer, a read the trace's detail, a job nothing. */
+/** What a racer observed: an answer for a call, the trace's detail for a read, nothing for a job. */
 type Sight = { answer: Answer } | { detail: Detail | null } | { done: true }
 
-/** Runs one of several racers at the same time. */
+/** Runs one racer, while others run at the same time. */
 export async function race(tenant: Tenant, racer: Racer, bindings: Env): Promise<Sight> {
   const client = tenant.on(bindings)
   if (isCommand(racer)) return { answer: answerOf(await sendOne(client, racer, tenant.ids)) }
@@ -40,7 +40,7 @@ interface Race {
   view: View
 }
 
-/** Throws if no order of the racers gives each what it saw and leaves what was read afterwards. */
+/** Throws if no order of the racers explains what each of them saw and what was read afterwards. */
 export async function mustBeExplained(tenant: Tenant, before: World, run: Race): Promise<void> {
   const { ids } = tenant
   const { racers, at, queries, view } = run
@@ -74,7 +74,7 @@ export async function mustBeExplained(tenant: Tenant, before: World, run: Race):
   )
 }
 
-/** The world after a racer, if the racer would have seen there what it saw. */
+/** The world after a racer, if it's consistent with what the racer saw. */
 function worldAfter(
   world: World,
   racer: Racer,

@@ -9,9 +9,9 @@ import { newReviewed, reviewerOf } from '../support/reviews.ts'
 const THOROUGHNESS = inject('propertyRuns')
 
 /*
- * Reviewers decide on the same spans at the same time, while outputs arrive. However their D1 calls interleave, each
- * answered decision is in the history once, in one order; each decision's starting state is the one that the previous
- * left; and the replayed history ends in the state that everything else shows.
+ * Reviewers decide on the same spans at the same time, while outputs arrive. However their D1 calls interleave, the
+ * history has each acknowledged decision exactly once and in a single order, each decision starts from the state that
+ * the previous one left, and replaying the history ends in the state that all endpoints show.
  */
 
 const VALUES = [null, 'Yes', 'No', { a: 1, b: [2] }] as const
@@ -21,7 +21,7 @@ interface Act {
   reviewer: number
   span: number
   value: number
-  /** Whether it is guarded by the tag that the span had before these acts began. */
+  /** Whether the request requires the ETag that the span had before this round. */
   isGuarded: boolean
   isBulk: boolean
 }
@@ -35,7 +35,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   isBulk: fc.boolean(),
 })
 
-/** Rounds of acts that are sent at once, and how long each call of D1 waits, in turn. */
+/** Rounds of concurrent acts, and the number of turns that each D1 call waits. */
 const scenario = fc.record({
   rounds: fc.array(fc.array(act, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
   delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),
@@ -56,7 +56,7 @@ interface Entry {
   comment: string | null
 }
 
-/** Bindings whose D1 calls wait for some turns each, so that requests overtake each other. */
+/** Bindings whose D1 calls each wait for some turns, so that requests overtake each other. */
 function delayed(delays: readonly number[]): Env {
   let calls = 0
   return wrapBindings(async (binding, call) => {
@@ -94,7 +94,7 @@ async function play({ rounds, delays }: { rounds: Act[][]; delays: number[] }) {
         }
         const by = reviewers[act.reviewer]
         if (!by) throw new Error('there is no such reviewer')
-        // A comment of its own distinguishes each decision from the others.
+        // A unique comment identifies each decision.
         const comment = crypto.randomUUID()
         const body = {
           decision: act.kind,
@@ -122,7 +122,7 @@ async function send(by: Client, spanId: string, body: object, { isGuarded, isBul
   return { status, body: answer }
 }
 
-/** The result of a history: the approved output, its state and its reviewer. */
+/** Replays a history, and returns the final approved output, state and reviewer. */
 function replay(entries: readonly Entry[]): { approvedOutput: unknown; state: string; by: string | null } {
   let approvedOutput: unknown = null
   for (const { before, after, decision } of entries.toReversed()) {
@@ -142,7 +142,7 @@ function mustEqual(what: string, found: unknown, expected: unknown): void {
 }
 
 describe('reviews by several reviewers at once', () => {
-  it('end in a history that replays to the state shown, whatever their interleaving', {
+  it('leave a history that replays to the state shown, however they interleave', {
     timeout: 120_000 * THOROUGHNESS,
   }, async () => {
     const property = fc.asyncProperty(scenario, async given => {
@@ -187,7 +187,7 @@ describe('reviews by several reviewers at once', () => {
     await fc.assert(property, { numRuns: 60 * THOROUGHNESS, interruptAfterTimeLimit: 100_000 * THOROUGHNESS })
   })
 
-  it('let one succeed if all are guarded by one tag', { timeout: 60_000 * THOROUGHNESS }, async () => {
+  it('let only one succeed if all require the same ETag', { timeout: 60_000 * THOROUGHNESS }, async () => {
     const guarded = fc.record({
       decisions: fc.array(fc.constantFrom('accept', 'correct', 'reset'), { minLength: 2, maxLength: 6 }),
       delays: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }),

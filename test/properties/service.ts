@@ -8,25 +8,28 @@ import { type Answer, admin, type Client, client } from '../support/org.ts'
 import { expand, FEEDBACK_IDS, type Job, type Racer, TRACES } from './commands.ts'
 import type { Command, Event, Ids, Answer as ModelAnswer } from './model.ts'
 
-/** A fresh organization, functions that send to it, and its ids. */
+/** A fresh organization with its clients and ids. */
 export interface Tenant {
   ids: Ids
   client: Client
-  /** Calls as this tenant on other bindings. */
+  /** A client that calls as this tenant but with other bindings. */
   on: (bindings: Env) => Client
-  /** The jobs that deletions sent to the queue, which delivers nothing by itself. */
+  /** The jobs that deletions sent to the queue, which delivers nothing on its own. */
   queued: QueuedJob[]
   organizationId: string
   projectId: string
 }
 
-/** The time that the service sees. Each tenant begins a second after the one before: no key is drawn from too few. */
+/**
+ * The time that the service sees. Each tenant starts a second after the previous one, so that time-based keys stay
+ * distinct.
+ */
 let clock = Date.now()
 
 /** When cron last ran. Later than every object's time, so that a sweep takes all orphans. */
 let cronTime = Date.now()
 
-/** Advances the time, for the service as well. */
+/** Advances the time that the service sees, and returns it. */
 export function pass(milliseconds: number): number {
   clock += milliseconds
   vi.setSystemTime(clock)
@@ -56,7 +59,7 @@ export async function newTenant(): Promise<Tenant> {
 const queueInto = (queued: QueuedJob[]): Queue<QueuedJob> =>
   ({ send: async (job: QueuedJob) => void queued.push(job) }) as unknown as Queue<QueuedJob>
 
-/** The ids of all that the runs name, as the contract lets clients compute them. */
+/** The ids of everything that runs refer to, computed as the contract lets clients compute them. */
 async function idsIn(projectId: string) {
   const names = [
     ...TRACES.flatMap(name => [`trace:${name}`, `root:${name}`]),
@@ -92,24 +95,24 @@ export const sendOne = (client: Client, command: Command, { trace }: Ids): Promi
     ? client.delete(`/api/traces/${trace(command.trace_id)}`)
     : client.post(PATHS[command.type], command.body)
 
-/** A status and a body, of an answer or of a batch's result. */
+/** The status and body of an answer or of one result in a batch. */
 export type Answered = Pick<Answer, 'status' | 'body'>
 
-/** Sends events at once, as their own calls' single one where it is but one. */
+/** Sends events as a batch, and returns their results. */
 export async function sendBatch(client: Client, events: readonly Event[]): Promise<Answered[]> {
   const { status, body } = await client.post('/api/v1/batch', { events })
   if (status !== 207) throw new Error(`the batch answered ${status}: ${JSON.stringify(body)}`)
   return body.results
 }
 
-/** An answer in the model's terms: of an error, only the status. */
+/** An answer in the model's terms: for an error, only its status. */
 export function answerOf({ status, body }: Answered): ModelAnswer {
   if (status >= 400) return { status }
   const { warnings, ...rest } = body
   return { status, body: rest, ...('id' in rest && 'trace_id' in rest && { warns: warnings !== undefined }) }
 }
 
-/** What two tenants' answers to one call have in common, paths of a batch as those of the call. */
+/** An answer without tenant-specific values, with the paths of a batch's errors relative to the call. */
 export function anonymous({ status, body }: Answered, prefix = ''): Answered {
   const { error, code, details, warnings } = body
   const unplaced = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
@@ -118,11 +121,11 @@ export function anonymous({ status, body }: Answered, prefix = ''): Answered {
   return { status, body: { error: unplaced(error), code, details: places } }
 }
 
-/** A call as a run sends it, with the run's own values filled in. */
+/** A call with the run's own values filled in. */
 export const expanded = <Sent extends Command | Job | Racer>(sent: Sent, ids: Ids): Sent =>
   'body' in sent ? { ...sent, body: expand(sent.body, ids) } : sent
 
-/** Runs cron or the queue. Live data must not show that it ran. */
+/** Runs cron or the queue. Live data must not change. */
 export async function runJob(tenant: Tenant, job: Job, bindings: Env = env): Promise<void> {
   if (job.type === 'sweep') {
     cronTime = Math.max(cronTime, clock) + 60_001 + job.hours * 3_600_000
@@ -143,7 +146,10 @@ async function deliver(
   if (explicitAcks.length === 0) throw new Error(`the job ${JSON.stringify(message.body)} failed`)
 }
 
-/** What is left of a tenant's traces after each was deleted and every job ran; what is left is removed, for the next run. */
+/**
+ * Deletes a tenant's traces, runs every job, and returns what remains of the traces. Also removes the remains, so that
+ * they don't affect the next run.
+ */
 export async function leftovers(tenant: Tenant): Promise<string[]> {
   for (const trace_id of TRACES) await sendOne(tenant.client, { type: 'delete', trace_id }, tenant.ids)
   // Cron looks for orphans only if nothing is left to purge.

@@ -14,7 +14,7 @@ import {
   type World,
 } from './model.ts'
 
-/** All that can be read of what a project ingested. What is not there is null. */
+/** Everything that can be read about a project's ingested data. Missing resources are null. */
 export interface View {
   details: (Fields | null)[]
   spans: (Fields | null)[]
@@ -23,7 +23,7 @@ export interface View {
   searches: { query: Query; listed: Fields[]; found: Fields[] | null }[]
 }
 
-/** Reads it from the service, the lists in pages of few. */
+/** Reads the view from the service, with small pages for lists. */
 export async function readView(client: Client, ids: Ids, queries: readonly Query[]): Promise<View> {
   const emails = await emailsOf(client)
   const listed = (query: string) =>
@@ -52,7 +52,7 @@ export async function readView(client: Client, ids: Ids, queries: readonly Query
   }
 }
 
-/** What the model says it reads. */
+/** The view according to the model. */
 export const expectedView = (world: World, ids: Ids, queries: readonly Query[]): View => ({
   details: TRACES.map(traceId => detailOf(world, traceId, ids) ?? null),
   spans: spanIds(ids).map(id => spanAloneOf(world, id, ids) ?? null),
@@ -67,7 +67,7 @@ export const expectedView = (world: World, ids: Ids, queries: readonly Query[]):
 
 const spanIds = (ids: Ids): string[] => [...SPANS, ...TRACES.map(ids.root)]
 
-/** The searches that probes make of what was sent. */
+/** The searches that probes select from the data that was sent. */
 export function queriesOf(probes: readonly Probe[], steps: readonly Step[]): Query[] {
   const sent = leavesSent(steps.map(({ does }) => does))
   return probes.map(({ leaves, name, status }) => {
@@ -84,7 +84,7 @@ const parametersOf = ({ name, status, fields }: Query, prefix: string): URLSearc
     ...fields.map(({ path, value }) => [prefix + path, value]),
   ])
 
-/** Whether the ingestion interface can ask it: some names are reserved there, and it wants one parameter at least. */
+/** Whether the ingestion API accepts the search: it reserves some names and requires at least one parameter. */
 const isSearch = ({ name, status, fields }: Query): boolean =>
   fields.every(({ path }) => !['name', 'status', 'limit'].includes(path)) &&
   (name !== undefined || status !== undefined || fields.length > 0)
@@ -95,11 +95,11 @@ async function get(client: Client, path: string) {
   return status === 200 ? withoutReceipt(body) : null
 }
 
-/** When the service received something, the model doesn't know. */
+/** Removes the times of receipt, which the model doesn't know. */
 const withoutReceipt = <Body>(body: Body): Body =>
   JSON.parse(JSON.stringify(body), (field, value) => (/^received_?[Aa]t$/.test(field) ? undefined : value))
 
-/** A list's items of all pages, by the names that the list and its cursor have. */
+/** Reads the items of all pages of a list. `list` and `next` are the fields with the items and the cursor. */
 async function pagesOf(client: Client, path: string, list: string, next: string): Promise<Fields[] | null> {
   const items: Fields[] = []
   for (let cursor = ''; ; ) {
@@ -111,20 +111,20 @@ async function pagesOf(client: Client, path: string, list: string, next: string)
   }
 }
 
-/** One after another: views are read while nothing else happens. */
+/** Reads items one after another, because views are read while nothing else runs. */
 async function eachOf<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = []
   for (const item of items) results.push(await read(item))
   return results
 }
 
-/** Users' e-mails by their ids, which the service makes in a way of its own. */
+/** Users' emails by their ids, because the model can't predict user ids. */
 export async function emailsOf(client: Client): Promise<ReadonlyMap<string, string>> {
   const { users } = await get(client, '/api/users')
   return new Map(users.map(({ id, email }: Record<'id' | 'email', string>) => [id, email]))
 }
 
-/** A detail as the model gives it. */
+/** A detail in the model's form. */
 export function detailIn(read: Detail | null, emails: ReadonlyMap<string, string>): Fields | null {
   if (!read) return null
   const { nextSpanCursor, nextFeedbackCursor, spans, feedback, ...detail } = withoutReceipt(read)
@@ -139,7 +139,7 @@ export type Detail = Fields & { spans: Fields[]; feedback: (Fields & { userId: s
 
 const withoutEtag = ({ etag, ...span }: Fields): Fields => span
 
-/** A view as text by which two are compared: object fields in order of their names. */
+/** A view as text for comparison, with the fields of objects sorted by name. */
 export const textOf = (view: object): string => JSON.stringify(view, (_, value) => sorted(value), 1)
 
 const sorted = (value: Json): Json =>
@@ -150,11 +150,11 @@ export function mustEqual(what: string, actual: object, expected: object): void 
   if (is !== shouldBe) throw new Error(`${what} is\n${brief(is)}\nand should be\n${brief(shouldBe)}`)
 }
 
-/** Long runs of one character say no more than their length. */
+/** Abbreviates long runs of one character to their length. */
 export const brief = (text: string): string =>
   text.replace(/(.)\1{99,}/gu, (run, character) => `<${character}*${[...run].length}>`)
 
-/** What was read, with each `updatedAt` that lies within the model's bounds as the model writes it. */
+/** The actual view, with each `updatedAt` that lies within the model's bounds replaced by the model's notation. */
 export function settled(read: View, expected: View): View {
   const settle = <Item extends Fields | null>(items: Item[], models: (Fields | null)[]) =>
     items.map((item, index) => settledItem(item, models[index] ?? null))
