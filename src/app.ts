@@ -29,7 +29,7 @@ const describeApi = endpoint({
   return { status: 200, body: document }
 })
 
-/** Made once an isolate, when it is first asked for: it is the same in each answer. */
+/** Built once per isolate, on the first request: every response is the same. */
 let document: ReturnType<typeof openApiDocument> | undefined
 
 const Status = v.object({ status: v.literal('ok') })
@@ -38,7 +38,7 @@ const checkHealth = endpoint({
   family: 'operation',
   method: 'GET',
   path: '/healthz',
-  summary: 'Whether the Worker answers; asks nothing else',
+  summary: 'Check that the Worker is up, without dependencies',
   scope: 'public',
   responses: { 200: Status },
   example: {
@@ -50,7 +50,7 @@ const checkReadiness = endpoint({
   family: 'operation',
   method: 'GET',
   path: '/readyz',
-  summary: 'Whether the database answers and is migrated',
+  summary: 'Check that the database is reachable and migrated',
   scope: 'public',
   isLimitedByAddress: true,
   errors: { 503: ERRORS[503].message },
@@ -63,7 +63,7 @@ const checkReadiness = endpoint({
   return { status: 200, body: { status: 'ok' } }
 })
 
-/** Every endpoint. The router, the OpenAPI document and the suites over all endpoints are made from this list. */
+/** Every endpoint. The router, the OpenAPI document, and the suites over all endpoints are built from this list. */
 export const endpoints: readonly Endpoint[] = [
   ...otlp,
   ...ingest,

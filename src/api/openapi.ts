@@ -8,26 +8,26 @@ type JsonSchema = Record<string, unknown>
 
 type Schemas = Readonly<Record<string, v.GenericSchema<unknown, unknown>>>
 
-/** What the schemas of answers, and of what is sent, are called: each is one component, wherever it stands. */
+/** Named schemas of responses and request bodies. Each becomes one component, however often it's used. */
 interface Components {
   output: Schemas
   input: Schemas
 }
 
-const DESCRIPTION = `Records the runs of AI pipelines, keeps the prompts and knowledge docs that they used, and lets
-reviewers turn what came out into ground truth.
+const DESCRIPTION = `Records the runs of AI pipelines, keeps the prompts and knowledge docs they used, and lets reviewers
+turn outputs into ground truth.
 
-Pipelines post to \`/api/v1/\` in snake_case; the rest reads, reviews and manages, in camelCase. Give each write an id of
-yours (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`), and whatever was answered with a
-429 or a 5xx, or not at all, can be sent again and has one effect; a review can be in any case. Values are JSON with IEEE 754
-numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`.
-Bodies may be compressed with gzip or deflate. Every call with a key counts against its rate limit.
+Pipelines post to \`/api/v1/\` in snake_case; all other endpoints, for reading, reviewing, and managing, use camelCase. Give
+each write your own ID (\`trace_id\`, \`span_id\`, \`observation_id\`, \`feedback_id\`, a comment's \`id\`). You can then
+safely retry any request that returns a 429, a 5xx, or nothing. Reviews are always safe to retry. Values are JSON with
+IEEE 754 numbers: integers past 2^53 lose digits. Times are \`YYYY-MM-DDTHH:mm:ss.sssZ\`. Bodies may be compressed with gzip
+or deflate. Every call with a key counts against its rate limit.
 
-What has an exporter of OpenTelemetry needs nothing else: OTLP/HTTP is taken below \`/api/v1/otel\`, below \`/\`, and where
-the SDKs of Langfuse and LangSmith send it; \`/api/v1/traces\` takes exports, too. A trace of OpenTelemetry is here
-\`trace_\` and its id in hex.`
+If you already export OpenTelemetry, you need nothing else: send OTLP/HTTP to \`/api/v1/otel\`, to \`/\`, or to the paths that
+the Langfuse and LangSmith SDKs use; \`/api/v1/traces\` also accepts exports. An OpenTelemetry trace gets the ID \`trace_\`
+followed by its hex trace ID.`
 
-/** The OpenAPI 3.1 document of a list of endpoints, made from their contracts. */
+/** The OpenAPI 3.1 document of a list of endpoints, built from their contracts. */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
   components: Components,
@@ -46,8 +46,13 @@ export function openApiDocument(
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         bearer: { type: 'http', scheme: 'bearer' },
-        session: { type: 'apiKey', in: 'cookie', name: '__Host-countersign', description: 'Of the app, over https' },
-        adminToken: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN of the deployment' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-countersign',
+          description: "The app's session cookie, over HTTPS",
+        },
+        adminToken: { type: 'http', scheme: 'bearer', description: "The deployment's ADMIN_TOKEN" },
       },
       schemas: schemas.components(),
     },
@@ -77,7 +82,7 @@ function operation(contract: Contract, schemas: NamedSchemas): JsonSchema {
   }
 }
 
-/** Whether it is called with a key, or what stands for one. */
+/** Whether calls need a key, or a session that acts as one. */
 const hasCaller = ({ scope }: Contract): boolean => scope !== 'public' && scope !== 'admin'
 
 const TAGS: Readonly<Record<Family, string>> = {
@@ -116,7 +121,7 @@ function parameters(place: 'path' | 'query', schema: Contract['params'] | Contra
   }))
 }
 
-/** How OpenAPI says that a query takes names of the client's own. */
+/** Describes query parameters whose names the client chooses. */
 function metadataParameters({ metadataPrefix }: Contract): JsonSchema[] {
   if (metadataPrefix === undefined) return []
   const isAnyName = metadataPrefix === ''
@@ -146,17 +151,17 @@ function headerParameters(contract: Contract): JsonSchema[] {
   })
   if (!hasCaller(contract)) return []
   return [
-    header('x-org-slug', "The key's organization; another one makes the credentials invalid"),
+    header('x-org-slug', "The key's organization. Naming another one makes the credentials invalid"),
     ...(isIngestion(contract)
-      ? [header('x-project-slug', 'The project, where the key serves all projects of its organization')]
+      ? [header('x-project-slug', 'The project, if the key serves all projects of its organization')]
       : []),
     ...(contract.etag === 'body'
-      ? [header('if-none-match', 'The ETag that the client has: unchanged, the answer is 304')]
+      ? [header('if-none-match', 'The ETag you already have. Returns 304 if nothing has changed.')]
       : []),
     ...(contract.etag === 'guard'
-      ? [header('if-match', 'The etag that the client has read: changed since, the answer is 412')]
+      ? [header('if-match', 'The ETag you last read. Returns 412 if the resource has changed since.')]
       : []),
-    ...(contract.location === 202 ? [header('prefer', 'respond-async: answer at once with 202')] : []),
+    ...(contract.location === 202 ? [header('prefer', 'respond-async: respond immediately with 202')] : []),
   ]
 }
 
@@ -179,18 +184,21 @@ const ANSWERS: Readonly<Record<number, string>> = {
   200: 'Success',
   201: 'Created',
   202: 'Accepted',
-  207: 'Each part has a result of its own',
+  207: 'Each item has its own result',
 }
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
 
-const ETAG = textHeader('Changes with what is read', '"2f0a9c41d7ab3e58"')
-const RATE_LIMIT = textHeader('Requests left, and the seconds until more are', '"default";r=5999;t=60')
-const RATE_LIMIT_POLICY = textHeader('Requests in any 60 seconds', '"default";q=6000;w=60')
-const LOCATION = textHeader('Where it can be read, or will be', '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71')
+const ETAG = textHeader('Changes whenever the resource changes', '"2f0a9c41d7ab3e58"')
+const RATE_LIMIT = textHeader('Requests remaining, and seconds until the limit resets', '"default";r=5999;t=60')
+const RATE_LIMIT_POLICY = textHeader('Requests allowed in any 60 seconds', '"default";q=6000;w=60')
+const LOCATION = textHeader(
+  'URL of the resource, which may not be ready yet',
+  '/api/prompts/a7b8c9d0-1e2f-4a3b-8c4d-5e6f7a8b9c71',
+)
 const RETRY_AFTER = textHeader('Seconds to wait before trying again', '2')
 
-/** Every error status that the one request order, or the endpoint's own rules, can give, with its message. */
+/** Every error status that the request pipeline or the endpoint itself can return, with its message. */
 export function errorStatuses(contract: Contract): Map<ErrorStatus, string> {
   const { family, scope, body, errors = {} } = contract
   const isOpen = scope === 'public'
@@ -240,10 +248,10 @@ const errorContent = (status: ErrorStatus, message: string): JsonSchema =>
 
 type TypeMode = 'input' | 'output'
 
-/** Components by the schemas that they are made of. */
+/** Component names by schema. */
 type Names = ReadonlyMap<object, string>
 
-/** The schemas that have a name, which the document refers to instead of repeating them. */
+/** Named schemas. The document references them instead of repeating them. */
 class NamedSchemas {
   readonly #schemas: Readonly<Record<TypeMode, Schemas>>
   readonly #names: Readonly<Record<TypeMode, Names>>
@@ -253,7 +261,7 @@ class NamedSchemas {
     this.#names = { input: namesOf(this.#schemas.input), output: namesOf(this.#schemas.output) }
   }
 
-  /** A schema as what the document shows in its place. */
+  /** A reference to a named schema, or else the schema itself. */
   reference(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode): JsonSchema {
     const name = this.#names[typeMode].get(schema)
     return name === undefined ? jsonSchema(schema, typeMode, this.#names[typeMode]) : referenceTo(name)
@@ -273,7 +281,7 @@ const namesOf = (schemas: Schemas): Names => new Map(Object.entries(schemas).map
 
 const referenceTo = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-/** Checks that are code (a real date, well-formed text) have no JSON Schema, but those that atoms.ts documents. */
+/** Checks in code (a real date, well-formed text) have no JSON Schema, except those that atoms.ts documents. */
 function jsonSchema(schema: v.GenericSchema<unknown, unknown>, typeMode: TypeMode, names: Names): JsonSchema {
   const { $schema, ...rest } = toJsonSchema(schema, {
     typeMode,

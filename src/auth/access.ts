@@ -39,7 +39,7 @@ export function accessTokenOf({ headers }: Request): string | undefined {
 /**
  * Returns the user that an Access token identifies, or undefined if the deployment doesn't use Access. 401 if the token
  * isn't validly signed for this application and the current time, or if the user belongs to several organizations and
- * `x-org-slug` names none; 403 if no user has the e-mail; 503 if Access's keys or D1 can't be reached.
+ * `x-org-slug` names none; 403 if no user has the email; 503 if Access's keys or D1 can't be reached.
  */
 export async function authenticateAccess(token: string, lookup: Lookup): Promise<AccessUser | undefined> {
   const { request, env, now } = lookup
@@ -48,7 +48,7 @@ export async function authenticateAccess(token: string, lookup: Lookup): Promise
   const email = await emailIn(token, { issuer: issuerOf(ACCESS_TEAM_DOMAIN), audience: ACCESS_AUD, now })
   const found = await members.get(JSON.stringify([email, request.headers.get('x-org-slug')]), lookup)
   const [membership, another] = found ?? []
-  if (!membership) throw forbidden(`No user here has the e-mail ${email} that Cloudflare Access reports`)
+  if (!membership) throw forbidden(`No user here has the email ${email} that Cloudflare Access reports`)
   if (another) throw organizationRequired()
   return { ...membership, scopes: scopesFrom(env) }
 }
@@ -72,7 +72,7 @@ export async function listAccessOrganizations(
     .toSorted((left, right) => left.name.localeCompare(right.name))
 }
 
-/** By e-mail and `x-org-slug`. Misses aren't cached: the person may be added as a user at any time. */
+/** By email and `x-org-slug`. Misses aren't cached: the person may be added as a user at any time. */
 const members = new Remembered<readonly Membership[]>(
   async (unscoped, name) => {
     const [email, organizationSlug]: [string, string | null] = JSON.parse(name)
@@ -85,7 +85,7 @@ const members = new Remembered<readonly Membership[]>(
 /** The URL of a team's Access, given with or without `https://`. */
 const issuerOf = (teamDomain: string): string => `https://${teamDomain.trim().replace(/^https:\/\/|\/+$/g, '')}`
 
-/** The e-mail in a token, lowercased. 401 for a service token, which has no e-mail. */
+/** The email in a token, lowercased. 401 for a service token, which has no email. */
 async function emailIn(
   token: string,
   { issuer, audience, now }: { issuer: string; audience: string; now: number },

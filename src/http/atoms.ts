@@ -163,12 +163,12 @@ const pathItem = (key: string | number): v.UnknownPathItem => ({
 })
 
 /**
- * An e-mail address. Parses to lower case. Checks only for text, one @ and text without spaces: the rest is up to mail
+ * An email address. Parses to lower case. Checks only for text, one @ and text without spaces: the rest is up to mail
  * servers.
  */
 export const Email = v.pipe(
   text(3, MAX_EMAIL_LENGTH),
-  v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'),
+  v.regex(/^[^\s@]+@[^\s@]+$/, 'must be an email address'),
   v.metadata({ examples: ['ada@example.com'] }),
   v.toLowerCase(),
 )

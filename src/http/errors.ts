@@ -56,9 +56,12 @@ export const ErrorBody = v.strictObject({
   details: v.optional(v.array(v.strictObject({ path: v.string(), message: v.string() }))),
   requestId: v.string(),
   heldBy: v.optional(
-    v.pipe(v.string(), v.metadata({ description: 'With 409 on a held span: who holds it, a user or a key' })),
+    v.pipe(
+      v.string(),
+      v.metadata({ description: 'For a 409 on a claimed span: the ID of the user or key that holds the claim' }),
+    ),
   ),
-  until: v.optional(v.pipe(v.string(), v.metadata({ description: 'Until when, ISO 8601' }))),
+  until: v.optional(v.pipe(v.string(), v.metadata({ description: 'When the claim ends, ISO 8601' }))),
 })
 
 /** The body of every error on a path of OTLP: `google.rpc.Status` (github.com/googleapis/googleapis, google/rpc/status.proto). */

@@ -51,7 +51,7 @@ const isGiven = (value: string | null | undefined): value is string => typeof va
 export const Feedback = v.object({
   trace_id: TraceId,
   feedback_id: v.nullish(
-    described(text(1, MAX_FEEDBACK_ID_LENGTH), "The client's own id. Sending it again updates the feedback"),
+    described(text(1, MAX_FEEDBACK_ID_LENGTH), 'Your own ID. Sending it again updates the feedback'),
   ),
   span_id: v.nullish(Uuid),
   rating: v.nullish(Rating),
@@ -70,7 +70,7 @@ export const createFeedback = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/feedback',
-  summary: 'Rate, comment on or correct a trace; with a known feedback_id, update the fields sent',
+  summary: 'Rate, comment on, or correct a trace; with a known feedback_id, update the fields you send',
   scope: 'ingest',
   body: Feedback,
   maxBytes: escaped(4 * MAX_COMMENT_LENGTH + MAX_CORRECTION_BYTES) + ENVELOPE_BYTES,
@@ -100,7 +100,7 @@ export const withdrawFeedback = endpoint({
   family: 'ingest',
   method: 'DELETE',
   path: '/api/v1/feedback/{feedback_id}',
-  summary: 'Withdraw feedback; sending its feedback_id again creates it anew',
+  summary: 'Withdraw feedback; sending its feedback_id again creates it again',
   scope: 'ingest',
   params: v.object({ feedback_id: text(1, MAX_FEEDBACK_ID_LENGTH) }),
   errors: { 404: NOT_FOUND },
@@ -157,7 +157,7 @@ export function feedbackReply({ feedbackId }: NamedFeedback, outcome: FeedbackOu
   return outcome === 'created' ? { status: 201 as const, body } : { status: 200 as const, body }
 }
 
-/** The user to create for a labeller's e-mail if none has it yet. */
+/** The user to create for a labeller's email if none has it yet. */
 function userOf(labeller: v.InferOutput<typeof Labeller> | null | undefined) {
   if (labeller?.email === undefined) return null
   const { email, name = '' } = labeller

@@ -25,7 +25,7 @@ export const listObservations = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/{trace_id}/observations',
-  summary: "List a trace's observations as sent, in the order in which they fold; pages with large ones are shorter",
+  summary: "List a trace's observations as sent, in merge order; pages with large observations have fewer items",
   scope: 'read',
   params: v.object({ trace_id: TraceId }),
   query: v.strictObject(pageParametersOf(OBSERVATIONS_DEFAULT_LIMIT, OBSERVATIONS_MAX_LIMIT)),

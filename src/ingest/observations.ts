@@ -31,7 +31,7 @@ export const createObservation = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/observations',
-  summary: 'Record an input, output or state observation on a trace',
+  summary: 'Record an input, output, or state observation on a trace',
   scope: 'ingest',
   body: Observation,
   maxBytes: MAX_OBSERVATION_BYTES + ENVELOPE_BYTES,

@@ -52,7 +52,7 @@ export const searchTraces = endpoint({
   family: 'ingest',
   method: 'GET',
   path: '/api/v1/traces/search',
-  summary: 'Find traces by name, status and any metadata field; all given filters must match',
+  summary: 'Find traces by name, status, and any metadata field; all given filters must match',
   scope: ['ingest', 'read'],
   query: Query,
   metadataPrefix: '',
@@ -63,7 +63,7 @@ export const searchTraces = endpoint({
       warnings: v.optional(
         v.pipe(
           v.array(v.string()),
-          v.metadata({ description: 'Says if older traces that might match were not searched' }),
+          v.metadata({ description: 'Present if older traces that might match were not searched' }),
         ),
       ),
     }),

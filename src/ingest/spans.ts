@@ -42,7 +42,7 @@ export const postSpan = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/spans',
-  summary: 'Record one step of a trace; sent again, fields that are not null replace earlier ones',
+  summary: 'Record one step of a trace; if you send it again, fields that are not null replace earlier ones',
   scope: 'ingest',
   body: Span,
   maxBytes: 2 * MAX_OBSERVATION_BYTES + escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,

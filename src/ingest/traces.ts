@@ -27,7 +27,7 @@ export const postTrace = endpoint({
   family: 'ingest',
   method: 'POST',
   path: '/api/v1/traces',
-  summary: 'Create or complete a trace: an upsert that is safe in any order and any number of times',
+  summary: 'Create or complete a trace: an upsert that you can safely send in any order and any number of times',
   scope: 'ingest',
   body: Trace,
   maxBytes: escaped(MAX_METADATA_BYTES) + ENVELOPE_BYTES,

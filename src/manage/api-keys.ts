@@ -114,7 +114,7 @@ export const changeApiKey = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/api-keys/{keyId}',
-  summary: 'Change an API key, with at most the rights of the calling key; fields not sent stay unchanged',
+  summary: 'Change an API key, with at most the rights of the calling key; omitted fields stay unchanged',
   scope: 'manage',
   params: v.object({ keyId: Uuid }),
   body: Changes,

@@ -135,7 +135,7 @@ export const deleteKnowledgeDoc = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/knowledge-docs/{docId}',
-  summary: 'Delete a knowledge doc with all its versions; spans keep the ids of the versions they used',
+  summary: 'Delete a knowledge doc with all its versions; spans keep the IDs of the versions they used',
   scope: 'manage',
   params: v.object({ docId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

@@ -73,7 +73,7 @@ export const changeProject = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/projects/{projectId}',
-  summary: 'Change a project; fields not sent stay unchanged',
+  summary: 'Change a project; omitted fields stay unchanged',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({
@@ -112,7 +112,7 @@ export const deleteProject = endpoint({
   method: 'DELETE',
   path: '/api/projects/{projectId}',
   summary:
-    'Delete a project with its traces, reviews, prompts, knowledge docs, counts and keys. It is hidden at once, purged within minutes, and cannot be restored. Its slug can be used again',
+    'Delete a project with its traces, reviews, prompts, knowledge docs, counts, and keys. It is hidden at once, purged within minutes, and cannot be restored. Its slug can be used again',
   scope: 'manage',
   params: v.object({ projectId: Uuid }),
   body: v.strictObject({ confirm: v.pipe(v.string(), v.metadata({ description: "The project's slug" })) }),

@@ -88,7 +88,7 @@ export const createPromptVersion = endpoint({
   family: 'manage',
   method: 'POST',
   path: '/api/prompts/{promptId}/versions',
-  summary: "Add a version to a prompt; without an outputSchema it takes the active version's",
+  summary: "Add a version to a prompt; if you omit outputSchema, it keeps the active version's",
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   body: v.strictObject({
@@ -154,7 +154,7 @@ export const deletePrompt = endpoint({
   family: 'manage',
   method: 'DELETE',
   path: '/api/prompts/{promptId}',
-  summary: 'Delete a prompt with all its versions; spans keep the ids of the versions they used',
+  summary: 'Delete a prompt with all its versions; spans keep the IDs of the versions they used',
   scope: 'manage',
   params: v.object({ promptId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

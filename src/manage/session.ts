@@ -29,7 +29,7 @@ export const Session = v.object({
   project: described(v.nullable(Project), "The key's own project. Null if it serves all projects"),
   projects: described(
     v.array(Project),
-    `The projects that the caller may see, by slug; at most the first ${MAX_SESSION_PROJECTS}`,
+    `The projects that the caller may see, sorted by slug; at most the first ${MAX_SESSION_PROJECTS}`,
   ),
   user: described(
     v.nullable(v.object({ id: Uuid, email: v.string(), name: v.string() })),
@@ -109,7 +109,7 @@ export const getSession = endpoint({
   family: 'session',
   method: 'GET',
   path: '/api/session',
-  summary: 'Read who is calling, and what they may do',
+  summary: 'Read who is calling and what they may do',
   scope: SCOPES,
   isOfSession: true,
   responses: { 200: Session },
@@ -131,7 +131,7 @@ export const listOwnOrganizations = endpoint({
     200: v.object({
       organizations: described(
         v.array(v.object({ slug: Slug, name: v.string() })),
-        `By name; at most the ${MAX_LISTED_MEMBERSHIPS} oldest`,
+        `Sorted by name. If there are more than ${MAX_LISTED_MEMBERSHIPS}, only the oldest ${MAX_LISTED_MEMBERSHIPS}`,
       ),
     }),
   },

@@ -17,13 +17,13 @@ import {
 import { user } from './examples.ts'
 import { Name, toUser, User } from './wire.ts'
 
-const TAKEN = 'A user with this e-mail already exists'
+const TAKEN = 'A user with this email already exists'
 
 export const listUsers = endpoint({
   family: 'manage',
   method: 'GET',
   path: '/api/users',
-  summary: "List the organization's users by e-mail; a project's key sees the users that the project's keys act for",
+  summary: "List the organization's users by email; a project's key sees the users that the project's keys act for",
   scope: 'manage',
   query: v.strictObject(pageParameters),
   responses: { 200: v.object({ users: v.array(User), nextCursor: NextCursor }) },
@@ -48,7 +48,7 @@ export const createUser = endpoint({
   method: 'POST',
   path: '/api/users',
   summary:
-    'Create a user who can sign in through Cloudflare Access and for whom keys can act; confirms somebody known only from feedback',
+    'Create a user who can sign in through Cloudflare Access and for whom keys can act; confirms a user known only from feedback',
   scope: 'manage',
   body: v.strictObject({ email: Email, name: Name }),
   errors: { 409: TAKEN },
@@ -68,7 +68,7 @@ export const changeUser = endpoint({
   family: 'manage',
   method: 'PATCH',
   path: '/api/users/{userId}',
-  summary: 'Change a user; the id, the records and fields not sent stay unchanged',
+  summary: 'Change a user; the ID, their records, and omitted fields stay unchanged',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   body: v.strictObject({ email: v.optional(Email), name: v.optional(Name) }),
@@ -92,7 +92,7 @@ export const deleteUser = endpoint({
   method: 'DELETE',
   path: '/api/users/{userId}',
   summary:
-    'Delete a user: revoke the keys that act for them, clear name and e-mail, and keep their records under a random id',
+    'Delete a user: revoke the keys that act for them, clear name and email, and keep their records under a random ID',
   scope: 'manage',
   params: v.object({ userId: Uuid }),
   responses: { 200: v.object({ id: Uuid }) },

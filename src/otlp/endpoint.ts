@@ -16,7 +16,7 @@ const Export = v.pipe(
   v.looseObject({}),
   v.metadata({
     description:
-      'An export as OTLP/HTTP defines it, in JSON or, as application/x-protobuf, in protobuf; gzip and deflate are taken. The answer is in the same encoding.',
+      'An export as OTLP/HTTP defines it, in JSON or, as application/x-protobuf, in protobuf; gzip and deflate are accepted. The response uses the same encoding.',
   }),
 )
 
@@ -33,9 +33,9 @@ const contractOf = (signal: Signal, base: (typeof BASES)[number]) =>
     family: 'otlp',
     method: 'POST',
     path: `${base}/v1/${signal}` as const,
-    summary: `Take an export of OpenTelemetry's ${signal}`,
+    summary: `Ingest OpenTelemetry ${signal}`,
     scope: 'ingest',
-    // The handler decodes it, so that no more of it is held at once than needed.
+    // The handler decodes it, to hold as little of it in memory at once as it can.
     body: shownAs(
       v.custom<ExportBody>(() => true),
       Export,
@@ -45,10 +45,10 @@ const contractOf = (signal: Signal, base: (typeof BASES)[number]) =>
     example: exportExamples[signal],
   }) as const satisfies Contract
 
-/** What a handler of an export works with. */
+/** The context of an export handler. */
 export type ExportContext = Context<ReturnType<typeof contractOf>>
 
-/** Declares the endpoints that take a signal of OTLP/HTTP, at each base, so that a client needs only an address and a key. */
+/** Declares the OTLP/HTTP endpoints of a signal, at each base, so that a client needs only an address and a key. */
 export function exportEndpoints(signal: Signal, handler: (context: ExportContext) => Promise<Outcome>): Endpoint[] {
   const protocol = otlp(signal)
   return BASES.map(base => {

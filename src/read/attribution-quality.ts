@@ -32,19 +32,19 @@ export const getAttributionQuality = endpoint({
         v.number(),
         v.metadata({
           description:
-            "Traces with an engine's answer and a current review that names a type. The latest of each are compared",
+            "Traces with an engine's answer and a current review that names a type. Only the latest of each are compared",
         }),
       ),
       reviewedIsMinimum: v.pipe(
         v.boolean(),
         v.metadata({
-          description: `Whether there are more such reviews than the newest ${MAX_COMPARED_DECISIONS}, which are compared`,
+          description: `Whether there are more than ${MAX_COMPARED_DECISIONS} such reviews; only the newest ${MAX_COMPARED_DECISIONS} are compared`,
         }),
       ),
       agreement: v.pipe(
         ByDepth,
         v.metadata({
-          description: 'The share on which both agree. It is an upper bound, because reviewers see the answers',
+          description: 'The share on which both agree. An upper bound, because reviewers see the answers',
         }),
       ),
       kappa: v.pipe(

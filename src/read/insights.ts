@@ -12,7 +12,7 @@ const Day = v.pipe(v.string(), v.isoDate(), v.metadata({ examples: ['2026-11-21'
 
 const Outputs = {
   outputs: described(v.number(), 'Spans with an output that have been counted'),
-  reviewed: described(v.number(), 'The reviewed ones among them'),
+  reviewed: described(v.number(), 'How many of those outputs have been reviewed'),
 }
 
 export const Insights = v.object({
@@ -21,19 +21,19 @@ export const Insights = v.object({
   outputs: v.object({
     total: described(v.number(), 'Spans with an output, in traces with a timestamp in this range'),
     reviewed: Outputs.reviewed,
-    countedAt: described(v.nullable(IsoTime), 'The time of the count. Null if not counted yet'),
+    countedAt: described(v.nullable(IsoTime), 'When they were counted. Null if not counted yet'),
   }),
   steps: v.array(v.object({ stepId: v.string(), ...Outputs, ...Decided })),
   days: described(
     v.array(v.object({ day: Day, stepId: v.string(), promptVersionId: v.nullable(Uuid), ...Decided })),
-    'By day of the decision, with the step and prompt version that the span had then',
+    'By day of the decision, with the step and prompt version that the span had on that day',
   ),
   promptVersions: v.array(
     v.object({
       id: Uuid,
       promptId: Uuid,
       stepId: v.string(),
-      number: described(v.number(), "Among the prompt's versions; 1 is the oldest"),
+      number: described(v.number(), "The version's number within its prompt; 1 is the oldest"),
       isActive: v.boolean(),
     }),
   ),

@@ -24,7 +24,7 @@ export const listReviewers = endpoint({
   family: 'read',
   method: 'GET',
   path: '/api/reviewers',
-  summary: 'Read the names for ids in `by` and `userId`; ids of neither a user nor a key are left out',
+  summary: 'Read the names for IDs in `by` and `userId`; IDs that belong to no user or key are left out',
   scope: ['read', 'review'],
   query: v.strictObject({ ids: Ids }),
   responses: {
@@ -36,7 +36,7 @@ export const listReviewers = endpoint({
             v.string(),
             v.metadata({
               description:
-                "The name of a user or key, or the e-mail of a user without a name. A project's key sees no e-mails, so such users are left out",
+                "The name of a user or key, or the email of a user without a name. A project's key sees no emails, so such users are left out",
             }),
           ),
         }),

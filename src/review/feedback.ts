@@ -35,7 +35,7 @@ export const createComment = endpoint({
     content: Content,
     id: v.optional(
       v.pipe(
-        uuid('An id of your own. Sending it again creates no second comment'),
+        uuid("Your own ID. Sending it again doesn't create a second comment"),
         v.check(id => !isNameBased(id), 'must not be a version 5 UUID: pipelines use those'),
       ),
     ),

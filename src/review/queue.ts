@@ -29,7 +29,7 @@ export const getReviewQueue = endpoint({
   method: 'GET',
   path: '/api/review-queue',
   summary:
-    "List a project's spans with an output that need review (unreviewed or stale), except those that other reviewers hold",
+    "List a project's spans with an output that need review (unreviewed or stale), except those that others have claimed",
   scope: 'review',
   query: v.strictObject({
     ...projectSelector,
@@ -131,7 +131,7 @@ export const claimForReview = endpoint({
   method: 'POST',
   path: '/api/review-queue/claim',
   summary:
-    'Claim spans for 15 minutes or until their review; spans that others hold, or that need no review, are refused',
+    'Claim spans for 15 minutes or until their review; spans that others have claimed, or that need no review, are refused',
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ claimed: v.array(Uuid), refused: v.array(Uuid) }) },
@@ -148,7 +148,7 @@ export const renewReviewClaims = endpoint({
   family: 'review',
   method: 'POST',
   path: '/api/review-queue/heartbeat',
-  summary: 'Extend claims for another 15 minutes; spans whose claim has ended are lost',
+  summary: "Extend claims for another 15 minutes; expired claims can't be extended",
   scope: 'review',
   body: SpanIds,
   responses: { 200: v.object({ held: v.array(Uuid), lost: v.array(Uuid) }) },

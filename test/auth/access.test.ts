@@ -32,7 +32,7 @@ const makeUser = async (of: Org): Promise<string> => (await of.owner.post('/api/
 const quietly = () => vi.spyOn(console, 'error').mockImplementation(() => {})
 
 describe('a Cloudflare Access user', () => {
-  it('is the user with that e-mail, and may read and review', async ({ expect }) => {
+  it('is the user with that email, and may read and review', async ({ expect }) => {
     const { org, spanId } = await newReviewed('Yes')
     const userId = await makeUser(org)
     const app = team.page(await team.token({ email: email.toUpperCase() }))
@@ -143,14 +143,14 @@ describe('a Cloudflare Access user', () => {
   })
 })
 
-describe('an e-mail', () => {
+describe('an email', () => {
   it('without a user is a 403 that says so', async ({ expect }) => {
     const answer = await team.page(await team.token({ email })).get(TRACES)
     expect(answer.status).toBe(403)
     expect(answer.body.details[0].message).toContain(email)
   })
 
-  /** Feedback through which a pipeline makes the e-mail a labeller's; returns the labeller's user. */
+  /** Feedback through which a pipeline makes the email a labeller's; returns the labeller's user. */
   const labeller = async () => {
     const trace = aTrace()
     await org.ingest.post('/api/v1/traces', trace)
@@ -182,7 +182,7 @@ describe('an e-mail', () => {
     expect((await app.get('/api/session')).body).toMatchObject({ actorId: user.id, user: { name: 'Ada' } })
   })
 
-  it('of a user who was deleted or changed e-mail grants nothing after 30 s', async ({ expect }) => {
+  it('of a user who was deleted or changed email grants nothing after 30 s', async ({ expect }) => {
     const [first, second] = [await makeUser(org), `b-${email}`]
     const app = team.page(await team.token({ email }))
     const later = team.page(await team.token({ email: second }))
@@ -267,9 +267,9 @@ describe('a token', () => {
     ['that is past its time', () => ({ exp: seconds() - 1 })],
     ['without an end', { exp: undefined }],
     ['that is not valid yet', () => ({ nbf: seconds() + HOUR })],
-    ['of a service, which has no e-mail', { email: undefined, common_name: 'service' }],
-    ['with an e-mail that is none', { email: { $ne: '' } }],
-    ['with an empty e-mail', { email: '' }],
+    ['of a service, which has no email', { email: undefined, common_name: 'service' }],
+    ['with an email that is none', { email: { $ne: '' } }],
+    ['with an empty email', { email: '' }],
   ] as const)('%s lets nobody in', async ([, claims], { expect }) => {
     await makeUser(org)
     const changed = typeof claims === 'function' ? claims() : claims

@@ -289,7 +289,7 @@ describe('an event’s result equals the single call’s answer:', () => {
     ['feedback on a missing trace', 404, 'feedback', () => aFeedback()],
     ['feedback on another trace', 409, 'feedback', () => aFeedback({ trace_id, feedback_id: 'taken' })],
     [
-      'feedback from a labeller without an e-mail',
+      'feedback from a labeller without an email',
       400,
       'feedback',
       () => aFeedback({ trace_id, labeller: { email: 'ada' } }),

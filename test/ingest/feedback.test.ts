@@ -17,9 +17,9 @@ describe('feedback', () => {
     ['a labeller that is not an object', { labeller: 'Ada' }, 'labeller'],
     ['a labeller that is a list', { labeller: [1] }, 'labeller'],
     ['a labeller with a name that is not a string', { labeller: { name: 5 } }, 'labeller.name'],
-    ['a labeller with an empty e-mail', { labeller: { email: '' } }, 'labeller.email'],
-    ['a labeller with an invalid e-mail', { labeller: { email: 'no-email-at-all' } }, 'labeller.email'],
-    ['a labeller whose e-mail has a space', { labeller: { email: 'ada @example.com' } }, 'labeller.email'],
+    ['a labeller with an empty email', { labeller: { email: '' } }, 'labeller.email'],
+    ['a labeller with an invalid email', { labeller: { email: 'no-email-at-all' } }, 'labeller.email'],
+    ['a labeller whose email has a space', { labeller: { email: 'ada @example.com' } }, 'labeller.email'],
     ['an empty feedback_id', { feedback_id: '' }, 'feedback_id'],
     ['a feedback_id that is too long', { feedback_id: 'x'.repeat(MAX_FEEDBACK_ID_LENGTH + 1) }, 'feedback_id'],
     ['an invalid timestamp', { timestamp: 'today' }, 'timestamp'],
@@ -113,15 +113,15 @@ describe('feedback', () => {
     const [{ id: adaId }] = (await org.owner.get('/api/users')).body.users
     const adasKey = client({ 'x-api-key': await org.keyFor({ userId: adaId }) })
     await adasKey.post('/api/v1/feedback', { trace_id, timestamp: timeAfter(1) })
-    await give({ timestamp: timeAfter(2), labeller: { name: 'no e-mail' } })
+    await give({ timestamp: timeAfter(2), labeller: { name: 'no email' } })
     const keys = (await org.owner.get('/api/api-keys')).body.apiKeys
     const keyId = keys.find(({ projectId }: { projectId: string | null }) => projectId !== null).id
     const { feedback } = await read()
     expect(feedback.map(({ userId }: { userId: string }) => userId)).toEqual([adaId, adaId, keyId])
-    expect(feedback[2].labeller).toEqual({ name: 'no e-mail' })
+    expect(feedback[2].labeller).toEqual({ name: 'no email' })
   })
 
-  it('folds the case of its labeller’s e-mail', async ({ expect }) => {
+  it('folds the case of its labeller’s email', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ labeller: { email: 'Ada@Example.COM' } })
     expect((await read()).feedback[0].labeller).toEqual({ email: 'ada@example.com' })
@@ -129,7 +129,7 @@ describe('feedback', () => {
     expect(users.map(({ email }: { email: string }) => email)).toEqual(['ada@example.com'])
   })
 
-  it('loses its user when its labeller is replaced by one without an e-mail', async ({ expect }) => {
+  it('loses its user when its labeller is replaced by one without an email', async ({ expect }) => {
     const { org, give, read } = await newTrace()
     await give({ feedback_id: 'a', labeller: { email: 'ada@example.com' } })
     const [ada] = (await org.owner.get('/api/users')).body.users

@@ -78,7 +78,7 @@ const remove = (org: Org, userId: string, bindings: Env = env) =>
   org.clientOf(org.ownerKey, bindings).delete(`/api/users/${userId}`)
 
 describe('a deleted user', () => {
-  it('leaves the records under one random id, without e-mail, name or labeller', async ({ expect }) => {
+  it('leaves the records under one random id, without email, name or labeller', async ({ expect }) => {
     const { org, userId, read, history, insights } = await userWithRecords()
     const before = { detail: (await read()).trace, insights: await insights(), history: await history() }
     const removed = await remove(org, userId)
@@ -122,7 +122,7 @@ describe('a deleted user', () => {
     expect((await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId })).status).toBe(422)
   })
 
-  it('is a new user with the same e-mail later, whose records stay apart', async ({ expect }) => {
+  it('is a new user with the same email later, whose records stay apart', async ({ expect }) => {
     const { org, trace_id, userId, read } = await userWithRecords()
     await remove(org, userId)
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))

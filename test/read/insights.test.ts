@@ -239,7 +239,7 @@ describe('GET /api/insights', () => {
     expect(await read()).toBe(before)
   })
 
-  it('names users by name or else e-mail, and keys without a user by their own name', async ({ expect }) => {
+  it('names users by name or else email, and keys without a user by their own name', async ({ expect }) => {
     const org = await newOrg()
     const made = await newReviewed('Yes', org)
     const email = `${crypto.randomUUID()}@example.com`

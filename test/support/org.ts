@@ -53,7 +53,7 @@ export function client(headers: Record<string, string>, bindings: Env = env, tra
 
 export const admin = (bindings: Env = env) => client({ authorization: `Bearer ${env.ADMIN_TOKEN}` }, bindings)
 
-/** The e-mail of the reviewer in each tenant's world. */
+/** The email of the reviewer in each tenant's world. */
 export const REVIEWER_EMAIL = 'reviewer@example.com'
 
 /** A fresh tenant: an organization with a project, a key with all rights and a key of the project. */

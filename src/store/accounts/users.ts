@@ -13,7 +13,7 @@ export interface User {
   id: string
   /** In lowercase. */
   email: string
-  /** '' if only the e-mail is known. */
+  /** '' if only the email is known. */
   name: string
   createdAt: number
   /**
@@ -33,7 +33,7 @@ export async function userExists({ database, organization }: Store, id: string):
 }
 
 /**
- * Creates a user, or confirms the labeller who has this e-mail: the labeller's id stays and takes the given name.
+ * Creates a user, or confirms the labeller who has this email: the labeller's id stays and takes the given name.
  * Returns undefined if the user was already created or confirmed. A retry of the same batch has the same effect. Throws
  * a 403 like `addApiKey`.
  */
@@ -82,7 +82,7 @@ export async function addUser(
 }
 
 /**
- * Changes a user; the id stays. Returns `email_taken` if another user of the organization has the e-mail, and undefined
+ * Changes a user; the id stays. Returns `email_taken` if another user of the organization has the email, and undefined
  * if there is no such user. Setting the same values again changes nothing and isn't audited. Throws a 403 like
  * `addApiKey`.
  */
@@ -186,7 +186,7 @@ export interface Membership {
 }
 
 /**
- * The confirmed users with this e-mail in one organization or in all, up to `limit`, oldest organizations first.
+ * The confirmed users with this email in one organization or in all, up to `limit`, oldest organizations first.
  * Labellers don't count, whatever keys act for them: a pipeline or a project's manager must not be able to admit people
  * to an organization.
  */
@@ -210,7 +210,7 @@ export function findMemberships(
 }
 
 /**
- * An actor's display name by id: the user's name, else the user's e-mail, else the key's name. Null if the id is
+ * An actor's display name by id: the user's name, else the user's email, else the key's name. Null if the id is
  * neither a user's nor a key's.
  */
 export const actorName = (store: Store, id: SQL): SQL =>
@@ -223,7 +223,7 @@ const displayName = ({ organization }: Store, id: SQL, userName: SQL): SQL => sq
 
 /**
  * Finds actors' names by id. Ids that are no user or key of the organization are missing from the map; without
- * `withEmails`, so are users known only by e-mail.
+ * `withEmails`, so are users known only by email.
  */
 export async function findActorNames(
   store: Store,
@@ -239,7 +239,7 @@ export async function findActorNames(
 }
 
 /**
- * A page of the organization's users, by e-mail. With a project, only users for whom one of its keys acts, or acted.
+ * A page of the organization's users, by email. With a project, only users for whom one of its keys acts, or acted.
  */
 export async function listUsers(
   { database, organization }: Store,

@@ -179,7 +179,7 @@ const toSubjectFeedback = ({
 })
 
 /**
- * A labeller without an e-mail isn't a user. The feedback then belongs to the key, which may send for many people, or
+ * A labeller without an email isn't a user. The feedback then belongs to the key, which may send for many people, or
  * to a reviewer.
  */
 const authorOf = (userId: string, labeller: Labeller | null): string =>

@@ -27,9 +27,9 @@ export interface FeedbackDraft {
   labeller: Labeller | null
   timestamp: number | null
   receivedAt: number
-  /** The author if the labeller has no e-mail. */
+  /** The author if the labeller has no email. */
   fallbackUserId: string
-  /** The labeller, who becomes a user with this id if their e-mail is new. */
+  /** The labeller, who becomes a user with this id if their email is new. */
   user: { id: string; email: string; name: string } | null
 }
 
@@ -129,7 +129,7 @@ const rowOf = (draft: FeedbackDraft) =>
 /** The feedback that a statement handles, and where it belongs. */
 type Place = Readonly<Record<'traceUuid' | 'id' | 'spanId', SQL>>
 
-/** Drafts of labellers with the same e-mail all get the first one's id, which becomes the user's. */
+/** Drafts of labellers with the same email all get the first one's id, which becomes the user's. */
 function withOneIdPerEmail(drafts: readonly FeedbackDraft[]): FeedbackDraft[] {
   const ids = new Map<string, string>()
   return drafts.map(draft => {
@@ -187,7 +187,7 @@ const upsertFeedback = (
     })
 }
 
-/** The id of the organization's user with this e-mail, or null. */
+/** The id of the organization's user with this email, or null. */
 const userWith = ({ organization }: Store, email: SQL): SQL =>
   sql`(select ${users.id} from ${users} where ${users.organizationKey} = ${organization.key} and ${users.email} = ${email})`
 

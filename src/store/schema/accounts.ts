@@ -49,7 +49,7 @@ export const projects = sqliteTable(
   ],
 )
 
-/** One e-mail is one user, whatever created it first; `users_by_email` decides which `id` wins. */
+/** One email is one user, whatever created it first; `users_by_email` decides which `id` wins. */
 export const users = sqliteTable(
   'users',
   {

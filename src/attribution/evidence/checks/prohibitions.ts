@@ -39,7 +39,7 @@ const FORBIDDEN_KINDS: readonly { name: string; called: RegExp; count: (text: st
     count: text => text.match(/https?:\/\//gu)?.length ?? 0,
   },
   {
-    name: 'an e-mail address',
+    name: 'an email address',
     called: /e-?mail|correo|courriel|メール|이메일/iu,
     count: text => text.match(/\S@\S/gu)?.length ?? 0,
   },
