@@ -17,7 +17,7 @@ export const inWorkerd = () =>
     },
   }))
 
-/** Tests of functions that ask nothing of the platform. Each other file has a Worker and storage of its own. */
+/** Tests of functions that don't need the platform. Every other file gets its own Worker and storage. */
 const FUNCTIONS = [
   'test/attribution/{difference,evidence,hostile,rules,terms}.test.ts',
   'test/domain/**/*.test.ts',
@@ -43,22 +43,25 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/scripts/**', 'test/ui/**', ...FUNCTIONS],
           setupFiles: ['test/support/migrate.ts', 'test/support/seed.ts'],
-          // The second is a model's provider, which has to be outside of workerd to be asked over HTTP.
+          // The model provider has to run outside of workerd to be reachable over HTTP.
           globalSetup: ['test/scripts/in-memory.ts', 'test/scripts/model-server.ts'],
-          // Tests wait for storage as much as they compute; one worker a core but one, the default, is one of two.
+          // Tests wait for storage as much as they compute. The default, one less than the number of cores, is 1 on 2
+          // cores.
           maxWorkers: 2,
-          // The first test that asks a model loads its library: 2.4 s on a machine at rest, over the default of 5 s on a busy one.
+          // The first test that calls a model loads its library. That takes 2.4 s on an idle machine, and can exceed
+          // the default timeout of 5 s on a busy one.
           testTimeout: 30_000,
         },
       },
       {
-        // In workerd, as of wrangler.toml's day, but without a binding: a test that wants one fails, and belongs to the Worker's.
+        // Runs in workerd with wrangler.toml's compatibility date, but without bindings. A test that needs one fails,
+        // and belongs in the worker project.
         plugins: [cloudflareTest({ miniflare: { compatibilityDate: '2026-10-01' } })],
         test: {
           name: 'functions',
           include: FUNCTIONS,
           setupFiles: ['test/support/seed.ts'],
-          // To load the modules for each file would take longer than the tests do.
+          // Loading the modules for each file would take longer than the tests.
           isolate: false,
           maxWorkers: 2,
           testTimeout: 30_000,
@@ -69,11 +72,11 @@ export default defineConfig({
           name: 'scripts',
           include: ['test/scripts/**/*.test.ts'],
           globalSetup: ['test/scripts/pages.ts'],
-          // Beside tests in workerd: a start of the service waits as much as it computes.
+          // Starting the service waits as much as it computes.
           maxWorkers: 2,
           testTimeout: 240_000,
           hookTimeout: 240_000,
-          // As it is outside of the tests: what is to be in memory says so.
+          // Use the regular temporary directory. Tests that want memory say so.
           env: { TMPDIR: tmpdir() },
         },
       },

@@ -1,7 +1,7 @@
 import { type Schema, Validator } from '@cfworker/json-schema'
 
 /*
- * The OpenAPI document that the Worker serves, read as a client would: nothing here knows what it is made from.
+ * The OpenAPI document that the Worker serves, read as a client would read it, without knowing its source.
  */
 
 export interface Message {
@@ -20,11 +20,11 @@ interface ServedOperation {
 export interface Operation extends ServedOperation {
   method: string
   path: string
-  /** Matches its paths, and names their parameters. */
+  /** Matches the operation's paths, and captures their parameters by name. */
   pattern: RegExp
 }
 
-/** What is read of the document. */
+/** The parts of the document that the fuzzer reads. */
 interface Served {
   components: {
     schemas: Record<string, Schema>
@@ -44,7 +44,7 @@ export class ApiDocument {
       const pattern = new RegExp(`^${path.replace(/{(\w+)}/g, '(?<$1>[^/]+)')}/*$`)
       return Object.entries(methods).map(([name, { requestBody, ...served }]) => ({
         ...served,
-        // Values are made from schemas that stand where they are used.
+        // `valuesOf` doesn't resolve references, so inline them.
         ...(requestBody && { requestBody: withoutReferences(requestBody, components.schemas) }),
         method: name.toUpperCase(),
         path,
@@ -53,29 +53,29 @@ export class ApiDocument {
     })
   }
 
-  /** The operations of a URL's path. */
+  /** The operations at a URL's path. */
   operationsAt(url: string): Operation[] {
     const { pathname } = new URL(url)
     return this.operations.filter(({ pattern }) => pattern.test(pathname))
   }
 
-  /** The operation that a request comes to: HEAD's is GET. */
+  /** The operation that a request reaches. HEAD reaches GET. */
   operationAt(method: string, url: string): Operation | undefined {
     return this.operationsAt(url).find(each => each.method === (method === 'HEAD' ? 'GET' : method))
   }
 
-  /** The header that carries a secret under a security scheme; a session's is not the key. */
+  /** The header that carries a secret under a security scheme. For the session scheme, the secret isn't the key. */
   credentials(scheme: string, secret: string): Record<string, string> {
     const { type, scheme: form, in: place, name } = this.#components.securitySchemes[scheme] ?? {}
     if (type === 'http' && form === 'bearer') return { authorization: `Bearer ${secret}` }
     if (type === 'apiKey' && place === 'header' && name) return { [name]: secret }
     if (place === 'cookie' && name) return { cookie: `${name}=${secret}` }
-    throw new Error(`no way is known to send ${scheme}`)
+    throw new Error(`unsupported security scheme: ${scheme}`)
   }
 
-  /** Why a value is none of a schema of this document; undefined where it is one. */
+  /** Explains why a value doesn't match a schema of this document. Returns undefined if it does. */
   fault(schema: Schema, value: unknown): string | undefined {
-    // References are looked up in what is validated against, which must hold the components.
+    // The validator looks references up in the schema itself, which therefore has to include the components.
     const validator =
       this.#validators.get(schema) ?? new Validator({ ...schema, components: this.#components }, '2020-12')
     this.#validators.set(schema, validator)
@@ -85,7 +85,7 @@ export class ApiDocument {
 
 const REFERENCE = '#/components/schemas/'
 
-/** A part of the document with components in place of the references to them. */
+/** Returns a part of the document with its references replaced by the components. */
 function withoutReferences<Part>(part: Part, schemas: Record<string, Schema>): Part {
   return JSON.parse(JSON.stringify(part), (_, value) => {
     const reference = value?.$ref
@@ -97,5 +97,5 @@ function withoutReferences<Part>(part: Part, schemas: Record<string, Schema>): P
 export const schemaOf = (message: Message | undefined): Schema | undefined =>
   message?.content?.['application/json'].schema
 
-/** The names of the security schemes of which any lets in; none where everybody is let in. */
+/** The names of the security schemes, any of which grants access. Empty if the operation is public. */
 export const schemesOf = ({ security }: Operation): string[] => security.flatMap(Object.keys)

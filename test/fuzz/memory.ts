@@ -1,26 +1,26 @@
 /**
- * What a tenant was told, by the names that say what it means, so that later requests can name it: a trace's `id`, a
- * `trace_id` and a `traceId` all end in `traceid`.
+ * Remembers texts from answers to a tenant by normalized names, so that later requests can use them. A trace's `id`, a
+ * `trace_id` and a `traceId` all have a name that ends in `traceid`.
  */
 export class Memory {
   readonly #values = new Map<string, Set<string>>()
   readonly #uuids = new Set<string>()
-  readonly #unspoken: ReadonlySet<string>
+  readonly #reserved: ReadonlySet<string>
 
-  /** `unspoken`: what no request may name, so that no tenant locks itself out. */
-  constructor(unspoken: readonly string[] = []) {
-    this.#unspoken = new Set(unspoken)
+  /** No request may use the `reserved` texts, so that no tenant locks itself out. */
+  constructor(reserved: readonly string[] = []) {
+    this.#reserved = new Set(reserved)
   }
 
-  /** Keeps every text in an answer to a request to a path. */
+  /** Remembers every text in the answer to a request to a path. */
   learnFrom(path: string, body: unknown): void {
     this.learn(collectionsIn(path).join(''), body)
   }
 
-  /** Keeps every text in the value of `holder`. */
+  /** Remembers every text in the value of `holder`. */
   learn(holder: string, value: unknown): void {
     if (typeof value === 'string') {
-      if (!this.#unspoken.has(value)) this.#values.set(holder, (this.#values.get(holder) ?? new Set()).add(value))
+      if (!this.#reserved.has(value)) this.#values.set(holder, (this.#values.get(holder) ?? new Set()).add(value))
     } else if (Array.isArray(value)) {
       for (const item of value) this.learn(singular(holder), item)
     } else if (typeof value === 'object' && value !== null) {
@@ -35,7 +35,7 @@ export class Memory {
     return meanings.map(knownBy).find(({ length }) => length > 0) ?? []
   }
 
-  /** Keeps every id in a text as the tenant's own. */
+  /** Remembers every id in a text as the tenant's own. */
   own(text: string): void {
     for (const uuid of uuidsIn(text)) this.#uuids.add(uuid)
   }
@@ -54,9 +54,9 @@ const collectionsIn = (path: string): string[] =>
   path.split('/').flatMap(segment => (/^(?!api$|v\d+$)\w/.test(segment) ? singular(plain(segment)) : []))
 
 /**
- * What a name may mean in a path, the narrowest first: a `parent_span_id` of a span is also any `spanid`. A letter says
- * nothing; it is the id of what the path is about before it: the `b` of `/prompts/{promptId}/versions/{a}/diff/{b}` is a
- * `promptversionid`.
+ * The possible meanings of a name in a path, the most specific first: a span's `parent_span_id` is also any `spanid`. A
+ * single letter is the id of the resource before it in the path: the `b` in `/prompts/{promptId}/versions/{a}/diff/{b}`
+ * is a `promptversionid`.
  */
 export function meaningsOf(name: string, path: string): string[] {
   const collections = collectionsIn(path)
@@ -67,7 +67,7 @@ export function meaningsOf(name: string, path: string): string[] {
   return [...within, ...(words.length === 1 ? [name] : wider)]
 }
 
-/** Whether a name belongs to the resource of the path itself: the `slug` or `trace_id` in a call that creates one. */
+/** Whether a name belongs to the path's own resource, such as the `slug` or `trace_id` in a call that creates it. */
 export function isAbout(name: string, path: string): boolean {
   const subject = collectionsIn(path).at(-1) ?? ''
   return !/[_-]|[a-z][A-Z]/.test(name) || plain(name).startsWith(subject)

@@ -12,22 +12,22 @@ export interface Received {
 
 const ERROR: Schema = { $ref: '#/components/schemas/Error' }
 
-/** Text that no error may reveal: stacks, SQL, D1's messages. */
+/** Text that no error may reveal: stack traces, SQL, messages from D1. */
 const INNARDS = /\n\s+at |\.ts:\d|SQLITE|D1_|\bselect\b.*\bfrom\b|\binsert into\b/i
 
-/** The faults of an answer by HTTP and the document. */
+/** Yields how an answer violates HTTP or the document. */
 export function* complaintsOf(document: ApiDocument, sent: Sent, received: Received): Generator<string> {
   const { method } = sent
   const { status, headers, text } = received
   const operation = document.operationAt(method, urlOf(sent))
   const message = operation?.responses[status]
-  if (status >= 500) yield 'a fault of the service'
-  if (operation && !message) yield 'a status that the document does not name'
-  if (operation && !isLetIn(sent, operation) && status !== 401) yield 'its caller has no credentials for this'
+  if (status >= 500) yield 'the service failed'
+  if (operation && !message) yield "the document doesn't list the status"
+  if (operation && !isLetIn(sent, operation) && status !== 401) yield 'the caller has no credentials for this'
   const others = document.operationsAt(urlOf(sent))
   const expected = others.length === 0 ? 404 : method === 'OPTIONS' ? 204 : 405
-  if (!operation && status !== expected) yield `no such operation, which is a ${expected}`
-  if (status === 405 && !headers.get('allow')) yield 'it does not say which methods are allowed'
+  if (!operation && status !== expected) yield `there is no such operation, so the status should be ${expected}`
+  if (status === 405 && !headers.get('allow')) yield "it doesn't list the allowed methods"
   if (!headers.get('x-request-id')) yield 'it has no x-request-id'
   const hasBody = method !== 'HEAD' && status !== 204 && status !== 304
   if (!hasBody && text !== '') yield 'it should have no body'
@@ -35,20 +35,19 @@ export function* complaintsOf(document: ApiDocument, sent: Sent, received: Recei
   if (!body) return yield 'its body is not JSON'
   const fault = operation && faultOf(document, operation, sent)
   const isRefused = status >= 400 || body.results?.some(result => result.status >= 400)
-  if (fault && !isRefused) yield `the document does not allow this: ${fault}`
+  if (fault && !isRefused) yield `the document doesn't allow this request: ${fault}`
   if (!hasBody) return
   const type = headers.get('content-type')
-  // An export's answer has the media type of the export.
-  if (type !== 'application/json; charset=utf-8' && type !== 'application/json')
-    yield 'its content-type is not that of JSON'
+  // The answer to an OTLP export has the export's media type.
+  if (type !== 'application/json; charset=utf-8' && type !== 'application/json') yield "its content-type isn't JSON"
   const mismatch = document.fault(schemaOf(message) ?? ERROR, body)
-  if (mismatch) yield `its body is not what the document says: ${mismatch}`
+  if (mismatch) yield `its body doesn't match the document: ${mismatch}`
   const isOtherRequest = 'requestId' in body && body.requestId !== headers.get('x-request-id')
-  if (status >= 400 && isOtherRequest) yield 'its requestId is not that of its header'
-  if (status >= 400 && INNARDS.test(text)) yield 'it tells what is inside'
+  if (status >= 400 && isOtherRequest) yield "its requestId doesn't match its header"
+  if (status >= 400 && INNARDS.test(text)) yield 'it reveals internals'
 }
 
-/** What is looked at of a body: a 207 has `results`, one of which may be the refusal. */
+/** Parses a body. A 207 has `results`, any of which may be a rejection. */
 function jsonIn(text: string): { requestId?: string; results?: { status: number }[] } | undefined {
   try {
     return JSON.parse(text)
@@ -66,7 +65,7 @@ function isLetIn({ caller }: Sent, operation: Operation): boolean {
   return caller !== 'nobody' && caller !== 'impostor' && schemes.includes('adminToken') === (caller === 'admin')
 }
 
-/** Why the document doesn't allow a request; undefined if it does. */
+/** Explains why the document doesn't allow a request. Returns undefined if it does. */
 export function faultOf(document: ApiDocument, operation: Operation, sent: Sent): string | undefined {
   const { pathname, searchParams } = new URL(urlOf(sent))
   const inPath = operation.pattern.exec(pathname)?.groups ?? {}
@@ -101,6 +100,6 @@ function bodyFault(document: ApiDocument, message: Message, { headers, body }: S
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body)
     return document.fault(schemaOf(message) ?? {}, JSON.parse(text))
   } catch {
-    return 'no JSON'
+    return 'not JSON'
   }
 }

@@ -3,16 +3,16 @@ import { type Operation, schemaOf, schemesOf } from './document.ts'
 import { bytesOf, type Caller, type Sent } from './sent.ts'
 import { hostile, oddName, sometimes, valuesOf } from './values.ts'
 
-/** A request, before it is known what earlier answers gave. */
+/** A request whose placeholders aren't filled in with values from earlier answers yet. */
 export interface Plan extends Twists {
   operation: Operation
   caller: Caller
-  /** Which security scheme, of those that the operation has. */
+  /** Selects one of the operation's security schemes. */
   scheme: number
   parts: Parts
 }
 
-/** Values by the names that the document gives them. */
+/** Values by their names in the document. */
 export interface Parts {
   path: object
   query: object
@@ -20,27 +20,27 @@ export interface Parts {
   body?: unknown
 }
 
-/** What is done to a request that the document allows: to its values, and to what it is sent as. */
+/** Changes to an allowed request: to its values, and to the bytes that are sent. */
 interface Twists {
   changes: Change[]
   bend?: ((sent: Sent) => Sent) | undefined
 }
 
 export interface Change {
-  /** Of which value, inner ones after outer ones. */
+  /** Selects the value to change. Inner values follow outer ones. */
   place: number
   how: 'remove' | 'grow' | 'shrink' | 'repeat' | 'replace' | 'add'
   name: string
   value: unknown
 }
 
-/** An earlier request that did what was asked for, again, with what its answer gave for that: a cursor, an ETag. */
+/** Repeats an earlier successful request with a value from its answer, such as a cursor or an ETag. */
 export interface Repetition extends Twists {
-  /** Which one of them, the last one first. */
+  /** Selects the request, counting back from the latest. */
   nth: number
 }
 
-/** Plans of requests that the document allows, by who is let in. */
+/** Plans for requests that the document allows, by callers that have access. */
 export function allowed(operation: Operation): fc.Arbitrary<Plan> {
   const { path, parameters, requestBody } = operation
   const valuesIn = (place: string, percent: number) => {
@@ -67,7 +67,10 @@ export function allowed(operation: Operation): fc.Arbitrary<Plan> {
   })
 }
 
-/** Plans of any requests by anybody, more of what takes more. Most are not what the document allows, many only just. */
+/**
+ * Plans for any requests by any callers, with more requests to operations that take more input. The document doesn't
+ * allow most of them, many only by a small margin.
+ */
 export function anyPlan(operations: readonly Operation[]): fc.Arbitrary<Plan> {
   const weightOf = ({ parameters, requestBody }: Operation) => 1 + parameters.length + (requestBody ? 4 : 0)
   const plans = operations.map(operation => ({ arbitrary: allowed(operation), weight: weightOf(operation) }))
@@ -90,7 +93,7 @@ const change = fc.record<Change>({
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']
 
-/** As they stand in the URL. */
+/** Path segments as they're written in the URL. */
 const SEGMENTS = [
   ...['', '.', '..', '%2e%2e', '%2F', '%5c', '%00', '%0d%0a', '%zz', '%', '%ff', '%c0%af', '%F0%9F%98%80', '%25'],
   ...['__proto__', 'constructor', ':id', '{id}', '*', '(', '[a-z]', ';a=1', '?', '#', '\\', 'é', 'x'.repeat(15_000)],
@@ -102,7 +105,7 @@ const CONTENT_TYPES = [
   ...['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/json', ';', '*/*'],
 ]
 
-/** Bodies made of the one that would have been sent. */
+/** Functions that corrupt the body that would have been sent. */
 const bodies = fc.oneof(
   fc.nat().map(at => (text: string) => text.slice(0, at % (text.length + 1))),
   fc.constantFrom<(text: string) => string | Uint8Array>(

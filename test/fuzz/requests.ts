@@ -5,7 +5,7 @@ import { Known, spelled } from './values.ts'
 export const urlOf = ({ path, query }: Pick<Sent, 'path' | 'query'>): string =>
   `https://countersign.test${path}?${query}`
 
-/** The request that a plan comes to whose parts have nothing to recall. `headers` are what its caller sends each time. */
+/** Builds the request of a plan whose placeholders are filled in. `headers` are those that the caller always sends. */
 export function requestOf({ operation, caller, parts, bend }: Plan, headers: Record<string, string>): Sent {
   const sent = {
     caller,
@@ -24,7 +24,7 @@ export function requestOf({ operation, caller, parts, bend }: Plan, headers: Rec
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** A copy with what is known in its place. */
+/** Returns a copy with the placeholders filled in. */
 export function filled({ path, query, headers, body }: Parts, recalled: (known: Known) => string): Parts {
   const copy = (item: unknown): unknown => {
     if (item instanceof Known) return recalled(item)
@@ -63,11 +63,11 @@ function add(holder: object, name: string, value: unknown): void {
   else set(holder, name, value)
 }
 
-/** Unlike an assignment, this can name a field __proto__. */
+/** Unlike an assignment, this can create a field named __proto__. */
 export const set = (holder: object, key: string, value: unknown) =>
   Reflect.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true })
 
-/** A value that is a little off: past a limit, where it was at one. */
+/** Changes a value slightly, which exceeds a limit if the value was at the limit. */
 function nudged(value: unknown, isMore: boolean): unknown {
   if (typeof value === 'string') return isMore ? `${value}x` : value.slice(0, -1)
   if (typeof value === 'number') return isMore ? value + 1 : value - 1
@@ -76,13 +76,13 @@ function nudged(value: unknown, isMore: boolean): unknown {
   return isMore ? [value] : null
 }
 
-/** A value where only texts can be. */
+/** A value as text, for places that hold only text. */
 const textFor = (value: unknown): string => (typeof value === 'string' ? value : spelled(value ?? null)).toWellFormed()
 
 const pathOf = (template: string, parameters: object): string =>
   template.replace(/{(\w+)}/g, (_, name: string) => encodeURIComponent(textFor(Reflect.get(parameters, name) ?? '')))
 
-/** A list repeats its parameter; an object's fields are parameters, as the document's `explode` says. */
+/** A list repeats its parameter, and an object's fields are separate parameters, as the document's `explode` says. */
 function queryOf(parameters: object): string {
   const pairs = Object.entries(parameters).flatMap(([name, value]): [string, unknown][] => {
     if (Array.isArray(value)) return value.map(item => [name, item])
@@ -91,16 +91,16 @@ function queryOf(parameters: object): string {
   return String(new URLSearchParams(pairs.map(([name, value]) => [name, textFor(value)])))
 }
 
-/** As far as the platform sends them. */
+/** The headers that the platform is able to send. */
 function headersOf(parameters: object): Record<string, string> {
   const sendable = Object.entries(parameters).filter(([name, value]) => /^[\w-]+$/.test(name) && value !== undefined)
   return Object.fromEntries(sendable.map(([name, value]) => [name, textFor(value).replace(/[^\t -~]/g, '?')]))
 }
 
-/** All that a request says. */
+/** The whole request as text. */
 export const textOf = (sent: Sent): string => `${urlOf(sent)} ${new TextDecoder().decode(sent.body)}`
 
-/** A request for a shell, where <x*300> is that many of a character. */
+/** A request as a shell command, in which <x*300> means 300 repetitions of a character. */
 export function described(sent: Sent): string {
   const { caller, method, headers, body } = sent
   const options = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)

@@ -17,19 +17,19 @@ import type { Known } from './values.ts'
 /** An answer that takes longer counts as a hang. */
 const TIMEOUT_MS = 30_000
 
-/** Two fresh tenants, and the requests made for them, one after another. */
+/** Two fresh tenants, and the requests sent on their behalf, one after another. */
 export interface Run {
   document: ApiDocument
   identities: Record<Caller, Identity>
-  /** The plans that did what was asked for, as they were sent. */
+  /** The plans that succeeded, as they were sent. */
   succeeded: Plan[]
   history: { sent: Sent; status: number }[]
 }
 
-/** With what somebody calls, on which project, and what it knows and learns. */
+/** A caller's credentials and project, and the values that it knows and learns. */
 interface Identity {
   secret?: string | undefined
-  /** Its cookie's value, where it is signed in. */
+  /** The value of the caller's cookie, if it's signed in. */
   session?: string
   project?: string
   knows: Memory
@@ -43,10 +43,10 @@ export async function newRun(document: ApiDocument): Promise<Run> {
   const mine = new Memory(apiKeys.map(({ id }: { id: string }) => id))
   const [theirs, admin, nothing] = [new Memory(), new Memory(), new Memory()]
   mine.learn('org', { slug: org.slug, project: org.project })
-  // By chance alone hardly any span gets a comment, and only its author may change it.
+  // Random requests hardly ever create a comment, and only its author may change it.
   mine.learn('feedbackfeedback', { id: await aCommentIn(org) })
   theirs.learn('org', { slug: other.slug, project: other.project })
-  // No answer may repeat a secret.
+  // No answer may reveal a secret.
   mine.learn('session', { apiKey: org.ownerKey, link: (await org.owner.post('/api/sign-in-links')).body.token })
   const [session, theirSession] = [await sessionOf(org.ownerKey), await sessionOf(other.ownerKey)]
   const project: string = org.project.slug
@@ -70,7 +70,7 @@ async function aCommentIn(org: Org): Promise<string> {
   return (await org.owner.post(`/api/spans/${spans[0].id}/feedback`, { content: 'Why?' })).body.id
 }
 
-/** Sends a request. Returns the operation if it succeeded; throws the faults of the answer. */
+/** Sends a request. Returns the operation if it succeeded. Throws if the answer has faults. */
 export async function take(run: Run, step: Plan | Repetition): Promise<Operation | undefined> {
   const { document, succeeded, history } = run
   const plan = 'nth' in step ? succeeded.at(-1 - (step.nth % succeeded.length)) : step
@@ -97,7 +97,7 @@ function recalled({ document, identities }: Run, caller: Caller, { text }: Known
   return known[text.nth % known.length] ?? text.otherwise
 }
 
-/** The caller's credentials, and what else it sends each time. */
+/** The caller's credentials and the other headers that it always sends. */
 function headersFor({ document, identities }: Run, { operation, caller, scheme }: Plan): Record<string, string> {
   const { project, session, ...identity } = identities[caller]
   const schemes = schemesOf(operation)
@@ -105,33 +105,33 @@ function headersFor({ document, identities }: Run, { operation, caller, scheme }
   const secret = chosen === 'session' ? (session ?? identity.secret) : identity.secret
   const takesProject = operation.parameters.some(({ name }) => name === 'x-project-slug')
   return {
-    // As a browser says of the service's own pages.
+    // Browsers send this origin for the service's own pages.
     origin: ORIGIN,
     ...(secret && chosen && document.credentials(chosen, secret)),
     ...(project && takesProject && { 'x-project-slug': project }),
   }
 }
 
-/** The ids of built-in error types, which every tenant has. */
+/** The ids of the built-in error types, which all tenants share. */
 const SHARED: ReadonlySet<string> = new Set(TAXONOMY.map(({ id }) => id))
 
-/** Ids of only the other tenant that an answer reveals or that were changed. */
+/** The other tenant's own ids that an answer reveals or that a request successfully changed. */
 function foreignIn({ document, identities }: Run, sent: Sent, { status, text }: Received): string[] {
   const operation = document.operationAt(sent.method, urlOf(sent))
-  // Whoever has a secret may sign in with it.
+  // Anybody who has a secret may sign in with it.
   if (operation && schemesOf(operation).length === 0) return []
   const { owner, stranger, [sent.caller]: caller } = identities
   const named = uuidsIn(textOf(sent))
-  const told = uuidsIn(text).filter(uuid => !named.includes(uuid))
+  const revealed = uuidsIn(text).filter(uuid => !named.includes(uuid))
   const reached = status < 400 && sent.method !== 'OPTIONS' ? uuidsIn(new URL(urlOf(sent)).pathname) : []
   const isForeign = (uuid: string) =>
     !SHARED.has(uuid) && !caller.learns.owns(uuid) && (owner.learns.owns(uuid) || stranger.learns.owns(uuid))
-  return [...told, ...reached].filter(isForeign)
+  return [...revealed, ...reached].filter(isForeign)
 }
 
-/** Keeps what an answer tells, and puts into the parts of its request what goes on from there: a cursor, an ETag. */
+/** Learns from an answer, and adds its cursor or ETag to the request's parts, for a repetition. */
 function learn({ identities }: Run, operation: Operation, sent: Sent, { headers, text }: Received, parts: Parts): void {
-  // Values shown to anybody belong to no tenant.
+  // Values in public answers belong to no tenant.
   if (text === '' || schemesOf(operation).length === 0) return
   const { learns } = identities[sent.caller]
   const body = JSON.parse(text)

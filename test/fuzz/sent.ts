@@ -1,7 +1,7 @@
-/** Who calls. An intruder is a stranger who knows the owner's ids; an impostor has an invalid key. */
+/** The caller. An intruder is a stranger who knows the owner's ids. An impostor has an invalid key. */
 export type Caller = 'owner' | 'ingest' | 'stranger' | 'intruder' | 'admin' | 'impostor' | 'nobody'
 
-/** A request as it is sent, except that GET and HEAD go without their body. */
+/** A request as it's sent, except that GET and HEAD are sent without their body. */
 export interface Sent {
   caller: Caller
   method: string

@@ -2,17 +2,17 @@ import type { Schema } from '@cfworker/json-schema'
 import * as fc from 'fast-check'
 import { isAbout, meaningsOf } from './memory.ts'
 
-/** In place of a text that an earlier answer may have given, which only the run knows. */
+/** A placeholder for a text from an earlier answer, which only the run knows. */
 export class Known {
   readonly text: { meanings: readonly string[]; schema: Schema; nth: number; otherwise: string }
 
-  /** The `nth` of what is known of these meanings and fits the schema, `otherwise` where nothing is. */
+  /** Is replaced by the `nth` known text that has one of the meanings and fits the schema, or by `otherwise`. */
   constructor(text: Known['text']) {
     this.text = text
   }
 }
 
-/** A value in so many percent of the cases, and else none. */
+/** A value in the given percentage of cases, otherwise undefined. */
 export const sometimes = <T>(percent: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof(
     { withCrossShrink: true },
@@ -20,7 +20,7 @@ export const sometimes = <T>(percent: number, values: fc.Arbitrary<T>): fc.Arbit
     { arbitrary: values, weight: percent },
   )
 
-/** What code, SQL, globs, JSON, URLs, headers, terminals and people take for something else. */
+/** Texts that code, SQL, globs, JSON, URLs, headers, terminals or people may misinterpret. */
 const ODD_TEXTS = [
   ...['', ' ', '0', '-1', '1e9', 'null', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '.', '..', 'a.b'],
   ...["'; drop table traces; --", '" or 1=1', '%', '_', '*?[a-z]', '$', '$.a[0]', '\\', '"', '%2F', '{{7*7}}'],
@@ -32,7 +32,7 @@ export const oddName = fc.oneof(oddText, fc.string({ maxLength: 8 }))
 const objectOf = (names: fc.Arbitrary<string>, values: fc.Arbitrary<unknown>) =>
   fc.array(fc.tuple(names, values), { maxLength: 4 }).map(fields => Object.fromEntries(fields))
 
-/** Over 8 KiB, which are stored elsewhere, and over 64. */
+/** Values over 8 KiB, which are stored in R2, and one over 64 KiB. */
 const LARGE = ['x'.repeat(9000), '😀'.repeat(3000), { a: 'y'.repeat(9000) }, 'z'.repeat(70_000)]
 
 const { json } = fc.letrec<{ json: unknown }>(tie => ({
@@ -49,10 +49,10 @@ const { json } = fc.letrec<{ json: unknown }>(tie => ({
 
 const nested = (depth: number): unknown => JSON.parse(`${'[{"a":'.repeat(depth / 2)}0${'}]'.repeat(depth / 2)}`)
 
-/** Numbers that JSON can spell and JavaScript does not, for `spelled`. */
+/** Numbers that JSON can express but `JSON.stringify` never writes, for `spelled`. */
 const SPELLINGS = ['<1e400>', '<-1e400>', '<-0>', '<1.0>', '<123456789012345678901234567890>']
 
-/** What nothing expects. */
+/** Values that no endpoint expects. */
 export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   { arbitrary: json, weight: 8 },
   { arbitrary: fc.constantFrom(...SPELLINGS), weight: 2 },
@@ -60,16 +60,16 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   { arbitrary: fc.constantFrom('x'.repeat(300_000), '\u0000'.repeat(20_000)), weight: 1 },
 )
 
-/** A value as JSON. */
+/** A value as JSON, with `SPELLINGS` as numbers. */
 export const spelled = (value: unknown): string => JSON.stringify(value).replace(/"<(-?[\d.e]+)>"/g, '$1')
 
-/** The field or parameter that values are for, '' for a whole body, and its operation's path, up to where it is in there. */
+/** The field or parameter that values are for ('' for a whole body), and the operation's path up to its position. */
 interface Place {
   name: string
   path: string
 }
 
-/** Values of a schema. Throws where it says what this does not know. */
+/** Values that match a schema. Throws if the schema has a type that isn't supported here. */
 export function valuesOf(schema: Schema | boolean | Schema[], place: Place): fc.Arbitrary<unknown> {
   if (typeof schema === 'boolean' || Array.isArray(schema)) return json
   if ('const' in schema) return fc.constant(schema.const)
@@ -95,7 +95,7 @@ export function valuesOf(schema: Schema | boolean | Schema[], place: Place): fc.
     case 'object':
       return objectsOf(schema, place)
     default:
-      throw new Error(`no values are known for the schema ${JSON.stringify(schema)}`)
+      throw new Error(`unsupported schema: ${JSON.stringify(schema)}`)
   }
 }
 
@@ -111,7 +111,7 @@ function textsOf({ format, pattern, minLength = 0, maxLength = 1000 }: Schema): 
   )
 }
 
-/** Of some few, so that there are equal ones, and any. */
+/** A few fixed times, so that some are equal, and any others. */
 const times = fc.oneof(
   fc.nat(3).map(second => `2026-11-21T09:30:0${second}.000Z`),
   fc
@@ -119,7 +119,9 @@ const times = fc.oneof(
     .map(date => date.toISOString()),
 )
 
-/** Texts, of which some stand for known ones: often, but what an operation is itself about is mostly new. */
+/**
+ * Texts or placeholders for known texts. Most are known, except that an operation's own resource mostly gets new texts.
+ */
 function knownOr(texts: fc.Arbitrary<string>, schema: Schema, { name, path }: Place): fc.Arbitrary<unknown> {
   const percent = path.endsWith('/') ? 97 : isAbout(name, path) ? 30 : 85
   const known = fc

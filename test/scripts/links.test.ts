@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { it } from 'vitest'
 import { PROJECT } from './server.ts'
 
-/** Where a page can be linked to: its headings as GitHub names them, and its `<a name="...">`. */
+/** The anchors of a page: its headings as GitHub names them, and each `<a name="...">`. */
 function anchorsOf(markdown: string): Set<string> {
   const text = markdown.replace(/^```.*?^```/gms, '')
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -19,13 +19,13 @@ function anchorsOf(markdown: string): Set<string> {
   return new Set([...headings, ...[...text.matchAll(/<a name="([^"]+)">/g)].map(([, name = '']) => name)])
 }
 
-/** What a page refers to, but for addresses elsewhere. */
+/** The targets of a page's links, except for external URLs. */
 const targetsOf = (markdown: string): string[] =>
   [...markdown.replace(/^```.*?^```/gms, '').matchAll(/\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"/g)]
     .map(([, link, attribute]) => link ?? attribute ?? '')
     .filter(target => !/^[a-z]+:/.test(target))
 
-it('has no dead link between its pages', async ({ expect }) => {
+it('has no dead links between its pages', async ({ expect }) => {
   const { stdout } = await promisify(execFile)('git', ['ls-files', '*.md'], { cwd: PROJECT })
   const dead: string[] = []
   for (const page of stdout.split('\n').filter(Boolean)) {

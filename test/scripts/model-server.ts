@@ -13,9 +13,9 @@ interface Session {
 const sessions = new Map<string, Session>()
 
 /**
- * A provider for the tests of the model engine, over real HTTP: of OpenAI's and Anthropic's wire formats. Each test has a
- * session, the first part of the path: `PUT /<session>/replies` says what it answers, in order, the last one again and
- * again; `GET /<session>/asked` says what it was asked.
+ * A model provider for the tests of the model engine, over real HTTP, with the wire formats of OpenAI and Anthropic.
+ * Each test has a session, which is the first segment of the path. `PUT /<session>/replies` sets the answers in order,
+ * of which the last one repeats. `GET /<session>/asked` returns the requests.
  */
 export async function setup(project: TestProject): Promise<() => void> {
   const server = createServer((request, response) => {
@@ -76,7 +76,7 @@ function openAi(reply: Reply, body: Wire): object {
   }
 }
 
-/** An answer of the `json` tool where the request has it, as models without structured output are asked. */
+/** Answers with the `json` tool if the request has it, as requests to models without structured output do. */
 function anthropic(reply: Reply, body: Wire): object {
   const isTool = body.tools?.some(({ name }) => name === 'json')
   const input = answered(reply, body)
@@ -101,7 +101,7 @@ function answered({ answer, isNaive }: Reply, body: Wire): unknown {
   return order && typeof answer === 'object' ? { ...answer, error_type: order } : answer
 }
 
-/** All texts of a request but what stands between the lines that its first text names. */
+/** All texts of a request, except for the text between the fence lines that the first text names. */
 function outsideFence({ system = '', messages }: Wire): string {
   const texts = [system, ...messages.map(({ content }) => content)].map(text =>
     typeof text === 'string' ? text : text.map(part => part.text).join('\n'),

@@ -3,13 +3,15 @@ import { dirname, join, relative } from 'node:path'
 import { describe, it } from 'vitest'
 
 /*
- * The rooms of `src` and the one way in which they import each other. Biome's `noImportCycles` holds the same between
- * files.
+ * The rooms of `src`, and the direction in which they may import each other. Biome's `noImportCycles` prevents cycles
+ * between files.
  */
 
 const SOURCE = join(import.meta.dirname, '../../src')
 
-/** Each room imports only those that stand before it. `attribution` is what lies in no folder of it, as is `otlp`. */
+/**
+ * Each room may only import the rooms before it. `attribution` and `otlp` are the files outside of their subfolders.
+ */
 const ROOMS = [
   'limits',
   'domain',
@@ -48,7 +50,7 @@ const ROOMS = [
   'index',
 ]
 
-/** Of attribution, what the rooms in it share, and what sets them to work. */
+/** Files of attribution that its rooms share or that run them. They count as part of another room. */
 const LOBBIES: Readonly<Record<string, string>> = {
   'attribution/effort': 'domain',
   'attribution/taxonomy': 'domain',
@@ -63,7 +65,7 @@ const sources = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filte
   path => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'),
 )
 
-/** The room in which a source, by its path without an extension, stands. */
+/** The room of a source file, given its path without the extension. */
 function roomOf(path: string): string | undefined {
   if (path in LOBBIES) return LOBBIES[path]
   const [top = '', second = ''] = path.split('/')
@@ -86,13 +88,13 @@ const imports: Import[] = sources.flatMap(source => {
 })
 
 describe('the rooms of src', () => {
-  it('are all known', ({ expect }) => {
+  it('cover every file', ({ expect }) => {
     const homeless = sources.map(path => path.replace(/\.tsx?$/, '')).filter(path => roomOf(path) === undefined)
     expect(homeless).toEqual([])
     expect(imports.length).toBeGreaterThan(sources.length)
   })
 
-  it('import one way', ({ expect }) => {
+  it('import only in one direction', ({ expect }) => {
     const backward = imports.filter(({ from, to }) => {
       const [importer, imported] = [roomOf(from), roomOf(to)]
       if (importer === undefined || imported === undefined) return false
@@ -101,7 +103,7 @@ describe('the rooms of src', () => {
     expect(backward).toEqual([])
   })
 
-  it('import types alone into what runs outside of the Worker', ({ expect }) => {
+  it('import only types into code that runs outside of the Worker', ({ expect }) => {
     const shared = new Set(['limits', 'domain'])
     const values = imports.filter(({ from, to, isOfTypes }) => {
       const [importer, imported] = [roomOf(from), roomOf(to)]

@@ -11,12 +11,12 @@ export const PROJECT = resolve(import.meta.dirname, '../..')
 
 export const ADMIN_TOKEN = 'token'
 
-/** The last of what a start prints. */
+/** The last line that a successful start prints. */
 const SERVES = 'Ctrl-C stops it.'
 
 const CRON_SECRET = 'secret of the tests'
 
-/** The server as `npm start` runs it, on a port and in a state directory of its own. It can be started again and again. */
+/** The server as `npm start` runs it, with its own port and state directory. It can be restarted. */
 export class Server {
   readonly port: number
   readonly url: string
@@ -29,17 +29,17 @@ export class Server {
     this.stateDirectory = stateDirectory
   }
 
-  /** Where the demo's keys are kept. */
+  /** The file with the demo's keys. */
   get keysFile(): string {
     return join(this.stateDirectory, 'demo-keys.json')
   }
 
-  /** Another one, on a port of its own and in the same state directory. */
+  /** Another server on its own port that shares the state directory. */
   async another(): Promise<Server> {
     return new Server(await freePort(), this.stateDirectory)
   }
 
-  /** The ports of 127.0.0.1 on which what it started listens, but for its own. Linux alone tells. */
+  /** The ports on 127.0.0.1 that the server's processes listen on, except for its own port. Works only on Linux. */
   async otherPorts(): Promise<number[]> {
     const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'pid='])
     const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))
@@ -59,8 +59,9 @@ export class Server {
   }
 
   /**
-   * Runs the script and returns all that it printed until it served, or failed. Its pages are those that were built last: to
-   * build them takes longer than the rest of a start. `project`: another one, or this one, whose pages are built anew then.
+   * Runs the script and returns everything that it printed until it was serving or failed. By default, it reuses the
+   * pages of the last build, because building them takes longer than the rest of a start. With `project`, it starts
+   * that project and builds its pages.
    */
   async start(environment: Record<string, string> = {}, project?: string): Promise<string> {
     project ??= await this.#builtProject()
@@ -74,7 +75,7 @@ export class Server {
         CRON_SECRET,
         ...environment,
       },
-      // Leads a process group, to which all that it starts belongs.
+      // Makes the script lead a process group that includes all its child processes.
       detached: true,
     })
     this.#script = script
@@ -87,12 +88,15 @@ export class Server {
     return printed
   }
 
-  /** The project with its pages built, and a build that does nothing. It goes with the state. */
+  /**
+   * A copy of the project with built pages and a build script that does nothing. `remove` deletes it along with the
+   * state.
+   */
   async #builtProject(): Promise<string> {
     const copy = `${this.stateDirectory}-project`
     await mkdir(join(copy, 'dist'), { recursive: true })
     await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: ':' } }))
-    // What runs finds its project by its own place, which is where a link leads to.
+    // Scripts locate the project by their own real path, so symbolic links would lead back to the original.
     await cp(join(PROJECT, 'scripts'), join(copy, 'scripts'), { recursive: true })
     for (const part of ['src', 'migrations', 'node_modules', 'tsconfig.json', 'wrangler.toml', 'dist/ui']) {
       await symlink(join(PROJECT, part), join(copy, part)).catch(error => {
@@ -102,12 +106,12 @@ export class Server {
     return copy
   }
 
-  /** Sends a signal to the script alone, and waits until all that it started is gone too. */
+  /** Sends a signal to the script alone, and waits until all its child processes have ended as well. */
   stop(signal: NodeJS.Signals): Promise<void> {
     return this.#end(script => script.kill(signal))
   }
 
-  /** Kills the script and all that it started at one instant, and waits until they are gone. */
+  /** Kills the script and all its child processes at once, and waits until they have ended. */
   kill(): Promise<void> {
     return this.#end(({ pid = 0 }) => process.kill(-pid, 'SIGKILL'))
   }
@@ -127,7 +131,7 @@ export class Server {
     )
   }
 
-  /** Kills what runs and removes the state. */
+  /** Kills the server and removes its state. */
   async remove(): Promise<void> {
     if (this.#script?.pid && (await isAlive(this.#script.pid))) await this.kill()
     for (const directory of [this.stateDirectory, `${this.stateDirectory}-project`]) {
@@ -136,13 +140,13 @@ export class Server {
   }
 }
 
-/** Runs what runs each minute, now, on a server that was started here. */
+/** Runs the every-minute cron job now, on a server that was started here. */
 export async function runCron(url: string): Promise<void> {
   const response = await fetch(`${url}/cdn-cgi/handler/scheduled`, { headers: { 'x-cron-secret': CRON_SECRET } })
   if (!response.ok) throw new Error(`cron answered ${response.status}`)
 }
 
-/** A server that is not started yet, without any state. */
+/** Creates a server that has no state and isn't started yet. */
 export async function newServer(): Promise<Server> {
   return new Server(await freePort(), await mkdtemp(join(directoryForData(), 'countersign-')))
 }
@@ -155,7 +159,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Whether any process of a group lives. One that is dead, but that nobody has waited for yet, does not. */
+/** Whether any process of a group is alive. Zombies don't count. */
 async function isAlive(group: number): Promise<boolean> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pgid=', '-o', 'stat='])
   const processes = stdout.split('\n').map(line => line.trim().split(/\s+/))

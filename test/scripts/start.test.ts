@@ -23,11 +23,11 @@ async function paste(command: string): Promise<{ [field: string]: unknown }> {
   return JSON.parse(printed)
 }
 
-/** The token of the printed link. */
+/** The token in the printed link. */
 const linkIn = (printed: string): string =>
   printed.split(`\nSign in: ${server.url}/sign-in#`)[1]?.split('\n')[0] ?? 'none is printed'
 
-/** Signs a browser in, as the app does, and returns its session as the cookie opens it. */
+/** Signs in as the app does, and returns the session that the cookie gives access to. */
 async function signIn(link: string): Promise<unknown> {
   const headers = { origin: server.url, 'content-type': 'application/json' }
   const answer = await fetch(`${server.url}/api/session`, { method: 'POST', headers, body: JSON.stringify({ link }) })
@@ -43,7 +43,7 @@ interface Call {
   headers: Record<string, string>
 }
 
-/** The status of an answer to a request whose path goes out as it is written. */
+/** The status of the answer to a request whose path is sent verbatim. */
 async function statusOf({ path, method, headers }: Call, body?: string): Promise<number> {
   const sent = request({ host: 'localhost', port: server.port, path, method, headers, agent: false }).end(body)
   return new Promise((settle, fail) => {
@@ -66,7 +66,7 @@ describe('npm start', () => {
 
   afterEach(() => server.remove())
 
-  it('serves a seeded demo, prints curls that work, keeps its state, and stops all that it started', async ({
+  it('serves a seeded demo, prints working curl commands, keeps its state, and stops all its processes', async ({
     expect,
   }) => {
     const first = await server.start()
@@ -96,7 +96,7 @@ describe('npm start', () => {
     expect(await server.isServing()).toBe(false)
   })
 
-  it('makes the key of a sign-in link where an earlier release kept none', async ({ expect }) => {
+  it("creates the key for a sign-in link if an earlier release didn't store one", async ({ expect }) => {
     await server.start()
     await server.stop('SIGINT')
     const { projectKeys } = JSON.parse(await readFile(server.keysFile, 'utf8'))
@@ -106,7 +106,7 @@ describe('npm start', () => {
     expect(await signIn(linkIn(printed))).toMatchObject({ user: { name: 'Ada Lopez' } })
   })
 
-  it('leaves nothing behind when it is killed, not even its hold on its data, which no other had before', async ({
+  it('locks its data against other servers, and leaves neither processes nor the lock when it is killed', async ({
     expect,
   }) => {
     await server.start({ SEED: 'none' })
@@ -119,7 +119,7 @@ describe('npm start', () => {
     await other.stop('SIGINT')
   })
 
-  it('says in one line that a database is damaged, and which', async ({ expect }) => {
+  it('reports in one line which database is damaged', async ({ expect }) => {
     const folder = join(server.stateDirectory, 'v3/d1/miniflare-D1DatabaseObject')
     await mkdir(folder, { recursive: true })
     const file = join(folder, 'any.sqlite')
@@ -138,7 +138,7 @@ describe('npm start', () => {
     }
   })
 
-  it('says in one line that a directory for data is none', async ({ expect }) => {
+  it("reports in one line that a path can't be a data directory", async ({ expect }) => {
     const file = join(server.stateDirectory, 'file')
     await writeFile(file, '')
     for (const path of [file, join(file, 'below')]) {
@@ -148,7 +148,7 @@ describe('npm start', () => {
     }
   })
 
-  it('says so where the port is taken or is none', async ({ expect }) => {
+  it('reports that a port is taken or invalid', async ({ expect }) => {
     const other = createServer().listen(server.port, 'localhost')
     await once(other, 'listening')
     expect(await server.start()).toContain(`Port ${server.port} is taken`)
@@ -156,14 +156,14 @@ describe('npm start', () => {
     expect(await server.start({ PORT: 'http' })).toContain('PORT must be a number from 1 to 65535, not http')
   })
 
-  it('ends where the Worker cannot be built', async ({ expect }) => {
+  it('exits if the Worker cannot be built', async ({ expect }) => {
     const copy = await mkdtemp(join(tmpdir(), 'countersign-copy-'))
     try {
       for (const part of ['src', 'scripts', 'migrations', 'wrangler.toml']) {
         await cp(join(PROJECT, part), join(copy, part), { recursive: true })
       }
       await symlink(join(PROJECT, 'node_modules'), join(copy, 'node_modules'))
-      // The pages are not what fails.
+      // Skip the build of the pages, because only the Worker's should fail.
       await writeFile(join(copy, 'package.json'), JSON.stringify({ type: 'module', scripts: { build: 'true' } }))
       await mkdir(join(copy, 'dist/ui'), { recursive: true })
       await appendFile(join(copy, 'src/index.ts'), "import './missing.ts'\n")
@@ -177,7 +177,7 @@ describe('npm start', () => {
   })
 })
 
-describe('a server that was started with SEED=none', () => {
+describe('a server started with SEED=none', () => {
   let printed: string
 
   beforeAll(async () => {
@@ -187,7 +187,7 @@ describe('a server that was started with SEED=none', () => {
 
   afterAll(() => server.remove())
 
-  it('makes no demo with SEED=none', async ({ expect }) => {
+  it('creates no demo', async ({ expect }) => {
     expect(printed).not.toContain('cs_')
     const answer = await fetch(`${server.url}/api/orgs`, {
       method: 'POST',
@@ -197,8 +197,10 @@ describe('a server that was started with SEED=none', () => {
     expect(answer.status).toBe(201)
   })
 
-  it('gets the app for a browser’s navigation to an unknown path, and JSON for anything else', async ({ expect }) => {
-    // fetch() may not set Sec-Fetch-Mode itself.
+  it('answers a browser’s navigation to an unknown path with the app, and any other request with JSON', async ({
+    expect,
+  }) => {
+    // fetch() doesn't allow setting Sec-Fetch-Mode.
     const shell = spawn('curl', ['-si', '-H', 'Sec-Fetch-Mode: navigate', `${server.url}/review/1`])
     let page = ''
     shell.stdout.on('data', data => (page += data))
@@ -211,9 +213,7 @@ describe('a server that was started with SEED=none', () => {
     expect(await answer.json()).toMatchObject({ code: 'not_found' })
   })
 
-  it('serves the API’s documentation at /docs, from its own assets, and loads them nowhere else', async ({
-    expect,
-  }) => {
+  it('serves the API documentation at /docs from its own assets, which no other page loads', async ({ expect }) => {
     const origin = server.url
     const [docs, app] = await Promise.all([fetch(`${origin}/docs`), fetch(origin)])
     expect(docs.status).toBe(200)
@@ -232,7 +232,7 @@ describe('a server that was started with SEED=none', () => {
     const specification = JSON.parse(await (await fetch(`${origin}/openapi.json`)).text())
     expect(await new Validator().validate(specification)).toMatchObject({ valid: true })
 
-    // Scripts run from files alone; only styles may be inline.
+    // Scripts only run from files. Only styles may be inline.
     for (const { headers } of [docs, app]) {
       expect(headers.get('content-security-policy')?.split('; ')).toEqual([
         "default-src 'self'",
@@ -249,7 +249,7 @@ describe('a server that was started with SEED=none', () => {
     for (const path of ['/docs/', '/docs.html']) expect((await fetch(origin + path)).url).toBe(`${origin}/docs`)
   })
 
-  it('opens nothing under /cdn-cgi/, however it is asked for', async ({ expect }) => {
+  it('blocks everything under /cdn-cgi/, however a request spells it', async ({ expect }) => {
     const paths = [
       ...['explorer', 'explorer/api/d1', 'handler/scheduled', 'handler/scheduled?time=99999999999999', 'handler/email'],
       ...['mf/scheduled', 'mf/stream', 'live-reload', 'ProxyWorker/play', '', 'any'],
@@ -302,12 +302,12 @@ describe('a server that was started with SEED=none', () => {
     }
     await Promise.all(Array.from({ length: 10 }, ask))
     expect(opened).toEqual([])
-    // A navigation to another path gets the app.
+    // Navigations to other unknown paths get the app.
     expect(await statusOf({ path: '/cdn-cgi/any', method: 'GET', headers: { 'sec-fetch-mode': 'navigate' } })).toBe(404)
     const cron = { path: '/cdn-cgi/handler/scheduled', method: 'GET', headers: { 'x-cron-secret': 'of this run' } }
     expect(await statusOf(cron)).toBe(200)
 
-    // Nor on the ports that the local runtime opens for itself.
+    // The ports that the local runtime opens for itself don't serve it either.
     for (const port of existsSync('/proc/net/tcp') ? await server.otherPorts() : []) {
       for (const path of ['explorer/api/d1', 'local/explorer/api/d1', 'local/scheduled', 'handler/scheduled']) {
         const answer = await fetch(`http://127.0.0.1:${port}/cdn-cgi/${path}`)
@@ -315,7 +315,7 @@ describe('a server that was started with SEED=none', () => {
       }
     }
 
-    // Pages that come through a tunnel are the service's own by the protocol that the tunnel names.
+    // Behind a tunnel, the forwarded protocol decides whether an origin is the service's own.
     const host = 'countersign.example.com'
     const signIn = (headers: Record<string, string>) =>
       statusOf(

@@ -1,10 +1,9 @@
 /**
- * Stands in for the `wrangler` command in the tests of `npm run deploy`: the commands and flags that it uses, on an
- * account that is a JSON file. What each prints, and what makes it fail, is as in wrangler 4.156.2, in the files named
- * below.
+ * Replaces the `wrangler` command in the tests of `npm run deploy`. It supports the commands and flags that the deploy
+ * uses, on an account in a JSON file. Output and failures match wrangler 4.156.2; comments name its source files.
  *
- * STUB_FOLDER holds account.json, the log of calls, and a mark for each moment passed; STUB_CUT=<moment>:<how> ends it
- * there.
+ * STUB_FOLDER holds account.json, the log of calls, and a mark for each moment passed. STUB_CUT=<moment>:<how> ends the
+ * stub at that moment.
  */
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -14,9 +13,9 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 /** What exists on Cloudflare. */
 export interface Account {
   isLoggedIn: boolean
-  /** The answer to whether a deploy may overwrite what was changed in the dashboard. */
+  /** Whether a deploy may overwrite changes that were made in the dashboard. */
   mayOverwrite: boolean
-  /** Where the Worker answers. */
+  /** The URL of the Worker. */
   url: string
   databases: { uuid: string; name: string; jurisdiction: string | null; region: string; migrations: string[] }[]
   buckets: { name: string; jurisdiction: string | undefined; location: string | undefined }[]
@@ -27,12 +26,12 @@ export interface Account {
 interface Worker {
   name: string
   secrets: Record<string, string>
-  /** One a deploy: what it was bound to, and the migrations that its database had. */
+  /** One entry per deploy: its bindings, and the migrations that its database had. */
   versions: { database: string; bucket: string; jurisdiction: string | undefined; migrations: string[] }[]
   consumes: string[]
 }
 
-/** Of a configuration, what the stub looks at. */
+/** The parts of a configuration that the stub reads. */
 interface Config {
   name: string
   d1_databases: { binding: string; database_name: string; database_id?: string }[]
@@ -40,7 +39,7 @@ interface Config {
   queues: { producers: { queue: string }[]; consumers: { queue: string }[] }
 }
 
-/** How a call ends where it is cut: wrangler's process killed, all of it killed with the deploy, or the API refusing. */
+/** How a call is cut off: wrangler's process is killed, the whole deploy is killed, or the API rejects the call. */
 export type Cut = 'wrangler' | 'deploy' | 'api'
 
 const folder = process.env.STUB_FOLDER ?? ''
@@ -48,7 +47,7 @@ const account: Account = JSON.parse(readFileSync(join(folder, 'account.json'), '
 const [command, ...rest] = process.argv.slice(2)
 appendFileSync(join(folder, 'calls'), `${JSON.stringify(process.argv.slice(2))}\n`)
 passMoment()
-// Before any command's work: src/user/user.ts requireAuth, which without a terminal asks nobody.
+// Runs before every command: src/user/user.ts requireAuth, which doesn't prompt without a terminal.
 if (!account.isLoggedIn) {
   fail("In a non-interactive environment, it's necessary to set a CLOUDFLARE_API_TOKEN environment variable")
 }
@@ -119,7 +118,7 @@ function describeDatabase(): void {
   print(JSON.stringify({ uuid, name, num_tables: 0, running_in_region: region, jurisdiction }, null, 2))
 }
 
-/** src/d1/utils.ts getDatabaseByNameOrBinding: by the config's id, else by its name. */
+/** src/d1/utils.ts getDatabaseByNameOrBinding: by the id in the config, otherwise by name. */
 function findDatabase(binding: string | undefined, config: Config) {
   const bound = config.d1_databases.find(each => each.binding === binding)
   if (!bound) fail(`Couldn't find a D1 DB with the name or binding '${binding}' in your wrangler.toml file.`)
@@ -133,7 +132,7 @@ function databaseOf({ database_id: id, database_name }: Config['d1_databases'][n
   return account.databases.find(({ uuid, name }) => (id ? uuid === id : name === database_name))
 }
 
-/** src/d1/migrations/apply.ts: one API call a migration, which records it too. */
+/** src/d1/migrations/apply.ts: one API call per migration, which also records it. */
 function applyMigrations(): void {
   const database = databaseToMigrate()
   if (process.stdin.isTTY && !process.env.CI) fail('The stub answers no questions')
@@ -155,7 +154,7 @@ function listMigrations(): void {
 function databaseToMigrate() {
   const options = { remote: { type: 'boolean' }, config: { type: 'string' } } as const
   const { positionals, values } = read(rest.slice(2), options, 1)
-  // Without the flag it is the local database that is migrated.
+  // Without the flag, wrangler migrates the local database.
   if (!values.remote) fail('The stub has no local database')
   return findDatabase(positionals[0], configOf(values.config))
 }
@@ -180,14 +179,15 @@ function createBucket(): void {
   print(`✅ Created bucket '${name}' with default storage class of Standard.`)
 }
 
-/** Buckets of two jurisdictions may have one name. */
+/** Buckets in different jurisdictions may have the same name. */
 function hasBucket(name: string, jurisdiction: string | undefined): boolean {
   return account.buckets.some(bucket => bucket.name === name && bucket.jurisdiction === jurisdiction)
 }
 
 /**
- * deploy-helpers/src/deploy/deploy.ts, helpers/provision-bindings.ts: creates what the bindings name and is not there, by
- * names and with no location; then the upload, then triggers. src/output.ts: tells of it in WRANGLER_OUTPUT_FILE_PATH.
+ * deploy-helpers/src/deploy/deploy.ts, helpers/provision-bindings.ts: creates missing resources of the bindings, by
+ * name and without a location, then uploads the Worker, then sets the triggers. src/output.ts: writes the result to
+ * WRANGLER_OUTPUT_FILE_PATH.
  */
 function deploy(): void {
   const { values } = read(rest, { config: { type: 'string' } }, 0)
@@ -225,7 +225,9 @@ function deploy(): void {
   tell({ type: 'deploy', version: 1, worker_name: name, version_id, targets })
 }
 
-/** D1Handler: without an id it asks first for the database that the Worker was bound to, be it there or not. */
+/**
+ * D1Handler: without an id, it first looks up the database that the Worker was bound to, even if it no longer exists.
+ */
 function provisionDatabase({ d1_databases: [bound] }: Config, name: string) {
   if (!bound) fail('The stub wants a database')
   const found = databaseOf(bound)
@@ -254,7 +256,7 @@ function listSecrets(): void {
   print(JSON.stringify(shown, null, '  '))
 }
 
-/** src/secret/index.ts secretPutCommand: the value comes from stdin; a Worker that does not exist is made, empty. */
+/** src/secret/index.ts secretPutCommand: reads the value from stdin, and creates an empty Worker if there is none. */
 async function putSecret(): Promise<void> {
   const { positionals, values } = read(rest.slice(1), { name: { type: 'string' } }, 1)
   const [key = ''] = positionals
@@ -277,12 +279,12 @@ function openWorker(name: string): Worker {
   return worker
 }
 
-/** The configuration of `--config`, or the wrangler.toml that the test has parsed. */
+/** The configuration at `--config`, or the wrangler.toml that the test has parsed. */
 function configOf(file: string | undefined): Config {
   return JSON.parse(readFileSync(file ?? join(folder, 'wrangler.toml.json'), 'utf8'))
 }
 
-/** A command's flags, of which wrangler knows no others, and so many positional arguments. */
+/** Parses a command's flags and `count` positional arguments. Rejects unknown flags, as wrangler does. */
 function read<const Options extends ParseArgsOptionsConfig>(args: string[], options: Options, count: number) {
   const parsed = parseArgs({ args, options, allowPositionals: true })
   if (parsed.positionals.length !== count) fail(`Not enough or unknown arguments: ${parsed.positionals.join(' ')}`)
@@ -294,7 +296,7 @@ function choose(flag: string, value: string | undefined, choices: readonly strin
   fail(`Invalid values:\n\n    Argument: ${flag}, Given: "${value}", Choices: ${choices.join(', ')}`)
 }
 
-/** One change of the account, which the API makes whole or not at all. */
+/** One change to the account, which the API makes entirely or not at all. */
 function effect<Result>(change: () => Result): Result {
   const result = change()
   writeFileSync(join(folder, 'account.json'), JSON.stringify(account, null, 2))
@@ -302,7 +304,7 @@ function effect<Result>(change: () => Result): Result {
   return result
 }
 
-/** The moments of a deploy: a command begins, or has changed something. */
+/** Passes a moment of a deploy: a command starts, or has changed something. */
 function passMoment(): void {
   const marks = join(folder, 'moments')
   appendFileSync(marks, '.')
@@ -310,7 +312,7 @@ function passMoment(): void {
   if (statSync(marks).size !== Number(moment)) return
   if (how === 'api') fail('A request to the Cloudflare API failed.\n\n  Internal error [code: 10013]')
   if (how === 'deploy') process.kill(process.ppid, 'SIGKILL')
-  // bin/wrangler.js: exits with 0 where the process that it started was killed.
+  // bin/wrangler.js: exits with 0 if its child process was killed.
   process.exit(0)
 }
 

@@ -6,13 +6,13 @@ import { CLIENTS } from './install.ts'
 import { readPage } from './page.ts'
 
 export interface Client {
-  /** The page of docs/sdks with its programs. */
+  /** The page in docs/sdks with the client's programs. */
   page: string
-  /** The folder with its packages, and with what the page leaves to the reader; else named as the page. */
+  /** The folder with its packages and the files that the page leaves to the reader. Defaults to the page's name. */
   folder?: string
-  /** The program of the page, or of the folder, that is run. */
+  /** The program to run, from the page or the folder. */
   program?: string
-  /** Programs that take the place of others: `{'telemetry.mjs': 'telemetry-3.mjs'}`. */
+  /** Programs that replace others: `{'telemetry.mjs': 'telemetry-3.mjs'}`. */
   instead?: Record<string, string>
 }
 
@@ -23,9 +23,9 @@ export interface Environment {
 }
 
 export interface Output {
-  /** The traces that it says to have made. */
+  /** The traces that the client reports to have created. */
   traceIds: string[]
-  /** All else that it printed, such as what its exporter complains about. */
+  /** Everything else that it printed, such as complaints from its exporter. */
   complaints: string[]
 }
 
@@ -33,8 +33,8 @@ const TIMEOUT_MS = 60_000
 const TRACE_ID = /^trace_[0-9a-f]{32}$/
 
 /**
- * Runs a client as its page has it: the page's `export` lines in a shell, then its program in Node, in a folder where the
- * client's own packages are found. Rejects where it fails.
+ * Runs a client as its page describes: the page's `export` lines in a shell, then its program in Node, in a folder
+ * where Node finds the client's own packages. Rejects if the program fails.
  */
 export async function runClient(client: Client, environment: Environment): Promise<Output> {
   const { page: name, folder = name, program = 'app.mjs', instead = {} } = client

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as v from 'valibot'
 
-/** Where each client has its folder. */
+/** The directory with a folder for each client. */
 export const CLIENTS = import.meta.dirname
 
 const INSTALLED = join(CLIENTS, 'node_modules/.installed-lock.json')
 
 /**
- * Installs the clients' packages, as their lock file has them, where that was not done yet. They stand apart from the
- * project's own: 440 MB that the Worker does not need, and several versions of some of them.
+ * Installs the clients' packages from their lock file, unless that was done before. They're separate from the project's
+ * own packages, because they take 440 MB that the Worker doesn't need and include several versions of some packages.
  */
 export async function installClients(): Promise<void> {
   const lock = await readFile(join(CLIENTS, 'package-lock.json'), 'utf8')
@@ -21,7 +21,7 @@ export async function installClients(): Promise<void> {
   await writeFile(INSTALLED, lock)
 }
 
-/** The packages of a client, `name@version`. */
+/** The packages of a client, as `name@version`. */
 export async function packagesOf(folder: string): Promise<string[]> {
   const { dependencies } = v.parse(Manifest, JSON.parse(await readFile(join(CLIENTS, folder, 'package.json'), 'utf8')))
   return Object.entries(dependencies).map(([name, version]) => `${name}@${version}`)

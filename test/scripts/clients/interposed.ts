@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { LocalServer } from './openai-server.ts'
 
-/** What stands between a client and the service, and does what networks do. */
+/** A proxy between a client and the service that simulates an unreliable network. */
 export interface Interposed extends LocalServer {
-  /** What was sent and passed on or refused, exports alone. */
+  /** The exports that the proxy forwarded or refused. */
   exports: Export[]
 }
 
@@ -17,13 +17,13 @@ interface Export {
 }
 
 export interface Behavior {
-  /** How many exports are answered 503 and not passed on, the first ones. */
+  /** The number of exports, counted from the first, that get a 503 and aren't forwarded. */
   refused?: number
-  /** How often each export that is passed on is sent. */
+  /** How many times each forwarded export is sent. */
   copies?: number
 }
 
-/** Passes calls on to a server, on a port of its own. */
+/** Starts a proxy on its own port that forwards calls to `target`. */
 export async function interpose(target: string, { refused = 0, copies = 1 }: Behavior = {}): Promise<Interposed> {
   const exports: Export[] = []
   let left = refused

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A server on this machine that a test ends. */
+/** A server on this machine that the test closes. */
 export interface LocalServer {
   url: string
   close(): void
@@ -30,8 +30,9 @@ export const ANSWER = 'It ends on 15 January 2028.'
 const TOKENS = { input: 42, cached: 7, output: 9, reasoning: 3, total: 51 }
 
 /**
- * What clients take for OpenAI: chat completions, streamed where asked, embeddings, responses. A chat is answered with a call
- * of the first tool it has, `{"order": 7}`, unless a tool was heard already. The model `overloaded` answers 503.
+ * A fake OpenAI API for the clients: chat completions (also streamed), embeddings and responses. It answers a chat with
+ * a call to the first tool with `{"order": 7}`, unless the chat has a tool's result already. The model `overloaded`
+ * gets a 503.
  */
 export async function startOpenAi(): Promise<LocalServer> {
   const server = createServer((request, response) => {

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PROJECT } from '../server.ts'
 
-/** What a page of docs/sdks tells its reader to do. */
+/** The instructions on a page in docs/sdks. */
 export interface Page {
-  /** The `export` lines, as they would be pasted into a shell. */
+  /** The `export` lines, as a reader would paste them into a shell. */
   exports: string
-  /** The packages of the `npm install` lines, `name@version`. */
+  /** The packages in the `npm install` lines, as `name@version`. */
   packages: string[]
-  /** The programs by their file names, which their first line has as a comment. */
+  /** The programs by file name. A comment in a program's first line gives its name. */
   programs: Map<string, string>
 }
 

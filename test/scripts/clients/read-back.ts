@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { call } from '../../../scripts/call.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A step of a trace as the read interface gives it, but for ids and times, which `readTrace` checks. */
+/** A step of a trace as the read API returns it, except for ids and times, which `readTrace` checks. */
 export interface Step {
   stepId: string
   kind: unknown
@@ -18,7 +18,7 @@ export interface Step {
   finishReasons?: unknown
   error?: unknown
   promptVersionId: string | null | undefined
-  /** In the order of `stepId`, then of the input. */
+  /** Sorted by `stepId`, then by input. */
   steps: Step[]
 }
 
@@ -27,7 +27,7 @@ export interface ReadTrace {
   status: string
   metadata: Record<string, unknown>
   feedback: { rating: unknown; content: string }[]
-  /** Those without a parent. */
+  /** The steps without a parent. */
   steps: Step[]
 }
 
@@ -60,9 +60,9 @@ const Trace = v.object({
 const List = v.object({ traces: v.array(v.object({ id: v.string(), traceId: v.string() })) })
 
 /**
- * A trace as its tenant reads it, the only one where none is named: listed once, under the id that a client can compute, and
- * its spans under theirs. Throws where that is not so, or where a span has no duration, or has an approved output, or a
- * parent that is not there.
+ * Reads a trace, or the tenant's only trace if `traceId` is undefined. Throws unless the list has the trace exactly
+ * once and the trace and its spans have the ids that clients can compute. Also throws if a span has no duration, an
+ * approved output or a missing parent.
  */
 export async function readTrace(tenant: Tenant, traceId: string | undefined): Promise<ReadTrace> {
   const { url, key, projectId, projectSlug } = tenant
@@ -71,7 +71,7 @@ export async function readTrace(tenant: Tenant, traceId: string | undefined): Pr
   const listed = traceId === undefined ? traces : traces.filter(trace => trace.traceId === traceId)
   const id = uuidV5(projectId, `trace:${traceId ?? listed[0]?.traceId}`)
   if (listed.length !== 1 || listed[0]?.id !== id) {
-    throw new Error(`Not listed once as ${id}, but as: ${JSON.stringify(listed)}`)
+    throw new Error(`Expected ${id} to be listed once, but got: ${JSON.stringify(listed)}`)
   }
   const trace = v.parse(Trace, await call(url, key, 'GET', `/api/traces/${id}`))
   const { name, status, metadata, feedback, spans } = trace
@@ -79,8 +79,8 @@ export async function readTrace(tenant: Tenant, traceId: string | undefined): Pr
   const known = new Set(spans.map(({ id }) => id))
   for (const span of spans) {
     const { trace_id: traceHex, span_id: spanHex } = span.metadata.otel
-    if (span.id !== uuidV5(projectId, `span:${traceHex}:${spanHex}`)) throw new Error(`No id of its own: ${span.id}`)
-    if (span.parentSpanId && !known.has(span.parentSpanId)) throw new Error(`No parent: ${span.parentSpanId}`)
+    if (span.id !== uuidV5(projectId, `span:${traceHex}:${spanHex}`)) throw new Error(`Unexpected span id: ${span.id}`)
+    if (span.parentSpanId && !known.has(span.parentSpanId)) throw new Error(`Missing parent: ${span.parentSpanId}`)
   }
   const stepsUnder = (parentId: string | null): Step[] =>
     (children.get(parentId) ?? []).map(span => stepOf(span, stepsUnder(span.id))).sort(byPlace)
@@ -90,17 +90,17 @@ export async function readTrace(tenant: Tenant, traceId: string | undefined): Pr
 const stepOf = (span: v.InferOutput<typeof Span>, steps: Step[]): Step => {
   const { stepId, status, input, output, state, promptVersionId, metadata } = span
   const { kind, model, provider, usage, cost, finish_reasons: finishReasons, error } = metadata
-  const told = { model, provider, usage, cost, finishReasons, error }
-  const present = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+  const optional = { model, provider, usage, cost, finishReasons, error }
+  const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
   return { stepId, kind, status, input, output, state, promptVersionId, ...present, steps }
 }
 
-/** Steps of one millisecond come in any order. */
+/** Compares steps by content, because the order of steps within a millisecond isn't defined. */
 export const byPlace = (left: Step, right: Step): number => (placeOf(left) < placeOf(right) ? -1 : 1)
 
 const placeOf = ({ stepId, input }: Step): string => `${stepId} ${JSON.stringify(input)}`
 
-/** RFC 9562, section 5.5, made here once more: what a client would do to find its own traces and spans. */
+/** RFC 9562, section 5.5, implemented independently, as a client would do to find its own traces and spans. */
 function uuidV5(namespace: string, name: string): string {
   const digest = createHash('sha1')
     .update(Buffer.from(namespace.replaceAll('-', ''), 'hex'))

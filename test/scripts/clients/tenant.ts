@@ -2,14 +2,14 @@ import * as v from 'valibot'
 import { call } from '../../../scripts/call.ts'
 import { ADMIN_TOKEN } from '../server.ts'
 
-/** A project of its own on a running server, with a prompt of two versions for the step `answer`. */
+/** A separate project on a running server, with a prompt for the step `answer` that has two versions. */
 export interface Tenant {
   url: string
-  /** May ingest and read, unless it was made with other scopes. */
+  /** Has the scopes `ingest` and `read` by default. */
   key: string
   projectId: string
   projectSlug: string
-  /** Of the prompt, oldest first; the last one is active. */
+  /** The prompt's versions, oldest first. The last one is active. */
   versionIds: string[]
 }
 
@@ -19,10 +19,10 @@ const Key = v.object({ key: v.string() })
 const Prompt = v.object({ id: v.string() })
 const Prompts = v.object({ prompts: v.tuple([v.object({ versionId: v.string() })]) })
 
-let made = 0
+let tenantCount = 0
 
 export async function newTenant(url: string, scopes: readonly string[] = ['ingest', 'read']): Promise<Tenant> {
-  const slug = `clients-${++made}`
+  const slug = `clients-${++tenantCount}`
   const post = (token: string, path: string, body: object) => call(url, token, 'POST', path, body)
   const { apiKey } = v.parse(Organization, await post(ADMIN_TOKEN, '/api/orgs', { slug, name: 'Clients' }))
   const project = v.parse(Project, await post(apiKey.key, '/api/projects', { slug: 'support', name: 'Support' }))

@@ -1,6 +1,6 @@
 import type { Fields, Json } from '../../properties/model.ts'
 
-/** What a call comes to whose server died before it answered: nobody knows whether it took effect. */
+/** Thrown if the server died before it answered, which leaves open whether the call took effect. */
 export class CutOff extends Error {}
 
 export interface Answer {
@@ -8,11 +8,11 @@ export interface Answer {
   body: Fields
 }
 
-/** Calls a server that may be killed meanwhile. No answer of 500 or more is taken as one. */
+/** Calls a server that may be killed at any time. A status of 500 or higher counts as a failed call. */
 export class Client {
-  /** Whether the server is being killed: from then on a call may stay without an answer. */
+  /** Whether the server is being killed. From then on, calls may get no answer. */
   isDying = false
-  /** Calls that were under way when the server was killed, and that nobody answered. */
+  /** The number of calls that were in flight when the server was killed and never got an answer. */
   cutOff = 0
   readonly #url: string
   readonly #key: string
@@ -44,21 +44,24 @@ export class Client {
     }
   }
 
-  /** The body of a call's answer, which must be one of success. */
+  /** Makes a call and returns the body of its answer. Throws if the call fails. */
   async make(...call: Parameters<Client['call']>): Promise<Fields> {
     const { status, body } = await this.call(...call)
     if (status >= 300) throw new Error(`${call[0]} ${call[1]} answered ${status}: ${JSON.stringify(body)}`)
     return body
   }
 
-  /** What is at a path; null where nothing is. */
+  /** Reads the resource at a path. Returns null if it doesn't exist. */
   async read(path: string): Promise<Fields | null> {
     const { status, body } = await this.call('GET', path)
     if (status !== 200 && status !== 404) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`)
     return status === 200 ? body : null
   }
 
-  /** The items of all pages of a list, by the names that the list and its cursor have; null where it is not there. */
+  /**
+   * Reads the items of all pages of a list, or null if the list doesn't exist. `list` and `next` are the fields with
+   * the items and the cursor.
+   */
   async pages(path: string, list: string, next: string): Promise<Json[] | null> {
     const items: Json[] = []
     for (let cursor = ''; ; ) {

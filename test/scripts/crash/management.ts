@@ -6,13 +6,13 @@ const NewPrompt = v.object({ id: v.string(), versionId: v.string() })
 const PromptDetail = v.object({ versions: v.array(v.object({ content: v.string(), isActive: v.boolean() })) })
 const NewKey = v.object({ id: v.string(), key: v.string() })
 
-/** What writes versions of a prompt, and API keys. Returns how many calls were acknowledged. */
+/** Creates a writer of prompt versions and API keys, which returns how many calls were acknowledged. */
 export async function managementWriter({ client }: Tenant, ledger: Subject[]): Promise<() => Promise<number>> {
   const draft = { projectSlug: 'crash', stepId: random.hex(16), content: FIRST }
   const { id, versionId } = v.parse(NewPrompt, await client.make('POST', '/api/prompts', draft))
   const path = `/api/prompts/${id}`
 
-  /** The texts of all versions, oldest first, and of the active ones: there must always be one. */
+  /** The texts of all versions, oldest first, and of the active ones, of which there must always be exactly one. */
   const read = async () => {
     const { versions } = v.parse(PromptDetail, await client.read(path))
     const active = versions.filter(({ isActive }) => isActive)
@@ -27,7 +27,7 @@ export async function managementWriter({ client }: Tenant, ledger: Subject[]): P
     const { contents, active } = prompt.state
     const after = { contents: [...contents, version.content], active: version.activate ? [version.content] : active }
     const add = () => client.make('POST', `${path}/versions`, version)
-    // It has no id of the client's: who does not know whether it is there has to look.
+    // Versions have no client-chosen id, so look whether the version exists before sending the call again.
     return prompt.write(after, add, async () => (await read()).contents.includes(version.content) || add())
   }
 
@@ -40,7 +40,7 @@ export async function managementWriter({ client }: Tenant, ledger: Subject[]): P
     const draft = { name: 'Crash', projectSlug: 'crash', scopes: ['read'] }
     const { id, key } = v.parse(NewKey, await client.make('POST', '/api/api-keys', draft))
     const status = async () => {
-      // The service remembers for a while a key that it has seen: one that is yet to be revoked must not be shown.
+      // The service caches keys for a while, so don't use a key whose revocation is still pending.
       if (apiKey.views().length > 1) return apiKey.state
       return (await client.withKey(key).call('GET', '/api/prompts?projectSlug=crash')).status
     }

@@ -3,46 +3,48 @@ import { seededRandom } from '../../../scripts/demo/random.ts'
 import type { Ids } from '../../properties/model.ts'
 import type { Client } from './client.ts'
 
-/** Who calls, and the ids of what its project holds. */
+/** A client, and the ids in its project. */
 export interface Tenant {
   client: Client
   ids: Ids
 }
 
-/** A part of a project that one writer alone writes, so that how it reads follows from what was answered. */
+/** A part of a project that only one writer changes, so that the answers determine how it reads. */
 export interface Subject {
   read: () => Promise<unknown>
-  /** How it may read: in one way, or where a call was cut off, in one for all that may have come of it. */
+  /** How the subject may read: one view, or one for each possible outcome if a call was cut off. */
   views: () => unknown[]
-  /** It is known by now which view is right. */
+  /** Records which view turned out to be right. */
   settle: (place: number) => void
-  /** Makes the call again that was cut off. It is settled then. */
+  /** Repeats the call that was cut off, which settles the subject. */
   repeat: () => Promise<unknown>
 }
 
-/** A subject whose reading follows from a state. */
+/** A subject whose view is computed from a state. */
 export class Tracked<State> implements Subject {
   readonly read: () => Promise<unknown>
   readonly #viewOf: (state: State) => unknown
-  /** One; while a call is under way, and if it is cut off, all that may come of it, with all of the call at the end. */
+  /**
+   * A single state, except during a call and after a cut-off: then all possible outcomes, ending with complete success.
+   */
   #states: readonly State[]
   repeat: () => Promise<unknown> = async () => {}
 
-  /** `viewOf` is how a state reads. */
+  /** `viewOf` computes how a state reads. */
   constructor(state: State, read: () => Promise<unknown>, viewOf: (state: State) => unknown) {
     this.#states = [state]
     this.read = read
     this.#viewOf = viewOf
   }
 
-  /** The state that it is in, or that a call under way is to bring about. */
+  /** The current state, or the intended state of a call in flight. */
   get state(): State {
     const [last] = this.#states.slice(-1)
-    if (last === undefined) throw new Error('It is in no state')
+    if (last === undefined) throw new Error('There is no state')
     return last
   }
 
-  /** A call is about to be sent that may bring about any of these states; `repeat` makes it again. */
+  /** Announces a call that may lead to any of these states. `repeat` makes the call again. */
   begin(states: readonly State[], repeat: () => Promise<unknown>): void {
     this.#states = states
     this.repeat = repeat
@@ -52,7 +54,7 @@ export class Tracked<State> implements Subject {
     this.#states = this.#states.slice(place, place + 1)
   }
 
-  /** Makes a call that brings about a state, or nothing. */
+  /** Makes a call that either leads to the state `after` or has no effect. */
   async write(after: State, call: () => Promise<unknown>, repeat = call): Promise<void> {
     this.begin([this.state, after], () => this.write(after, repeat))
     await call()
@@ -64,10 +66,13 @@ export class Tracked<State> implements Subject {
   }
 }
 
-/** What is written, and when, differs from run to run. */
+/** Seeded anew for each run, so that the content and timing of writes differ. */
 export const random = seededRandom(randomUUID())
 
-/** When the service did something, the tags made of that, and the cursors of lists that have one page. */
+/**
+ * Fields that the model doesn't predict: the service's timestamps, ETags derived from them, and cursors of single
+ * pages.
+ */
 const LEFT_OPEN: ReadonlySet<string> = new Set([
   'updatedAt',
   'receivedAt',
@@ -77,7 +82,7 @@ const LEFT_OPEN: ReadonlySet<string> = new Set([
   'nextFeedbackCursor',
 ])
 
-/** What is read or expected, without what the model leaves open; long texts as their hashes, for failures to be readable. */
+/** A view without the fields that the model leaves open. Hashes replace long texts, to keep failures readable. */
 export const comparable = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (name, item) => {
     if (LEFT_OPEN.has(name)) return undefined

@@ -20,7 +20,7 @@ const PATHS = {
   feedback: '/api/v1/feedback',
 }
 
-/** A trace with all that hangs on it; the model says how it reads. */
+/** A trace with its spans, observations and feedback. The model predicts how it reads. */
 export class WrittenTrace extends Tracked<World> {
   readonly #traceId = `trace_${random.hex(22)}`
   readonly #timestamp = nextTime()
@@ -38,7 +38,7 @@ export class WrittenTrace extends Tracked<World> {
     this.#tenant = tenant
   }
 
-  /** So many calls on it that are about to be sent, together. */
+  /** Returns the next `count` calls on the trace, which the caller sends together. */
   next(count: number): Command[] {
     const isThere = this.state.length > 0
     const calls: Command[] =
@@ -49,7 +49,7 @@ export class WrittenTrace extends Tracked<World> {
     return calls
   }
 
-  /** Of calls that are sent together, each may have taken effect without the others. */
+  /** Announces calls that are sent together. Any of them may take effect without the others. */
   #begin(calls: readonly Command[]): void {
     const { state } = this
     const arrival = { at: Date.now(), place: 0 }
@@ -58,7 +58,7 @@ export class WrittenTrace extends Tracked<World> {
     this.begin(partsOf(calls).map(after), async () => {
       this.#begin(calls)
       const statuses = await statusesOf(this.#tenant, calls)
-      // It may have been deleted the first time.
+      // The first attempt may have deleted the trace.
       mustSucceed(calls[0]?.type === 'delete' ? statuses.filter(status => status !== 404) : statuses)
       this.settle()
     })
@@ -121,17 +121,20 @@ const viewOf = (world: World, { ids }: Tenant, traceId: string): unknown =>
 
 let time = Date.parse('2026-11-20T00:00:00.000Z')
 
-/** A time that nothing else has, so that no order hangs on when a call arrived. */
+/** A unique time, so that no order depends on when a call arrived. */
 const nextTime = (): string => isoTime(time++)
 
-/** A value that no other one equals; every second one is too large for its row. */
+/** A unique value. About half of them are too large for their rows. */
 const aValue = (): Fields => ({ id: random.hex(8), text: 'é'.repeat(random.pick([0, 100, 5000, 20_000])) })
 
-/** Every part of a list in its order, from nothing to, at last, the whole. */
+/** Every subsequence of a list, from the empty one to the whole list, which comes last. */
 const partsOf = <Item>(items: readonly Item[]): Item[][] =>
   items.reduce<Item[][]>((parts, item) => parts.concat(parts.map(part => part.concat([item]))), [[]])
 
-/** What writes traces of its own, single calls and batches over several. Returns how many calls were acknowledged. */
+/**
+ * Creates a writer of traces, in single calls and batches over several traces. It returns how many calls were
+ * acknowledged.
+ */
 export function traceWriter(tenant: Tenant, ledger: Subject[]): () => Promise<number> {
   const begin = () => {
     const trace = new WrittenTrace(tenant)
@@ -150,7 +153,7 @@ export function traceWriter(tenant: Tenant, ledger: Subject[]): () => Promise<nu
   }
 }
 
-/** Sends calls, several of them as a batch, and returns their statuses. */
+/** Sends calls, as a batch if there are several, and returns their statuses. */
 async function statusesOf({ client, ids }: Tenant, calls: readonly Command[]): Promise<number[]> {
   const [first, ...others] = calls
   if (!first) return []

@@ -5,7 +5,7 @@ import { bucketsOf } from '../../../src/ui/insights/window.ts'
 
 const RANGE = { from: '2026-11-01T00:00:00.000Z', to: '2026-11-04T00:00:00.000Z' }
 
-/** The lines of steps over three days. */
+/** The lines of all steps over three days. */
 const seriesOf = (days: Insights['days'], promptVersions: Insights['promptVersions'] = []) =>
   acceptanceByStep(
     {
@@ -37,7 +37,7 @@ const decided = (day: number, promptVersionId: string | null, accepted = 1, corr
 })
 
 describe('acceptanceByStep', () => {
-  it('has a line for each version, the newest first, with gaps where nothing was decided', ({ expect }) => {
+  it('has a line for each version, newest first, with gaps on days without decisions', ({ expect }) => {
     const [step] = seriesOf(
       [decided(1, 'classify-1', 2, 1), decided(3, 'classify-1'), decided(3, 'classify-2', 0, 4), decided(2, null)],
       [version(1), version(2)],
@@ -51,7 +51,7 @@ describe('acceptanceByStep', () => {
     expect(step).toMatchObject({ accepted: 4, corrected: 5 })
   })
 
-  it('takes versions that are too many to tell apart together, the oldest ones', ({ expect }) => {
+  it('combines the oldest versions if there are too many to tell apart', ({ expect }) => {
     const numbers = [1, 2, 3, 4, 5, 6]
     const [step] = seriesOf(
       numbers.map(number => decided(1, `classify-${number}`)),
@@ -65,12 +65,12 @@ describe('acceptanceByStep', () => {
     ])
   })
 
-  it("says whose version it is where it is another step's", ({ expect }) => {
+  it("names the step if a version belongs to another step's prompt", ({ expect }) => {
     const [step] = seriesOf([decided(1, 'route-2')], [version(2, 'route')])
     expect(step?.lines.map(({ label }) => label)).toEqual(['v2 of route'])
   })
 
-  it('puts the step with the most decisions first, and takes no name for anything but a name', ({ expect }) => {
+  it("puts the step with the most decisions first, and isn't confused by names such as __proto__", ({ expect }) => {
     const steps = seriesOf([
       { ...decided(1, null, 1), stepId: 'few' },
       { ...decided(1, null, 2), stepId: '__proto__' },

@@ -9,7 +9,7 @@ beforeEach(() => {
   return () => vi.unstubAllGlobals()
 })
 
-/** The words that a shell makes of a command, in which `curl` is a function that writes them down. */
+/** The words into which a shell splits a command. Runs it with a `curl` function that prints its arguments. */
 function wordsOf(command: string): string[] {
   const script = `curl() { printf '%s\\0' "$@"; }\n${command}\n`
   const env = { ...process.env, COUNTERSIGN_KEY: 'cs_key' }
@@ -19,7 +19,7 @@ function wordsOf(command: string): string[] {
 const bodyOf = (words: readonly string[]): unknown => JSON.parse(words[words.indexOf('-d') + 1] ?? '')
 
 describe('curlOf', () => {
-  it('asks with a key from the environment', ({ expect }) => {
+  it('takes the key from the environment', ({ expect }) => {
     expect(wordsOf(curlOf('/api/traces?projectSlug=support&limit=1'))).toEqual([
       `${ORIGIN}/api/traces?projectSlug=support&limit=1`,
       '-H',
@@ -73,7 +73,7 @@ describe('curlOf', () => {
 })
 
 describe('curlOfRequest', () => {
-  it('makes the same request, its key named and not shown', ({ expect }) => {
+  it('makes the same request, with a variable in place of the key', ({ expect }) => {
     const headers = { Authorization: 'Bearer cs_secret', 'x-project-slug': "it's" }
     const command = curlOfRequest({ method: 'POST', path: '/api/v1/spans', headers, body: '{"a": "\'"}' })
     expect(command).not.toContain('cs_secret')

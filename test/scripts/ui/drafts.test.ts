@@ -15,7 +15,7 @@ const aDraft = (fields: Partial<Draft> = {}): Draft => ({
   ...fields,
 })
 
-/** A browser's storage; `fails`: it is full. */
+/** A browser's storage. If `fails`, it's full. */
 function storage(fails = false): Storage {
   const kept = new Map<string, string>()
   return {
@@ -34,7 +34,7 @@ function storage(fails = false): Storage {
 }
 
 describe('drafts', () => {
-  it('are there after a reload, for their reviewer alone', ({ expect }) => {
+  it('survive a reload, but only for their reviewer', ({ expect }) => {
     const browser = storage()
     const drafts = createDrafts(browser, 'ada')
     drafts.put('span', aDraft({ comment: 'why' }))
@@ -52,7 +52,7 @@ describe('drafts', () => {
     expect(browser.length).toBe(0)
   })
 
-  it('are not kept where nothing was written, for an opened editor is no text', ({ expect }) => {
+  it('are not kept if an editor was opened but nothing was written', ({ expect }) => {
     const browser = storage()
     const drafts = createDrafts(browser, 'ada')
     drafts.put('span', aDraft({ text: null }))
@@ -72,7 +72,7 @@ describe('drafts', () => {
     vi.useRealTimers()
   })
 
-  it('are forgotten after 14 days, whoever wrote them', ({ expect }) => {
+  it('are deleted after 14 days, whoever wrote them', ({ expect }) => {
     const browser = storage()
     const old = createDrafts(browser, 'ada')
     old.put('old', aDraft({ at: Date.now() - 15 * DAY_MS }))

@@ -1,29 +1,29 @@
 import { describe, it } from 'vitest'
 import { count, duration, share } from '../../../src/ui/parts/format.ts'
 
-/** A number as it reads without the separators of whatever language the tests run in. */
+/** Removes separators, which depend on the locale that the tests run in. */
 const digits = (text: string): string => text.replaceAll(/[^\d–<>-]/g, '')
 
 describe('count', () => {
-  it('says every digit', ({ expect }) => {
+  it('shows every digit', ({ expect }) => {
     expect([0, 7, 1_234, 12_345_678].map(value => digits(count(value)))).toEqual(['0', '7', '1234', '12345678'])
   })
 })
 
 describe('share', () => {
-  it('is in percent, without digits after the point', ({ expect }) => {
+  it('is a percentage without decimals', ({ expect }) => {
     expect(digits(share(1, 3))).toBe('33')
     expect(digits(share(2, 3))).toBe('67')
     expect(digits(share(0, 5))).toBe('0')
     expect(digits(share(5, 5))).toBe('100')
   })
 
-  it('says neither all nor none where it is not', ({ expect }) => {
+  it("doesn't round to 0 or 100 percent", ({ expect }) => {
     expect(digits(share(999, 1_000))).toBe('>99')
     expect(digits(share(1, 1_000))).toBe('<1')
   })
 
-  it('is a dash of nothing', ({ expect }) => {
+  it('is a dash if there is nothing to share', ({ expect }) => {
     expect(share(0, 0)).toBe('–')
   })
 })

@@ -6,7 +6,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 const pathsOf = (value: Json, toggled = NONE) => jsonRows(value, toggled).map(({ path }) => path)
 
-/** An object in an object, and so on, with a text within all of them. */
+/** Objects nested to the given depth, with a text in the innermost one. */
 function nested(levels: number): Json {
   let value: Json = 'within'
   for (let level = 0; level < levels; level += 1) value = { a: value }
@@ -34,23 +34,23 @@ describe('jsonRows', () => {
     ])
   })
 
-  it('has nothing to open in what is empty', ({ expect }) => {
+  it('shows empty lists and objects as not expandable', ({ expect }) => {
     expect(jsonRows({ list: [], object: {} }, NONE)).toMatchObject([{ size: null }, { size: null }])
     for (const value of [[], {}]) expect(jsonRows(value, new Set(['']))).toMatchObject([{ size: null, isOpen: false }])
   })
 
-  it('folds what lies deep, and what is long, until somebody opens it', ({ expect }) => {
+  it('folds deep and long values until the user opens them', ({ expect }) => {
     const value = { a: { b: { c: { d: { e: 1 } } } }, list: Array.from({ length: 201 }, (_, index) => index) }
     expect(pathsOf(value)).toEqual(['a', 'a.b', 'a.b.c', 'a.b.c.d', 'list'])
     expect(pathsOf(value, new Set(['/a/b/c/d']))).toContain('a.b.c.d.e')
     expect(pathsOf(value, new Set(['/list']))).toContain('list.200')
   })
 
-  it('folds what is toggled', ({ expect }) => {
+  it('folds toggled values', ({ expect }) => {
     expect(pathsOf({ a: { b: 1 }, c: 2 }, new Set(['/a']))).toEqual(['a', 'c'])
   })
 
-  it('shows names that mean something to JavaScript like any other', ({ expect }) => {
+  it('shows names that are special in JavaScript like any others', ({ expect }) => {
     const value: Json = JSON.parse('{"__proto__": {"toString": 1}, "constructor": null, "": 2}')
     expect(pathsOf(value)).toEqual(['__proto__', '__proto__.toString', 'constructor', ''])
   })
@@ -74,13 +74,13 @@ describe('jsonRows', () => {
 describe('toggledToShow', () => {
   const shown = (value: Json, path: string, toggled = NONE) => pathsOf(value, toggledToShow(value, path, toggled))
 
-  it('opens what is on the way, and nothing else', ({ expect }) => {
+  it('opens the values along the path, and nothing else', ({ expect }) => {
     const value = { a: { b: { c: { d: { e: { f: 1 } } } } }, other: { x: { y: { z: { deep: 1 } } } } }
     expect(shown(value, 'a.b.c.d.e.f')).toContain('a.b.c.d.e.f')
     expect(shown(value, 'a.b.c.d.e.f')).not.toContain('other.x.y.z.deep')
   })
 
-  it('opens again what somebody folded, and leaves alone what they opened', ({ expect }) => {
+  it('reopens values that the user folded, and keeps values open that the user opened', ({ expect }) => {
     const value = { a: { b: 1 }, list: Array.from({ length: 300 }, () => 0) }
     const toggled = new Set(['/a', '/list'])
     expect(shown(value, 'a.b', toggled)).toEqual(expect.arrayContaining(['a.b', 'list.299']))
@@ -92,19 +92,19 @@ describe('toggledToShow', () => {
     expect(shown(value, 'a.b.c.d.e.f.g.h.i')).toContain('a.b.c.d.e.f.g.h.i')
   })
 
-  it('finds the longer name where a shorter one begins like it', ({ expect }) => {
+  it('finds a name even if another name is a prefix of it', ({ expect }) => {
     const value = { a: { x: 1 }, 'a.b': { c: { d: { e: { f: 1 } } } } }
     expect(shown(value, 'a.b.c.d.e.f')).toContain('a.b.c.d.e.f')
   })
 
-  it('opens as far as a path leads, of one that leads nowhere', ({ expect }) => {
+  it('opens the existing part of a path that leads nowhere', ({ expect }) => {
     const value = { a: { b: 1 } }
     for (const path of ['', 'a.x', 'x', 'a.b.c', '.', 'a..b', 'toString', '__proto__.x']) {
       expect(shown(value, path), path).toEqual(['a', 'a.b'])
     }
   })
 
-  it('tells a name with a dot from two names', ({ expect }) => {
+  it('distinguishes a name with a dot from two names', ({ expect }) => {
     const value = { 'a.b': { x: 1 }, a: { b: { y: 1 } } }
     expect(jsonRows(value, new Set(['/a.b'])).map(({ pointer }) => pointer)).toEqual(['/a.b', '/a', '/a/b', '/a/b/y'])
   })

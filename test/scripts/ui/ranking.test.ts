@@ -2,13 +2,13 @@ import { describe, it } from 'vitest'
 import type { Insights } from '../../../src/ui/api/wire.ts'
 import { FEW_DECISIONS, rankSteps, sumOf, wilsonInterval } from '../../../src/ui/insights/ranking.ts'
 
-/** What arithmetic of floating-point numbers may lose. */
+/** The tolerance for floating-point arithmetic. */
 const ROUNDING = 1e-12
 
 type Day = Insights['days'][number]
 type Version = Insights['promptVersions'][number]
 
-/** Insights of steps, whose outputs are all decided where no number of them is given, on prompt versions by `days`. */
+/** Insights with these steps and days. If a step has no number of outputs, all its outputs are decided. */
 function insightsOf(
   steps: { stepId: string; accepted: number; corrected: number; outputs?: number; reviewed?: number }[],
   { days = [], promptVersions = [] }: { days?: Day[]; promptVersions?: Version[] } = {},
@@ -50,8 +50,9 @@ const day = (promptVersionId: string | null, accepted: number, corrected: number
 const namesOf = (steps: readonly { stepId: string }[]) => steps.map(({ stepId }) => stepId)
 
 describe('wilsonInterval', () => {
-  it('gives the interval of the literature', ({ expect }) => {
-    // R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998), table I.
+  it('matches published intervals', ({ expect }) => {
+    // R. G. Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998),
+    // table I.
     for (const [part, whole, low, high] of [
       [81, 263, 0.2553, 0.3662],
       [15, 148, 0.0624, 0.1605],
@@ -76,17 +77,17 @@ describe('wilsonInterval', () => {
     }
   })
 
-  it('knows nothing of nothing', ({ expect }) => {
+  it('spans the whole range without data', ({ expect }) => {
     expect(wilsonInterval(0, 0)).toEqual({ low: 0, high: 1 })
   })
 
-  it('makes 1 of 1 less than 30 of 100', ({ expect }) => {
+  it('puts the lower bound of 1 of 1 below that of 30 of 100', ({ expect }) => {
     expect(wilsonInterval(1, 1).low).toBeLessThan(wilsonInterval(30, 100).low)
   })
 })
 
 describe('rankSteps', () => {
-  it('puts first what most outputs would be corrected of', ({ expect }) => {
+  it('puts the step first that would have the most corrected outputs', ({ expect }) => {
     const { ranked } = rankSteps(
       insightsOf([
         { stepId: 'often-but-rare', accepted: 10, corrected: 10 },
@@ -99,7 +100,7 @@ describe('rankSteps', () => {
     expect(ranked[0]?.waiting).toBe(9_900)
   })
 
-  it('ranks no step by a handful of decisions', ({ expect }) => {
+  it("doesn't rank a step that has only a handful of decisions", ({ expect }) => {
     const { ranked, unknown } = rankSteps(
       insightsOf([
         { stepId: 'one-of-one', accepted: 0, corrected: 1, outputs: 5_000 },
@@ -112,7 +113,7 @@ describe('rankSteps', () => {
     expect(namesOf(unknown)).toEqual(['undecided', 'one-of-one'])
   })
 
-  it('judges a step by the version that runs now, once enough of it is decided', ({ expect }) => {
+  it('judges a step by its current version once that version has enough decisions', ({ expect }) => {
     const step = { stepId: 'classify', accepted: 88, corrected: 62, outputs: 1_000 }
     const days = [day('version-1', 40, 60), day('version-2', 48, 2)]
     const { ranked } = rankSteps(insightsOf([step], { days, promptVersions: [version(1), version(2, true)] }))
@@ -122,7 +123,7 @@ describe('rankSteps', () => {
     expect(ranked[0]?.expected).toBeCloseTo(1_000 * wilsonInterval(2, 50).low)
   })
 
-  it('judges it by all decisions as long as few are of that version', ({ expect }) => {
+  it('judges a step by all decisions while its current version has only a few', ({ expect }) => {
     const step = { stepId: 'classify', accepted: 43, corrected: 61 }
     const days = [day('version-1', 40, 60), day('version-2', 3, 1)]
     const { ranked } = rankSteps(insightsOf([step], { days, promptVersions: [version(2, true), version(1)] }))
@@ -130,7 +131,7 @@ describe('rankSteps', () => {
     expect(ranked[0]?.versions.map(({ version: { number } }) => number)).toEqual([2, 1])
   })
 
-  it('calls a version worse than the one before it beyond chance alone', ({ expect }) => {
+  it('calls a version worse than the previous one only if the difference is significant', ({ expect }) => {
     const trendOf = (...days: Day[]) => {
       const { accepted, corrected } = sumOf(days)
       const insights = insightsOf([{ stepId: 'classify', accepted, corrected }], {
@@ -145,7 +146,7 @@ describe('rankSteps', () => {
     expect(trendOf(day('version-3', 60, 40))).toBeNull()
   })
 
-  it('judges it by the version that runs now where newer ones do not run', ({ expect }) => {
+  it('judges a step by the version in use even if newer versions exist', ({ expect }) => {
     const days = [day('version-1', 60, 40), day('version-2', 99, 1)]
     const insights = insightsOf([{ stepId: 'classify', accepted: 159, corrected: 41 }], {
       days,
@@ -154,7 +155,7 @@ describe('rankSteps', () => {
     expect(rankSteps(insights).ranked).toMatchObject([{ active: { version: { number: 1 } }, trend: null }])
   })
 
-  it('holds where decisions are on older outputs than those counted', ({ expect }) => {
+  it('works if decisions are on older outputs than those counted', ({ expect }) => {
     const { ranked } = rankSteps(insightsOf([{ stepId: 'a', accepted: 20, corrected: 20, outputs: 0, reviewed: 0 }]))
     expect(ranked).toMatchObject([{ waiting: 0, outputs: 40 }])
     expect(
@@ -162,7 +163,7 @@ describe('rankSteps', () => {
     ).toMatchObject([{ waiting: 0 }])
   })
 
-  it('keeps steps of one weight in the order of their names', ({ expect }) => {
+  it('sorts steps of equal weight by name', ({ expect }) => {
     const steps = ['b', '__proto__', 'a'].map(stepId => ({ stepId, accepted: 10, corrected: 10 }))
     expect(namesOf(rankSteps(insightsOf(steps)).ranked)).toEqual(['__proto__', 'a', 'b'])
   })

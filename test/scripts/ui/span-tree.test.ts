@@ -15,7 +15,7 @@ const linesOf = (spans: readonly TreeSpan[]) =>
   spanTree(spans, TRACE).rows.map(({ span, depth }) => `${'>'.repeat(depth)}${span.id}`)
 
 describe('spanTree', () => {
-  it('has each span after its parent, in the order of the spans', ({ expect }) => {
+  it('puts each span after its parent, and siblings in the order of the spans', ({ expect }) => {
     const spans = [aSpan('root', null), aSpan('b', 'root'), aSpan('a', 'root'), aSpan('b1', 'b')]
     expect(linesOf(spans)).toEqual(['root', '>b', '>>b1', '>a'])
     expect(spanTree(spans, TRACE).rows.map(({ size, place, siblings }) => [size, place, siblings])).toEqual([
@@ -26,25 +26,27 @@ describe('spanTree', () => {
     ])
   })
 
-  it('hangs under the root what names a parent that is not there, with its own children', ({ expect }) => {
+  it('puts a span whose parent is missing under the root, along with its children', ({ expect }) => {
     const spans = [aSpan('root', null), aSpan('lost', 'nobody'), aSpan('child', 'lost')]
     expect(linesOf(spans)).toEqual(['root', '>lost', '>>child'])
     expect(spanTree(spans, TRACE).rows.map(({ isOrphan }) => isOrphan)).toEqual([false, true, false])
     expect(linesOf(spans.slice(1))).toEqual(['lost', '>child'])
   })
 
-  it('has every span once where they name each other in circles', ({ expect }) => {
+  it('has every span once even if parents form cycles', ({ expect }) => {
     const spans = [aSpan('root', null), aSpan('a', 'c'), aSpan('b', 'a'), aSpan('c', 'b'), aSpan('self', 'self')]
     expect(linesOf(spans)).toEqual(['root', '>a', '>>b', '>>>c', '>self'])
     expect(linesOf(spans.slice(1))).toEqual(['a', '>b', '>>c', 'self'])
   })
 
-  it('takes a chain of 10,000', ({ expect }) => {
+  it('handles a chain of 10,000 spans', ({ expect }) => {
     const spans = Array.from({ length: 10_000 }, (_, index) => aSpan(`${index}`, index === 0 ? null : `${index - 1}`))
     expect(spanTree(spans, TRACE).rows.at(-1)).toMatchObject({ depth: 9_999, parent: 9_998 })
   })
 
-  it('reaches from the first beginning to the last end, and gives the root the time of its trace', ({ expect }) => {
+  it('covers the time from the earliest start to the latest end, and gives the root the duration of its trace', ({
+    expect,
+  }) => {
     const { rows, begin, length } = spanTree([aSpan('root', null, 0, null), aSpan('early', 'root', -5)], TRACE)
     expect({ begin, length }).toEqual({ begin: BEGIN - 5, length: 105 })
     expect(rows.map(({ start, end }) => [start, end])).toEqual([
@@ -58,22 +60,22 @@ describe('spanTree', () => {
   })
 })
 
-describe('the rows that show', () => {
+describe('the visible rows', () => {
   const tree = spanTree([aSpan('root', null), aSpan('a', 'root'), aSpan('a1', 'a'), aSpan('b', 'root')], TRACE)
   const idsOf = (rows: readonly { span: TreeSpan }[]) => rows.map(({ span }) => span.id)
 
-  it('are not those under a folded one', ({ expect }) => {
+  it('exclude rows under a folded one', ({ expect }) => {
     expect(idsOf(unfoldedRows(tree, new Set(['a'])))).toEqual(['root', 'a', 'b'])
     expect(idsOf(unfoldedRows(tree, new Set()))).toEqual(['root', 'a', 'a1', 'b'])
   })
 
-  it('are those that match and those above them', ({ expect }) => {
+  it('include matches and their ancestors', ({ expect }) => {
     const { rows, matches } = foundRows(tree, ({ id }) => id === 'a1')
     expect(idsOf(rows)).toEqual(['root', 'a', 'a1'])
     expect([...matches]).toEqual(['a1'])
   })
 
-  it('have a span once what is above it is opened', ({ expect }) => {
+  it('include a span once its ancestors are open', ({ expect }) => {
     expect([...foldedToShow(tree, 'a1', new Set(['root', 'a', 'b']))]).toEqual(['b'])
   })
 })

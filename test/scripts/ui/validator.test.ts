@@ -16,18 +16,18 @@ const SCHEMA: RJSFSchema = {
 const faultsIn = (data: unknown, schema: RJSFSchema = SCHEMA) =>
   validator.validateFormData(data, schema).errors.map(({ property, message }) => [property, message])
 
-describe('the validator of forms', () => {
-  it('finds nothing wrong with what keeps to the schema', ({ expect }) => {
+describe('the form validator', () => {
+  it('accepts data that matches the schema', ({ expect }) => {
     expect(faultsIn({ answer: 'yes', 'a.b': 1, list: [1, 2] })).toEqual([])
   })
 
-  it('names the field of each fault, whatever it is called', ({ expect }) => {
+  it('names the field of each fault, even if the field has an unusual name', ({ expect }) => {
     expect(faultsIn({})).toEqual([["['answer']", 'is required']])
     expect(faultsIn({ answer: 'yes', 'a.b': 'x' })[0]?.[0]).toBe("['a.b']")
     expect(faultsIn({ answer: 'yes', list: [1, 3] })[0]?.[0]).toBe("['list']['1']")
   })
 
-  it('tells which of several schemas data keeps to, with references into the whole', ({ expect }) => {
+  it('finds which of several schemas matches the data, and resolves references into the root schema', ({ expect }) => {
     const root: RJSFSchema = { $defs: { short: { type: 'string', maxLength: 2 } } }
     expect(validator.isValid({ $ref: '#/$defs/short' }, 'ab', root)).toBe(true)
     expect(validator.isValid({ $ref: '#/$defs/short' }, 'abc', root)).toBe(false)

@@ -4,14 +4,14 @@ import { bucketIndex, bucketsOf, windowNamed, windowsAt } from '../../../src/ui/
 const NOON = Date.parse('2026-11-22T12:00:00.000Z')
 
 describe('windowNamed', () => {
-  it('takes the windows that there are, and 30 days for anything else', ({ expect }) => {
+  it('accepts the existing windows, and falls back to 30 days', ({ expect }) => {
     expect(['7', '30', '90'].map(windowNamed)).toEqual([7, 30, 90])
     expect([null, '', '8', '-7', '7.0', '__proto__'].map(windowNamed)).toEqual([30, 30, 30, 30, 30, 30])
   })
 })
 
 describe('windowsAt', () => {
-  it("has today's whole day, and as many days before without a gap", ({ expect }) => {
+  it('includes all of today, and is preceded by a window of the same length without a gap', ({ expect }) => {
     expect(windowsAt(NOON, 7)).toEqual({
       current: { from: '2026-11-16T00:00:00.000Z', to: '2026-11-23T00:00:00.000Z' },
       before: { from: '2026-11-09T00:00:00.000Z', to: '2026-11-16T00:00:00.000Z' },
@@ -25,14 +25,14 @@ describe('windowsAt', () => {
 })
 
 describe('bucketsOf', () => {
-  it('has each day of a month', ({ expect }) => {
+  it('has a bucket for each day of a month', ({ expect }) => {
     const buckets = bucketsOf(windowsAt(NOON, 30).current)
     expect(buckets).toHaveLength(30)
     expect(buckets[0]).toEqual({ from: '2026-10-24', days: 1 })
     expect(buckets.at(-1)).toEqual({ from: '2026-11-22', days: 1 })
   })
 
-  it('has weeks of a longer time, whole up to its last day', ({ expect }) => {
+  it('has weeks for a longer window, with a whole week at the end', ({ expect }) => {
     const buckets = bucketsOf(windowsAt(NOON, 90).current)
     expect(buckets).toHaveLength(13)
     expect(buckets[0]).toEqual({ from: '2026-08-25', days: 6 })
