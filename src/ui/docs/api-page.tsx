@@ -5,7 +5,7 @@ import { type ApiDocument, type Endpoint, endpointsByTag } from './document.ts'
 import { EndpointItem, Method } from './endpoint-item.tsx'
 import { Prose } from './prose.tsx'
 
-/** The whole API, an endpoint open once it is clicked or named in the address. */
+/** The whole API. Clicking an endpoint, or naming it in the URL's hash, opens it. */
 export function ApiPage({ document }: { document: ApiDocument }) {
   const [apiKey, setApiKey] = useState('')
   const [filter, setFilter] = useState('')
@@ -53,19 +53,19 @@ export function ApiPage({ document }: { document: ApiDocument }) {
         <h1>{document.info.title} API</h1>
         <Prose text={document.info.description} />
         <p>
-          All of this is in <a href="/openapi.json">openapi.json</a>, as OpenAPI 3.1.
+          This page shows <a href="/openapi.json">openapi.json</a>, an OpenAPI 3.1 document.
         </p>
         <div className={classes.settings}>
           <PasswordInput
             label="API key or admin token"
-            description="Sent with what you try here, and forgotten with this page. Without one, the app's session counts."
+            description="Sent with requests from this page and never stored. If empty, your app session is used."
             value={apiKey}
             onChange={event => setApiKey(event.currentTarget.value.trim())}
             autoComplete="off"
           />
           <TextInput
             label="Filter"
-            description="By a path, a method or a word of the summary"
+            description="Search by path, method, or summary"
             value={filter}
             onChange={event => setFilter(event.currentTarget.value)}
           />

@@ -1,6 +1,6 @@
 import type { Json } from '../api/wire.ts'
 
-/** A JSON schema, as far as the Worker's document uses them. */
+/** The parts of JSON Schema that the Worker's document uses. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -52,20 +52,20 @@ interface Operation {
   responses: Record<string, Answer>
 }
 
-/** What `/openapi.json` answers, as far as the page shows it. */
+/** The parts of `/openapi.json` that the page shows. */
 export interface ApiDocument {
   info: { title: string; description: string }
   paths: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema> }
 }
 
-/** An operation and where it is. */
+/** An operation with its method and path. */
 export interface Endpoint extends Operation {
   method: string
   path: string
 }
 
-/** Every operation by its tag, in the document's order. */
+/** Operations grouped by tag, in the document's order. */
 export function endpointsByTag({ paths }: ApiDocument): Map<string, Endpoint[]> {
   const groups = new Map<string, Endpoint[]>()
   for (const [path, operations] of Object.entries(paths)) {

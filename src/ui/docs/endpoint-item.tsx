@@ -14,7 +14,7 @@ interface EndpointItemProps {
   onToggle: (isOpen: boolean) => void
 }
 
-/** An endpoint in one line; opened, all that there is to know of it. */
+/** One line per endpoint, which opens to show its parameters, schemas, and a form to try it. */
 export const EndpointItem = ({ endpoint, schemas, apiKey, isOpen, onToggle }: EndpointItemProps) => (
   <details
     id={endpoint.operationId}
@@ -72,7 +72,7 @@ function Description({ endpoint, schemas }: Pick<EndpointItemProps, 'endpoint' |
           <Fields schema={body.schema} schemas={schemas} />
         </>
       )}
-      <h4>Answers</h4>
+      <h4>Responses</h4>
       {Object.entries(endpoint.responses).map(([status, answer]) => (
         <Unfolding
           key={status}
@@ -89,12 +89,12 @@ function Description({ endpoint, schemas }: Pick<EndpointItemProps, 'endpoint' |
   )
 }
 
-/** What a call needs, by the schemes that its security allows. */
+/** The credentials that a call requires. */
 function credentials({ security }: Endpoint): string {
-  if (security.length === 0) return 'Needs no key.'
+  if (security.length === 0) return 'Requires no key.'
   const schemes = security.flatMap(Object.keys)
-  if (schemes.includes('adminToken')) return 'Needs the admin token.'
-  return schemes.includes('session') ? 'Needs a key or a session of the app.' : 'Needs a key.'
+  if (schemes.includes('adminToken')) return 'Requires the admin token.'
+  return schemes.includes('session') ? 'Requires a key or an app session.' : 'Requires a key.'
 }
 
 function AnswerDetail({ answer: { headers = {}, content }, schemas }: { answer: Answer; schemas: Schemas }) {

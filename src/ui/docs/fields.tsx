@@ -9,7 +9,7 @@ interface FieldsProps {
   schemas: Schemas
 }
 
-/** The fields of a schema's object, or of each object that it may be. */
+/** The fields of a schema's object, or of each alternative object. */
 export function Fields({ schema, schemas }: FieldsProps) {
   const objects = objectsIn(schema, schemas)
   const [only] = objects
@@ -17,7 +17,7 @@ export function Fields({ schema, schemas }: FieldsProps) {
   if (objects.length === 1) return <FieldList schema={only} schemas={schemas} />
   return objects.map((object, index) => (
     <Unfolding
-      // biome-ignore lint/suspicious/noArrayIndexKey: the document doesn't change while it is shown
+      // biome-ignore lint/suspicious/noArrayIndexKey: the document never changes while it's shown
       key={index}
       title={`Either: ${objectName(object, index)}`}
     >
@@ -26,7 +26,7 @@ export function Fields({ schema, schemas }: FieldsProps) {
   ))
 }
 
-/** By the constant that tells it from the others, else by its place. */
+/** Names an alternative by its constant field, or else by its position. */
 function objectName({ properties = {} }: Schema, index: number): string {
   const constant = Object.entries(properties).find(([, field]) => field.const !== undefined)
   return constant ? `${constant[0]} ${JSON.stringify(constant[1].const)}` : `form ${index + 1}`
@@ -47,7 +47,7 @@ interface FieldProps {
   schemas: Schemas
 }
 
-/** A field or a parameter: what it is called, what it takes, and what is within it. */
+/** A field or parameter, with its type, description, limits, and nested fields. */
 export function Field({ name, field, isRequired, schemas }: FieldProps) {
   const limits = bounds(resolved(field, schemas))
   return (

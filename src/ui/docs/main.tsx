@@ -8,10 +8,10 @@ import { cssVariablesResolver, theme } from '../theme.ts'
 import { ApiPage } from './api-page.tsx'
 import type { ApiDocument } from './document.ts'
 
-/** The Worker writes the document, and its tests hold it to OpenAPI's own schema. */
+/** The Worker generates the document. Its tests validate it against OpenAPI's schema, so it isn't checked here. */
 async function fetchDocument(): Promise<ApiDocument> {
   const response = await fetch('/openapi.json')
-  if (!response.ok) throw new Error(`openapi.json was answered with ${response.status}`)
+  if (!response.ok) throw new Error(`openapi.json returned ${response.status}`)
   return response.json()
 }
 
@@ -20,7 +20,7 @@ if (container) {
   const root = createRoot(container)
   const content = await fetchDocument().then(
     document => <ApiPage document={document} />,
-    () => <p role="alert">The API's description can't be loaded now. Reload the page to try again.</p>,
+    () => <p role="alert">Couldn't load the API documentation. Reload the page to try again.</p>,
   )
   root.render(
     <StrictMode>

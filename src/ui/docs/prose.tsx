@@ -1,11 +1,11 @@
-/** A text with words between backticks, which are code. */
+/** Text with code in backticks. */
 export const Inline = ({ text }: { text: string }) =>
   text.split('`').map((part, index) =>
-    // biome-ignore lint/suspicious/noArrayIndexKey: a text's parts have no other name, and never change
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other key and never change
     index % 2 === 1 ? <code key={index}>{part}</code> : part,
   )
 
-/** Paragraphs of such texts, with a blank line between them. */
+/** Paragraphs separated by blank lines, with code in backticks. */
 export const Prose = ({ text }: { text: string }) =>
   text.split(/\n\n+/).map(paragraph => (
     <p key={paragraph}>

@@ -8,17 +8,17 @@ export interface Request {
   body?: string
 }
 
-/** What an endpoint is called with, as it was typed. A key by location and name for each parameter; empty: not sent. */
+/** The form's input. Parameters are keyed by `fieldOf`; empty ones aren't sent. */
 export interface Input {
   key: string
   parameters: Readonly<Record<string, string>>
   body: string
 }
 
-/** What is typed into a parameter's field is kept under this name: a path and a query may share one. */
+/** A parameter's key in the form. It includes the location, because path and query can share a name. */
 export const fieldOf = ({ in: place, name }: { in: string; name: string }): string => `${place} ${name}`
 
-/** The request that the input makes. A key goes out as a bearer token, which a key and the admin token both may. */
+/** Builds the request. Sends the key as a bearer token, because that also works for the admin token. */
 export function requestOf(
   { method, path, parameters, requestBody }: Endpoint,
   { key, body, ...input }: Input,
@@ -46,7 +46,7 @@ export interface Received {
   text: string
 }
 
-/** Sends a request to the service that the page came from. Rejects where no answer came. */
+/** Sends a request to the service that serves this page. Rejects if there is no response. */
 export async function send({ path, ...request }: Request): Promise<Received> {
   const start = performance.now()
   const response = await fetch(path, request)

@@ -4,7 +4,7 @@ export type Schemas = Readonly<Record<string, Schema>>
 
 const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
 
-/** The schema itself where it is a reference to a named one. */
+/** Resolves a reference to a named schema. */
 export const resolved = (schema: Schema, schemas: Schemas): Schema =>
   schema.$ref === undefined ? schema : (schemas[nameOf(schema.$ref)] ?? schema)
 
@@ -20,13 +20,13 @@ export function typeName(schema: Schema): string {
   return schema.format === undefined ? types : `${types}, ${schema.format}`
 }
 
-/** What a value must keep to besides its type. */
+/** A value's limits besides its type. */
 export function bounds(schema: Schema): string[] {
   const { minLength, maxLength, minItems, maxItems, minimum, maximum, pattern } = schema
   return [
     between(minLength, maxLength, 'characters'),
     between(minItems, maxItems, 'items'),
-    // JavaScript's largest integer is no limit that a caller would meet.
+    // Callers never hit JavaScript's largest integer.
     between(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ''),
     pattern === undefined ? '' : `matches ${pattern}`,
   ].filter(Boolean)
@@ -38,7 +38,7 @@ function between(least: number | undefined, most: number | undefined, unit: stri
   return most === undefined ? '' : `at most ${most} ${unit}`.trim()
 }
 
-/** The objects within a schema whose fields there are to show: several where it is a choice of objects. */
+/** The objects in a schema whose fields are shown: several if the schema is a union. */
 export function objectsIn(schema: Schema, schemas: Schemas): Schema[] {
   const { properties, anyOf, oneOf, items, additionalProperties } = resolved(schema, schemas)
   if (properties) return [resolved(schema, schemas)]

@@ -14,7 +14,7 @@ interface TryItProps {
   apiKey: string
 }
 
-/** Sends a request to this service and shows what it answers. */
+/** Sends a request to this service and shows the response. */
 export function TryIt({ endpoint, apiKey }: TryItProps) {
   const example = endpoint.requestBody?.content['application/json']?.example
   const [parameters, setParameters] = useState<Readonly<Record<string, string>>>({})
@@ -28,9 +28,7 @@ export function TryIt({ endpoint, apiKey }: TryItProps) {
     event.preventDefault()
     setIsSending(true)
     setOutcome(
-      await send(request).catch(
-        (error: unknown) => `No answer came: ${error instanceof Error ? error.message : error}`,
-      ),
+      await send(request).catch((error: unknown) => `No response: ${error instanceof Error ? error.message : error}`),
     )
     setIsSending(false)
   }
@@ -105,7 +103,7 @@ function Outcome({ received: { status, milliseconds, headers, text } }: { receiv
         <strong className={status < 400 ? classes.good : classes.bad}>{status}</strong> after {milliseconds} ms
       </p>
       {value !== undefined ? (
-        <JsonView value={value} label="the answer" maxHeight="40vh" />
+        <JsonView value={value} label="the response" maxHeight="40vh" />
       ) : (
         <pre className={classes.example}>{text.slice(0, MAX_SHOWN_LENGTH)}</pre>
       )}
@@ -116,10 +114,10 @@ function Outcome({ received: { status, milliseconds, headers, text } }: { receiv
   )
 }
 
-/** What is no JSON is an error of something before the service, and short. */
+/** Responses that aren't JSON are errors from a proxy in front of the service, so they should be short. */
 const MAX_SHOWN_LENGTH = 10_000
 
-/** Undefined where it isn't JSON. */
+/** Undefined if the text isn't JSON. */
 function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text)

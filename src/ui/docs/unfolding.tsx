@@ -6,7 +6,7 @@ interface UnfoldingProps {
   children: () => ReactNode
 }
 
-/** What is rendered once it is opened: schemas may hold themselves. */
+/** A section that renders its content only once it's opened, because schemas can be recursive. */
 export function Unfolding({ title, children }: UnfoldingProps) {
   const [isOpen, setIsOpen] = useState(false)
   return (

@@ -1,6 +1,6 @@
 import { barColor } from './line-style.ts'
 
-/** A bar's pattern, so that color alone tells no reviewer from another. */
+/** A bar's pattern, so that reviewers don't differ by color alone. */
 export function BarPattern({ id, index }: { id: string; index: number }) {
   const color = barColor(index)
   return (

@@ -3,18 +3,17 @@ import { type PointerEvent, type ReactNode, useState } from 'react'
 import classes from './insights.module.css'
 import { type Bucket, dayName } from './window.ts'
 
-/** What is around the marks, in pixels: the axes' texts, and room for a mark on the edge. */
+/** The space around the plot in pixels, for the axis labels and marks on the edge. */
 const MARGIN = { top: 8, right: 12, bottom: 30, left: 44 }
-/** How wide a character of an axis is, about, and how far its texts stay apart. */
+/** The approximate width of a character in axis labels, and the minimum gap between labels, in pixels. */
 const CHARACTER_WIDTH = 6.6
 const TEXT_GAP = 24
 
-/** Where marks go, in pixels. */
+/** Maps buckets and values to pixels. */
 export interface Scale {
-  /** The middle of a bucket. */
+  /** The center of a bucket. */
   x: (index: number) => number
   y: (value: number) => number
-  /** How wide a bucket is. */
   bucketWidth: number
 }
 
@@ -22,19 +21,19 @@ interface ChartFrameProps {
   label: string
   height: number
   buckets: readonly Bucket[]
-  /** From 0 to the highest value that there is room for. */
+  /** From 0 to the top of the y axis. */
   ticks: readonly number[]
   tickName: (value: number) => string
-  /** Whether the first and the last bucket are on the edges, as lines have them, or all within, as bars have them. */
+  /** Whether the first and last buckets sit on the edges, as for lines, or all buckets inside, as for bars. */
   isOnEdges?: boolean
-  /** What to say of the bucket under the pointer. */
+  /** The tooltip for a bucket. */
   tip: (index: number) => ReactNode
-  /** Where the tip is from the top; by default at the pointer. */
+  /** The tooltip's distance from the top. Default: the pointer's. */
   tipTop?: number
   children: (scale: Scale) => ReactNode
 }
 
-/** The axes of a chart over time, and a tip at the pointer. */
+/** The axes of a chart over time, with a tooltip at the pointer. */
 export function ChartFrame(props: ChartFrameProps) {
   const { label, height, buckets, ticks, tickName, isOnEdges = false, tip, tipTop, children } = props
   const { ref, width } = useElementSize<HTMLDivElement>()
@@ -56,7 +55,7 @@ export function ChartFrame(props: ChartFrameProps) {
     setPointer(buckets[index] ? { index, y: clientY - box.top } : undefined)
   }
 
-  const said = pointer && tip(pointer.index)
+  const content = pointer && tip(pointer.index)
   const at = pointer ? scale.x(pointer.index) : 0
   return (
     <div ref={ref} role="img" aria-label={label} className={classes.chart} style={{ height }}>
@@ -88,23 +87,23 @@ export function ChartFrame(props: ChartFrameProps) {
               {name}
             </text>
           ))}
-          {said && <line x1={at} x2={at} y1={MARGIN.top} y2={bottom} stroke="var(--quiet)" />}
+          {content && <line x1={at} x2={at} y1={MARGIN.top} y2={bottom} stroke="var(--quiet)" />}
           {children(scale)}
         </svg>
       )}
-      {pointer && said && (
+      {pointer && content && (
         <div
           className={classes.tip}
           style={{ top: tipTop ?? pointer.y, ...(at < width / 2 ? { left: at + 12 } : { right: width - at + 12 }) }}
         >
-          {said}
+          {content}
         </div>
       )}
     </div>
   )
 }
 
-/** The buckets that the axis has room to name, evenly apart, the first among them. */
+/** The buckets that get a label: the first one, and every nth after it that fits. */
 function namedBuckets(buckets: readonly Bucket[], { x, bucketWidth }: Scale, width: number) {
   const named = buckets.map(({ from }, index) => ({ index, name: dayName(from) }))
   const widest = Math.max(0, ...named.map(({ name }) => name.length)) * CHARACTER_WIDTH

@@ -9,7 +9,7 @@ import { type Decided, decidedOf, FEW_DECISIONS } from './ranking.ts'
 import type { Reviewer } from './throughput.ts'
 import { type Bucket, bucketName } from './window.ts'
 
-/** As wide as a bar gets, in pixels. */
+/** In pixels. */
 const MAX_BAR_WIDTH = 36
 
 export interface AcceptancePanelProps {
@@ -18,7 +18,7 @@ export interface AcceptancePanelProps {
   buckets: readonly Bucket[]
 }
 
-/** A step's acceptance over time, a line for each prompt version; a dot's size is the number of decisions behind it. */
+/** A step's acceptance over time, with a line per prompt version. A dot's size shows its number of decisions. */
 export const AcceptancePanel = ({ label, lines, buckets }: AcceptancePanelProps) => (
   <ChartFrame
     label={label}
@@ -27,7 +27,7 @@ export const AcceptancePanel = ({ label, lines, buckets }: AcceptancePanelProps)
     ticks={[0, 0.5, 1]}
     tickName={value => share(value, 1)}
     isOnEdges
-    // Below, where it hides no line.
+    // At the bottom, so that it doesn't cover the lines.
     tipTop={PANEL_HEIGHT - 24}
     tip={index => {
       const bucket = buckets[index]
@@ -64,7 +64,7 @@ interface LineProps {
   scale: Scale
 }
 
-/** Goes on over buckets without decisions. */
+/** Skips buckets without decisions. */
 function Line({ line: { points }, index, scale: { x, y } }: LineProps) {
   const { color, dashes } = lineStyle(index)
   const dots = points.flatMap((decided, place) =>
@@ -93,7 +93,7 @@ interface CountedDotProps {
   color: string
 }
 
-/** A point that says by its size how much is behind it; with few decisions it is hollow. */
+/** A dot whose size shows its number of decisions. Hollow if there are few. */
 function CountedDot({ x, y, decided, color }: CountedDotProps) {
   const total = decidedOf(decided)
   const isThin = total < FEW_DECISIONS
@@ -115,7 +115,7 @@ export interface ThroughputChartProps {
   buckets: readonly Bucket[]
 }
 
-/** What reviewers reviewed, by day or week. */
+/** Each reviewer's number of reviews, by day or week. */
 export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartProps) {
   const totals = buckets.map((_, index) => reviewers.reduce((sum, { reviewed }) => sum + (reviewed[index] ?? 0), 0))
   return (
@@ -159,7 +159,7 @@ export function ThroughputChart({ label, reviewers, buckets }: ThroughputChartPr
   )
 }
 
-/** A bucket's reviews, one reviewer's above another's. */
+/** A bucket's reviews, stacked by reviewer. */
 function Bar({ reviewers, index, scale: { x, y, bucketWidth } }: Pick<ThroughputChartProps, 'reviewers'> & BarPlace) {
   const width = Math.min(MAX_BAR_WIDTH, bucketWidth * 0.8)
   let below = 0
@@ -187,10 +187,10 @@ interface BarPlace {
   scale: Scale
 }
 
-/** About four steps of 1, 2 or 5 by a power of ten, up to the highest count or just above. */
+/** About four steps of 1, 2, or 5 times a power of ten, up to the highest count or just above. */
 function wholeTicks(highest: number): number[] {
   const least = Math.max(1, highest / 4)
   const power = 10 ** Math.floor(Math.log10(least))
-  const step = ([1, 2, 5].find(one => one * power >= least) ?? 10) * power
+  const step = ([1, 2, 5].find(factor => factor * power >= least) ?? 10) * power
   return Array.from({ length: Math.max(1, Math.ceil(highest / step)) + 1 }, (_, index) => index * step)
 }

@@ -83,7 +83,7 @@ function Rank({ step, place, project, named, typeNames }: RankProps) {
           )}
         </Text>
         <Text size="sm">
-          {count(judged.corrected)} of {count(decided)} reviewed outputs {active && 'of this version '}
+          {count(judged.corrected)} of {count(decided)} reviewed outputs {active && 'from this version '}
           {judged.corrected === 1 ? 'was' : 'were'} corrected ({share(judged.corrected, decided)})
           {named && (
             <>

@@ -8,7 +8,7 @@ const LINE_STYLES = [
 
 export const lineStyle = (index: number) => LINE_STYLES[index % LINE_STYLES.length] ?? LINE_STYLES[0]
 
-/** How reviewers' bars are told apart: by color and by pattern. */
+/** The colors and patterns of reviewers' bars. */
 const BAR_COLORS = [1, 2, 3, 4, 5, 6].map(number => `var(--series-${number})`)
 
 export const barColor = (index: number): string => BAR_COLORS[index % BAR_COLORS.length] ?? 'var(--series-1)'

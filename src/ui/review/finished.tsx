@@ -23,8 +23,8 @@ export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
     <Empty title={title} {...(!isFiltered && decidedAt.length === 0 && { curl: firstTrace })}>
       <Text size="sm" inherit mb="sm">
         {skipped.size > 0
-          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed or with another reviewer.`
-          : 'Every output is reviewed or with another reviewer. New outputs appear here automatically.'}
+          ? `You skipped ${skipped.size === 1 ? 'one item' : `${skipped.size} items`}. Everything else is reviewed or being reviewed by someone else.`
+          : 'Every output is reviewed or being reviewed by someone else. New outputs appear here automatically.'}
       </Text>
       <Group gap="xs">
         {skipped.size > 0 && (

@@ -63,7 +63,7 @@ export function AuditLogTab() {
         <Empty title={isFiltered ? 'No entries match these filters' : 'No changes yet'}>
           {isFiltered
             ? 'Remove some filters, or clear them all.'
-            : 'Changes to projects, keys, prompts, and reviews show here with who made them.'}
+            : 'Changes to projects, keys, prompts, and reviews appear here, along with who made them.'}
         </Empty>
       ) : (
         <div style={{ opacity: query.isPlaceholderData ? 0.6 : 1 }}>

@@ -126,7 +126,7 @@ export function RevokeKey({ apiKey, isOwn }: { apiKey: ApiKey; isOwn: boolean })
         <>
           <Text size="sm">
             The key {apiKey.prefix}… stops working everywhere within 30 seconds, and anyone signed in with it is signed
-            out. Everything done with it stays, and the key stays in this list. You can't undo this.
+            out. Everything created with it is kept, and the key stays in this list. You can't undo this.
           </Text>
           {isOwn && (
             <Text size="sm" fw={600}>

@@ -80,7 +80,7 @@ export function KeysTab() {
   ]
   return (
     <Stack gap="sm">
-      <TabBar about="What pipelines and reviewers sign in with. A key's secret is shown once, when you create it. Only its hash is stored.">
+      <TabBar about="Pipelines and reviewers authenticate with these keys. A key's secret is shown once, when you create it. Only its hash is stored.">
         {session && <NewKey session={session} onMade={setMade} />}
       </TabBar>
       <OneProjectOnly>Only this project's keys are listed, and new keys are for this project.</OneProjectOnly>

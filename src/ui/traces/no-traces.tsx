@@ -20,7 +20,7 @@ export function NoTraces({ projectSlug, isFiltered, onClear }: NoTracesProps) {
     </Empty>
   ) : (
     <Empty title="No traces yet" curl={firstTrace}>
-      Send one with an API key that has the <Code>ingest</Code> scope. It shows here within seconds.
+      Send one with an API key that has the <Code>ingest</Code> scope. It appears here within seconds.
     </Empty>
   )
 }
