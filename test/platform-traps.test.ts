@@ -275,7 +275,7 @@ describe('a trace of 300 observations, 50 of them in R2,', () => {
   })
 })
 
-describe('a span sent 50 times at once', () => {
+describe('a span sent by 50 concurrent requests', () => {
   it('is one', async ({ expect }) => {
     const { org, trace_id, read } = await newTrace()
     const span = aSpan({ trace_id, input: 'x'.repeat(INLINE_BYTES + 1) })

@@ -483,7 +483,7 @@ describe('the evidence', () => {
     }
   })
 
-  it('is bounded, and says what was left out', () => {
+  it('is limited in size, and reports what was left out', () => {
     const steps = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`s${index}`, { output: `${index} ${'word '.repeat(8000)}` }]),
     )

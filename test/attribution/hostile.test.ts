@@ -72,7 +72,7 @@ function subjectFrom(seed: number): Subject {
     if (kind === 4) return Array.from({ length: below(5) }, () => json(depth - 1))
     return record(depth - 1)
   }
-  // Parsed as JSON, so that `__proto__` is a field of its own.
+  // Parse JSON, so that `__proto__` is an own property.
   const record = (depth: number): JsonObject =>
     Object.fromEntries(Array.from({ length: below(5) }, () => [one(FIELDS), json(depth)]))
   const nested = () =>
@@ -362,7 +362,7 @@ describe('a hostile trace', () => {
     expect(findings.length).toBeLessThan(5000)
   })
 
-  it('is answered from what is known if there is too much to compare, and the answer says so', () => {
+  it('is answered from the available evidence if there is too much to compare, and the answer says so', () => {
     const draft = {
       steps: {
         answer: {

@@ -114,7 +114,7 @@ describe("a project's daily model calls", () => {
     expect(await callsOf(traceKey)).toBe(1)
   })
 
-  it('let a manager continue at once after the limit was raised', async ({ expect }) => {
+  it('let a manager continue as soon as the limit is raised', async ({ expect }) => {
     const { ask, traceKey } = await newDisputed()
     const { bindings: provided } = await aProvider([{ answer: ANSWER }])
     await spendCalls(traceKey, 1)

@@ -5,7 +5,7 @@ import { deliver, newDisputed, withMessages, withoutQueue } from '../support/att
 import { anAnswer, aProvider } from '../support/model.ts'
 import type { Org } from '../support/org.ts'
 
-/** A model's answer to the trace of `newDisputed`, whose evidence is in feedback alone. */
+/** A model's answer about the trace of `newDisputed`, in which only the feedback has evidence. */
 const ANSWER = anAnswer({
   quotes: [{ span_id: null, path: 'feedback.comment', quote: 'It is 24 months' }],
   span_id: null,
@@ -142,7 +142,7 @@ describe('an attribution by a model', () => {
 })
 
 describe('an attribution by the rules', () => {
-  it('fails at once in a project with only its own types', async ({ expect }) => {
+  it('fails immediately in a project that only has custom types', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, org } = await newDisputed()
     await setType(org, 'late_delivery', OWN_TYPE)

@@ -134,7 +134,7 @@ describe('a request for an attribution', () => {
     if (status === 422) expect(await stored()).toEqual({ job: undefined, results: 0 })
   })
 
-  it('fails at once if praise has removed its reason meanwhile', async ({ expect }) => {
+  it('fails immediately if positive feedback has removed its reason meanwhile', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { askAsync, give, result, job } = await newDisputed({ feedback_id: 'mine', rating: 'negative' })
     await askAsync(withMessages().bindings)
@@ -192,7 +192,7 @@ describe('a request for an attribution', () => {
     },
   )
 
-  it('gives one result for two at once', async ({ expect }) => {
+  it('gives one result for two concurrent requests', async ({ expect }) => {
     for (const bindings of [env, withoutQueue()]) {
       const { ask, stored } = await newDisputed()
       const answers = await Promise.all([ask(bindings), ask(bindings), ask(bindings)])
@@ -202,7 +202,7 @@ describe('a request for an attribution', () => {
     }
   })
 
-  it('that does not wait is told the result’s address', async ({ expect }) => {
+  it('that does not wait gets the URL of the result', async ({ expect }) => {
     const { askAsync, result, job, trace_id, stored } = await newDisputed()
     const { bindings, attributions } = withMessages()
     const answer = await askAsync(bindings)
@@ -217,7 +217,7 @@ describe('a request for an attribution', () => {
     expect((await askAsync(bindings)).status).toBe(200)
   })
 
-  it('does the work itself at once if the queue is missing or refuses', async ({ expect }) => {
+  it('does the work itself immediately if the queue is missing or refuses', async ({ expect }) => {
     const refusing = { send: () => Promise.reject(new Error('Too Many Requests')) } as unknown as Env['JOBS']
     vi.spyOn(console, 'error').mockImplementation(() => {})
     for (const bindings of [withoutQueue(), { ...env, ...(refusing && { JOBS: refusing }) }]) {
@@ -337,7 +337,7 @@ describe('the override', () => {
 })
 
 describe('a job', () => {
-  it('whose message was lost is sent again by cron, or done by it without a queue', async ({ expect }) => {
+  it('is sent again by cron if its message was lost, or done by cron if there is no queue', async ({ expect }) => {
     const { askAsync, job, stored } = await newDisputed()
     await askAsync(withMessages().bindings)
     const now = Date.now()
@@ -392,7 +392,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('whose engine is unavailable fails at once and says why', async ({ expect }) => {
+  it('fails immediately and says why if its engine is unavailable', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask, result, stored } = await newDisputed()
     const answer = await ask({ ...withoutQueue(), ATTRIBUTION_MODEL: 'nobody/nothing' })
@@ -411,7 +411,7 @@ describe('a job', () => {
     vi.restoreAllMocks()
   })
 
-  it('with nothing left to analyze fails at once', async ({ expect }) => {
+  it('fails immediately if nothing is left to analyze', async ({ expect }) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { org, trace_id, spanId } = await newReviewed('Yes')
     const { id: commentId } = (await org.owner.post(`/api/spans/${spanId}/feedback`, { content: 'Why?' })).body
@@ -448,7 +448,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'pending', attempts: 0 }, results: 0 })
   })
 
-  it('whose worker died is free again when its lease ends', async ({ expect }) => {
+  it('is free again when its lease ends if its worker died', async ({ expect }) => {
     const { askAsync, job, stored, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
     const leasedUntil = (until: number) =>
@@ -468,7 +468,7 @@ describe('a job', () => {
     expect(await stored()).toMatchObject({ job: { status: 'done', lease_token: null }, results: 1 })
   })
 
-  it('whose worker dies each time fails in the end', async ({ expect }) => {
+  it('fails in the end if its worker dies each time', async ({ expect }) => {
     const { askAsync, job, stored, result, traceKey } = await newDisputed()
     await askAsync(withMessages().bindings)
     await env.DB.prepare(

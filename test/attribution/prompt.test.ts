@@ -59,7 +59,7 @@ function aLongTrace(count: number, bytes: number, focus: number): Subject {
   })
 }
 
-/** What model families' templates read as the end of a message or the start of another. */
+/** Texts that model families' templates read as the end of a message or the start of another. */
 const CONTROL_TOKENS: readonly [family: string, tokens: readonly string[]][] = [
   [
     'ChatML and Qwen',
@@ -252,7 +252,7 @@ describe('the prompt', () => {
     expect(of('left_out')).toEqual([{ kind: 'left_out', what: [expect.stringMatching(/^parts of long values in/)] }])
   })
 
-  it('says what it left out, and what never arrived', async ({ expect }) => {
+  it('reports which parts were left out and which never arrived', async ({ expect }) => {
     const findings = Array.from({ length: MAX_PROMPT_FINDINGS + 7 }, (_, index) => ({
       ...aFinding,
       note: `finding ${index}`,

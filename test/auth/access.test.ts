@@ -159,7 +159,9 @@ describe('an email', () => {
     return (await org.owner.get('/api/users')).body.users.find((each: { email: string }) => each.email === email)
   }
 
-  it("that a pipeline named as a labeller's grants nothing, whoever creates keys for that user", async ({ expect }) => {
+  it("that a pipeline named as a labeller's grants nothing, even if somebody creates keys for that user", async ({
+    expect,
+  }) => {
     const user = await labeller()
     const app = team.page(await team.token({ email }))
     expect((await app.get(TRACES)).status).toBe(403)

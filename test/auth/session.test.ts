@@ -412,7 +412,7 @@ describe('a page of another origin', () => {
     expect((await own.delete('/api/session')).status).toBe(200)
   })
 
-  it('may read with GET and HEAD, whose answers browsers hide from it', async ({ expect }) => {
+  it('may send GET and HEAD, because browsers hide the answers from it', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     for (const method of ['GET', 'HEAD']) {
       const headers = { cookie, origin: 'https://evil.example' }
@@ -423,7 +423,7 @@ describe('a page of another origin', () => {
     }
   })
 
-  it('may call with a key of its own', async ({ expect }) => {
+  it('may call with its own key', async ({ expect }) => {
     const cookie = await signIn(org.projectKey)
     const elsewhere = client({ cookie, origin: 'https://tool.example', 'x-api-key': org.projectKey })
     const answer = await elsewhere.post('/api/v1/traces', aTrace())

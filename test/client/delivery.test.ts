@@ -166,7 +166,7 @@ describe('a batch', () => {
     expect(batches()).toEqual([['trace', 'observation'], ['trace']])
   })
 
-  it('is sent at once when it is long', async ({ expect }) => {
+  it('is sent immediately if it is long', async ({ expect }) => {
     const { countersign, sent } = newClient(undefined, { flushAt: 3 })
     const trace = countersign.startTrace('run')
     trace.observe('input', 1)
@@ -178,7 +178,7 @@ describe('a batch', () => {
     expect(sent.map(({ events }) => events.length)).toEqual([4])
   })
 
-  it('is sent at once when it is large', async ({ expect }) => {
+  it('is sent immediately if it is large', async ({ expect }) => {
     const { countersign, sent } = newClient()
     const trace = countersign.startTrace('run')
     trace.observe('input', 'x'.repeat(BATCH_BYTES))
@@ -291,7 +291,7 @@ describe('a flush', () => {
 })
 
 describe('results of single events', () => {
-  it('are retried or reported as lost one by one', async ({ expect }) => {
+  it('are retried or reported as lost individually', async ({ expect }) => {
     const { countersign, sent, losses } = newClient((request, nth) =>
       batchResponse(request, nth === 1 ? [202, 503, 400, 429, 202] : nth === 2 ? [500, 202] : [503]),
     )

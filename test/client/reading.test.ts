@@ -150,7 +150,7 @@ describe('an error', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('is thrown at once if Retry-After is too long, or an attribution failed permanently', async ({ expect }) => {
+  it('is thrown immediately if Retry-After is too long or an attribution failed permanently', async ({ expect }) => {
     const limited = newClient(() => errorResponse(429, 'rate_limited', { 'retry-after': '62' }))
     await expect(limited.countersign.search({ name: 'run' })).rejects.toMatchObject({ status: 429 })
     expect(limited.sent).toHaveLength(1)

@@ -4,7 +4,7 @@ import { traceUuid } from '../../src/domain/ids.ts'
 import { newOrg } from '../support/org.ts'
 import { errorResponse, newPrompt, newWorkerClient, workerFetch } from './service.ts'
 
-/** A trace as it is read back, its spans by their step. */
+/** A trace as the API returns it, with its spans by step. */
 async function readBack(countersign: Countersign, traceId: string) {
   await countersign.flush()
   const trace = await countersign.traces.get(traceId)
@@ -177,7 +177,7 @@ describe('a run', () => {
     expect(read2.spanOf('left-of-another').parentSpanId).toBe(read2.root.id)
   })
 
-  it('nests only by hand if there is no context', async ({ expect }) => {
+  it('requires explicit nesting if there is no context', async ({ expect }) => {
     const without = { run: <Result>(_: unknown, run: () => Result) => run(), getStore: () => undefined }
     const { countersign } = newWorkerClient(await newOrg(), { asyncLocalStorage: without })
     const trace = countersign.startTrace('support-answer')

@@ -3,7 +3,7 @@ import { Countersign, type CountersignOptions, type Fetch, type Loss } from '../
 import type { Env } from '../../src/env.ts'
 import { type Org, send } from '../support/org.ts'
 
-/** What the client sent. */
+/** A request that the client sent. */
 export interface Sent {
   method: string
   /** With its query. */

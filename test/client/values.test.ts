@@ -154,7 +154,7 @@ describe('an error that a step throws', () => {
 })
 
 describe('onLoss', () => {
-  it('may throw, at once or later, and the pipeline continues', async ({ expect }) => {
+  it('may throw, immediately or later, and the pipeline continues', async ({ expect }) => {
     const calls: unknown[] = []
     const fail = (loss: unknown) => {
       calls.push(loss)

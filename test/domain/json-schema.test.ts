@@ -335,7 +335,7 @@ describe('a pattern', () => {
   })
 
   it.for(['(?i:a)', '(a)\\1', '(?<n>a)\\k<n>', '(', 'a**', '\\-', `${'('.repeat(200)}${')'.repeat(200)}`])(
-    'is refused where it cannot run in bounded time: %s',
+    'is rejected if it cannot run in bounded time: %s',
     (source, { expect }) => {
       expect(() => compile(source)).toThrow(PatternFault)
     },

@@ -276,8 +276,8 @@ describe('the cost of', () => {
   })
 
   it.for([
-    // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit log; the
-    // count of such decisions of the day.
+    // The decision and its index by time; the span and its index of reviewed ones; the trace; the line in the audit
+    // log; the count of such decisions of the day.
     ['an acceptance is two round trips and seven rows', { decision: 'accept' }, 7, 0],
     ['a correction, likewise', { decision: 'correct', approvedOutput: 'No' }, 7, 0],
     // The comment and its index by trace.
@@ -359,7 +359,7 @@ describe('the cost of', () => {
     await step({ span_id: silent, output: undefined })
     await review({ decision: 'accept' })
     const observation = anObservation({ trace_id, span_id: silent })
-    // The observation and the span's mark; the trace and its index of what is to be reviewed.
+    // The observation, the span's mark, the trace, and the trace's entry in the index of the review queue.
     expect(await costOf(org, 'post', '/api/v1/observations', observation)).toEqual({
       ...NOTHING,
       d1RoundTrips: 2,
@@ -378,8 +378,8 @@ describe('the cost of', () => {
   }) => {
     const { askAsync, job } = await newDisputed()
     await askAsync(withMessages().bindings)
-    // The claim moves the job and its index of those that are due; the result, the job, which leaves the index, and the count
-    // of such answers of the day end it.
+    // The claim moves the job and its index of those that are due; the result, the job, which leaves the index, and the
+    // count of such answers of the day end it.
     for (const cost of [
       { d1RoundTrips: 6, rowsWritten: 5 },
       { d1RoundTrips: 2, rowsWritten: 0 },
@@ -422,7 +422,7 @@ describe('the cost of', () => {
     expect(counts).toMatchObject({ d1RoundTrips: 2, limiterCalls: 1 })
   })
 
-  it('a request over its limit is no D1 query, and after the first no request for tokens either', async ({
+  it('a request over its limit makes no D1 query, and after the first one no request for tokens either', async ({
     expect,
   }) => {
     const org = await newOrg()

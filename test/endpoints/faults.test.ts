@@ -23,13 +23,13 @@ import { ORIGIN, signIn } from '../support/session.ts'
 import { anExport, anExportedSpan, exportSpans } from '../support/telemetry.ts'
 
 /*
- * Every call that a request makes of D1, R2, the queue or the limiter fails in every way there is. Time is simulated: it
- * moves, to the next timer, only while nothing but a call that hangs is under way, so that what is measured is what the
- * service is ready to wait, however slow the machine.
+ * Makes every call from a request to D1, R2, the queue or the limiter fail in every possible way. Time is simulated and
+ * only advances, to the next timer, while nothing but a hanging call is in flight. The tests therefore measure how long
+ * the service is willing to wait, however slow the machine is.
  *
- * `npm test` tries a third of it: every fault on every request, at every call, but not every fault at every call. The third is
- * another one for each request, so that calls that all requests make, such as those that let them in, meet every fault.
- * ALL_FAULTS=yes tries all; `.ci/nightly` does.
+ * `npm test` tries a third of the combinations: every fault on every request, at every call, but not every fault at
+ * every call. The third differs between requests, so that calls that all requests make, such as authentication, see
+ * every fault. ALL_FAULTS=yes tries all combinations, as `.ci/nightly` does.
  */
 
 /** The reference client and OpenTelemetry's exporters give up on a request after that. */
@@ -318,8 +318,9 @@ function withoutConsumer(bindings: Env, intercept: Intercept): Env {
 const STEP_MS = 250
 
 /**
- * Moves the time on while `answer` waits for nothing but timers: by steps, unless a call hangs, for a machine with other things
- * to do may take its time for what is no call, and a timer of an earlier request may be far off.
+ * Advances the time while `answer` waits for nothing but timers. Unless a call hangs, it advances in small steps,
+ * because a busy machine may be slow at work that isn't a call, and an earlier request's timer may be far in the
+ * future.
  */
 async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnType<typeof bindingsWith>): Promise<T> {
   let isAnswered = false
@@ -328,7 +329,7 @@ async function passTime<T>(answer: Promise<T>, { isWaiting, isHanging }: ReturnT
   })
   for (let idle = 0; !isAnswered; ) {
     await scheduler.wait(1)
-    // Reading an R2 object's body after the call isn't a call, and finishes at once.
+    // Reading an R2 object's body after the call isn't a call, and finishes immediately.
     idle = isWaiting() ? idle + 1 : 0
     if (idle <= 3 || vi.getTimerCount() === 0) continue
     const step = isHanging() ? null : setTimeout(() => {}, STEP_MS)

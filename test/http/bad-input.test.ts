@@ -408,7 +408,7 @@ describe('an odd query string', () => {
     expect(answer.status).toBe(status)
   })
 
-  it('is matched exactly as it was sent', async ({ expect }) => {
+  it('is matched verbatim', async ({ expect }) => {
     const odd = { 'a+b': 'c+d', 'a b': 'c d', 'é😀': '%zz', '&=': '&=', '\u0000': '\u0000', '': '' }
     const { org } = await newTrace()
     await org.ingest.post('/api/v1/traces', aTrace({ metadata: odd }))

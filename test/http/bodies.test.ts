@@ -185,7 +185,7 @@ describe.for(alone)('the compressed body of %s', ([, contract]) => {
     }
   })
 
-  it('415s in any other encoding, and in two at once', async ({ expect }) => {
+  it('415s in any other encoding, and in a combination of two', async ({ expect }) => {
     for (const encoding of ['br', 'zstd', 'gzip, gzip', 'identity, gzip', 'none']) {
       expect((await postPacked(bytesOf(0), encoding)).status, encoding).toBe(415)
     }

@@ -144,7 +144,7 @@ const versionsOf = (kind: 'prompts' | 'knowledge-docs') => async (place: Place) 
 const sendVersion = (kind: 'prompts' | 'knowledge-docs', name: string) => async (place: Place, value: Json) =>
   place.org.owner.post(`/api/${kind}/${await textOf(place, kind)}/versions`, { content: 'C', [name]: value })
 
-/** The values of a column in organizations whose slug begins with the place's. */
+/** The values of a column in organizations whose slug starts with the place's. */
 const organizations =
   (column: 'slug' | 'name') =>
   async ({ org }: Place) =>
@@ -520,7 +520,7 @@ describe('a large value', () => {
     },
   )
 
-  it('may be a span’s input and its output at once', { timeout: 20_000 }, async ({ expect }) => {
+  it('may be both a span’s input and its output', { timeout: 20_000 }, async ({ expect }) => {
     const { org, trace_id } = await newTrace()
     const value = bytes(EMOJI, MAX_OBSERVATION_BYTES - 2)
     const span = aSpan({ trace_id, input: value, output: value, metadata: object(EMOJI, MAX_METADATA_BYTES) })

@@ -70,7 +70,7 @@ describe('the OpenAPI document', () => {
         const shown = answers[Number(status)]
         const { issues, output } = v.safeParse(schema, shown)
         expect(issues, name).toBeUndefined()
-        // What the schema does not know would be missing.
+        // Fields that the schema doesn't know would be missing.
         expect(output, name).toEqual(shown)
       }
     }

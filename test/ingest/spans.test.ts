@@ -841,7 +841,7 @@ describe('a D1 fault', () => {
       expect(failed.status).toBe(503)
       expect(Number(failed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       const retried = await org.ingest.post(path, body)
-      // Feedback whose first reply was lost exists already.
+      // The feedback exists already, because only the first answer was lost.
       expect(retried.status).toBe(kind === 'feedback' && when === 'after' ? 200 : status)
       const { spans, feedback } = await read()
       expect([spans.length - 1, feedback.length]).toEqual([status === 202 ? 1 : 0, kind === 'feedback' ? 1 : 0])

@@ -173,7 +173,7 @@ describe('calls on one trace merge:', () => {
   const of = (kilobytes: number) => 'x'.repeat(1024 * kilobytes)
   it.for([
     [
-      'completes, keeps what was there and adds what fits',
+      'completes, keeps the existing fields and adds those that fit',
       [{ metadata: { a: of(40) } }, { ...completed, duration_ms: 7, metadata: { b: of(40), c: 1 } }],
       { status: 'completed', durationMs: 7, metadata: { a: of(40), c: 1 } },
       ['b'],

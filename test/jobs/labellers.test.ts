@@ -6,7 +6,7 @@ import { aFeedback, aTrace } from '../support/builders.ts'
 import { newOrg, type Org } from '../support/org.ts'
 import { reviewerOf } from '../support/reviews.ts'
 
-/** A pass begins when the previous one is done, so every cron run here has a time of its own. */
+/** A pass starts when the previous one is done, so every cron run here has a different time. */
 let time = Date.now()
 async function cron(runs = 3): Promise<void> {
   const { JOBS, ...bindings } = env

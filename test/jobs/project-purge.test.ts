@@ -74,7 +74,7 @@ async function newFilled() {
   return { org, world, job, reviewedId: reviewed }
 }
 
-/** As newFilled, but the project is deleted, just after one of its traces whose purge hasn't run. */
+/** Like newFilled, but the project is deleted just after one of its traces, whose purge hasn't run yet. */
 async function newDeleted() {
   const filled = await newFilled()
   const { org, reviewedId } = filled

@@ -10,7 +10,7 @@ import { newOrg, type Org } from '../support/org.ts'
 
 const DAY_MS = 86_400_000
 
-/** A pass begins when the previous one is an hour old, so every cron run here is in an hour of its own. */
+/** A pass starts when the previous one is an hour old, so every cron run here is in a different hour. */
 let hour = Date.now()
 async function cron(bindings: Env = env): Promise<number> {
   hour += 2 * RETENTION_PASS_MS

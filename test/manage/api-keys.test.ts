@@ -153,7 +153,7 @@ describe('an API key', () => {
     },
   )
 
-  it('expires by time, at once even if it is cached', async ({ expect }) => {
+  it('expires on time, even if it is cached', async ({ expect }) => {
     const org = await newOrg()
     const expiresAt = Date.now() + 60_000
     const { key } = await newKey(org, { expiresAt: new Date(expiresAt).toISOString() })
@@ -212,7 +212,7 @@ describe('the credentials of a request', () => {
 })
 
 describe('a revoked key', () => {
-  it('stays in the list with the time, and is refused at once if it was not cached', async ({ expect }) => {
+  it('stays in the list with the time, and is rejected immediately if it was not cached', async ({ expect }) => {
     const org = await newOrg()
     const { key, ...shown } = await newKey(org)
     setTime(Date.now() + 1000)
@@ -351,7 +351,7 @@ describe('a rotation', () => {
   })
 
   it.for([undefined, {}, { graceSeconds: 0 }])(
-    'without a grace (%o) ends the old one at once',
+    'without a grace period (%o) ends the old one immediately',
     async (body, { expect }) => {
       const org = await newOrg()
       const known = await newKey(org)
@@ -530,7 +530,7 @@ describe('a rotation', () => {
     },
   )
 
-  it('without a grace gives one key if 20 are requested at once', async ({ expect }) => {
+  it('without a grace period gives one key for 20 concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     const { id } = await newKey(org)
     setTime(Date.now())

@@ -34,7 +34,7 @@ type Expected = Pick<Entry, 'action' | 'targetId' | 'projectId' | 'beforeId' | '
 const logOf = async (owner: Client, query = ''): Promise<Entry[]> =>
   (await owner.get(`/api/audit-log?limit=200${query}`)).body.entries
 
-/** What an entry says about a creation, in a project or the organization. */
+/** The fields of an entry for a creation, in a project or the organization. */
 const created = (action: string, targetId: string, projectId: string | null): Expected => ({
   action,
   targetId,
@@ -43,7 +43,7 @@ const created = (action: string, targetId: string, projectId: string | null): Ex
   afterId: targetId,
 })
 
-/** What each write of managers and reviewers leaves in the log. */
+/** The log entry that each write by a manager or reviewer leaves. */
 const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> = {
   'POST /api/orgs': (_, { body }) => [
     created('organization.create', body.id, null),
@@ -74,7 +74,7 @@ const expectedOf: Record<string, (world: World, answer: Answer) => Expected[]> =
   'PATCH /api/users/{userId}': ({ spareUserId }) => [{ ...created('user.change', spareUserId, null), afterId: null }],
   // The deleted user's records now carry another id.
   'DELETE /api/users/{userId}': () => [{ ...created('user.delete', expect.any(String), null), afterId: null }],
-  // The decision has an id of its own, which the history shows.
+  // The decision has its own id, which the history shows.
   'PUT /api/spans/{spanId}/review': ({ spanId, org }) => [
     { ...created('review.correct', spanId, org.project.id), afterId: expect.any(String) },
   ],
@@ -164,7 +164,7 @@ describe('the audit log', () => {
   }
 
   it.for(contracts.filter(([, contract]) => isAudited(contract)))(
-    'says who made %s, to what, and in which request',
+    'records who made %s, the target, and the request',
     async ([name, contract], { expect }) => {
       const { world, answer, entries, added } = await sent(contract)
       expect(successesOf(contract)).toContain(answer.status)

@@ -113,7 +113,7 @@ describe('a change of an error type', () => {
     expect((await statesOf(org)).size).toBe(TAXONOMY.length + 1)
   })
 
-  it('made many times at once is made once', async ({ expect }) => {
+  it('is created once by many concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(Array.from({ length: 10 }, () => put(org, 'late_delivery', OWN)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))

@@ -34,7 +34,7 @@ describe('a project', () => {
     expect(await projectsIn(org)).toEqual([org.project, body])
   })
 
-  it('has a slug of its own in its organization', async ({ expect }) => {
+  it('has a unique slug in its organization', async ({ expect }) => {
     const org = await newOrg()
     const again = await org.owner.post('/api/projects', { slug: 'support', name: 'Again' })
     expect(again).toMatchObject({ status: 409, body: { details: [{ path: 'slug' }] } })
@@ -42,7 +42,7 @@ describe('a project', () => {
     expect((await (await newOrg()).owner.post('/api/projects', { slug: 'x', name: 'X' })).status).toBe(201)
   })
 
-  it('is one if 20 with one slug come at once', async ({ expect }) => {
+  it('is created once when 20 concurrent requests use the same slug', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => org.owner.post('/api/projects', { slug: 'new', name: 'New' })),
@@ -83,7 +83,7 @@ describe('a project', () => {
 describe('a change of a project', () => {
   const change = (org: Org, body: unknown, id = org.project.id, by = org.owner) => by.patch(`/api/projects/${id}`, body)
 
-  it('shows at once in every key’s lists, and leaves the rest as it was', async ({ expect }) => {
+  it('shows immediately in every key’s lists, and changes nothing else', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     // The isolate has cached the project and the keys.
@@ -206,7 +206,7 @@ describe('the deletion of a project', () => {
   }
 
   it.for(['by the isolate that did it', 'elsewhere'] as const)(
-    'hides it with all its contents, at once, %s',
+    'hides it with all its contents immediately %s',
     async (where, { expect }) => {
       const filled = await newFilled()
       const { org, world } = filled
@@ -270,7 +270,7 @@ describe('the deletion of a project', () => {
     ])
   })
 
-  it('is allowed to a key of its own, and to no key of another project', async ({ expect }) => {
+  it('is allowed with the project’s own key, but not with another project’s', async ({ expect }) => {
     const org = await newOrg()
     const other = (await org.owner.post('/api/projects', { slug: 'other', name: 'Other' })).body
     expect((await remove(org, { confirm: 'other' }, other.id, org.bearer())).status).toBe(403)
@@ -334,7 +334,7 @@ describe('the deletion of a project', () => {
     },
   )
 
-  it('leaves one line in the log if 10 come at once', async ({ expect }) => {
+  it('leaves one line in the log after 10 concurrent requests', async ({ expect }) => {
     const org = await newOrg()
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove(org)))
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
@@ -351,7 +351,7 @@ describe('the deletion of a project', () => {
     expect(before.map(({ targetId }: { targetId: string }) => targetId)).toContain(world.prompt.id)
   })
 
-  it('frees its slug at once, and every id of its clients', async ({ expect }) => {
+  it('frees its slug immediately, as well as every id that its clients chose', async ({ expect }) => {
     const { org, world } = await newFilled()
     await remove(org)
     const created = await org.owner.post('/api/projects', { slug: 'support', name: 'Again' })

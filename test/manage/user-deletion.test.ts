@@ -160,7 +160,7 @@ describe('a deleted user', () => {
     expect((await org.owner.get('/api/audit-log?action=user.delete')).body.entries).toHaveLength(1)
   })
 
-  it('is deleted once by several deletions at once', async ({ expect }) => {
+  it('is deleted once by several concurrent deletions', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
     const statuses = (await Promise.all(Array.from({ length: 6 }, () => remove(org, userId)))).map(
       ({ status }) => status,
@@ -168,7 +168,7 @@ describe('a deleted user', () => {
     expect(statuses.toSorted()).toEqual([200, 404, 404, 404, 404, 404])
   })
 
-  it('is a 404 in another organization, where nothing happens', async ({ expect }) => {
+  it('is a 404 in another organization and has no effect', async ({ expect }) => {
     const { org, userId } = await userWithRecords()
     const theirs = await newOrg()
     expect((await remove(theirs, userId)).status).toBe(404)

@@ -33,7 +33,7 @@ function failingAt(place: number, when: 'before' | 'after', message: string): In
   }
 }
 
-/** Bindings whose D1 batches break off at their statement `place`. */
+/** Bindings whose D1 batches fail at the statement `place`. */
 const breakingOffAt = (place: number): Env => ({
   ...env,
   DB: new Proxy(env.DB, {
@@ -101,7 +101,7 @@ describe.for(kindsOfText)('a creation at $path', kind => {
     }
   })
 
-  it('happens once if 20 come at once', async ({ expect }) => {
+  it('happens once if 20 requests are concurrent', async ({ expect }) => {
     const org = await newOrg()
     await newText(kind, org, 'warm')
     const answers = await times(20, index =>
@@ -332,7 +332,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
     expect(await other.detail()).toEqual(before.detail)
   })
 
-  it('frees its name at once, and a new text of that name starts over', async ({ expect }) => {
+  it('frees its name immediately, and a new text with that name starts over', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     await text.add({ content: 'Second' })
@@ -412,7 +412,7 @@ describe.for(kindsOfText)('a deletion at $path', kind => {
 })
 
 describe.for(kindsOfText)('of the versions at $path', kind => {
-  it('one is active at any moment while 20 are activated at once', async ({ expect }) => {
+  it('exactly one is active at any moment during 20 concurrent activations', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(9, index => text.add({ content: `Nr ${index}`, activate: false }))
@@ -437,7 +437,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     expect(active).toEqual([(await text.listed()).versionId])
   })
 
-  it('one is active, and none is lost, if 20 are created at once', async ({ expect }) => {
+  it('exactly one is active, and none is lost, after 20 concurrent creations', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(20, index => text.add({ content: `Nr ${index}` }))
@@ -451,7 +451,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const lastOf = async () => (await storedText(text.id)).activations.at(-1)?.id
-    // Two in one millisecond, and one by an isolate whose clock is behind.
+    // Two activations in one millisecond, and one by an isolate whose clock is behind.
     const begin = Date.now() + 1000
     for (const now of [begin, begin, begin - 500, begin + 5]) {
       vi.useFakeTimers({ toFake: ['Date'], now })
@@ -502,7 +502,7 @@ describe.for(kindsOfText)('of the versions at $path', kind => {
       }
       const active = (await text.listed()).versionId
       expect(active).toBe(added[0]?.body.id)
-      // Another text of the project has a limit of its own.
+      // Other texts in the project have their own limits.
       await newText(kind, org, 'other', { content })
       expect((await text.add({ content })).status).toBe(422)
       const stored = await storedText(text.id)
@@ -542,7 +542,7 @@ describe.for(kindsOfText)('the versions at $path', kind => {
     expect((await text.add({ content: 'Third', activate: true })).body.isActive).toBe(true)
   })
 
-  it('are numbered from 1 without gaps, however many are added at once', async ({ expect }) => {
+  it('are numbered from 1 without gaps, however many are added concurrently', async ({ expect }) => {
     const org = await newOrg()
     const text = await newText(kind, org)
     const added = await times(12, index => text.add({ content: `Nr ${index}`, activate: index % 2 === 0 }))
@@ -647,7 +647,7 @@ describe("a prompt's outputSchema", () => {
     expect((await text.detail()).outputSchema).toEqual({})
   })
 
-  it('is returned as it was sent, whatever its fields are called', async ({ expect }) => {
+  it('is returned unchanged, whatever the names of its fields', async ({ expect }) => {
     const org = await newOrg()
     const schema = '{"b":1,"a":2,"__proto__":{"x":[]},"constructor":"😀","toJSON":{}}'
     const draft = JSON.stringify(aText(kind, 'answer', { outputSchema: 'SCHEMA' })).replace('"SCHEMA"', schema)
@@ -768,7 +768,7 @@ describe("the other kind's fields", () => {
   })
 })
 
-/** A write, its D1 calls, and what it stores: how many versions, and the active one's content. */
+/** A write, its D1 calls, and its result: the number of versions and the active one's content. */
 const writes = [
   { write: 'a creation', calls: 1, versions: 1, content: 'First' },
   { write: 'a version', calls: 2, versions: 3, content: 'Third' },

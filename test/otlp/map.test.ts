@@ -254,7 +254,7 @@ describe('what a span says about the trace', () => {
     })
   })
 
-  it('leaves out what libraries add, and what has a field of its own', ({ expect }) => {
+  it('leaves out attributes that libraries add and those that have their own field', ({ expect }) => {
     const metadata = {
       ls_model_type: 'chat',
       LANGSMITH_PROJECT: 'p',

@@ -5,7 +5,7 @@ import type { TelemetrySpan } from '../../src/otlp/reading/telemetry.ts'
 import { countDataPoints, decodeLogs, decodeTraces } from '../support/decode.ts'
 import { type Recorded, recorded, recordedDecodes, unpacked } from '../support/recorded.ts'
 
-/** What each recorded body holds, as another decoder wrote it down: protobufjs by reflection, in OTLP/JSON. */
+/** The content of each recorded body in OTLP/JSON according to another decoder, protobufjs with reflection. */
 const decodes = await recordedDecodes()
 
 const ofClients = recorded().filter(({ directory }) => directory !== 'quirks')
@@ -20,12 +20,12 @@ async function decode(recording: Recorded) {
 const asJson = (request: JsonObject) => new TextEncoder().encode(JSON.stringify(request))
 
 describe('a recorded export', () => {
-  it('was written down by another decoder too', ({ expect }) => {
+  it('has a reference decoding from another decoder', ({ expect }) => {
     expect(ofClients.map(nameOf)).toEqual(Object.keys(decodes))
   })
 
   it.for(ofClients.map(recording => [nameOf(recording), recording] as const))(
-    '%s is decoded as it is there',
+    '%s matches its reference decoding',
     async ([name, recording], { expect }) => {
       const decoded = await decode(recording)
       expect(decoded).toEqual(decoders[recording.signal](asJson(decodes[name] ?? {}), 'application/json'))
@@ -35,7 +35,7 @@ describe('a recorded export', () => {
     },
   )
 
-  it('of one program is the same in all four ways of sending it, but for its ids and times', async ({ expect }) => {
+  it('of one program is the same in all four encodings, except for its ids and times', async ({ expect }) => {
     const ways = ['otel-js2-proto', 'otel-js2-proto-gzip', 'otel-js2-json', 'otel-js2-json-gzip']
     const sent = ofClients.filter(({ directory }) => ways.includes(directory))
     const [first, ...others] = await Promise.all(

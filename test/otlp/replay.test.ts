@@ -6,8 +6,8 @@ import { newOrg, type Org } from '../support/org.ts'
 import { type Recorded, recorded } from '../support/recorded.ts'
 
 /*
- * What real clients sent, byte for byte, and how it reads. The snapshots follow section 3 of the mapping: review a
- * change to them like a change to the mapping.
+ * Sends the exact bytes that real clients sent, and reads the result back. The snapshots follow section 3 of the
+ * mapping: review a change to them like a change to the mapping.
  */
 
 const directories = [...new Set(recorded().map(({ directory }) => directory))].filter(name => name !== 'quirks')

@@ -129,7 +129,7 @@ describe('an export of spans', () => {
     expect((await org.ingest.get('/api/v1/traces/search?group_id=s-2')).body.count).toBe(0)
   })
 
-  it('lists a parent that never arrived as it is, and several spans without one', async ({ expect }) => {
+  it('lists a missing parent unchanged, and several spans without a parent', async ({ expect }) => {
     const { org, span, uuidOf, read } = await newRun()
     await exportSpans(org, [span({ spanId: childId, parentSpanId: '00000000000000ee' })])
     expect((await read()).spans).toMatchObject([{ parentSpanId: await uuidOf('00000000000000ee') }])

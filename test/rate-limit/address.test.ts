@@ -55,7 +55,7 @@ describe('unknown keys', () => {
     expect(statusesOf(await inTurn(20, () => ask(address)))).toEqual({ 401: 5, 429: 15 })
   })
 
-  it('are looked up no more often if they come all at once', async ({ expect }) => {
+  it('are looked up no more often if they are concurrent', async ({ expect }) => {
     const address = anAddress()
     const { bindings, counts } = countingBindings()
     await Promise.all(Array.from({ length: 300 }, () => ask(address, bindings)))

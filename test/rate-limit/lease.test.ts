@@ -140,7 +140,7 @@ describe('tokens taken in leases', () => {
     expect(await takeAt(61)).toMatchObject({ allowed: true })
   })
 
-  it('are requested one by one during a lease, so that a burst takes no more than it needs', async ({ expect }) => {
+  it('are requested one at a time during a lease, so that a burst takes no more than it needs', async ({ expect }) => {
     const limiter = newLimiter()
     const tokens = new Tokens()
     const asked: number[] = []

@@ -20,7 +20,7 @@ function admitted(limit: number, times: readonly number[]): number[] {
 }
 
 describe('the window', () => {
-  it('admits exactly its limit at once', ({ expect }) => {
+  it('admits exactly its limit immediately', ({ expect }) => {
     const atOnce = Array.from({ length: 50 }, () => 1_000_000)
     expect(admitted(5, atOnce)).toHaveLength(5)
   })
@@ -66,7 +66,7 @@ describe('the window', () => {
     const ask = newWindow()
     const all = { limit: 100, tokens: 100 }
     expect(ask(all, 0).tokens).toBe(100)
-    // The one token that was spent at once comes back first.
+    // The token that was spent immediately comes back first.
     expect(ask(all, 61_000).tokens).toBe(1)
     expect(ask(all, (LEASE_SECONDS + 60) * 1000 + 999).tokens).toBe(0)
     expect(ask(all, (LEASE_SECONDS + 61) * 1000).tokens).toBe(99)

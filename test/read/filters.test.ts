@@ -172,7 +172,7 @@ describe('the trace list filters by', () => {
     expect((await pagesOf(org, query(), 7)).flat()).toEqual(expected)
   })
 
-  it('all filters at once', async ({ expect }) => {
+  it('all filters combined', async ({ expect }) => {
     const query = [
       'status=running',
       'name=answer',

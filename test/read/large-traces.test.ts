@@ -198,7 +198,7 @@ describe('the detail of a large trace', () => {
 })
 
 describe('a page of spans', () => {
-  it('continues where the one before it ended, whatever arrived meanwhile: root first, then by time and id', async ({
+  it('continues where the previous one ended, whatever arrived meanwhile: root first, then by time and id', async ({
     expect,
   }) => {
     const { org, id, step, trace_id } = await newTrace()

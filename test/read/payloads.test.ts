@@ -131,7 +131,7 @@ describe('a preview', () => {
     })
   })
 
-  it('takes one round trip and no R2 read, and leaves the rest of the trace as it is', async ({ expect }) => {
+  it('takes one round trip and no R2 read, and leaves the rest of the trace unchanged', async ({ expect }) => {
     const { org, id, observe, give, read } = await newTrace()
     await observe({ type: 'output', data: large('') })
     await give({ comment: 'x'.repeat(300), correction: { a: 'y'.repeat(300) } })

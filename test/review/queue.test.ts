@@ -142,7 +142,7 @@ describe('the review queue', () => {
   })
 
   it.for(['oldest', 'newest', 'negative', 'random'])(
-    'takes all filters at once, page by page: %s',
+    'combines all filters, page by page: %s',
     async (order, { expect }) => {
       const org = await newOrg()
       const keys = Array.from({ length: MAX_SEARCH_FILTERS }, (_, index) => `k${index}`)

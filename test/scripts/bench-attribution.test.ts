@@ -9,7 +9,7 @@ import { calibrationError, calibrationOf, confusionOf, type Judged, scoresOf } f
 
 const BENCH = resolve(import.meta.dirname, '../../bench/attribution')
 
-/** A file of cases, one JSON object a line, next to this test. */
+/** A file of cases next to this test, with one JSON object per line. */
 async function fileOf(lines: readonly string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'cases-'))
   onTestFinished(() => rm(directory, { recursive: true }))

@@ -30,7 +30,7 @@ describe('the table of a section', () => {
     expect(lines.at(-1)?.trim().split(/ {2,}/).at(-1)).toBe(verdict)
   })
 
-  it('aligns its columns, further figures too', ({ expect }) => {
+  it('aligns its columns, including additional figures', ({ expect }) => {
     const measurements = [
       { what: 'a list', value: 1234.5, unit: 'ms', spread: [1200, 1300] as [number, number], more: { rows: 5 } },
       { what: 'a trace', more: { rows: 1_000_000 } },

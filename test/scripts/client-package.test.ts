@@ -79,8 +79,8 @@ describe('the package', () => {
     expect(references.filter(reference => !reference.startsWith('<reference lib="esnext.disposable"'))).toEqual([])
   })
 
-  it('can be published as it was packed', async ({ expect }) => {
-    // Nobody listens there: a dry run needs no registry.
+  it('can be published from the packed file', async ({ expect }) => {
+    // Nothing listens there, because a dry run doesn't need a registry.
     const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0']
     const { stdout } = await run('npm', ['publish', '--dry-run', '--json', ...WORKSPACE, ...nowhere], { cwd: PROJECT })
     const { countersign } = JSON.parse(stdout)
@@ -124,7 +124,7 @@ export async function handle(question: string): Promise<Ticket> {
   trace.feedback({ rating: 'negative', correction: ticket, labeller: { email: 'ada@example.com' } })
   // @ts-expect-error: one of two words, or a number
   trace.feedback({ rating: 'bad' })
-  // @ts-expect-error: state has a call of its own
+  // @ts-expect-error: state has its own method
   trace.observe('state', {})
   return answer
 }
@@ -144,7 +144,7 @@ export async function read(): Promise<TraceDetail | undefined> {
   } catch (error) {
     if (error instanceof CountersignError && error.status === 422) console.log(error.code, error.requestId)
   }
-  // @ts-expect-error: it has no such filter
+  // @ts-expect-error: there is no such filter
   countersign.traces.list({ color: 'red' })
   await countersign.flush()
   return undefined
@@ -168,7 +168,7 @@ describe('its types', () => {
       CONSUMER.replace(`import { AsyncLocalStorage } from '${withNodeModules}'`, '').replace(/ {2}asyncLocal.*\n/, ''),
     ],
   ] as const)(
-    'are checked for %s, with the declarations themselves',
+    'pass type checks for %s, including the declarations themselves',
     async ([, resolution, options, code], { expect }) => {
       await writeFile(join(consumer, 'consumer.ts'), code)
       const compilerOptions = {

@@ -9,8 +9,8 @@ import { newTenant, type Tenant } from './clients/tenant.ts'
 import { newServer, type Server } from './server.ts'
 
 /*
- * The real SDKs as their pages in docs/sdks use them: each page's programs run in their own process and export to the
- * service over HTTP; then the trace is read back.
+ * Tests the real SDKs with the programs on their pages in docs/sdks. Each program runs in its own process and exports
+ * to the service over HTTP, then the test reads the trace back.
  */
 
 let server: Server
@@ -35,7 +35,7 @@ const environmentOf = ({ key }: Tenant, url = server.url): Environment => ({
   OPENAI_API_KEY: 'none',
 })
 
-/** Runs a client for a tenant of its own and reads its only trace back. */
+/** Runs a client for a new tenant, and reads the tenant's only trace back. */
 async function traced(client: Client) {
   const tenant = await newTenant(server.url)
   const { traceIds, complaints } = await runClient(client, environmentOf(tenant))
@@ -63,7 +63,7 @@ const assistant = (content: string) => ({ role: 'assistant', content })
 const calling = (...calls: object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
 const toolResult = (id: string, content: unknown) => ({ role: 'tool', content, tool_call_id: id })
 
-/** What the OpenTelemetry JS page sends. */
+/** The trace that the OpenTelemetry JS page's program sends. */
 const openTelemetryRun = ({ versionIds }: Tenant) => ({
   name: 'support-answer',
   status: 'completed',
@@ -532,7 +532,7 @@ describe('LangSmith', () => {
         }),
       ],
     })
-    // It asks what the service can do, of which it knows more ways than OTLP.
+    // The client asks for the service's capabilities, because it also supports protocols other than OTLP.
     expect(complaints.filter(line => !line.includes('Failed to fetch info'))).toEqual([])
   })
 })
@@ -590,13 +590,13 @@ describe('The pages', () => {
     ['langsmith', ['langsmith']],
     ['traceloop', ['traceloop']],
   ])('%s installs the tested versions', async ([page, folders], { expect }) => {
-    const tried = await Promise.all(folders.map(packagesOf))
+    const tested = await Promise.all(folders.map(packagesOf))
     const { packages } = await readPage(page)
     expect(packages).not.toEqual([])
-    expect(packages.filter(name => !tried.flat().some(each => isOrBegins(each, name)))).toEqual([])
+    expect(packages.filter(name => !tested.flat().some(each => matchesVersion(each, name)))).toEqual([])
   })
 })
 
 /** `ai@7` matches if `ai@7.0.173` was tested. */
-const isOrBegins = (tried: string, installed: string): boolean =>
-  tried === installed || tried.startsWith(`${installed}.`)
+const matchesVersion = (tested: string, installed: string): boolean =>
+  tested === installed || tested.startsWith(`${installed}.`)

@@ -10,15 +10,15 @@ import { traceWriter, WrittenTrace } from './crash/trace.ts'
 import { ADMIN_TOKEN, newServer, type Server } from './server.ts'
 
 /*
- * The whole server is killed (kill -9) while it writes, and restarted: every acknowledged write must be there, and
- * nothing partial. `npm run test:crash` runs longer and under more load.
+ * Kills the whole server with SIGKILL while it writes, restarts it, and checks that every acknowledged write exists and
+ * nothing is partial. `npm run test:crash` runs longer and under more load.
  */
 
 const { rounds, seconds, writers } = process.env.CRASH_SECONDS
   ? { rounds: 10, seconds: Number(process.env.CRASH_SECONDS), writers: 48 }
   : { rounds: 3, seconds: 2, writers: 16 }
 
-/** Concurrent calls while the writes are read back. */
+/** The number of concurrent calls that read the writes back. */
 const READERS = 8
 
 let server: Server
@@ -60,7 +60,7 @@ it('keeps every acknowledged write if it is killed and restarted', {
     client.isDying = false
     await mustBeWhole(tenant, ledger)
   }
-  // Otherwise the server was killed while idle.
+  // Otherwise, the server was killed while idle.
   expect(acknowledged).toBeGreaterThan(0)
   expect(client.cutOff).toBeGreaterThan(0)
 })
@@ -98,8 +98,8 @@ async function untilCutOff(write: () => Promise<void>): Promise<void> {
 }
 
 /**
- * All acknowledged writes must exist, and all, some or none of an interrupted call's; repeated, that call takes effect
- * once.
+ * All acknowledged writes must exist. An interrupted call may have had all, some or none of its effect, and repeating
+ * it must take effect exactly once.
  */
 async function mustBeWhole(tenant: Tenant, ledger: readonly Subject[]): Promise<void> {
   const undecided: Subject[] = []

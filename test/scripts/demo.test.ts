@@ -46,7 +46,7 @@ const Labeller = v.strictObject({ name: v.string(), email: v.pipe(v.string(), v.
 const Duration = v.pipe(v.number(), v.integer(), v.minValue(1))
 const JsonAny = v.custom<Json>(value => value !== undefined)
 
-/** The bodies of each type by the contract, without unknown fields. */
+/** The schemas of each type's bodies in the contract, which reject unknown fields. */
 const BODIES = {
   trace: v.variant('status', [
     v.strictObject({ ...common, name: TraceName, metadata: Metadata, status: v.literal('running') }),
@@ -98,7 +98,7 @@ const BODIES = {
   }),
 }
 
-/** Names the place of a failure. */
+/** Adds the place of a failure to its message. */
 const placeOf = ({ traceId, spanId }: DemoPlace) => `${traceId}/${spanId}`
 
 const bodiesOf = <Type extends keyof typeof BODIES>(type: Type, of = events) =>
@@ -114,7 +114,7 @@ describe('the events', () => {
     )
   })
 
-  it.for(['trace', 'span', 'observation', 'feedback'] as const)('have bodies by the contract: %s', type => {
+  it.for(['trace', 'span', 'observation', 'feedback'] as const)('have bodies that match the contract: %s', type => {
     expect(bodiesOf(type).length).toBeGreaterThan(80)
   })
 
@@ -144,7 +144,7 @@ describe('the events', () => {
     expect(last).toBeLessThan(Date.parse('2026-11-21T00:00:00.000Z'))
   })
 
-  it('nest in time: spans within their parents and one after the other, all within their trace', () => {
+  it('nest in time: spans lie within their parents and one after another, all within their trace', () => {
     for (const group of Map.groupBy(events, ({ body }) => body.trace_id).values()) {
       const [begun, completed] = bodiesOf('trace', group)
       const start = begun?.timestamp ?? Number.NaN
@@ -219,7 +219,7 @@ describe('the prompts', () => {
   })
 })
 
-/** Whether a flawed trace of each kind is wrong in the way that its flaw says. */
+/** Checks, by kind, whether a flawed trace is wrong in the way that its flaw says. */
 type FlawChecks<Trace> = Partial<Record<Flaw, (trace: Trace) => boolean>>
 
 function expectFlawed<Trace extends DemoTrace>(all: readonly Trace[], checks: FlawChecks<Trace>) {
@@ -270,7 +270,7 @@ describe('the support runs', () => {
   const isSound = (trace: SupportTrace) => isCurrent(trace) && knowsOrder(trace) && isGrounded(trace)
   const saysWrong = ({ wrong }: SupportTrace, answer: string) => wrong !== undefined && answer.includes(wrong)
 
-  it('rest on chunks of the docs as they were, if they are sound', () => {
+  it('cite chunks of the docs as of their time, if they have no flaw', () => {
     for (const trace of supportTraces().filter(({ flaw }) => flaw === null)) {
       expect(trace.facts).not.toEqual([])
       expect([trace.key, isCurrent(trace), knowsOrder(trace)]).toEqual([trace.key, true, true])
@@ -278,7 +278,7 @@ describe('the support runs', () => {
     }
   })
 
-  it('are sound once corrected: they rest on the docs, name their sources and say nothing wrong', () => {
+  it('are right once corrected: they follow the docs, name their sources and say nothing wrong', () => {
     const failed = supportTraces().filter(({ ending }) => ending === 'failed')
     const flawed = supportTraces().filter(trace => mistakeOf(trace, 'support-answer'))
     expect(flawed.filter(({ flaw }) => flaw === null)).toEqual(failed)
@@ -334,7 +334,7 @@ describe('the support runs', () => {
 })
 
 describe('the triage runs', () => {
-  /** The words that identify each category. No sound ticket holds those of two. */
+  /** The words that identify each category. No ticket without a flaw has words of two categories. */
   const CATEGORY_WORDS: Record<Category, RegExp> = {
     billing: /charged|invoice|gift card|instalment|payment reminder|abgebucht|rechnung/i,
     delivery: /parcel (for|with)|my parcel|the parcel|courier|shipped|paket/i,
@@ -370,7 +370,7 @@ describe('the triage runs', () => {
     return label.category === right.category && label.priority === right.priority && label.language === right.language
   }
 
-  it('have labels that follow from the words of the ticket, if they are sound', () => {
+  it('have labels that match the words of the ticket, if they have no flaw', () => {
     for (const trace of triageTraces().filter(({ flaw }) => flaw === null)) {
       const { text } = v.parse(Ticket, trace.input)
       expect([text, matching(CATEGORY_WORDS, text)]).toEqual([text, [trace.right.category]])
@@ -438,7 +438,7 @@ describe('the invoice runs', () => {
     return [english, english.replace(/[.,]/g, mark => (mark === '.' ? ',' : '.'))]
   }
   const dateForms = (iso: string) => [iso, ...['.', '/'].map(mark => iso.split('-').toReversed().join(mark))]
-  /** The values that the text contains in no spelling. */
+  /** The values that the text doesn't contain in any spelling. */
   const unread = (trace: DemoTrace) => {
     const { supplier, lines, ...fields } = fieldsOf(trace)
     const amounts = [
@@ -458,7 +458,7 @@ describe('the invoice runs', () => {
   const isInOrder = (trace: DemoTrace) => fieldsOf(trace).issue_date < (fieldsOf(trace).due_date ?? '')
   const isSound = (trace: DemoTrace) => addsUp(trace) && unread(trace).length === 0 && isInOrder(trace)
 
-  it('read what is printed, with correct sums, if they are sound', () => {
+  it('match the printed text and have correct sums, if they have no flaw', () => {
     for (const trace of invoiceTraces().filter(({ flaw, ending }) => flaw === null && ending !== 'failed')) {
       expect([trace.key, unread(trace), addsUp(trace), isInOrder(trace)]).toEqual([trace.key, [], true, true])
     }
@@ -470,7 +470,7 @@ describe('the invoice runs', () => {
     }
   })
 
-  it('read what is printed and add up once corrected', () => {
+  it('match the printed text and add up once corrected', () => {
     const flawed = invoiceTraces().filter(trace => mistakeOf(trace, 'extract-fields')?.right !== undefined)
     expect(flawed.map(({ flaw }) => flaw)).not.toContain(null)
     for (const trace of flawed) {
@@ -536,7 +536,7 @@ describe('the reviews', () => {
     ])
   })
 
-  it('approve what fits the schema of the step, and correct only what they change', () => {
+  it("approve only outputs that match the step's schema, and correct only outputs that they change", () => {
     for (const { name, trace, output, decisions } of reviews) {
       const step = trace.steps.find(({ stepId }) => stepId === output.stepId)
       const schema = step && schemaOf(step)
@@ -568,7 +568,7 @@ describe('the reviews', () => {
     expect(new Set(reasons).size / reasons.length).toBeGreaterThan(0.9)
   })
 
-  it('change now and then: accepted in haste, reset, or overruled by another reviewer', () => {
+  it('change occasionally: after a hasty acceptance, by a reset, or overruled by another reviewer', () => {
     const histories = reviews.map(({ decisions }) => decisions.map(({ decision }) => decision).join(' '))
     const counts = Map.groupBy(histories, history => history)
     for (const history of ['accept correct', 'accept reset', 'correct accept']) {
@@ -576,7 +576,7 @@ describe('the reviews', () => {
     }
   })
 
-  it('come with comments on some dozens of outputs, alone or in threads', () => {
+  it('come with comments on a few dozen outputs, alone or in threads', () => {
     const threads = Map.groupBy(comments, placeOf)
     expect([...threads.keys()].filter(place => !places.has(place))).toEqual([])
     expect(threads.size).toBe(THREADS.length)
@@ -655,7 +655,7 @@ describe('the seeding', () => {
 
   it('posts everything, resumes after an interruption, and changes nothing if it runs twice', async () => {
     await server.start({ SEED: 'none' })
-    // Interrupted among the decisions that depend on others.
+    // Interrupt it between decisions that depend on each other.
     const { fetch } = globalThis
     let changes = 0
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {

@@ -16,7 +16,7 @@ const WRANGLER = resolve(PROJECT, 'node_modules/wrangler/bin/wrangler.js')
 
 let folder: string
 let origin: string
-/** How often a Worker's /readyz answers 503 before it answers 200, by its path. */
+/** The number of 503s that a Worker's /readyz answers before its first 200, by path. */
 const unreadyTimes = new Map<string, number>()
 const server = createServer(({ url = '' }, response) => {
   const left = unreadyTimes.get(url) ?? 0
@@ -81,7 +81,7 @@ async function newCheckout({ edit = config => config, loadsWrangler = false }: C
   const account = async (): Promise<Account> => JSON.parse(await readFile(at('stub/account.json'), 'utf8'))
   await setAccount({ isLoggedIn: true, mayOverwrite: true, url, databases: [], buckets: [], queues: [], workers: [] })
 
-  /** Runs the script as npm does; `cut` says where and how it is interrupted. */
+  /** Runs the script as npm does. `cut` says where and how to interrupt it. */
   const deploy = async (args: readonly string[] = [], environment = {}, cut?: [moment: number, Cut]): Promise<Run> => {
     await writeFile(at('stub/moments'), '')
     const { CI, ADMIN_TOKEN, WRANGLER_OUTPUT_FILE_DIRECTORY, ...inherited } = process.env
@@ -288,7 +288,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(second.tokens).not.toEqual(first.tokens)
   })
 
-  it('takes the ADMIN_TOKEN of the environment, and never prints it', async ({ expect }) => {
+  it('takes the ADMIN_TOKEN from the environment, and never prints it', async ({ expect }) => {
     const checkout = await newCheckout()
     const { printed } = await checkout.deploy([], { ADMIN_TOKEN: 'of-the-environment' })
     const { workers } = await checkout.account()
@@ -297,7 +297,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(await checkout.calls()).not.toContain('of-the-environment')
   })
 
-  it('deploys to what the deploy button created and wrote into wrangler.toml, under the name that CI gives', async ({
+  it('deploys to the resources that the deploy button wrote into wrangler.toml, under the name that CI sets', async ({
     expect,
   }) => {
     const id = '00000000-0000-4000-8000-000000000001'
@@ -371,7 +371,7 @@ describe('npm run deploy', { concurrent: true }, () => {
     expect(printed).toContain('Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.')
   })
 
-  it('shows wrangler’s error, and the step it failed at', async ({ expect }) => {
+  it('shows wrangler’s error and the step that failed', async ({ expect }) => {
     const checkout = await newCheckout()
     const { code, printed } = await checkout.deploy([], {}, [2, 'api'])
     expect(code).toBe(1)

@@ -10,8 +10,8 @@ import { newTenant, type Tenant } from './clients/tenant.ts'
 import { newServer, PROJECT, type Server } from './server.ts'
 
 /*
- * The programs in examples/ as a reader runs them: in a folder of their own, with the packages that they name, against
- * a running service.
+ * Runs the programs in examples/ as a reader would: in a separate folder, with the packages that they name, against a
+ * running service.
  */
 
 const run = promisify(execFile)

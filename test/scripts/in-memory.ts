@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 
 const MEMORY = '/dev/shm'
 
-/** What the data of all tests that run at once may take: they come to a tenth of it. */
+/** The free space required for the data of all concurrent tests, which take about a tenth of it. */
 const ROOM_BYTES = 2 ** 30
 
 /**
- * Where the data of tests lies: in memory, if the system has a place for files there with room enough (Docker gives it
- * 64 MiB). D1 and Durable Objects wait for the disk at each write, and most of what tests do is writing.
+ * The directory for test data. It's in memory if the system has a memory file system with enough room (Docker's default
+ * is only 64 MiB), because D1 and Durable Objects wait for the disk at each write, and tests mostly write.
  */
 export function directoryForData(): string {
   try {
@@ -19,7 +19,7 @@ export function directoryForData(): string {
   }
 }
 
-/** Lets Miniflare keep the data of the tests in workerd there, which takes it to the directory for what is temporary. */
+/** Makes Miniflare, which uses the temporary directory, keep the data of the tests in workerd there. */
 export function setup(): void {
   process.env.TMPDIR = directoryForData()
 }

@@ -29,7 +29,7 @@ describe('a D1 fault', () => {
   })
 
   it.for(['D1_ERROR: D1 DB is overloaded. Too many requests queued.', 'put: Reduce your request rate. (10058)'])(
-    '%s: clients are told different times to retry',
+    '%s: clients get different times to retry',
     (message, { expect }) => {
       const faults = Array.from({ length: 100 }, () => classifyFault(new Error(message)))
       expect(faults.every(fault => fault?.retry === false)).toBe(true)

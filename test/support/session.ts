@@ -5,7 +5,7 @@ import { type Answer, type Client, client } from './org.ts'
 /** The origin of the tests' requests, as a browser sends it for our own pages. */
 export const ORIGIN = 'https://countersign.test'
 
-/** A signed-out page with an address of its own, since sign-ins are limited by address. */
+/** A signed-out page with its own IP address, since sign-ins are limited by address. */
 export const visitor = (bindings: Env = env) =>
   client({ origin: ORIGIN, 'cf-connecting-ip': crypto.randomUUID() }, bindings)
 

@@ -80,7 +80,7 @@ describe('recorded OpenTelemetry spans', () => {
     })
   })
 
-  it('of the AI SDK 7, whose agent repeats what its model used', async ({ expect }) => {
+  it('of the AI SDK 7, in which the agent repeats the usage of its model', async ({ expect }) => {
     const usage = { input_tokens: 42, output_tokens: 9, cache_read_tokens: 7, cache_write_tokens: 0 }
     const config = { model: 'gpt-4.1-mini', provider: 'openai' }
     const steps = await stepsOf('ai-sdk-v7')
@@ -193,7 +193,7 @@ describe('the name of a step', () => {
     ],
     ['a workflow', 'run', { 'gen_ai.workflow.name': 'refunds' }, 'refunds'],
     [
-      'a span of Logfire, whose template says more',
+      'a span from Logfire, which has a more detailed template',
       'chat m',
       { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm', 'logfire.msg_template': 'chat {m}' },
       undefined,
@@ -287,7 +287,7 @@ describe('content', () => {
     })
   })
 
-  it('that is not a list of messages stays as it is, and so do its instructions', ({ expect }) => {
+  it('that is not a list of messages stays unchanged, as do its instructions', ({ expect }) => {
     const attributes = {
       'gen_ai.input.messages': '{"q":1}',
       'gen_ai.output.messages': 'plain text',

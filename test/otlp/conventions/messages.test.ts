@@ -490,7 +490,7 @@ describe('what a model answered', () => {
   })
 })
 
-it('finds messages inside other values, and leaves everything else as it is', ({ expect }) => {
+it('finds messages inside other values, and leaves everything else unchanged', ({ expect }) => {
   expect(withMessages({ type: 'ai', content: 'a' })).toEqual({ role: 'assistant', content: 'a' })
   expect(withMessages({ messages: [{ type: 'ai', content: 'a' }], step: 2 })).toEqual({
     messages: [{ role: 'assistant', content: 'a' }],
@@ -520,7 +520,7 @@ describe('a conversation with too many messages to normalize', () => {
     expect(read(more)).toBeUndefined()
   })
 
-  it('stays as it is if its content may be any value', ({ expect }) => {
+  it('stays unchanged if its content may be any value', ({ expect }) => {
     expect(withMessages(more)).toBe(more)
   })
 })
