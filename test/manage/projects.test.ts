@@ -250,7 +250,7 @@ describe('the deletion of a project', () => {
     const session = await signIn(org.projectKey)
     expect((await page(session).get('/api/session')).status).toBe(200)
     await deleteElsewhere(org.project.id)
-    // Where nothing is cached.
+    // Let the cached key expire.
     vi.useFakeTimers({ toFake: ['Date'] })
     vi.setSystemTime(Date.now() + KEY_FRESH_MS + 1)
     expect((await org.bearer().get('/api/session')).status).toBe(401)

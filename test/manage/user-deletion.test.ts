@@ -122,7 +122,7 @@ describe('a deleted user', () => {
     expect((await org.owner.post('/api/api-keys', { name: 'x', scopes: ['read'], userId })).status).toBe(422)
   })
 
-  it('is a new user with the same email later, whose records stay apart', async ({ expect }) => {
+  it('allows a new user with the same email later, whose records stay separate', async ({ expect }) => {
     const { org, trace_id, userId, read } = await userWithRecords()
     await remove(org, userId)
     await org.ingest.post('/api/v1/feedback', aFeedback({ trace_id, comment: 'again', labeller: LABELLER }))

@@ -36,7 +36,7 @@ interface Race {
   /** The time by which all of them had arrived. */
   at: number
   queries: readonly Query[]
-  /** What could be read afterwards. */
+  /** The view after the race. */
   view: View
 }
 

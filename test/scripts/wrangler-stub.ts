@@ -10,7 +10,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFi
 import { dirname, join } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 
-/** What exists on Cloudflare. */
+/** The resources in the Cloudflare account. */
 export interface Account {
   isLoggedIn: boolean
   /** Whether a deploy may overwrite changes that were made in the dashboard. */
