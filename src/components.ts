@@ -60,7 +60,7 @@ const output = {
   VersionDiff,
 }
 
-/** What ingestion takes, alone or in a batch. */
+/** The events that ingestion accepts, alone or in a batch. */
 const input = { NewFeedback, NewObservation, NewSpan, NewTrace }
 
 export const components = { output, input }

@@ -1,7 +1,7 @@
-/** What the Worker uses of Node's zlib. All of Node's types would declare globals that the Worker doesn't have. */
+/** The parts of Node's zlib that the Worker uses. All of Node's types would declare globals that the Worker doesn't have. */
 declare module 'node:zlib' {
   interface Options {
-    /** What the output may take; a RangeError past it. */
+    /** The output's maximum size; exceeding it throws a RangeError. */
     maxOutputLength?: number
     finishFlush?: number
     info: true

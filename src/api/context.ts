@@ -5,7 +5,7 @@ import type { Act } from '../store/accounts/audit.ts'
 import type { Organization, Store, UnscopedStore } from '../store/core/store.ts'
 import type { Contract, Parsed } from './contract.ts'
 
-/** What a handler works with. Key endpoints have a caller and a store bound to the caller's organization. */
+/** A handler's input and services. Key endpoints have a caller and a store bound to the caller's organization. */
 export type Context<C extends Contract> = {
   params: Parsed<C['params']>
   query: Parsed<C['query']>

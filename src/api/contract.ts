@@ -5,7 +5,7 @@ import type { ErrorStatus } from '../http/errors.ts'
 
 type Fields = v.ObjectEntries
 
-/** What an endpoint is part of. `session` is signing in, `operation` what a deployment is watched by. */
+/** An endpoint's group. `session` is for signing in, `operation` for monitoring a deployment. */
 export type Family = 'ingest' | 'otlp' | 'read' | 'review' | 'manage' | 'session' | 'operation'
 
 /** An endpoint's contract: all that the router, the OpenAPI document and the auth and tenancy suites need to know of it. */
@@ -61,10 +61,10 @@ export type ExampleOf<C extends Contract> = {
   (C extends { query: infer S extends v.GenericSchema<unknown, unknown> } ? { readonly query?: Sent<S> } : unknown) &
   (C extends { body: infer S extends v.GenericSchema<unknown, unknown> } ? { readonly body: Sent<S> } : unknown)
 
-/** What a schema takes, as an example has it. */
+/** An example of a schema's input. */
 type Sent<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferInput<S>>
 
-/** What a schema answers, as an example has it. */
+/** An example of a schema's output. */
 export type Shown<S extends v.GenericSchema<unknown, unknown>> = Plain<v.InferOutput<S>>
 
 /** A value that nothing changes, with stored JSON as anything. */

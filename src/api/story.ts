@@ -1,5 +1,5 @@
 /*
- * What the examples of all contracts share. They tell one story: a support pipeline answered a question about a warranty,
+ * Values shared by all contract examples. They tell one story: a support pipeline answered a question about a warranty,
  * and somebody said that the answer was wrong.
  */
 

@@ -21,9 +21,9 @@ export function within<Result>(effort: Effort, run: () => Result): Result {
 class OutOfEffort extends Error {}
 
 /**
- * Counts upcoming steps, each worth one or two ten-millionths of a second, such as reading a character or looking up a
+ * Counts upcoming steps, each worth 100 to 200 nanoseconds, such as reading a character or looking up a
  * fact or word. A search is bounded by this count instead of the clock, so that a trace gets the same answer on any
- * machine. Outside of a search nothing is counted.
+ * machine. Outside a search, it counts nothing.
  *
  * @throws If the limit is exceeded; `attempt` catches it.
  */

@@ -2,7 +2,7 @@ import type { Attribution, AttributionCost, ErrorType } from '../domain/attribut
 import type { Subject } from '../domain/subject.ts'
 import type { Finding } from './finding.ts'
 
-/** What an engine may know about the job it works on. */
+/** The facts about its job that an engine may use. */
 export interface EngineContext {
   /** Aborts when another run takes the job. The result of this run is then discarded. */
   signal: AbortSignal

@@ -44,7 +44,7 @@ export interface CountersignOptions {
   asyncLocalStorage?: SpanContext | undefined
 }
 
-/** What a search looks for. All fields must match. */
+/** A search's filters. All fields must match. */
 export interface SearchQuery {
   name?: string | undefined
   status?: TraceHit['status'] | undefined

@@ -2,7 +2,7 @@ import { newUuid } from './ids.ts'
 import type { Recorder } from './recorder.ts'
 import type { FeedbackBody } from './wire.ts'
 
-/** What somebody says about a trace or one of its spans. */
+/** Feedback on a trace or one of its spans. */
 export interface FeedbackFields {
   /** `positive`, `negative`, or a number from 0.0 to 1.0. */
   rating?: FeedbackBody['rating']

@@ -1,7 +1,7 @@
 /** The type of an event in a batch. */
 export type EventType = 'trace' | 'span' | 'observation' | 'feedback'
 
-/** What an event is about. */
+/** The subject of an event. */
 export interface EventName {
   type: EventType
   traceId: string

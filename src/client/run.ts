@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { FeedbackFields } from './feedback.ts'
 
-/** What is known of a trace when it begins. */
+/** A trace's fields that are known when it begins. */
 export interface TraceOptions {
   /** Its fields are searchable. */
   metadata?: object | undefined
@@ -18,9 +18,9 @@ export interface TraceResult {
   metadata?: object | undefined
 }
 
-/** What is known of a span when it begins; all of it may come later. */
+/** A span's fields that are known when it begins. All of them can also be set later. */
 export interface SpanOptions {
-  /** What goes into the step. */
+  /** The step's input. */
   input?: unknown
   /** The prompt that the step uses: the `versionId` of `prompts.active(...)`. */
   promptVersionId?: string | undefined

@@ -7,7 +7,7 @@ import { recordObservation } from './observation.ts'
 import type { Recorder, Values } from './recorder.ts'
 import type { Span, SpanContext, SpanOptions, Trace } from './run.ts'
 
-/** What all spans of a trace share. */
+/** State that all spans of a trace share. */
 export interface SpanSetting {
   trace: Trace
   recorder: Recorder

@@ -1,4 +1,4 @@
-/** What a key may do. The endpoint list says which scope each call needs. */
+/** A key's rights. The endpoint list says which scope each call needs. */
 export const SCOPES = ['ingest', 'read', 'review', 'manage'] as const
 export type Scope = (typeof SCOPES)[number]
 

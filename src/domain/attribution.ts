@@ -21,7 +21,7 @@ export interface Evidence {
   spanId: string | null
   /** A JSON path from there: `output.items[2].qty`, `input`, `state.config.today`, `prompt`, `feedback`, `knowledgeDocs.<slug>`. */
   path: string
-  /** What to see there. */
+  /** The observation at that place. */
   note: string
 }
 

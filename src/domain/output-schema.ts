@@ -70,7 +70,7 @@ export class OutputChecks {
 
 const TOO_COSTLY = 'checking it takes more operations than one request may use'
 
-/** What keeps a schema or a part of it from being applied to any value. Empty if nothing does. */
+/** The reasons why a schema, or a part of it, can't be applied to any value. Empty if it can. */
 export const schemaErrors = (schema: Json): readonly SchemaError[] => compileSchema(schema).errors
 
 const spelled = ({ path, message }: SchemaError): string => (path === '' ? message : `${path} ${message}`)

@@ -158,7 +158,7 @@ export const unavailable = (retryAfterSeconds: number, cause: unknown) =>
     cause,
   })
 
-/** 502 because a job failed in every attempt. `reason` contains no data from the job. */
+/** 502 because a job failed on every attempt. `reason` contains no data from the job. */
 export const failedForGood = (reason: string) => new ApiError(502, reason)
 
 const internal = () => new ApiError(500)

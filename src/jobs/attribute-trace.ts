@@ -20,7 +20,7 @@ export async function runAttributionJob(job: AttributionJob, env: Env): Promise<
 /** Marks the analysis as failed after the queue has given up. */
 export async function failAttributionJob(job: AttributionJob, env: Env): Promise<void> {
   const store = await storeOf(job, env)
-  if (store) await failAttribution(store, job.traceKey, 'The analysis failed in every attempt', Date.now())
+  if (store) await failAttribution(store, job.traceKey, 'The analysis failed on every attempt', Date.now())
 }
 
 async function storeOf({ organizationKey }: AttributionJob, env: Env): Promise<Store | undefined> {

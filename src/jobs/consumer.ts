@@ -33,9 +33,9 @@ function retryDelaySeconds(error: unknown, attempts: number): number {
   return Math.min(Math.max(2 ** attempts, requested), MAX_RETRY_DELAY_SECONDS)
 }
 
-/** Handles a job that failed in every attempt. An analysis is marked as failed; cron retries everything else. */
+/** Handles a job that failed on every attempt. An analysis is marked as failed; cron retries everything else. */
 async function giveUp(job: Job, env: Env): Promise<void> {
-  logFault('job_failed', job, new Error('failed in every attempt'))
+  logFault('job_failed', job, new Error('failed on every attempt'))
   if (job.kind === 'attribute_trace') await failAttributionJob(job, env)
 }
 

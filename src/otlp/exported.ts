@@ -16,7 +16,7 @@ export interface Exported {
   traces: ExportedTrace[]
   /** By client trace id. */
   outlines: ReadonlyMap<string, readonly SpanOutline[]>
-  /** What was cut, as warnings. */
+  /** Warnings about values that were cut. */
   warnings: ReadonlySet<string>
   /** How many spans could not be read because of a bug of ours. Other spans are unaffected. */
   unreadable: number

@@ -99,7 +99,7 @@ export function stepOf(given: TelemetrySpan): SpanStep {
   }
 }
 
-/** What each convention read from one span. */
+/** Each convention's reading of one span. */
 class Readings {
   readonly #readings: Reading[] = []
   readonly #byConvention = new Map<Convention, Reading>()

@@ -24,7 +24,7 @@ export interface SpanStep {
   prompt: PromptReference | undefined
   feedback: readonly HumanJudgment[]
   trace: TraceReading
-  /** What was cut, as messages for the sender. */
+  /** Messages for the sender about values that were cut. */
   warnings: readonly string[]
 }
 

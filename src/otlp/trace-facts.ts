@@ -5,7 +5,7 @@ import { MAX_NAME_LENGTH } from '../limits.ts'
 import { millisecondsOf, type TelemetryLog } from './reading/telemetry.ts'
 import { isRootOf, type SpanOutline } from './span-step.ts'
 
-/** What spans say about their trace. `root` is the span that is the root. */
+/** Facts about the trace, read from its spans. `root` is the span that is the root. */
 export type SpanFacts = Omit<TraceFacts, 'root'> & { root: Ranked<SpanOutline['span']> | null }
 
 /**
@@ -26,7 +26,7 @@ export function factsOf(spans: readonly SpanOutline[]): SpanFacts {
   }
 }
 
-/** What log records say about their trace: its time, and that it is a pipeline's. Anything a span says wins over it. */
+/** Facts about the trace, read from log records: its time, and that it's a pipeline's. Facts from spans win. */
 export function factsOfLogs(logs: readonly TelemetryLog[]): TraceFacts {
   const times = logs.map(({ timeNs }) => millisecondsOf(timeNs))
   return {

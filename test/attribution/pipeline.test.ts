@@ -381,7 +381,7 @@ describe('a job', () => {
     await askAsync(withMessages().bindings)
     await setTried(traceKey)
     expect(await deliver(job, env, { queue: 'of-any-name-dead' })).toMatchObject({ isTaken: true })
-    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
+    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis failed on every attempt' } })
     expect((await askAsync(withMessages().bindings)).status).toBe(202)
     // A late message fails nothing: neither a job that nobody has tried yet nor a finished one.
     await deliver(job, env, { queue: 'of-any-name-dead' })
@@ -478,7 +478,7 @@ describe('a job', () => {
       .run()
     await deliver(job)
     expect(await stored()).toMatchObject({ job: { status: 'failed', due_at: null, lease_token: null }, results: 0 })
-    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis was cut off in every attempt' } })
+    expect(await result()).toMatchObject({ status: 502, body: { error: 'The analysis was cut off on every attempt' } })
   })
 
   it('takes its lease holder’s result, and none from a worker that lost the lease', async ({ expect }) => {
@@ -589,7 +589,7 @@ describe('a job', () => {
     await expect.poll(async () => (await stored()).job).toBeDefined()
     await setTried(traceKey)
     await deliver(job, env, { queue: 'x-dead' })
-    expect(await waiting).toMatchObject({ status: 502, body: { error: 'The analysis failed in every attempt' } })
+    expect(await waiting).toMatchObject({ status: 502, body: { error: 'The analysis failed on every attempt' } })
     vi.restoreAllMocks()
   })
 })

@@ -6,7 +6,7 @@ import { type Difference, differenceOf } from './difference.ts'
 /** An output that somebody objected to. */
 export interface Dispute {
   step: Step
-  /** What it should have been. Undefined if nobody said so. */
+  /** The output it should have had. Undefined if nobody said so. */
   approved: Json | undefined
   /** Undefined if nothing is approved. */
   readonly difference: Difference | undefined
@@ -88,7 +88,7 @@ function disputeOf(
   return {
     step,
     approved,
-    // Computed on demand: of many disputes one decides, and few others are ever read.
+    // Computed on demand, because only one of many disputes decides the answer, and few others are read.
     get difference() {
       difference ??= differenceOf(step.output, approved)
       return difference

@@ -11,7 +11,7 @@ import { type Source, slugOf, sourceOf } from './sources.ts'
 /** A trace and its main dispute, prepared for the checks. */
 export interface Scene extends Disputes {
   subject: Subject
-  /** What the checks left out, one clause each. */
+  /** The parts that the checks left out, one clause each. */
   omitted: string[]
   root: Step
   /** The first and deciding dispute. Undefined if nobody objects to an output. */
@@ -20,7 +20,7 @@ export interface Scene extends Disputes {
   sources: Source[]
   /** The origin of the fault: the earliest step whose own output carries it. */
   origin: Step
-  /** What the origin could know: earlier content, and what it received. */
+  /** The content that the origin could know: earlier content and its own input. */
   visible: Source[]
   /** Knowledge docs that no step fetched. */
   unfetched: Source[]

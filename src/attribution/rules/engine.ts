@@ -44,9 +44,9 @@ export function attributeByRules(
 }
 
 /** Caps confidence: of a thousand answers, some are wrong for reasons that no case has shown. */
-const SUREST = 0.99
+const MAX_CONFIDENCE = 0.99
 
-const rounded = (probability: number): number => Math.round(Math.min(probability, SUREST) * 1000) / 1000
+const rounded = (probability: number): number => Math.round(Math.min(probability, MAX_CONFIDENCE) * 1000) / 1000
 
 /**
  * The strongest finding of each kind, because seeing something twice doesn't make it twice as likely. Drops findings
@@ -87,7 +87,7 @@ function weightOf(kind: FindingKind, errorType: BuiltInErrorType): number {
 }
 
 /** The minimum contribution, in log odds, of a finding worth showing. */
-const LEAST_SAID = 0.25
+const MIN_CONTRIBUTION = 0.25
 
 /** The findings for a type that also favor it over the next one, by weight, one per place. */
 function weigh(
@@ -101,7 +101,7 @@ function weigh(
   }
   const places = new Set<string>()
   return findings
-    .filter(finding => weightIn(finding) >= LEAST_SAID)
+    .filter(finding => weightIn(finding) >= MIN_CONTRIBUTION)
     .toSorted((left, right) => weightIn(right) - weightIn(left))
     .filter(({ spanId, path }) => {
       const place = `${spanId} ${path}`

@@ -60,7 +60,7 @@ export const logfire: Convention = {
 interface Content {
   input: Json | undefined
   output: Json | undefined
-  /** What happened in between: tool calls and their results. */
+  /** The steps in between: tool calls and their results. */
   steps?: Json | undefined
 }
 

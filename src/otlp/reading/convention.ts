@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import type { TelemetryEvent, TelemetrySpan } from './telemetry.ts'
 
-/** What a span does. `generic` spans aren't steps of an AI pipeline: an HTTP call, a database query. */
+/** A span's kind. `generic` spans aren't steps of an AI pipeline: an HTTP call, a database query. */
 export const KINDS = [
   'llm',
   'embedding',
@@ -48,7 +48,7 @@ export interface HumanJudgment {
   comment?: string
 }
 
-/** What a span says about its trace. */
+/** Facts about the trace, read from a span. */
 export interface TraceReading {
   /** The trace's name. `rootName` counts only if the span is the root. */
   name?: string
@@ -66,7 +66,7 @@ export interface TraceReading {
   isRoot?: boolean
 }
 
-/** What a convention read from a span. Fields that it doesn't know are absent. */
+/** A convention's reading of a span. Fields that it doesn't know are absent. */
 export interface Reading {
   kind?: Kind
   stepId?: string

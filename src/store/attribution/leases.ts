@@ -19,7 +19,7 @@ import {
   statusQuery,
 } from './jobs.ts'
 
-const CUT_OFF = 'The analysis was cut off in every attempt'
+const CUT_OFF = 'The analysis was cut off on every attempt'
 
 /**
  * Claims a pending job that nobody holds, for `ATTRIBUTION_LEASE_MS` from `now`. Returns undefined if there is none,

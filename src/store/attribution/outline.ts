@@ -76,7 +76,7 @@ export async function readOutline(store: Store, traceKey: number) {
       .select({
         spans: sql<number>`(select count(*) from ${spans} where ${isNonRoot})`.as('spans'),
         feedback:
-          sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traceKey} and ${isOnItsOwn})`.as(
+          sql<number>`(select count(*) from ${feedback} where ${feedback.traceKey} = ${traceKey} and ${isStandalone})`.as(
             'feedback',
           ),
         docs: sql<number>`(select count(*) from versioned_texts
@@ -89,7 +89,7 @@ export async function readOutline(store: Store, traceKey: number) {
     database
       .select(feedbackFields)
       .from(feedback)
-      .where(and(eq(feedback.traceKey, traceKey), isOnItsOwn))
+      .where(and(eq(feedback.traceKey, traceKey), isStandalone))
       .orderBy(desc(feedback.timestamp), desc(feedback.receivedAt), desc(feedback.id))
       .limit(MAX_SUBJECT_FEEDBACK),
     database
@@ -164,7 +164,7 @@ const reviewedFields = ({ organization }: Store) => ({
 export type ReviewedRow = SelectResultFields<ReturnType<typeof reviewedFields>>
 
 /** Excludes the comments of decisions in force, which are part of the steps' reviews. */
-const isOnItsOwn = sql`(${feedback.source} <> 'review' or not exists (
+const isStandalone = sql`(${feedback.source} <> 'review' or not exists (
   select 1 from ${spans} decided cross join ${reviews} decision
   where decided.id = ${feedback.spanId} and decided.trace_key = ${feedback.traceKey} and decided.review_state is not null
     and decision.trace_key = decided.trace_key and decision.span_id = decided.id
@@ -197,7 +197,7 @@ export function omittedFeedback({ counts, feedback }: Outline): string[] {
     ...(omittedCount > 0
       ? [`the oldest ${formatCount(omittedCount)} of ${formatCount(counts.feedback)} pieces of feedback`]
       : []),
-    ...(cut > 0 ? [`the texts of ${formatCount(cut)} pieces of feedback, which are too long together`] : []),
+    ...(cut > 0 ? [`the texts of ${formatCount(cut)} pieces of feedback, which exceed the length limit in total`] : []),
   ]
 }
 

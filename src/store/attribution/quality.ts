@@ -35,7 +35,7 @@ interface Comparison {
 export async function compareAnswers(store: Store, project: Project, filter: ComparisonFilter): Promise<Comparison> {
   const { database } = store
   const { from, to, engine } = filter
-  const isAsked = and(
+  const matchesFilter = and(
     eq(reviews.projectKey, project.key),
     isNotNull(reviews.errorType),
     from === undefined ? undefined : gte(reviews.createdAt, from),
@@ -45,7 +45,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
   const scanned = database
     .select({ traceKey, spanId, number, createdAt, errorType })
     .from(reviews)
-    .where(isAsked)
+    .where(matchesFilter)
     .orderBy(desc(createdAt))
     .limit(MAX_COMPARED_DECISIONS)
     .as('scanned')
@@ -83,7 +83,7 @@ export async function compareAnswers(store: Store, project: Project, filter: Com
       database
         .select({ number })
         .from(reviews)
-        .where(isAsked)
+        .where(matchesFilter)
         .limit(MAX_COMPARED_DECISIONS + 1)
         .as('scanned'),
     ),

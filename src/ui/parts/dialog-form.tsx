@@ -17,7 +17,7 @@ interface DialogFormProps<Draft, Answer> {
   /** The button that opens the dialog. */
   trigger: (open: () => void) => ReactNode
   title: string
-  /** What the form holds each time it opens. */
+  /** The form's values each time it opens. */
   initial: Draft
   /** The API's names of the fields that show their own errors. */
   fields?: readonly string[]

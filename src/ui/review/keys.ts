@@ -1,4 +1,4 @@
-/** What a key does in the inbox. */
+/** A key's action in the inbox. */
 export type Command = 'accept' | 'edit' | 'save' | 'skip' | 'comment' | 'next' | 'previous' | 'undo' | 'help' | 'leave'
 
 /** The shortcuts in the order that the help lists them. `mod` is Ctrl, or Cmd on a Mac. */

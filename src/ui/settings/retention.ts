@@ -10,7 +10,7 @@ export function retentionInWords({ retentionDays, retainReviewed }: Retention): 
   return `${days(retentionDays)}${retainReviewed ? ', except reviewed traces' : ''}`
 }
 
-/** What a retention change deletes that was kept before; undefined if nothing. */
+/** Describes the traces that a retention change newly deletes. Undefined if it deletes none. */
 export function deletedByChange(before: Retention, after: Retention): string | undefined {
   if (after.retentionDays === null) return undefined
   const isShorter = before.retentionDays === null || after.retentionDays < before.retentionDays

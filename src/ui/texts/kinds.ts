@@ -55,7 +55,7 @@ export interface TextKind {
   name: { field: string; label: string; description: string; example: string }
   hasTitle: boolean
   hasSchema: boolean
-  /** What its texts are for. */
+  /** The purpose of its texts. */
   purpose: string
   /** Who reads the active version, and when. */
   readers: string

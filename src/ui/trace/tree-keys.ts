@@ -1,6 +1,6 @@
 import type { SpanRow } from './span-tree.ts'
 
-/** What a key does in the tree: move to another row, or fold or open a span. */
+/** A key's action in the tree: move to another row, or fold or open a span. */
 export type TreeAction = { to: number } | { fold: string } | { open: string }
 
 interface TreePlace {
@@ -13,7 +13,7 @@ interface TreePlace {
   page: number
 }
 
-/** What a key does, as in any tree view; undefined if nothing. */
+/** The action of a key, as in any tree view. Undefined if it has none. */
 export function treeAction(key: string, { rows, index, isFolded, page }: TreePlace): TreeAction | undefined {
   const to = (place: number): TreeAction => ({ to: Math.min(Math.max(place, 0), rows.length - 1) })
   const row = rows[index]

@@ -28,7 +28,7 @@ export function* checkComputation(scene: Scene): Generator<Finding> {
 /** A finding about the output. */
 type Verdict = Pick<Finding, 'kind' | 'note' | 'strength'>
 
-/** What the step could compute with. */
+/** The values that the step could compute with. */
 interface Given {
   values: Json[]
   numbers: number[]

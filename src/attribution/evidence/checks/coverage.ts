@@ -57,7 +57,7 @@ function isReadFrom(item: Terms, line: Source): boolean {
   return weight > 0 && found > 0.7
 }
 
-/** What the lines of a list have in common: how they start, and roughly how long they are. */
+/** The common traits of a list's lines: how they start, and roughly how long they are. */
 const shapeOf = (line: string): string =>
   `${line
     .slice(0, 1)

@@ -227,8 +227,8 @@ function saidBy({ comments, step }: Dispute): Terms {
 }
 
 /**
- * The support for terms in each kind of source. In a longer rewording, common words count nothing, because a paraphrase
- * has them as well.
+ * The support for terms in each kind of source. In a longer rewording, common words count for nothing, because a
+ * paraphrase has them as well.
  */
 function standingOf(terms: Terms, counterpart: Terms, { visible, prompts, unfetched, dispute }: Scene): Standing {
   // If a text isn't in the language of its sources, its words count little.

@@ -36,7 +36,7 @@ export function* checkScope(scene: Scene): Generator<Finding> {
   const { weight, found } = supportOf(termsOfValue(output), prompts)
   if (weight < 2 || prompts.length === 0) return
   if (declining !== undefined && found > 0.4) {
-    const note = 'says how to decline, in the words of the output'
+    const note = 'tells the model how to decline, in the same words as the output'
     yield { kind: 'declines_as_told', ...inPrompt, note, strength: Math.min(1, found + 0.3) }
   }
   if (found > 0.5)
