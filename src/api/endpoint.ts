@@ -4,7 +4,7 @@ import type { Contract, ExampleOf, Reply } from './contract.ts'
 import { json } from './json.ts'
 import { serve } from './serve.ts'
 
-/** A contract with its handler, as the router, the document and the suites take it. */
+/** A contract with its handler, in the form that the router, the OpenAPI document, and the test suites use. */
 export interface Endpoint<C extends Contract = Contract> {
   readonly contract: C
   readonly serve: (request: Request, params: Record<string, string>, runtime: Runtime) => Promise<Response>

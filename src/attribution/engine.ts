@@ -46,7 +46,7 @@ interface EngineErrorOptions {
 /**
  * Why there is no answer. The message is safe to store, log and show: it contains no key, no payload and nothing that a
  * provider or a model said. For the same reason it has no `cause`: a provider's error contains the request and may
- * quote the key. Of any other error only its existence is shown.
+ * quote the key. For any other error, only the fact that one occurred is shown.
  */
 export class EngineError extends Error {
   readonly isFinal: boolean

@@ -77,7 +77,7 @@ function termsOfChanges(changes: readonly Change[], side: 'before' | 'after'): T
   return termsOfValue(changes.flatMap(change => change[side] ?? []))
 }
 
-/** Terms that the others lack or have less often. */
+/** Terms that `others` lacks or contains fewer times. */
 export function without(terms: Terms, others: Terms): Terms {
   spend(2 * (terms.facts.length + terms.words.size + others.facts.length))
   const facts = factsWithout(terms.facts, others.facts)
@@ -88,7 +88,7 @@ export function without(terms: Terms, others: Terms): Terms {
   return { facts, words: new Map(words) }
 }
 
-/** Each of the others removes one fact: the first that may mean the same. */
+/** Each fact in `others` removes one from `facts`: the first that could have the same meaning. */
 function factsWithout(facts: readonly Fact[], others: readonly Fact[]): Fact[] {
   // For each reading, the facts that have it, last one first.
   const places = new Map<string, number[]>()

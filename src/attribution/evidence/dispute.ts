@@ -106,7 +106,7 @@ const commentsOn = (subject: Subject, step: Step, userId: string): string[] =>
     comment && (spanId === step.spanId || author === userId || source === 'api') ? [comment] : [],
   )
 
-/** The step whose output feedback is about: the one it names, else the trace's root, else the last step. */
+/** The step that feedback is about: the one it names, or else the root, or else the last step. */
 function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
   const { steps } = subject
   const named = steps.find(step => step.spanId === spanId)
@@ -116,7 +116,7 @@ function outputStepOf({ spanId }: SubjectFeedback, subject: Subject): Step {
 }
 
 /**
- * The step that a correction applies to: the one that feedback names, else the one whose output has most of its fields.
+ * The step that a correction applies to: the one that feedback names, or else the one whose output has most of its fields.
  */
 function contestedBy(correction: JsonObject, feedback: SubjectFeedback, subject: Subject): Step {
   const named = subject.steps.find(({ spanId }) => spanId === feedback.spanId)

@@ -50,7 +50,7 @@ async function attributeByModel(
   throw new EngineError(`The model answered outside the schema twice: ${fault}`, { isFinal: true })
 }
 
-/** Doesn't repeat the answer: it may contain text that the material planted, which belongs inside the fence. */
+/** Doesn't repeat the answer: it may contain text injected through the trace, which must stay inside the fenced block. */
 const askAgain = (fault: string): string =>
   `You have already answered this, and the answer was rejected: ${fault}. Answer again, following the instructions.`
 

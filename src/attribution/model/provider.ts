@@ -89,7 +89,7 @@ function anthropic(model: string, env: Env): ModelSettings['open'] {
   }
 }
 
-/** Follows no redirects: one could send the trace, and the key in whatever header it is, to another host. */
+/** Doesn't follow redirects: a redirect could send the trace and the key, whichever header holds it, to another host. */
 const fetchHere: typeof fetch = (input, init) => fetch(input, { ...init, redirect: 'manual' })
 
 function readBaseUrl(env: Env): string | undefined {

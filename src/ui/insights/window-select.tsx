@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core'
 import { useSearchParams } from 'wouter'
 import { WINDOWS, type WindowDays, windowNamed } from './window.ts'
 
-/** The period in the address, and how to change it. */
+/** The period in the URL, and how to change it. */
 export function useWindow(): [WindowDays, (days: WindowDays) => void] {
   const [parameters, setParameters] = useSearchParams()
   const choose = (days: WindowDays) =>

@@ -13,7 +13,7 @@ interface AuditFilterBarProps {
   names: ReadonlyMap<string, string>
 }
 
-/** Filters the log. The address holds the filters. */
+/** Filters the log. The filters are stored in the URL. */
 export function AuditFilterBar({ filters, names }: AuditFilterBarProps) {
   const [, setParameters] = useSearchParams()
   const change = (changes: Partial<AuditFilters>) => setParameters(current => withAuditFilters(current, changes))

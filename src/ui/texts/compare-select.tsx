@@ -23,7 +23,7 @@ export function CompareSelect({ text, version }: { text: VersionedText; version:
       }))}
       value={chosen?.id ?? null}
       onDropdownOpen={loadCode}
-      // Names both versions, so that the address still works after another one is activated.
+      // Names both versions, so that the URL still works after another one is activated.
       onChange={id => setParameters(withParameters({ version: version.id, compare: id }))}
     />
   )

@@ -123,7 +123,7 @@ function Chosen({ kind, text, isNew }: { kind: TextKind; text: VersionedText; is
   )
 }
 
-/** The version in the address, else the active one. */
+/** The version in the URL, or else the active one. */
 const chosenOf = ({ versions }: VersionedText, named: string | null) =>
   versions.find(({ id }) => id === named) ?? versions.find(({ isActive }) => isActive) ?? versions[0]
 

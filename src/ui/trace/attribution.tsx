@@ -33,7 +33,7 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
   const { data: session } = useQuery(sessionQuery)
   const mayForce = session?.scopes.includes('manage') === true
   const analysis = useMutation({
-    // Without the right to force it, the engine still analyzes anything new.
+    // Users who can't force a new run still get one if there is new data.
     mutationFn: () => analyze(trace, answer !== undefined && mayForce),
     onSuccess: open,
     onSettled: () => queryClient.invalidateQueries({ queryKey: attributionsQuery(id).queryKey }),

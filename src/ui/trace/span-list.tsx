@@ -23,7 +23,7 @@ interface SpanListProps {
   more: ReactNode
 }
 
-/** A held key passes many spans. Only the one where it stops opens its panel and enters the address. */
+/** Holding a key moves through many spans. Only the span it stops on opens and goes into the URL. */
 const STAY_MS = 120
 const NOTHING: ReadonlySet<string> = new Set()
 const TICKS = [0, 0.25, 0.5, 0.75, 1]
@@ -75,7 +75,7 @@ export const SpanList = memo(function SpanList({ tree, chosenId, withFeedback, o
     [],
   )
   const go = (id: string) => {
-    // A pending move by key must not follow.
+    // Cancel any pending keyboard move.
     stay.cancel()
     setActive(id)
     onChoose(id)

@@ -24,7 +24,7 @@ const TimeInput = lazy(async () => ({ default: (await import('./time-input.tsx')
 
 const TYPING_MS = 400
 
-/** The list's filters, all in the address. */
+/** The list's filters, all stored in the URL. */
 export function FilterBar() {
   const [address, setAddress] = useSearchParams()
   const [isOpen, { toggle }] = useDisclosure()
@@ -174,7 +174,7 @@ function TextFilter({ name, label, placeholder }: { name: FilterName; label: str
   )
   useEffect(() => {
     take.cancel()
-    // The address leaves out trailing spaces.
+    // The URL leaves out trailing spaces.
     setText(current => (current.trim() === given ? current : given))
   }, [given, take])
   return (
