@@ -65,8 +65,8 @@ const checkReadiness = endpoint({
 
 /** Every endpoint. The router, the OpenAPI document, and the suites over all endpoints are built from this list. */
 export const endpoints: readonly Endpoint[] = [
-  ...ingest,
   ...otlp,
+  ...ingest,
   ...read,
   ...review,
   ...manage,
