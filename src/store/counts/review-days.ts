@@ -17,7 +17,7 @@ import { spans } from '../schema/spans.ts'
 const dayOf = (time: SQL): SQL => sql`${time} / ${sql.raw(String(DAY_MS))}`
 
 /** Adds the counts to an existing row of `review_days`. */
-const ADDED_UP = {
+export const ADDED_UP = {
   target: [
     reviewDays.projectKey,
     reviewDays.day,

@@ -3,6 +3,7 @@ import { DELETION_ROWS, DELETION_SETTLE_MS, DELETION_TRACES, RESEND_AFTER_MS } f
 import { revokeUserKeys } from '../accounts/users.ts'
 import { selectFor } from '../core/rows.ts'
 import type { Store, UnscopedStore } from '../core/store.ts'
+import { ADDED_UP } from '../counts/review-days.ts'
 import { auditLog, projects, userDeletions } from '../schema/accounts.ts'
 import { reviewDays } from '../schema/counts.ts'
 import { feedback, reviews } from '../schema/reviews.ts'
@@ -139,20 +140,7 @@ async function renameInDays(
           sql`from ${reviewDays} where ${isOld}`,
         ),
       )
-      .onConflictDoUpdate({
-        target: [
-          reviewDays.projectKey,
-          reviewDays.day,
-          reviewDays.stepId,
-          reviewDays.promptVersionId,
-          reviewDays.userId,
-          reviewDays.errorType,
-        ],
-        set: {
-          accepted: sql`${reviewDays.accepted} + excluded.accepted`,
-          corrected: sql`${reviewDays.corrected} + excluded.corrected`,
-        },
-      }),
+      .onConflictDoUpdate(ADDED_UP),
     database.delete(reviewDays).where(isOld),
   ])
   const next =
