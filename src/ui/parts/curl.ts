@@ -10,13 +10,16 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The curl command for an API call, with the key in COUNTERSIGN_KEY. */
 export function curlOf(path: string, { method = 'GET', body, projectSlug }: CurlOptions = {}): string {
-  const url = new URL(path, location.origin).href
-  return [
-    `curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)}`,
-    `-H "Authorization: Bearer $COUNTERSIGN_KEY"`,
-    ...(projectSlug === undefined ? [] : [`-H 'x-project-slug: ${projectSlug}'`]),
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
-  ].join(' \\\n  ')
+  return curlOfRequest({
+    method,
+    path,
+    headers: {
+      Authorization: '',
+      ...(projectSlug !== undefined && { 'x-project-slug': projectSlug }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
 }
 
 interface CurlRequest {
