@@ -7,7 +7,7 @@ import { SessionGate } from './session/session-gate.tsx'
 import { Shell } from './shell/shell.tsx'
 import { cssVariablesResolver, theme } from './theme.ts'
 
-/** The reviewer's app, a client of the public API alone. */
+/** The reviewer's app. It uses only the public API. */
 export const App = () => (
   <MantineProvider theme={theme} cssVariablesResolver={cssVariablesResolver} defaultColorScheme="auto">
     <Notifications position="bottom-right" />

@@ -8,7 +8,7 @@ import { NotFound } from './shell/not-found.tsx'
 
 const page = (load: () => Promise<{ Page: ComponentType }>) => lazy(async () => ({ default: (await load()).Page }))
 
-/** The list that routes and, on a pointer's approach, navigation load pages by. */
+/** Loads each page. The navigation calls it early, when the pointer is over a link. */
 export const PAGES = {
   '/': () => import('./insights/page.tsx'),
   '/review': () => import('./review/page.tsx'),

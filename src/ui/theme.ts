@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The one accent. Green, amber and red are for what was decided. */
+/** The only accent color. Green, amber, and red show decisions. */
 const accent: MantineColorsTuple = [
   '#eef3ff',
   '#dce5fb',
@@ -27,7 +27,7 @@ export const theme = createTheme({
     sizes: { h1: { fontSize: '1.25rem' }, h2: { fontSize: '1rem' }, h3: { fontSize: '0.875rem' } },
   },
   cursorType: 'pointer',
-  // Its own gray is too faint to read.
+  // Mantine's own gray is too faint to read.
   components: { Notification: { styles: { description: { color: 'var(--quiet)' } } } },
 })
 

@@ -17,7 +17,7 @@ test('the API page lists every endpoint, is accessible in both color schemes, an
   const batch = page.locator('#postApiV1Batch')
   await expect(batch.getByRole('heading', { name: 'Try it' })).toBeVisible()
   await batch.getByText('Fields of events').click()
-  await batch.getByText('Either: type "span"').click()
+  await batch.getByText('type: "span"').click()
   await batch.getByText('Fields of body').click()
   await expect(batch.getByText('parent_span_id').first()).toBeVisible()
   await batch.getByText('207').click()

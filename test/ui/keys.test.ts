@@ -53,7 +53,7 @@ test("a key's scopes and name can change, and a key that can review but not read
   await page.getByRole('button', { name: 'Edit Ada' }).click()
   const form = page.getByRole('dialog', { name: 'Edit Ada' })
   await form.getByLabel('read', { exact: true }).setChecked(false)
-  await expect(form.getByRole('status')).toContainText('have nothing to review')
+  await expect(form.getByRole('status')).toContainText("can't see any outputs to review")
   await form.getByLabel('read', { exact: true }).setChecked(true)
   await form.getByLabel('review', { exact: true }).setChecked(false)
   await form.getByLabel('Name').fill('Ada, reading')

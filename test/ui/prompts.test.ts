@@ -37,7 +37,7 @@ test('a prompt gets a new version, and is rolled back to the previous one', asyn
   await versions.getByRole('link', { name: /Version 1/ }).click()
   await page.getByRole('button', { name: 'Roll back to version 1' }).click()
   const dialog = page.getByRole('dialog')
-  await expect(dialog).toContainText('Version 1 will be active instead of version 2')
+  await expect(dialog).toContainText('Version 1 will replace version 2 as the active version')
   await dialog.getByRole('button', { name: 'Roll back to version 1' }).click()
   await expect(versions.getByRole('link').filter({ hasText: 'Active' })).toContainText('Version 1')
   expect(await active()).toBe('Answer kindly.')

@@ -233,7 +233,7 @@ test("two reviewers of one item see each other's decisions and lose no text", as
   await expect.poll(() => stateOf(organization, spanIds[0])).toBe('accepted')
 
   await page.keyboard.press('ControlOrMeta+Enter')
-  const notice = page.getByRole('alert').filter({ hasText: 'Not saved' })
+  const notice = page.getByRole('alert').filter({ hasText: "Couldn't save" })
   await expect(notice).toContainText('someone else changed it')
   await notice.getByRole('button', { name: 'Open' }).click()
   const conflict = page.getByRole('alert').filter({ hasText: 'This item has changed' })

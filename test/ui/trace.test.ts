@@ -33,7 +33,7 @@ test('an output that changed after its review is marked in the list, the tree an
 
   await page.goto(path)
   const line = page.getByRole('treeitem', { selected: true })
-  await expect(line.getByRole('img', { name: 'Output changed after its review' })).toBeVisible()
+  await expect(line.getByRole('img', { name: 'Output changed after review' })).toBeVisible()
   await expect(line.getByRole('img', { name: 'Accepted' })).toHaveCount(0)
   const chosen = page.getByRole('region', { name: 'Selected span' })
   await expect(chosen.getByText('Accepted, output changed')).toBeVisible()

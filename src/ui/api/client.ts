@@ -1,13 +1,13 @@
 import { chosenOrganization } from './organization.ts'
 
-/** A failed call, or one without an answer (status 0): a readable message with the request ID for support. */
+/** A failed call: a readable message with the request ID for support. The status is 0 if there was no response. */
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly status: number
   readonly code: string
-  /** The errors by field, as dotted paths. */
+  /** The errors by field. Fields are dotted paths. */
   readonly details: readonly { path: string; message: string }[]
-  /** '' without an answer. */
+  /** Empty if there was no response. */
   readonly requestId: string
   /** The ID of the user who holds the span. */
   readonly heldBy: string | undefined
@@ -29,12 +29,12 @@ type Parameter = string | number | boolean | null | undefined
 
 export interface Call {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Values of null, undefined, or '' are left out. */
+  /** Null, undefined, and '' are left out. */
   query?: Readonly<Record<string, Parameter>>
   body?: unknown
   headers?: Readonly<Record<string, string>>
   signal?: AbortSignal
-  /** Finishes even if the page closes; for bodies up to 64 KiB. */
+  /** Lets the request finish if the page closes. For bodies up to 64 KiB. */
   keepalive?: boolean
 }
 
@@ -45,7 +45,7 @@ export function pathWith(path: string, query: Readonly<Record<string, Parameter>
   return text === '' ? path : `${path}?${text}`
 }
 
-/** The longest rate-limit wait that a call retries after: the counting window plus a second. */
+/** Longer rate-limit waits aren't retried. It's the counting window plus a second. */
 const MAX_WAIT_SECONDS = 61
 const MAX_ATTEMPTS = 3
 
@@ -57,8 +57,9 @@ export function onWait(listener: (seconds: number) => void): void {
 }
 
 /**
- * Calls the API in the current session. `Answer` is the type of the endpoint's schema (`wire.ts`). A rate-limited call had no
- * effect and is sent again when the answer says. Throws a `Fault` for any other failure; an abort stays an abort.
+ * Calls the API in the current session. `Answer` is the type of the endpoint's schema (`wire.ts`). A rate-limited call
+ * had no effect, so it's sent again when the response says. Throws a `Fault` for any other failure; an abort stays an
+ * abort.
  */
 export async function call<Answer>(path: string, request: Call = {}): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
@@ -106,7 +107,7 @@ function send(
     ...(signal && { signal }),
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause
-    throw new Fault("The service didn't answer. Check your connection.", {
+    throw new Fault("Couldn't reach the service. Check your connection.", {
       status: 0,
       code: 'unreachable',
       requestId: '',
@@ -119,7 +120,7 @@ function faultOf(response: Response, answer: unknown): Fault {
   const seconds = secondsToWait(response)
   const hint = seconds === undefined ? '' : `. Try again in ${seconds} seconds.`
   const { error, code, details, heldBy } = (answer instanceof Object ? answer : {}) as Partial<Record<string, unknown>>
-  return new Fault((typeof error === 'string' ? error : `The service answered ${status}`) + hint, {
+  return new Fault((typeof error === 'string' ? error : `The service returned status ${status}`) + hint, {
     status,
     code: typeof code === 'string' ? code : '',
     details: Array.isArray(details) ? details : [],

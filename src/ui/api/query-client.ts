@@ -29,8 +29,8 @@ export const queryClient = new QueryClient({
 const isRefusal = ({ status }: Fault): boolean => status >= 400 && status < 500
 
 /**
- * Switches to another session, or to none (null), and drops all cached answers. The session's own query stays, because its
- * observers wouldn't notice a new one.
+ * Switches to another session, or to none (null), and drops all cached responses. The session's own query stays,
+ * because its observers wouldn't notice a new one.
  */
 export function changeSession(session: Session | null): void {
   queryClient.setQueryData(SESSION_KEY, session)

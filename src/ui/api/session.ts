@@ -22,7 +22,7 @@ export const sessionQuery = queryOptions({
   refetchOnWindowFocus: 'always',
 })
 
-/** Loads the session. Forgets a chosen organization that is now refused, so that it locks no one out. */
+/** Loads the session. Forgets the chosen organization if it's now refused, so that it can't lock the user out. */
 async function readSession(signal: AbortSignal): Promise<Session> {
   try {
     return await call<Session>('/api/session', { signal })

@@ -19,12 +19,13 @@ import type { getReviewQueue } from '../../review/queue.ts'
 import type { listReviews } from '../../review/reviews.ts'
 
 /*
- * The types of the API's answers, from the endpoints' own schemas. Type imports only, so that no Worker code is bundled.
+ * The types of the API's responses, from the endpoints' own schemas. Type imports only, so that no Worker code is
+ * bundled.
  */
 
 export type { Json }
 
-/** A response as clients read it: JSON that the Worker splices in as text is a value here. */
+/** A response as clients parse it. JSON that the Worker inserts as text is a value here. */
 type AsRead<Value> =
   Value extends WrittenJson<infer Shape>
     ? AsRead<Shape>
@@ -36,7 +37,7 @@ type AsRead<Value> =
           ? { [Name in keyof Value]: AsRead<Value[Name]> }
           : Value
 
-/** The body of an endpoint's answer with this status. */
+/** The body of an endpoint's response with this status. */
 type Answer<E, Status extends number = 200> =
   E extends Endpoint<infer C>
     ? Status extends keyof C['responses']

@@ -10,11 +10,11 @@ export interface CodeDiffProps {
   /** The accessible name. */
   label: string
   language?: CodeLanguage
-  /** Side by side, or in one column for narrow places. */
+  /** Side by side, or in one column if space is tight. */
   layout?: 'split' | 'unified'
 }
 
-/** After this time the diff shows only where the texts differ. */
+/** A diff that takes longer is less precise. */
 const DIFF_TIMEOUT_MS = 200
 
 /** A read-only diff of two texts. Long unchanged parts are folded. */

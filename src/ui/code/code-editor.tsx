@@ -29,7 +29,7 @@ export function CodeEditor({
   const view = useRef<EditorView>(null)
   const onChangeNow = useRef(onChange)
   onChangeNow.current = onChange
-  // biome-ignore lint/correctness/useExhaustiveDependencies: later values come through the effect below, so that the cursor stays
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect below applies later values, so that the cursor stays in place
   useEffect(() => {
     if (!container.current) return
     const editor = new EditorView({

@@ -14,7 +14,7 @@ interface EndpointItemProps {
   onToggle: (isOpen: boolean) => void
 }
 
-/** One line per endpoint, which opens to show its parameters, schemas, and a form to try it. */
+/** An endpoint on one line, which expands to show its parameters, its schemas, and a form to try it. */
 export const EndpointItem = ({ endpoint, schemas, apiKey, isOpen, onToggle }: EndpointItemProps) => (
   <details
     id={endpoint.operationId}

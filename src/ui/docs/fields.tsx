@@ -19,7 +19,7 @@ export function Fields({ schema, schemas }: FieldsProps) {
     <Unfolding
       // biome-ignore lint/suspicious/noArrayIndexKey: the document never changes while it's shown
       key={index}
-      title={`Either: ${objectName(object, index)}`}
+      title={objectName(object, index)}
     >
       {() => <FieldList schema={object} schemas={schemas} />}
     </Unfolding>
@@ -29,7 +29,7 @@ export function Fields({ schema, schemas }: FieldsProps) {
 /** Names an alternative by its constant field, or else by its position. */
 function objectName({ properties = {} }: Schema, index: number): string {
   const constant = Object.entries(properties).find(([, field]) => field.const !== undefined)
-  return constant ? `${constant[0]} ${JSON.stringify(constant[1].const)}` : `form ${index + 1}`
+  return constant ? `${constant[0]}: ${JSON.stringify(constant[1].const)}` : `Option ${index + 1}`
 }
 
 const FieldList = ({ schema: { properties = {}, required = [] }, schemas }: FieldsProps) => (

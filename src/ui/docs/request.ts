@@ -15,7 +15,7 @@ export interface Input {
   body: string
 }
 
-/** A parameter's key in the form. It includes the location, because path and query can share a name. */
+/** A parameter's key in the form. It includes the location, because a path and a query parameter can share a name. */
 export const fieldOf = ({ in: place, name }: { in: string; name: string }): string => `${place} ${name}`
 
 /** Builds the request. Sends the key as a bearer token, because that also works for the admin token. */

@@ -26,7 +26,7 @@ export function bounds(schema: Schema): string[] {
   return [
     between(minLength, maxLength, 'characters'),
     between(minItems, maxItems, 'items'),
-    // Callers never hit JavaScript's largest integer.
+    // JavaScript's largest integer isn't a limit that matters to callers.
     between(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ''),
     pattern === undefined ? '' : `matches ${pattern}`,
   ].filter(Boolean)

@@ -3,11 +3,11 @@ import { type ComponentType, createElement, type SVGProps } from 'react'
 export interface IconProps extends Omit<SVGProps<SVGSVGElement>, 'stroke'> {
   /** Its width and height in pixels; 24 by default. */
   size?: number
-  /** The width of its lines, in units of which the icon is 24 wide; 2 by default. */
+  /** The stroke width on a 24-unit grid; 2 by default. */
   stroke?: number
 }
 
-/** An icon of lines, in the color of the text around it. */
+/** An outline icon in the color of the surrounding text. */
 export const drawn =
   (...paths: readonly string[]): ComponentType<IconProps> =>
   ({ size = 24, stroke = 2, ...rest }) =>

@@ -1,8 +1,8 @@
 import { drawn } from './drawn.ts'
 
 /*
- * The outlines of Tabler's icons that the app shows, each the paths of its strokes in a square of 24.
- * Copied from @tabler/icons, whose whole set takes 88 MB to install. public/icons-license.txt has its license.
+ * The Tabler icons that the app uses, as stroke paths on a 24-unit grid.
+ * They're copied from @tabler/icons, which takes 88 MB to install. public/icons-license.txt has its license.
  */
 
 export const IconAlertTriangle = drawn(

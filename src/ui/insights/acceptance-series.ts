@@ -4,7 +4,7 @@ import { type Bucket, bucketIndex } from './window.ts'
 
 /** A line of a step's chart: decisions on one prompt version's outputs, by bucket. */
 export interface AcceptanceLine {
-  /** A key that holds no text from a pipeline. */
+  /** A key without text from the pipeline. */
   key: string
   label: string
   isActive: boolean

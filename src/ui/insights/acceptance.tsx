@@ -27,7 +27,7 @@ export function Acceptance({ insights, buckets }: AcceptanceProps) {
   return (
     <ChartSection
       title="Acceptance by step and prompt version"
-      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions. Hollow dots have fewer than ${FEW_DECISIONS}.`}
+      description={`Share of reviewed outputs that were accepted unchanged. Larger dots mean more decisions. Hollow dots mean fewer than ${FEW_DECISIONS}.`}
       chart={
         <>
           <div className={classes.panels}>
@@ -95,7 +95,7 @@ function StepPanel({ step, buckets }: { step: StepAcceptance; buckets: readonly 
 function AcceptanceTable({ steps, buckets }: { steps: readonly StepAcceptance[]; buckets: readonly Bucket[] }) {
   const newestFirst = [...buckets.entries()].toReversed()
   return (
-    <ScrolledTable label="Acceptance by step, prompt version and day">
+    <ScrolledTable label="Acceptance by step, prompt version, and day">
       <Table verticalSpacing={4} horizontalSpacing="xs" fz="sm">
         <Table.Thead>
           <Table.Tr>

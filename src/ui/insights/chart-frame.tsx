@@ -24,7 +24,7 @@ interface ChartFrameProps {
   /** From 0 to the top of the y axis. */
   ticks: readonly number[]
   tickName: (value: number) => string
-  /** Whether the first and last buckets sit on the edges, as for lines, or all buckets inside, as for bars. */
+  /** Whether the first and last buckets are on the edges (lines), or all buckets are inside (bars). */
   isOnEdges?: boolean
   /** The tooltip for a bucket. */
   tip: (index: number) => ReactNode
@@ -103,7 +103,7 @@ export function ChartFrame(props: ChartFrameProps) {
   )
 }
 
-/** The buckets that get a label: the first one, and every nth after it that fits. */
+/** The buckets with a label: the first, and every nth after it, so that labels don't overlap. */
 function namedBuckets(buckets: readonly Bucket[], { x, bucketWidth }: Scale, width: number) {
   const named = buckets.map(({ from }, index) => ({ index, name: dayName(from) }))
   const widest = Math.max(0, ...named.map(({ name }) => name.length)) * CHARACTER_WIDTH

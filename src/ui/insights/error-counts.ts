@@ -11,7 +11,7 @@ export const namedOf = ({ review, engine }: Named): number => review + engine
 /** A row of the table of error types by step. */
 interface ErrorTypeRow extends Named {
   errorType: string
-  /** By step; null if the engine named no span. */
+  /** By step. The key is null if the engine named no span. */
   cells: ReadonlyMap<string | null, Named>
 }
 

@@ -16,7 +16,7 @@ interface FirstStepsProps {
   newest: TraceList
 }
 
-/** A new project's checklist. Each task is checked off as it is done. */
+/** A checklist for a new project. */
 export function FirstSteps({ project, newest }: FirstStepsProps) {
   const { data: session } = useQuery(sessionQuery)
   const mayManage = session?.scopes.includes('manage') ?? false

@@ -60,7 +60,7 @@ export function Headline({ insights, before, days, reviewPath }: HeadlineProps) 
   )
 }
 
-/** Takes the same space as the figures. */
+/** A placeholder of the same size as the figures. */
 export const HeadlineSkeleton = () => (
   <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
     {['reviewed', 'accepted', 'corrections', 'reviewers'].map(name => (

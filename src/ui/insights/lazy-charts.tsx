@@ -12,7 +12,7 @@ const load = () => import('./charts.tsx')
 const LazyAcceptancePanel = lazy(async () => ({ default: (await load()).AcceptancePanel }))
 const LazyThroughputChart = lazy(async () => ({ default: (await load()).ThroughputChart }))
 
-/** Preloads the charts. If this fails, showing one reports it. */
+/** Preloads the charts. A failure is reported when a chart is shown. */
 export const loadCharts = (): void => void load().catch(() => undefined)
 
 export const AcceptancePanel = (props: AcceptancePanelProps) => (

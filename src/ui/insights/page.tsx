@@ -52,7 +52,7 @@ function ProjectInsights({ project }: { project: string }) {
     [errorTypes.data],
   )
   const isNew = newest.data !== undefined && isBeginning(newest.data)
-  useOnceOver(isNew, insights.refetch)
+  useOnEnd(isNew, insights.refetch)
   const isReady = insights.data !== undefined && !newest.isPending
   return (
     <Stack gap="lg" className={classes.page} data-stale={insights.isPlaceholderData || undefined}>
@@ -84,7 +84,7 @@ function ProjectInsights({ project }: { project: string }) {
 }
 
 /** Runs an action when a state ends. */
-function useOnceOver(isOn: boolean, act: () => unknown): void {
+function useOnEnd(isOn: boolean, act: () => unknown): void {
   const wasOn = useRef(false)
   useEffect(() => {
     if (wasOn.current && !isOn) act()

@@ -1,7 +1,7 @@
 import type { Insights } from '../api/wire.ts'
 
 /*
- * What to fix next: the steps by the least number of corrections to expect if all of the period's outputs were reviewed.
+ * Ranks steps by the minimum number of corrections to expect if all of the period's outputs were reviewed.
  */
 
 /** Current decisions. */
@@ -12,16 +12,17 @@ export interface Decided {
 
 export const decidedOf = ({ accepted, corrected }: Decided): number => accepted + corrected
 
-/** With fewer decisions, a share says little. */
+/** With fewer decisions, a share isn't meaningful. */
 export const FEW_DECISIONS = 10
 
-/** The standard normal distribution's quantile for 95 %, two-sided. */
+/** The two-sided 95% quantile of the standard normal distribution. */
 const Z = 1.959964
 
 /**
- * Wilson's score interval: the 95% confidence interval of a share, given `part` of `whole`. Unlike the share alone, it ranks
- * 1 of 1 below 30 of 30. It holds for few trials and for shares near 0 and 1, where the textbook interval fails. E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal
- * of the American Statistical Association 22 (1927), 209-212. Of nothing: 0 to 1.
+ * Wilson's score interval: the 95% confidence interval of a share, given `part` of `whole`. Unlike the share alone, it
+ * ranks 1 of 1 below 30 of 30. It holds for few trials and for shares near 0 and 1, where the textbook interval fails.
+ * E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the American
+ * Statistical Association 22 (1927), 209-212. Of nothing: 0 to 1.
  */
 export function wilsonInterval(part: number, whole: number): { low: number; high: number } {
   if (whole <= 0) return { low: 0, high: 1 }
@@ -50,9 +51,11 @@ export interface RankedStep extends Decided {
   versions: VersionDecided[]
   /** The active version, if it has enough decisions to rank the step by it alone. */
   active: VersionDecided | null
-  /** Whether the active version is corrected significantly more or less often than the previous one; null if neither. */
+  /**
+   * Whether the active version is corrected significantly more or less often than the previous one; null if neither.
+   */
   trend: 'worse' | 'better' | null
-  /** The least number of corrections to expect in the period. */
+  /** The minimum number of corrections to expect in the period. */
   expected: number
 }
 
@@ -100,8 +103,8 @@ function rankedStep(
 }
 
 /**
- * Compares a version with the previous one. Intervals that don't overlap are a conservative test of significance:
- * N. Schenker and J. F. Gentleman, "On Judging the Significance of Differences by Examining the Overlap Between Confidence
+ * Compares a version with the previous one. Intervals that don't overlap are a conservative test of significance: N.
+ * Schenker and J. F. Gentleman, "On Judging the Significance of Differences by Examining the Overlap Between Confidence
  * Intervals", The American Statistician 55 (2001), 182-186.
  */
 function trendOf(active: VersionDecided, versions: readonly VersionDecided[]): RankedStep['trend'] {

@@ -22,7 +22,7 @@ export function Reviewers({ reviewers, buckets }: ReviewersProps) {
   return (
     <ChartSection
       title="Reviewers"
-      description="Current decisions by day."
+      description="Decisions per day, without those that were replaced or undone."
       chart={
         <div className={classes.throughput}>
           <ThroughputChart

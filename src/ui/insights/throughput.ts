@@ -3,7 +3,7 @@ import { type Bucket, bucketIndex } from './window.ts'
 
 /** The decisions of one reviewer, or of several combined. */
 export interface Reviewer {
-  /** A key that holds no person's name. */
+  /** A key without a person's name. */
   key: string
   name: string
   total: number

@@ -5,7 +5,7 @@ export const WINDOWS = [7, 30, 90] as const
 
 export type WindowDays = (typeof WINDOWS)[number]
 
-/** From a time (inclusive) to another (exclusive); ISO 8601, UTC. */
+/** A range of time, from `from` (inclusive) to `to` (exclusive); ISO 8601, UTC. */
 export interface TimeRange {
   from: string
   to: string
@@ -14,7 +14,7 @@ export interface TimeRange {
 /** The period in `?days=`, by default 30. */
 export const windowNamed = (text: string | null): WindowDays => WINDOWS.find(days => String(days) === text) ?? 30
 
-/** The whole UTC days up to and including a moment's, and as many before them. The moment is in milliseconds. */
+/** The period that ends with a moment's UTC day, and the period before it. The moment is in milliseconds since 1970. */
 export function windowsAt(moment: number, days: WindowDays): { current: TimeRange; before: TimeRange } {
   const end = (Math.floor(moment / DAY_MS) + 1) * DAY_MS
   const isoAt = (daysBefore: number) => new Date(end - daysBefore * DAY_MS).toISOString()
@@ -45,7 +45,7 @@ export function bucketsOf({ from, to }: TimeRange): Bucket[] {
   })
 }
 
-/** The index of the bucket that holds a day; -1 for an earlier day. */
+/** The index of the bucket that contains a day; -1 for an earlier day. */
 export const bucketIndex = (buckets: readonly Bucket[], day: string): number =>
   buckets.findLastIndex(({ from }) => from <= day)
 

@@ -25,8 +25,8 @@ interface JsonViewProps {
 type TreeProps = Required<Pick<JsonViewProps, 'value' | 'label' | 'maxHeight'>> & Pick<JsonViewProps, 'marked'>
 
 /**
- * A JSON value for reading: strings show as text with line breaks; objects and arrays fold. Only the visible lines are in
- * the page, and nothing in the value is ever treated as HTML.
+ * A JSON value for reading: strings show as text with line breaks; objects and arrays fold. Only the visible lines are
+ * in the page, and nothing in the value is ever treated as HTML.
  */
 export function JsonView({ value, label, marked, maxHeight = '60vh' }: JsonViewProps) {
   const [mode, setMode] = useState<'tree' | 'raw'>('tree')

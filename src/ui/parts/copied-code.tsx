@@ -9,7 +9,7 @@ interface CopyIconProps {
   label?: string
 }
 
-/** Copies a text, then says so. */
+/** Copies a text, then confirms it. */
 export function CopyIcon({ text, label = 'Copy' }: CopyIconProps) {
   const { copied, copy } = useClipboard()
   const shown = copied ? 'Copied' : label

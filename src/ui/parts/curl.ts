@@ -5,7 +5,7 @@ interface CurlOptions {
   projectSlug?: string
 }
 
-/** A text quoted for the shell. */
+/** Quotes a text for the shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** The curl command for an API call, with the key in COUNTERSIGN_KEY. */
@@ -29,7 +29,7 @@ interface CurlRequest {
   body?: string
 }
 
-/** The command that makes just this request from a terminal; a key in it is named and not shown. */
+/** The curl command for a request. It reads the key from COUNTERSIGN_KEY instead of containing it. */
 export function curlOfRequest({ method, path, headers, body }: CurlRequest): string {
   return [
     `curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(new URL(path, location.origin).href)}`,

@@ -40,7 +40,7 @@ export function DialogForm<Draft extends object, Answer>(props: DialogFormProps<
     send,
     onDone: async answer => {
       const done = onDone?.(answer)
-      // Without an await, what opens next replaces this dialog in one render.
+      // No await, so that the next dialog replaces this one in a single render.
       if (done instanceof Promise) await done
       close()
       if (notice) notifications.show({ message: notice(answer) })

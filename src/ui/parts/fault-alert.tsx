@@ -6,7 +6,7 @@ import classes from './fault-alert.module.css'
 interface FaultAlertProps {
   error: Error
   title?: string
-  /** Retries what failed. */
+  /** Runs the failed action again. */
   onRetry?: () => unknown
 }
 

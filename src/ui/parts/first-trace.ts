@@ -8,8 +8,8 @@ export function useFirstTrace(projectSlug: string): string {
 }
 
 /**
- * A batch with one completed run that has an input and an output to review. The output belongs to the trace as a whole, so
- * it needs no span ID. Sending it again updates the same trace.
+ * A batch with one completed run that has an input and an output to review. The output belongs to the trace as a whole,
+ * so it needs no span ID. Sending it again updates the same trace.
  */
 function firstBatch(moment: Date, project: string) {
   const timestamp = moment.toISOString()

@@ -8,7 +8,7 @@ interface PageFaultState {
   error?: Error | undefined
 }
 
-/** Keeps an error on one page from breaking the app. Going to another address clears it. */
+/** Keeps an error on one page from breaking the app. Navigating to another page clears it. */
 export class PageFault extends Component<PageFaultProps, PageFaultState> {
   override state: PageFaultState = {}
 
@@ -23,7 +23,7 @@ export class PageFault extends Component<PageFaultProps, PageFaultState> {
   override render() {
     const { error } = this.state
     if (!error) return this.props.children
-    // A page's file may be gone because a newer version was deployed. A reload gets the new one.
+    // A deploy may have replaced the page's file. Reloading gets the new one.
     return <FaultAlert error={error} title="Something went wrong on this page" onRetry={() => location.reload()} />
   }
 }

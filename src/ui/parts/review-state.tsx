@@ -28,7 +28,7 @@ export function ReviewState({ state, isStale = false, isCompact = false }: Revie
       variant="transparent"
       className={`${classes.badge} ${className}`}
       leftSection={<Icon size={13} aria-hidden />}
-      {...(isStale && { title: 'The output changed after its review' })}
+      {...(isStale && { title: 'The output changed after it was reviewed' })}
     >
       {label}
       {isStale && (isCompact ? <VisuallyHidden>, output changed</VisuallyHidden> : ', output changed')}

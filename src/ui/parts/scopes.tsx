@@ -13,7 +13,7 @@ export function useMay(scope: Scope): boolean | undefined {
   return session?.scopes.includes(scope)
 }
 
-/** Says which missing scope something needs. */
+/** Names the scope that the user is missing. */
 export const MissingScope = ({ scope, children }: PropsWithChildren<{ scope: Scope }>) => (
   <Alert variant="default" icon={<IconLock size={18} aria-hidden />} title={children}>
     Your key doesn't have the <Code>{scope}</Code> scope. Sign in with a key that does, or ask a manager of your

@@ -9,7 +9,7 @@ export interface Column<Row> {
   width?: string
   /** Whether it is only as wide as its contents. */
   isNarrow?: boolean
-  /** Whether it holds the row's buttons: aligned to the end, without a label on narrow screens. */
+  /** Whether it contains the row's buttons. They're aligned to the end, without a label on narrow screens. */
   isActions?: boolean
 }
 

@@ -6,12 +6,12 @@ interface TypedNameProps {
   onChange: (typed: string) => void
 }
 
-/** Asks for the name of what is about to be deleted. */
+/** Confirms a deletion by asking for the name. */
 export const TypedName = ({ name, value, onChange }: TypedNameProps) => (
   <TextInput
     label={
       <>
-        Type <Code>{name}</Code> to delete it
+        Type <Code>{name}</Code> to confirm
       </>
     }
     autoComplete="off"

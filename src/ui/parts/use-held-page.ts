@@ -1,8 +1,8 @@
 import { useEffect } from 'react'
 
 /**
- * Keeps a page open while it shows something that can't be shown again: Back stays on the page, and closing or reloading
- * asks first. Returns a function that releases it.
+ * Keeps a page open while it shows something that can't be shown again: Back stays on the page, and closing or
+ * reloading asks first. Returns a function that releases it.
  */
 export function useHeldPage(isHeld: boolean): () => void {
   useEffect(() => {
@@ -17,6 +17,6 @@ export function useHeldPage(isHeld: boolean): () => void {
       window.removeEventListener('beforeunload', ask)
     }
   }, [isHeld])
-  // Removes the extra history entry for the same address.
+  // Removes the extra history entry for the same URL.
   return () => history.back()
 }

@@ -11,7 +11,7 @@ export interface ClaimCalls {
 export interface Claims {
   /** Claims these spans and releases all others. */
   want: (spanIds: readonly string[]) => void
-  /** Drops a claim that a review ends. */
+  /** Drops a claim that a review has ended. */
   forget: (spanId: string) => void
   /** Claims a refused span again. */
   askAgain: (spanId: string) => void

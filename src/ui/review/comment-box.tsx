@@ -51,7 +51,7 @@ export const CommentBox = ({ value, onChange, onPost, onClose, posting, field }:
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
-    {posting.error && <FaultAlert error={posting.error} title="Comment not posted. Your text is still here." />}
+    {posting.error && <FaultAlert error={posting.error} title="Couldn't post the comment. Your text is still here." />}
     <Group justify="space-between" mt={6}>
       <Text size="xs" c="dimmed">
         Press Ctrl/⌘ Enter to post

@@ -18,10 +18,13 @@ import {
 /** Called for each decision that fails. */
 type OnTrouble = (span: SpanOfTrace, trouble: Trouble) => void
 
-/** The pending call for each span. The next call waits for it and uses the etag from its answer. */
+/** The pending call for each span. The next call waits for it and uses the etag from its response. */
 const underWay = new Map<string, Promise<SpanOfTrace>>()
 
-/** Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is saved. */
+/**
+ * Sends a decision on a span as the reviewer saw it. The reviewer moves on; the draft stays until the decision is
+ * saved.
+ */
 export async function decide(desk: Desk, seen: SpanOfTrace, request: Decision, onTrouble: OnTrouble): Promise<void> {
   const { id } = seen
   const { drafts, sitting, claims } = desk

@@ -4,7 +4,10 @@ import { createDrafts, type Drafts } from './drafts.ts'
 import { newSitting, type Sitting } from './sitting.ts'
 import { createStore, type Store } from './store.ts'
 
-/** A reviewer's drafts, decisions, and claims. They outlive the page, so decisions still save after a reviewer leaves it. */
+/**
+ * A reviewer's drafts, decisions, and claims. They outlive the page, so decisions still save after a reviewer leaves
+ * it.
+ */
 export interface Desk {
   actorId: string
   drafts: Drafts

@@ -34,7 +34,7 @@ const MAX_AGE_MS = 14 * 86_400_000
 /** Drafts may be large, so they aren't stored on every keystroke. */
 const WRITE_DELAY_MS = 300
 
-/** Whether a draft holds no work. An open editor alone doesn't count. */
+/** Whether a draft has no content. An open editor alone doesn't count. */
 const isEmptyDraft = ({ text, note, errorType, comment }: Draft): boolean =>
   text === null && note === '' && errorType === null && comment === ''
 

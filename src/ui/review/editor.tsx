@@ -62,7 +62,7 @@ export function Editor({ output, text, onChange, schema, faults }: EditorProps) 
         </Group>
         {refusal !== undefined && (
           <Text size="sm" c="dimmed">
-            {refusal}. Edit it as JSON.
+            {refusal}. Edit the output as JSON.
           </Text>
         )}
         {fault !== undefined && mode !== 'json' && (

@@ -17,14 +17,14 @@ export interface QueueFilter {
   name: string
 }
 
-/** The filter in an address. An unknown order counts as the first. */
+/** The filter in a URL. An unknown order counts as the first. */
 export const filterFrom = (parameters: URLSearchParams): QueueFilter => ({
   order: ORDERS.find(({ value }) => value === parameters.get('order'))?.value ?? ORDERS[0].value,
   stepId: parameters.get('stepId') ?? '',
   name: parameters.get('name') ?? '',
 })
 
-/** The address's parameters with another filter, without the current span. */
+/** The URL's parameters with another filter, without the current span. */
 export function withFilter(parameters: URLSearchParams, filter: QueueFilter): URLSearchParams {
   const next = new URLSearchParams(parameters)
   next.delete('span')

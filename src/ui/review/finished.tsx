@@ -12,7 +12,7 @@ interface FinishedProps {
   onFilter: (filter: QueueFilter) => void
 }
 
-/** Says that the queue is done, and what to do next. */
+/** Shown when the queue is done, with next steps. */
 export function Finished({ filter, projectSlug, onFilter }: FinishedProps) {
   const desk = useDesk()
   const { skipped, decidedAt } = useSitting()

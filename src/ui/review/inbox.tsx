@@ -97,7 +97,7 @@ function Current({ spanId, preview, onLeave, ...item }: CurrentProps) {
       <VisuallyHidden role="status">
         {span.stepId} in {span.trace.name}
       </VisuallyHidden>
-      {error && !whole && <FaultAlert error={error} title="Couldn't load the whole item" onRetry={refetch} />}
+      {error && !whole && <FaultAlert error={error} title="Couldn't load the full item" onRetry={refetch} />}
       <Item {...item} span={span} isWhole={whole !== undefined} />
     </>
   )

@@ -72,7 +72,7 @@ export function Item(options: ItemOptions) {
             <SchemaAlert message="" faults={blocked.faults} onForce={blocked.force} onBack={blocked.goBack} />
           )}
         </DecisionPanel>
-        {/* Loads last, so it comes last: nothing above it may jump. */}
+        {/* It loads last, so it's at the bottom, where it can't move anything. */}
         <SpanFeedback key={span.id} span={span} />
       </section>
     </div>

@@ -1,4 +1,4 @@
-/** The queue's IDs in order. A span that only the address names comes first. */
+/** The queue's IDs in order. If the URL's span isn't in the queue, it comes first. */
 export const itemsOf = (queued: readonly string[], named: string | null): string[] => {
   const ids = [...new Set(queued)]
   return named === null || ids.includes(named) ? ids : [named, ...ids]

@@ -5,8 +5,8 @@ export type Command = 'accept' | 'edit' | 'save' | 'skip' | 'comment' | 'next' |
 export const KEYS: readonly { keys: readonly string[]; command: Command; label: string }[] = [
   { keys: ['A'], command: 'accept', label: 'Accept the output' },
   { keys: ['E'], command: 'edit', label: 'Edit the output' },
-  { keys: ['mod', 'Enter'], command: 'save', label: 'Save and next, or post a comment' },
-  { keys: ['Esc'], command: 'leave', label: 'Leave the editor or a field and keep the draft' },
+  { keys: ['mod', 'Enter'], command: 'save', label: 'Save and go to the next item, or post a comment' },
+  { keys: ['Esc'], command: 'leave', label: 'Leave the editor or field and keep the draft' },
   { keys: ['S'], command: 'skip', label: 'Skip the item for now' },
   { keys: ['C'], command: 'comment', label: 'Comment without deciding' },
   { keys: ['J'], command: 'next', label: 'Next item' },
@@ -24,8 +24,8 @@ const LETTERS: ReadonlyMap<string, Command> = new Map(
 type Pressed = Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | 'metaKey' | 'altKey' | 'isComposing' | 'repeat'>
 
 /**
- * The command of a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. A held key
- * decides once. On keyboards without Latin letters, the key's position counts.
+ * The command of a pressed key, if any. `isTyping`: the key was pressed in a text field, which takes letters. A held
+ * key decides only once. Keyboards without Latin letters are matched by the key's position.
  */
 export function commandOf(pressed: Pressed, isTyping: boolean): Command | undefined {
   if (pressed.isComposing) return undefined

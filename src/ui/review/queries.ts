@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import type { Prompt, Prompts, ReviewQueue, SpanOfTrace, Trace } from '../api/wire.ts'
 import type { QueueFilter } from './filters.ts'
 
-/** Pages hold previews, which say where a value is cut. The current item is loaded in full. */
+/** Pages contain previews, which show where a value is truncated. The current item is loaded in full. */
 const PAGE = 25
 const MAX_PAGE = 200
 
@@ -24,8 +24,8 @@ export const queueQuery = (projectSlug: string | undefined, filter: QueueFilter)
   })
 
 /**
- * A whole span as the reviewer first saw it, so that it never changes silently. If it has changed since, the etag rejects
- * the decision and the span is loaded again.
+ * A whole span as the reviewer first saw it, so that it never changes silently. If it has changed since, the etag
+ * rejects the decision and the span is loaded again.
  */
 export const spanQuery = (spanId: string) =>
   queryOptions({
@@ -35,7 +35,7 @@ export const spanQuery = (spanId: string) =>
     gcTime: 10 * 60_000,
   })
 
-/** If nothing was cut from a preview, it is the whole span and needs no request. */
+/** If nothing was truncated in a preview, it's the whole span and needs no request. */
 export const wholeIn = (preview: SpanOfTrace | undefined) =>
   preview !== undefined && preview.truncated.length === 0 ? { initialData: preview } : {}
 

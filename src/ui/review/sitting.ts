@@ -21,7 +21,10 @@ export interface Decided {
   isSaved: boolean
 }
 
-/** Why a decision failed. A `fault` with `heldBy` means that someone else is reviewing the span; status 412, that it changed since it was `seen`. */
+/**
+ * Why a decision failed. A `fault` with `heldBy` means that someone else is reviewing the span; status 412, that it
+ * changed since it was `seen`.
+ */
 export interface Trouble {
   request: Decision | 'reset'
   seen: SpanOfTrace

@@ -20,7 +20,7 @@ export function showTrouble(span: SpanOfTrace, { request, fault }: Trouble): voi
     id,
     color: 'red',
     icon: <IconAlertTriangle size={18} aria-hidden />,
-    title: request === 'reset' ? 'Not undone' : 'Not saved. Your draft is still here.',
+    title: request === 'reset' ? "Couldn't undo the decision" : "Couldn't save. Your draft is still here.",
     autoClose: false,
     message: (
       <Group justify="space-between" align="end" gap="xs">

@@ -76,7 +76,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
     if (!canDecide) return
     const parsed = parsedJson(text)
     if ('fault' in parsed) refuse(`This isn't valid JSON yet: ${parsed.fault}`)
-    else if (parsed.value === null) refuse('An approved output of null means unreviewed.')
+    else if (parsed.value === null) refuse("The approved output can't be null.")
     else consider(parsed.value)
   }
   const actions: DecisionActions = {
@@ -141,7 +141,7 @@ export function useItem({ span, isWhole, projectSlug, onAdvance, onUndo }: ItemO
   }
 }
 
-/** The comment on an item: its box opens on request, and stays open while it holds text. */
+/** The comment on an item. Its box opens on request, and stays open while it contains text. */
 export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (change: Partial<Draft>) => void) {
   const [openedOn, setOpenedOn] = useState<string>()
   const field = useRef<HTMLTextAreaElement>(null)
@@ -170,10 +170,10 @@ export function useComment(span: SpanOfTrace, draft: Draft | undefined, write: (
 }
 
 const refuse = (message: string): void => {
-  notifications.show({ title: 'Not saved', message, color: 'red' })
+  notifications.show({ title: "Couldn't save", message, color: 'red' })
 }
 
-/** The decision that approves a value, with what the draft adds to it. */
+/** The decision that approves a value, with the draft's comment and error type. */
 function decisionOn(value: SpanOfTrace['output'], output: SpanOfTrace['output'], draft: Draft | undefined): Decision {
   const isAccepted = isSameValue(value, output)
   const note = draft?.note.trim() ?? ''
@@ -194,12 +194,15 @@ interface Hindrances {
 /** Why an item can't be decided now; undefined if it can. */
 function hindranceOf({ output, review }: SpanOfTrace, { isWhole, isConflict, isHeld }: Hindrances): string | undefined {
   if (!isWhole) return 'Loading the full output…'
-  if (isConflict) return 'This item has changed. Choose how to continue next to the output.'
+  if (isConflict) return 'This item has changed. Choose how to continue in the message next to the output.'
   if (isHeld) return 'Take over this item, or press S to skip it.'
   return output === null && review.state === 'unreviewed' ? 'This span has no output to review.' : undefined
 }
 
-/** Whether a refused claim means that someone else is reviewing the span. Claims on spans that need no review are refused as well. */
+/**
+ * Whether a refused claim means that someone else is reviewing the span. Claims on spans that need no review are
+ * refused as well.
+ */
 function useHeldByAnother({ id, output, review }: SpanOfTrace): boolean {
   const isRefused = useRefused().has(id)
   useEffect(() => {

@@ -19,7 +19,7 @@ export function useKeys(commands: Commands): void {
   useEffect(() => {
     // Captured before CodeMirror, which also handles Ctrl+Enter.
     const onKey = (event: KeyboardEvent) => {
-      // Holding Enter on a button presses it once: nobody has seen the items that follow.
+      // Holding Enter on a button presses it only once, because nobody has seen the next items.
       if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLButtonElement) event.preventDefault()
       if (isElsewhere(event.target)) return
       const command = commandOf(event, takesText(event.target))

@@ -19,7 +19,7 @@ const AHEAD = 3
 /** Load the next page when fewer open items than this are listed. */
 const LISTED_AHEAD = 10
 const EMPTY_POLL_MS = 20_000
-/** Most claims are answered within this time. */
+/** Most claims get a response within this time. */
 const CLAIM_MS = 1_000
 
 /** The queue as the reviewer goes through it: the current item, and how to move on. */
@@ -101,7 +101,7 @@ export function useQueue(projectSlug: string) {
   }
 }
 
-/** Puts the current span in the address once its claim is likely answered. From then on a refused claim doesn't replace it. */
+/** Puts the current span in the URL once its claim has likely succeeded. A refused claim no longer replaces it then. */
 function useCurrentInAddress(spanId: string | undefined, show: (spanId: string) => void): void {
   const name = useRef(show)
   name.current = show

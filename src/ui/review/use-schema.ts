@@ -5,8 +5,8 @@ import { promptQuery, promptsQuery } from './queries.ts'
 export type JsonObject = { [name: string]: Json }
 
 /**
- * The schema for a span's approved output: from the prompt version that the span names, else from its step's active version.
- * Null if there is none; undefined while loading.
+ * The schema for a span's approved output: from the prompt version that the span names, else from its step's active
+ * version. Null if there is none; undefined while loading.
  */
 export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): JsonObject | null | undefined {
   const { data: listed, isError } = useQuery(promptsQuery(projectSlug))
@@ -24,6 +24,6 @@ export function useSchema(span: SpanOfTrace, projectSlug: string | undefined): J
   return schemaIn(detail.versions.find(({ id }) => id === named)?.outputSchema ?? null)
 }
 
-/** The API answers an empty schema for a prompt without one. */
+/** The API returns an empty schema for a prompt without one. */
 const schemaIn = (shown: Json): JsonObject | null =>
   typeof shown === 'object' && shown !== null && !Array.isArray(shown) && Object.keys(shown).length > 0 ? shown : null

@@ -5,13 +5,13 @@ import { sessionQuery } from '../api/session.ts'
 
 const REMEMBERED = 'countersign.project'
 
-/** Remembers the project for addresses without one, in this tab and in new ones. */
+/** Remembers the project for URLs without one, in this tab and in new ones. */
 export function rememberProject(slug: string): void {
   sessionStorage.setItem(REMEMBERED, slug)
   localStorage.setItem(REMEMBERED, slug)
 }
 
-/** The project slug from the address, or from the last visit in this tab or browser. */
+/** The project slug from the URL, or from the last visit in this tab or browser. */
 export function useProjectHint(): string | undefined {
   const [parameters] = useSearchParams()
   return (
@@ -20,8 +20,8 @@ export function useProjectHint(): string | undefined {
 }
 
 /**
- * The current project's slug: from the address, the last visit, or else the first project. Undefined if the organization has
- * none. Pages can request their data with it before the session is loaded.
+ * The current project's slug: from the URL, the last visit, or else the first project. Undefined if the organization
+ * has none. Pages can request their data with it before the session is loaded.
  */
 export function useProject(): string | undefined {
   const hint = useProjectHint()
@@ -72,7 +72,7 @@ export const inProject =
     return next
   }
 
-/** Switches to the project of a page's content if the address names another one or none. */
+/** Switches to the project of a page's content if the URL names another one or none. */
 export function useProjectOfPage(slug: string): void {
   const { data: session } = useQuery(sessionQuery)
   const project = useProject()

@@ -10,8 +10,8 @@ import { useProjectHint } from './project.ts'
 import { SignIn } from './sign-in.tsx'
 
 /**
- * Shows the app to signed-in users. If the project is already known, the page doesn't wait for the session: both load at
- * once.
+ * Shows the app to signed-in users. If the project is already known, the page doesn't wait for the session: both load
+ * at once.
  */
 export function SessionGate({ children }: PropsWithChildren) {
   const { data: session, error, refetch } = useQuery(sessionQuery)

@@ -11,8 +11,8 @@ import { FaultAlert } from '../parts/fault-alert.tsx'
 import { fieldFaults } from '../parts/field-faults.ts'
 
 /**
- * Signs in with an API key, which is sent once and never stored here, or with the link in the address. If someone is already
- * signed in, it asks first: a link may come from anyone, and may lead to another organization.
+ * Signs in with an API key, which is sent once and never stored here, or with the link in the URL. If someone is
+ * already signed in, it asks first: a link may come from anyone, and may lead to another organization.
  */
 export function SignIn() {
   const [path, navigate] = useLocation()
@@ -68,7 +68,7 @@ export function SignIn() {
             {faults.rest && (
               <FaultAlert
                 error={faults.rest}
-                title="Not signed in"
+                title="Couldn't sign in"
                 {...(faults.rest instanceof Fault && variables && { onRetry: () => mutate(variables) })}
               />
             )}
@@ -91,10 +91,10 @@ export function SignIn() {
   )
 }
 
-/** The link's token, from the address's fragment, which browsers don't send to servers. */
+/** The link's token, from the URL's fragment, which browsers don't send to servers. */
 const linkIn = ({ pathname, hash }: Location): string => (pathname === '/sign-in' ? hash.slice(1) : '')
 
-/** Says who is already signed in, with a link to continue. */
+/** Shows who is already signed in, with a link to continue. */
 const SignedIn = ({ session, onLink }: { session: Session; onLink?: () => void }) => (
   <Alert variant="default" title={`You're signed in as ${nameOf(session)} (${session.organization.name})`}>
     <Group gap="xs">

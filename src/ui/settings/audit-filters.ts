@@ -1,4 +1,4 @@
-/** The log's filters, as in the address. */
+/** The log's filters, which are in the URL. */
 export interface AuditFilters extends Readonly<Record<string, string | null>> {
   action: string | null
   userId: string | null
@@ -12,7 +12,7 @@ export interface AuditFilters extends Readonly<Record<string, string | null>> {
 
 const NAMES = ['action', 'userId', 'keyId', 'targetId', 'from', 'to'] as const
 
-/** The filters in an address. */
+/** The filters in a URL. */
 export const auditFiltersOf = (parameters: URLSearchParams): AuditFilters => {
   const [action, userId, keyId, targetId, from, to] = NAMES.map(name => parameters.get(name) || null)
   return {
@@ -25,7 +25,7 @@ export const auditFiltersOf = (parameters: URLSearchParams): AuditFilters => {
   }
 }
 
-/** An address's parameters with some filters changed. */
+/** A URL's parameters with some filters changed. */
 export function withAuditFilters(parameters: URLSearchParams, changes: Partial<AuditFilters>): URLSearchParams {
   const next = new URLSearchParams(parameters)
   for (const [name, value] of Object.entries(changes)) {

@@ -52,7 +52,7 @@ export function ErrorTypeForm({ projectId, errorTypes, own }: ErrorTypeFormProps
           />
           <TextInput
             label="Identifier"
-            description="The name in the API. Lowercase words joined by underscores. You can't change it later."
+            description="Its name in the API: lowercase words joined by underscores. You can't change it later."
             placeholder="wrong_tone"
             required
             readOnly={own !== undefined}

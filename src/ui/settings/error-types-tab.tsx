@@ -31,7 +31,7 @@ export function ErrorTypesTab() {
   return (
     <Stack gap="md">
       <TabBar
-        about={`The possible root causes of a disagreement between a reviewer and an output${project ? ` in ${project.name}` : ''}. The engine and reviewers choose among the enabled types.`}
+        about={`Root causes that explain why a reviewer disagrees with an output${project ? ` in ${project.name}` : ''}. The engine and reviewers choose from the enabled types.`}
       >
         {projectId !== undefined && errorTypes && <ErrorTypeForm projectId={projectId} errorTypes={errorTypes} />}
       </TabBar>

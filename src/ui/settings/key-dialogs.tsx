@@ -92,7 +92,7 @@ export function RotateKey({ apiKey, isOwn, onMade }: RotateKeyProps) {
           <Select
             label={`The old key, ${apiKey.prefix}…`}
             description={
-              isOwn ? "You're signed in with this key. If it stopped now, you wouldn't see the new one." : undefined
+              isOwn ? "You're signed in with this key. If it stopped now, you couldn't copy the new one." : undefined
             }
             data={isOwn ? GRACES.slice(1) : GRACES}
             allowDeselect={false}
@@ -106,7 +106,7 @@ export function RotateKey({ apiKey, isOwn, onMade }: RotateKeyProps) {
   )
 }
 
-/** Revokes a key after saying what stops with it. */
+/** Revokes a key after explaining the consequences. */
 export function RevokeKey({ apiKey, isOwn }: { apiKey: ApiKey; isOwn: boolean }) {
   const label = `Revoke ${apiKey.name}`
   return (

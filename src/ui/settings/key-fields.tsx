@@ -16,9 +16,9 @@ interface KeyFieldsProps {
 }
 
 const SCOPES: readonly { scope: Scope; description: string }[] = [
-  { scope: 'ingest', description: 'For pipelines: send traces, observations, and feedback, search, and attribute' },
+  { scope: 'ingest', description: 'For pipelines: send and search traces, send feedback, and request attribution' },
   { scope: 'read', description: 'Read traces, prompts, knowledge docs, and insights' },
-  { scope: 'review', description: 'For reviewers, together with read: review outputs and comment' },
+  { scope: 'review', description: 'For reviewers: review outputs and comment. Requires read.' },
   { scope: 'manage', description: 'Change prompts, knowledge docs, and everything in Settings' },
 ]
 
@@ -47,7 +47,7 @@ export function KeyFields({ session, draft, onChange, faults }: KeyFieldsProps) 
         data={users.map(({ id, name, email }) => ({ value: id, label: name === '' ? email : `${name} (${email})` }))}
         searchable
         clearable
-        nothingFoundMessage="No matching user. Add them under Users."
+        nothingFoundMessage="No matching user. You can add users on the Users tab."
         value={draft.userId}
         onChange={userId => onChange({ userId })}
         error={faults.of('userId')}
@@ -100,7 +100,7 @@ export function KeyRights({
           ))}
           {draft.scopes.includes('review') && !draft.scopes.includes('read') && (
             <Warning title="Reviewers need the read scope">
-              Without it, people who sign in with this key have nothing to review.
+              Without it, people who sign in with this key can't see any outputs to review.
             </Warning>
           )}
         </Stack>

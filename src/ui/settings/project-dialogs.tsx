@@ -82,7 +82,7 @@ export function EditProject({ project }: { project: Project }) {
           <NameField value={draft.name} onChange={name => change({ name })} faults={faults} />
           <NumberInput
             label="Delete traces after"
-            description="Days after a trace's timestamp. Its spans, observations, feedback, reviews, and analyses are deleted with it. Prompts, knowledge docs, and the audit log stay. Leave empty to keep traces indefinitely."
+            description="Days after a trace's timestamp. Its feedback, reviews, and analyses are deleted with it. Leave empty to keep traces indefinitely."
             placeholder="Kept indefinitely"
             suffix=" days"
             min={1}

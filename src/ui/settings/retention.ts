@@ -10,12 +10,12 @@ export function retentionInWords({ retentionDays, retainReviewed }: Retention): 
   return `${days(retentionDays)}${retainReviewed ? ', except reviewed traces' : ''}`
 }
 
-/** Describes the traces that a retention change newly deletes. Undefined if it deletes none. */
+/** Describes the traces that a retention change deletes. Undefined if it deletes none. */
 export function deletedByChange(before: Retention, after: Retention): string | undefined {
   if (after.retentionDays === null) return undefined
   const isShorter = before.retentionDays === null || after.retentionDays < before.retentionDays
   const isWider = before.retentionDays !== null && before.retainReviewed && !after.retainReviewed
   if (!isShorter && !isWider) return undefined
   const kept = after.retainReviewed ? ' without a review' : ', reviewed or not,'
-  return `Traces older than ${days(after.retentionDays)}${kept} are deleted within an hour, with their spans, observations, feedback, reviews, and analyses. You can't undo this.`
+  return `Traces older than ${days(after.retentionDays)}${kept} will be deleted within an hour, along with their feedback, reviews, and analyses. You can't undo this.`
 }

@@ -47,7 +47,8 @@ export function EditUser({ user }: { user: User }) {
         <>
           <UserFields draft={draft} change={change} faults={faults} isNameRequired={user.name !== ''} />
           <Text size="sm" c="dimmed">
-            Their keys, reviews, and comments stay theirs. Later feedback from the old email counts as someone else's.
+            This user keeps their keys, reviews, and comments. Later feedback from the old email belongs to a different
+            user.
           </Text>
         </>
       )}
@@ -85,7 +86,7 @@ const UserFields = ({ draft, change, faults, isNameRequired }: UserFieldsProps) 
   </>
 )
 
-/** Deletes a user after saying what goes and what stays. */
+/** Deletes a user after explaining what is deleted and what is kept. */
 export function DeleteUser({ user, isOwn }: { user: User; isOwn: boolean }) {
   const name = user.name || user.email
   const label = `Delete ${name}`
@@ -107,7 +108,7 @@ export function DeleteUser({ user, isOwn }: { user: User; isOwn: boolean }) {
           </Text>
           {isOwn && (
             <Text size="sm" fw={600}>
-              This is you. You'll be signed out.
+              This is your own account. You'll be signed out.
             </Text>
           )}
         </>

@@ -22,6 +22,6 @@ export const SECTIONS = [
   },
 ] as const
 
-/** Whether an address is in a section. */
+/** Whether a URL is in a section. */
 export const isIn = (section: string, address: string): boolean =>
   section === '/' ? address === '/' : address === section || address.startsWith(`${section}/`)

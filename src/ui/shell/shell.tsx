@@ -69,7 +69,7 @@ const Brand = () => (
   </Group>
 )
 
-/** Keeps the project in the address, so that shared links open in it. */
+/** Keeps the project in the URL, so that shared links open in it. */
 function useProjectInAddress(): void {
   const project = useProject()
   const [parameters, setParameters] = useSearchParams()

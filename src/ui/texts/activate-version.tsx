@@ -9,7 +9,7 @@ interface ActivateVersionProps {
   version: Version
 }
 
-/** Activates a version, or rolls back to an earlier one, after saying what that changes. */
+/** Activates a version, or rolls back to an earlier one, after explaining what changes. */
 export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
   const active = text.versions.find(({ isActive }) => isActive)
   const act = `${active && active.number > version.number ? 'Roll back to' : 'Activate'} version ${version.number}`
@@ -27,15 +27,18 @@ export function ActivateVersion({ kind, text, version }: ActivateVersionProps) {
       // Another version may be active by now.
       onOpen={() => refreshTexts(kind, text.id)}
       onDone={() => refreshTexts(kind, text.id)}
-      notice={() => `Version ${version.number} is active.`}
+      notice={() => `Version ${version.number} is now active.`}
     >
       {() => (
         <>
           <Text size="sm">
-            Version {version.number} will be active{active && ` instead of version ${active.number}`}. {kind.readers}
+            {active
+              ? `Version ${version.number} will replace version ${active.number} as the active version.`
+              : `Version ${version.number} will become the active version.`}{' '}
+            {kind.readers}
           </Text>
           <Text size="sm" c="dimmed">
-            Spans keep the version they used, and reviews stay. You can go back at any time.
+            Existing spans and reviews don't change. You can switch back at any time.
           </Text>
         </>
       )}

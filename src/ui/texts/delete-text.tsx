@@ -7,10 +7,10 @@ import { TypedName } from '../parts/typed-name.tsx'
 import type { TextKind, VersionedText } from './kinds.ts'
 import { deleteText } from './writes.ts'
 
-/** Deletes a text with all its versions, once its name is typed. */
+/** Deletes a text and all its versions, after the user types its name. */
 export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText }) {
   const [, navigate] = useLocation()
-  const label = `Delete this ${kind.one}`
+  const label = `Delete ${kind.one}`
   return (
     <DialogForm
       trigger={open => <IconTrigger label={label} Icon={IconTrash} size={30} onClick={open} />}
@@ -27,10 +27,9 @@ export function DeleteText({ kind, text }: { kind: TextKind; text: VersionedText
       {({ typed }, change) => (
         <>
           <Text size="sm">
-            This deletes{' '}
-            {text.versions.length === 1 ? 'its only version' : `all of its ${text.versions.length} versions`}. Pipelines
-            that ask for it get nothing. Spans and reviews stay and keep the IDs of the versions they used. You can't
-            undo this.
+            This deletes the {kind.one} and{' '}
+            {text.versions.length === 1 ? 'its only version' : `all ${text.versions.length} versions`}. Pipelines can no
+            longer request it. Spans and reviews are kept, with the IDs of the versions they used. You can't undo this.
           </Text>
           <TypedName name={text.name} value={typed} onChange={value => change({ typed: value })} />
         </>

@@ -6,7 +6,7 @@ interface DraftStateProps {
   onDiscard: () => void
 }
 
-/** Says whether the draft survives a reload, with a button to discard it. */
+/** Shows whether the draft is saved, with a button to discard it. */
 export function DraftState({ isChanged, isKept, onDiscard }: DraftStateProps) {
   if (!isChanged) return null
   return (
@@ -14,7 +14,7 @@ export function DraftState({ isChanged, isKept, onDiscard }: DraftStateProps) {
       <Text size="xs" c="dimmed" role="status">
         {isKept
           ? 'Draft saved in this browser.'
-          : "This browser can't save drafts. If you close this page, you lose your changes."}
+          : "This browser can't save drafts. If you close this page, you'll lose your changes."}
       </Text>
       <Button variant="subtle" color="gray" size="compact-xs" onClick={onDiscard}>
         Discard draft

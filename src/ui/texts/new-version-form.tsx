@@ -91,13 +91,13 @@ export function NewVersionForm({ kind, text }: { kind: TextKind; text: Versioned
           label="Activate it now"
           description={
             draft.activate
-              ? `It replaces version ${active?.number ?? '–'}. ${kind.readers}`
+              ? `Replaces version ${active?.number ?? '–'}. ${kind.readers}`
               : `Version ${active?.number ?? '–'} stays active until someone activates this one.`
           }
           checked={draft.activate}
           onChange={({ currentTarget }) => change({ activate: currentTarget.checked })}
         />
-        {faults.rest && <FaultAlert error={faults.rest} title="Version not created" />}
+        {faults.rest && <FaultAlert error={faults.rest} title="Couldn't create this version" />}
         <Group justify="space-between">
           <DraftState isChanged={isChanged} isKept={isKept} onDiscard={discard} />
           <Group gap="xs" ml="auto">

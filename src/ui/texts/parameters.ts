@@ -1,4 +1,4 @@
-/** Changes some of an address's parameters; null removes one. */
+/** Changes some of a URL's parameters. Null removes one. */
 export const withParameters =
   (changes: Readonly<Record<string, string | null>>) =>
   (current: URLSearchParams): URLSearchParams => {

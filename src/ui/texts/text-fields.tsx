@@ -29,7 +29,7 @@ export const SchemaField = ({ value, onChange, error }: FieldProps) => (
   <Input.Wrapper
     label="Output schema"
     labelElement="div"
-    description="A JSON Schema of the step's output. Reviewers edit outputs in a form based on it, and corrections are checked against it. {} allows any output."
+    description="A JSON Schema for the step's output. Reviewers edit outputs in a form based on it, and corrections must match it. {} allows any output."
     error={error}
   >
     <div className={classes.editor}>

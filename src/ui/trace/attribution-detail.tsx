@@ -82,7 +82,7 @@ export function AttributionDetail({ history, answer, overrule, stepOf, onJump }:
                     {past.errorTypeName}{' '}
                     <Text span size="xs" c="dimmed">
                       {past.kind === 'engine'
-                        ? `${past.engine}, ${share(past.confidence, 1)} sure`
+                        ? `${past.engine}, ${share(past.confidence, 1)} confidence`
                         : `${names.get(past.by) ?? '…'}${past.inForce ? '' : ', replaced'}`}
                       , <Moment at={past.createdAt} />
                     </Text>

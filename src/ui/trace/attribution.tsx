@@ -16,7 +16,7 @@ interface AttributionProps {
   trace: NamedTrace
   /** A span's step, by the span's ID. */
   stepOf: (spanId: string) => string | undefined
-  /** Goes to the place of a finding; null means that it is in no span. */
+  /** Goes to a finding's place. The span's ID is null if the finding isn't in a span. */
   onJump: (spanId: string | null, path: string) => void
 }
 
@@ -75,7 +75,9 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
           Nothing to analyze yet. This trace has no rating of 0.5 or below, no comments, and no corrected outputs.
         </Text>
       ) : (
-        analysis.error && <FaultAlert error={analysis.error} title="Not analyzed" onRetry={() => analysis.mutate()} />
+        analysis.error && (
+          <FaultAlert error={analysis.error} title="Couldn't analyze this trace" onRetry={() => analysis.mutate()} />
+        )
       )}
       {error && <FaultAlert error={error} title="Couldn't load the attribution" onRetry={refetch} />}
       <Collapse expanded={isOpen}>
@@ -90,7 +92,8 @@ export function Attribution({ id, trace, stepOf, onJump }: AttributionProps) {
 /** The latest answer in one line. */
 function Summary({ word }: { word: PastAttribution | undefined }) {
   if (!word) return <span className={classes.dimmed}>Not analyzed yet</span>
-  const source = word.kind === 'review' ? 'set by a reviewer' : `${share(word.confidence, 1)} sure · ${word.engine}`
+  const source =
+    word.kind === 'review' ? 'set by a reviewer' : `${share(word.confidence, 1)} confidence · ${word.engine}`
   return (
     <span className={classes.word}>
       <strong>{word.errorTypeName}</strong>

@@ -48,7 +48,7 @@ export function CommentForm({ draft, label, action, text = '', onSave, onCancel 
         onChange={({ currentTarget }) => setContent(currentTarget.value)}
         onKeyDown={getHotkeyHandler([['mod+Enter', save]])}
       />
-      {error && <FaultAlert error={error} title="Not saved" />}
+      {error && <FaultAlert error={error} title="Couldn't save the comment" />}
       <Group gap="xs">
         <Button size="xs" disabled={isEmpty} loading={isPending} onClick={save}>
           {action}

@@ -100,11 +100,11 @@ export function Decision({ span, traceId }: { span: Span; traceId: string }) {
           </Warning>
         ) : error instanceof Fault && error.status === 412 ? (
           <Warning isUrgent title="This span has changed" icon={<IconUsers size={16} aria-hidden />}>
-            Someone reviewed this span or its output changed after you opened it. The page now shows the current
-            version. Your decision wasn't saved.
+            Someone reviewed this span, or its output changed, after you opened it. Your decision wasn't saved. The page
+            now shows the current version.
           </Warning>
         ) : (
-          <FaultAlert error={error} title="Not saved" />
+          <FaultAlert error={error} title="Couldn't save" />
         ))}
     </Stack>
   )

@@ -24,13 +24,13 @@ export function DeleteTrace({ trace, onClose }: { trace: Trace; onClose: () => v
     },
   })
   return (
-    <Modal opened onClose={onClose} title="Delete this trace?" centered closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={onClose} title="Delete trace?" centered closeButtonProps={{ 'aria-label': 'Close' }}>
       <Stack gap="sm">
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-          This deletes <ShownText text={trace.name} /> with its spans ({count(trace.spanCount)}), their reviews, and its
+          This deletes <ShownText text={trace.name} />, including its spans ({count(trace.spanCount)}), reviews, and
           feedback ({count(trace.feedbackCount)}). You can't undo this.
         </Text>
-        {error && <FaultAlert error={error} title="Not deleted" />}
+        {error && <FaultAlert error={error} title="Couldn't delete the trace" />}
         <Group justify="end" gap="xs">
           <Button variant="default" onClick={onClose} data-autofocus>
             Cancel

@@ -9,8 +9,8 @@ import { readMore } from './queries.ts'
 const NAMES = { spans: 'spans', feedback: 'pieces of feedback' }
 
 /**
- * Says how much of a trace is loaded, and loads more: on a click, or automatically while `isWanted`. Items load in order of
- * time, wherever they belong in the tree.
+ * Shows how much of a trace is loaded, and loads more: on a click, or automatically while `isWanted`. Items load in
+ * order of time, regardless of their place in the tree.
  */
 export function More({ trace, list, isWanted }: { trace: Trace; list: 'spans' | 'feedback'; isWanted: boolean }) {
   const { mutate, isPending, error } = useMutation({ mutationFn: () => readMore(trace, list) })

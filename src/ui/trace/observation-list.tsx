@@ -31,7 +31,7 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
           {isWhole
             ? `${count(sought.length)} in this trace`
             : `${count(sought.length)} on this span, ${count(all.length)} in the trace`}
-          {hasNextPage && ', loaded so far'}
+          {hasNextPage && ' (loaded so far)'}
         </Text>
         <Switch
           size="xs"
@@ -60,8 +60,8 @@ export function ObservationList({ spanId, trace }: { spanId: string; trace: Name
       {sought.length === 0 && !hasNextPage && (
         <Text c="dimmed">
           {isWhole
-            ? 'No observations. The values were sent with the spans.'
-            : 'No observations on this span. Its values were sent with it.'}
+            ? 'No observations. The pipeline sent the values with the spans.'
+            : 'No observations on this span. The pipeline sent its values with the span.'}
         </Text>
       )}
       {error && <FaultAlert error={error} onRetry={fetchNextPage} />}

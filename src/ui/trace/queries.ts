@@ -115,7 +115,9 @@ export const attributionsQuery = (traceId: string) =>
     },
   })
 
-/** Analyzes a trace and waits for the answer. Throws a `Fault` 422 if there is no feedback, 502 if the engine failed. */
+/**
+ * Analyzes a trace and waits for the answer. Throws a `Fault` 422 if there is no feedback, 502 if the engine failed.
+ */
 export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void> {
   const headers = inProject(trace)
   const end = Date.now() + ATTRIBUTION_TIMEOUT_MS
@@ -133,7 +135,7 @@ export async function analyze(trace: NamedTrace, isAgain: boolean): Promise<void
       })
     }
     if (Date.now() > end) {
-      throw new Fault('This is taking longer than five minutes. The answer will show here when it is ready.', {
+      throw new Fault("This is taking longer than five minutes. The result will appear here when it's ready.", {
         status: 0,
         code: 'pending',
         requestId: '',

@@ -29,7 +29,7 @@ const KINDS = new Map([
   ['evaluator', { label: 'Evaluation', Icon: IconListCheck }],
 ])
 
-/** A span's kind, from the metadata of telemetry; undefined if unknown. */
+/** A span's kind, from its telemetry metadata; undefined if unknown. */
 export function kindOf({ metadata }: Pick<Span, 'metadata'>) {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return undefined
   return typeof metadata.kind === 'string' ? KINDS.get(metadata.kind) : undefined

@@ -25,7 +25,7 @@ interface SpanLineProps {
   isChosen: boolean
   /** Whether it is the tree's active item. */
   isActive: boolean
-  /** It shows only because a descendant matches. */
+  /** Whether it's shown only because a descendant matches. */
   isOnTheWay: boolean
   hasFeedback: boolean
   /** How long the whole trace took, in milliseconds. */
@@ -78,7 +78,7 @@ export const SpanLine = memo(function SpanLine({
         </span>
         {depth > MAX_INDENTS && <span className={classes.deep}>+{depth - MAX_INDENTS}</span>}
         {isOrphan && (
-          <span className={classes.deep} title="Its parent span hasn't arrived">
+          <span className={classes.deep} title="The parent span hasn't arrived">
             no parent
           </span>
         )}
@@ -87,7 +87,7 @@ export const SpanLine = memo(function SpanLine({
             <IconAlertTriangle size={14} className={classes.error} role="img" aria-label="Error" />
           )}
           {stale ? (
-            <IconHistory size={14} role="img" aria-label="Output changed after its review" />
+            <IconHistory size={14} role="img" aria-label="Output changed after review" />
           ) : (
             <ReviewMark state={state} />
           )}
@@ -108,7 +108,7 @@ const ReviewMark = ({ state }: Pick<Span['review'], 'state'>) =>
     <IconPencil size={14} className={classes.corrected} role="img" aria-label="Corrected" />
   ) : null
 
-/** Bars that start after this share of the timeline have their duration on the left. */
+/** Bars that start after this share of the timeline show their duration on the left. */
 const LATE = 0.7
 
 function Bar({ row: { span, start, end }, length }: Pick<SpanLineProps, 'row' | 'length'>) {

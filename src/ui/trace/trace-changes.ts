@@ -49,7 +49,10 @@ const withAllFeedback = (trace: Trace, feedback: Feedback[]): Trace => ({
   feedbackCount: trace.feedbackCount + feedback.length - trace.feedback.length,
 })
 
-/** A trace's review state, computed as the service does from its spans with an output. Spans that aren't loaded haven't changed. */
+/**
+ * A trace's review state, computed as the service does from its spans with an output. Spans that aren't loaded haven't
+ * changed.
+ */
 function reviewOf(trace: Trace, spans: readonly Span[]): Pick<Trace, 'reviewedCount' | 'staleCount' | 'reviewState'> {
   const change = (isCounted: (span: Span) => boolean) =>
     spans.filter(isCounted).length - trace.spans.filter(isCounted).length

@@ -3,9 +3,9 @@ import { useSearchParams } from 'wouter'
 import { isSection, type Place, placeOf, type Section } from './place.ts'
 
 interface Chosen {
-  /** The span in the address; null if none. */
+  /** The span in the URL; null if none. */
   spanId: string | null
-  /** The section in the address. */
+  /** The section in the URL. */
   section: Section | null
   /** The place to mark. */
   place: Place | undefined
@@ -15,7 +15,7 @@ interface Chosen {
   jump: (spanId: string, path: string) => void
 }
 
-/** The selected span, section, and place, all in the address. */
+/** The selected span, section, and place. The URL contains all three. */
 export function useChosen(): Chosen {
   const [address, setAddress] = useSearchParams()
   const section = address.get('section')

@@ -1,5 +1,5 @@
 /*
- * The list's filters. The address uses the API's names.
+ * The list's filters. The URL uses the API's names.
  */
 
 /** The filters' names, without metadata. */
@@ -30,7 +30,7 @@ export interface MetadataFilter {
 const isFilter = (name: string): boolean =>
   FILTERS.some(filter => filter === name) || (name.startsWith(METADATA) && name.length > METADATA.length)
 
-/** An address's filters as an API query, sorted so that equal filters give equal texts. */
+/** A URL's filters as an API query, sorted so that equal filters give equal strings. */
 export function queryOf(address: URLSearchParams): string {
   const given = [...address].filter(([name, value]) => isFilter(name) && value !== '')
   const query = new URLSearchParams(given)
@@ -38,10 +38,10 @@ export function queryOf(address: URLSearchParams): string {
   return query.toString()
 }
 
-/** The number of filters in an address. */
+/** The number of filters in a URL. */
 export const countFilters = (address: URLSearchParams): number => [...new URLSearchParams(queryOf(address))].length
 
-/** An address with a filter set, or removed if the value is null or ''. */
+/** A URL with a filter set, or removed if the value is null or ''. */
 export function withFilter(address: URLSearchParams, name: FilterName, value: string | null): URLSearchParams {
   const changed = new URLSearchParams(address)
   if (value === null || value === '') changed.delete(name)
@@ -49,7 +49,7 @@ export function withFilter(address: URLSearchParams, name: FilterName, value: st
   return changed
 }
 
-/** An address without filters. */
+/** A URL without filters. */
 export const withoutFilters = (address: URLSearchParams): URLSearchParams =>
   new URLSearchParams([...address].filter(([name]) => !isFilter(name)))
 
@@ -58,14 +58,14 @@ export const metadataFilters = (address: URLSearchParams): MetadataFilter[] =>
     .filter(([name, value]) => name.startsWith(METADATA) && isFilter(name) && value !== '')
     .map(([name, value]) => ({ path: name.slice(METADATA.length), value }))
 
-/** An address with a metadata filter added or replaced. */
+/** A URL with a metadata filter added or replaced. */
 export function withMetadata(address: URLSearchParams, { path, value }: MetadataFilter): URLSearchParams {
   const changed = new URLSearchParams(address)
   changed.set(METADATA + path, value)
   return changed
 }
 
-/** An address without a metadata filter. */
+/** A URL without a metadata filter. */
 export function withoutMetadata(address: URLSearchParams, path: string): URLSearchParams {
   const changed = new URLSearchParams(address)
   changed.delete(METADATA + path)

@@ -6,13 +6,13 @@ import classes from './trace-table.module.css'
 interface ListEndProps {
   hasMore: boolean
   isLoading: boolean
-  /** How far back the last page looked, if it was short. */
+  /** How far back the last page searched, if it was short. */
   lookedBackTo: string | null
   error: Error | null
   onMore: () => unknown
 }
 
-/** The end of the list: whether there is more, and how far back it looked. */
+/** The end of the list: whether there are more traces, and how far back it searched. */
 export function ListEnd({ hasMore, isLoading, lookedBackTo, error, onMore }: ListEndProps) {
   if (error) return <FaultAlert error={error} title="Couldn't load more" onRetry={onMore} />
   if (!hasMore) return <div className={classes.end}>End of list</div>

@@ -1,8 +1,8 @@
 const REMEMBERED = 'countersign.traces'
 
-/** Where a reader left the list: its address and scroll offset. */
+/** Where a reader left the list: its URL and scroll offset. */
 interface ListPlace {
-  /** The address's query, without `?`. */
+  /** The URL's query, without `?`. */
   query: string
   /** Pixels. */
   offset: number
@@ -16,7 +16,7 @@ export function rememberedPlace(): ListPlace | null {
   return text === null ? null : JSON.parse(text)
 }
 
-/** The address of the list as it was left. */
+/** The URL of the list as the reader left it. */
 export function listAddress(): string {
   const place = rememberedPlace()
   return place ? `/traces?${place.query}` : '/traces'

@@ -21,7 +21,7 @@ function readTraces(project: string, filters: string, { cursor, limit = PAGE_SIZ
   return call<TraceList>(filters === '' ? path : `${path}&${filters}`, { signal })
 }
 
-/** A page. If it is short, adds how far back it looked: the time of the next page's first trace. */
+/** A page. If it's short, it includes how far back it searched: the time of the next page's first trace. */
 async function readPage(project: string, filters: string, options: PageOptions): Promise<TracePage> {
   const page = await readTraces(project, filters, options)
   if (page.nextCursor === null || page.traces.length === PAGE_SIZE) return { ...page, lookedBackTo: null }

@@ -4,7 +4,7 @@ import { rememberedPlace, rememberPlace } from './list-place.ts'
 /** Within this many pixels of the top, the list counts as not scrolled. */
 const TOP = 8
 
-/** The scroll position in the list at this address, remembered for the way back. */
+/** Remembers the scroll position in the list at this URL for when the reader comes back. */
 export function useListPlace(address: string): {
   /** The initial scroll offset in pixels. */
   offset: number

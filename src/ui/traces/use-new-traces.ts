@@ -22,7 +22,7 @@ interface NewTracesOptions {
   isFree: boolean
 }
 
-/** Watches for new traces, and updates those of the first page. */
+/** Polls for new traces, and updates the first page's. */
 export function useNewTraces({ project, filters, pages, isFree }: NewTracesOptions): NewTraces {
   const queryClient = useQueryClient()
   const { data: newest } = useQuery({ ...newestQuery(project, filters), enabled: pages !== undefined })

@@ -10,7 +10,7 @@ interface WaitingTracesProps {
   onShow: () => void
 }
 
-/** Says that new traces arrived while the reader is further down, and shows them on a click. */
+/** A button that shows the new traces that arrived while the reader was further down. */
 export function WaitingTraces({ count: waiting, hasMore, onShow }: WaitingTracesProps) {
   const label = `${hasMore ? 'More than ' : ''}${count(waiting)} new ${waiting === 1 ? 'trace' : 'traces'}`
   return (

@@ -57,7 +57,7 @@ export function SchemaForm({ schema, value, onChange }: SchemaFormProps) {
       <div ref={form} className={classes.form}>
         <Form
           tagName="div"
-          // The form takes any object as a JSON Schema, and reports what it can't render.
+          // The form accepts any object as a JSON Schema, and reports parts that it can't render.
           schema={schema as RJSFSchema}
           uiSchema={NO_HEADING}
           formData={value}

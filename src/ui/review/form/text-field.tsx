@@ -11,7 +11,7 @@ export function TextField(props: WidgetProps) {
   return isText ? <GrowingText {...props} /> : <BaseInput {...props} />
 }
 
-/** Grows with its text, since pipelines write paragraphs. Emptying an optional field removes it; a required one becomes an empty text. */
+/** Grows with its text, which may be paragraphs. Clearing an optional field removes it; a required one becomes ''. */
 function GrowingText({ id, htmlName, name, value, required, label, hideLabel, rawErrors, onChange }: WidgetProps) {
   const text = typeof value === 'string' ? value : ''
   return (

@@ -39,7 +39,9 @@ function reset(): void {
   compiled = new WeakMap()
 }
 
-/** Whether data matches a part of a schema, whose references point into the root. False if the schema can't be applied. */
+/**
+ * Whether data matches a part of a schema, whose references point into the root. False if the schema can't be applied.
+ */
 function isValid(schema: RJSFSchema, data: Data, root: RJSFSchema): boolean {
   if (typeof schema === 'boolean') return schema
   if (data === undefined) return false
@@ -47,13 +49,13 @@ function isValid(schema: RJSFSchema, data: Data, root: RJSFSchema): boolean {
   return 'faults' in checked && checked.faults.length === 0
 }
 
-/** The errors in data, in the validator's own terms. */
+/** The errors in data, unconverted. */
 function rawValidation<Result = unknown>(
   schema: RJSFSchema,
   data?: Data,
 ): { errors?: Result[]; validationError?: Error } {
   const checked = check(schema, data)
-  // The caller says what it takes the validator's terms to be.
+  // The caller chooses the type of the errors.
   return 'reason' in checked ? { validationError: checked.reason } : { errors: checked.faults as unknown as Result[] }
 }
 
@@ -86,7 +88,7 @@ function check(schema: RJSFSchema, data: Data, root: RJSFSchema = schema): Check
   }
 }
 
-/** Plain JSON: a form's data and schemas hold its own marks and undefined fields. */
+/** Converts to plain JSON. A form adds its own marks and undefined fields to data and schemas. */
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value))
 
 const toError = ({ keyword, path, message }: Fault): RJSFValidationError => ({

@@ -2,15 +2,15 @@ import type { Json } from '../../api/wire.ts'
 
 type JsonObject = { [name: string]: Json }
 
-/** Every field is a component. Beyond this a form is slower than an editor, and longer than anyone reads. */
+/** Every field is a component. A form with more fields would be slower than an editor, and too long to read. */
 const MAX_FIELDS = 500
 
 /** Why a value can't be edited in a form generated from its schema; undefined if it can. */
 export function whyNoForm(schema: JsonObject, value: Json): string | undefined {
   const type = typeNamed(schema, schema)
-  if (type === undefined) return "The schema doesn't name a type"
+  if (type === undefined) return "The schema doesn't specify a type"
   if (type !== 'any' && type !== kindOf(value) && !(type === 'number' && kindOf(value) === 'integer')) {
-    return `The output doesn't have the schema's type, ${type}`
+    return `The schema's type, ${type}, isn't the output's`
   }
   if (hasLostReference(schema)) return "The schema refers to a definition that doesn't exist"
   if (countOf(value, MAX_FIELDS + 1) > MAX_FIELDS) return `The output has more than ${MAX_FIELDS} fields`
@@ -79,7 +79,7 @@ function kindOf(value: Json): string {
   return typeof value
 }
 
-/** How many scalars a value holds, up to a limit. */
+/** The number of scalars in a value, counted up to a limit. */
 function countOf(value: Json, limit: number): number {
   const open: Json[] = [value]
   let found = 0
